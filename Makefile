@@ -1,0 +1,131 @@
+# tremolo -- one Makefile for every room.
+#
+#   make               build/tremolo and build/libtremolo.a
+#   make run           the main job, end to end, on embedded defaults
+#   make test          all tests on this machine        make bench   speed, as ratios
+#   make test-ports    same bytes on every target       make size    flash, RAM and stack
+#   make check-layers  the arrows between rooms         make lint    format, tidy, cppcheck, man
+#   make install       honours DESTDIR and PREFIX
+#
+# A room is a folder of sources. USES_<room> are the rooms it may include and
+# call; it is compiled with exactly those on its include path, and
+# check-layers proves the same of the linked symbols.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   ?= build
+CC      ?= gcc
+CFLAGS  ?= -O2 -g
+VERSION := 0.1.0
+
+ROOMS := device privacy regression study host server cli
+USES_device     :=
+USES_privacy    :=
+USES_regression := privacy
+USES_study      := device privacy
+USES_host       := device study
+USES_server     := device study regression
+USES_cli        := device privacy regression study host server
+
+# Well-kept parts from Debian, each named by the room that needs it.
+PKGS_privacy    := fftw3
+PKGS_regression := openblas lapacke
+PKGS_cli        := jansson
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
+            -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+# The device brings its own byte loops; the compiler must not turn them back
+# into calls of memcpy or memset.
+STD_device := -std=c99 -ffreestanding -fno-builtin \
+              $(shell $(CC) -fno-tree-loop-distribute-patterns -E - </dev/null >/dev/null 2>&1 \
+                && echo -fno-tree-loop-distribute-patterns)
+STD_host   := -std=c11 -D_GNU_SOURCE -ffp-contract=off
+
+sources = $(sort $(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
+LIBRARY_ROOMS := $(filter-out cli,$(ROOMS))
+LIBRARY_OBJECTS := $(foreach room,$(LIBRARY_ROOMS),$(call objects,$(room)))
+CLI_OBJECTS := $(call objects,cli)
+packages := $(foreach room,$(ROOMS),$(if $(call sources,$(room)),$(PKGS_$(room))))
+PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
+LIBS = $(PACKAGE_LIBS) -lpthread -lm
+ALL_INCLUDES := -Istatus $(addprefix -I,$(LIBRARY_ROOMS))
+
+.PHONY: all run test test-ports bench size check-layers lint format install clean help \
+        amalgamation
+all: $(BUILD)/tremolo
+
+# ---------------------------------------------------------------- packages
+# A stamp per group: the script is silent when nothing is missing.
+$(BUILD)/.setup-%: tools/setup
+	@tools/setup $*
+	@mkdir -p $(@D) && touch $@
+
+# ---------------------------------------------------------------- building
+define room_rules
+$(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
+	@mkdir -p $$(@D)
+	$$(CC) $(if $(filter device,$(1)),$(STD_device),$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
+	  -DTREMOLO_VERSION='"$(VERSION)"' -Istatus -I$(1) $(addprefix -I,$(USES_$(1))) \
+	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+
+$(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
+	$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+# Programs outside the rooms: tests, benchmarks and examples see every
+# public header and link the library as a user would.
+$(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
+	@mkdir -p $(@D)
+	$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -Itests/common -MMD -MP \
+	  -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
+LIBS_tests := -lcmocka -lmpfr -lgmp
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---------------------------------------------------------------- running
+run: $(BUILD)/bin/examples/thousand_devices
+	@$<
+
+# ---------------------------------------------------------------- testing
+# Each program and script prints TAP; tools/run-tests counts the lines.
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
+TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
+test: $(BUILD)/.setup-build $(BUILD)/.setup-test
+	@$(MAKE) --no-print-directory run-tests
+.PHONY: run-tests
+run-tests: $(TEST_PROGRAMS) $(BUILD)/tremolo
+	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS)
+
+# ---------------------------------------------------------------- checks
+check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
+	@BUILD=$(BUILD) tools/check-layers $(foreach room,$(ROOMS),$(room):$(subst $() ,$(),$(foreach used,$(USES_$(room)),$(used),)))
+
+LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* ports ports/*)))
+lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-lint
+	@tools/lint $(LINTED)
+format: $(BUILD)/.setup-lint
+	@clang-format -i $(LINTED)
+
+# ---------------------------------------------------------------- installing
+PUBLIC_HEADERS := $(sort $(wildcard status/tremolo_*.h $(addsuffix /tremolo_*.h,$(LIBRARY_ROOMS))))
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+	  $(DESTDIR)$(PREFIX)/include/tremolo $(DESTDIR)$(PREFIX)/share/man/man1 \
+	  $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 755 $(BUILD)/tremolo $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILD)/libtremolo.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/tremolo/
+	for page in $(wildcard man/*.1); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done
+	for page in $(wildcard man/*.3); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man3/; done
+	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/tremolo\n\nName: tremolo\nDescription: private linear regression from devices that each hold one sample\nVersion: %s\nLibs: -L$${libdir} -ltremolo\nLibs.private: %s\nCflags: -I$${includedir}\n' \
+	  '$(PREFIX)' '$(VERSION)' '$(LIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tremolo.pc
+
+clean:
+	rm -rf $(BUILD)

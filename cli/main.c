@@ -1,0 +1,66 @@
+/* main.c -- the `tremolo` command: find the subcommand and run it. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int run_version(int argc, char **argv);
+static int run_help(int argc, char **argv);
+
+static const struct cli_command commands[] = {
+    {"version", "print the version", run_version},
+    {"help", "list the commands", run_help},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static int run_version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    (void)puts("tremolo " TREMOLO_VERSION);
+    return CLI_DONE;
+}
+
+static void print_commands(FILE *stream)
+{
+    (void)fputs("usage: tremolo COMMAND [OPTIONS] [FILE]\n\n", stream);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        (void)fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
+    (void)fputs("\n'man tremolo' and 'tremolo COMMAND --help' say more.\n", stream);
+}
+
+static int run_help(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    print_commands(stdout);
+    return CLI_DONE;
+}
+
+static const char *canonical_name(const char *name)
+{
+    if (strcmp(name, "--version") == 0) {
+        return "version";
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        return "help";
+    }
+    return name;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_commands(stderr);
+        return CLI_USAGE;
+    }
+    const char *name = canonical_name(argv[1]);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return cli_fail(CLI_USAGE, name, "no such command; 'tremolo help' lists them");
+}

@@ -1,0 +1,99 @@
+/* tremolo_status.h -- what a call can answer, for every room.
+ *
+ * This header is vocabulary, not a room: it includes nothing, needs nothing
+ * and every room may use it. One list gives the enum, the name and the
+ * sentence, so they cannot drift apart.
+ *
+ * Numbers are part of the interface: they are never changed or reused, new
+ * ones are appended within their range.
+ *
+ *     0        done
+ *     10..29   the caller's mistake (arguments, parameters out of range)
+ *     30..49   input from outside (reports, samples, files)
+ *     50..69   the system beneath (entropy, storage, memory)
+ *     70..89   numerical
+ *     90..109  refused for privacy */
+#ifndef TREMOLO_STATUS_H
+#define TREMOLO_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TREMOLO_STATUS_LIST(X)                                                                     \
+    X(OK, 0, "done")                                                                               \
+    X(BAD_ARGUMENT, 10, "an argument is null or outside its documented range")                     \
+    X(SHORT_BUFFER, 11, "the buffer is too small")                                                 \
+    X(BAD_DIMENSION, 12, "the number of features is outside 1..TREMOLO_MAX_DIMENSION")             \
+    X(BAD_ALPHA, 13, "alpha must leave a share 1 - alpha in (0, 1]")                               \
+    X(BAD_LAMBDA, 14, "lambda is too large for the fixed-point range")                             \
+    X(BAD_OMEGA, 15, "omega is out of range, or given without modulation vectors")                 \
+    X(BAD_VECTORS, 16, "the modulation vectors are not orthonormal within the tolerance")          \
+    X(BAD_GRID, 17, "the noise scale, the wire grid and the clip radius do not fit together")      \
+    X(BAD_BOUNDS, 18, "a feature's lower bound is not below its upper bound")                      \
+    X(BAD_NEIGHBOURS, 19, "the neighbour distance must be positive and at most twice the radius")  \
+    X(BAD_SAMPLES, 20, "the sample's number is not one the study allows")                          \
+    X(NOT_A_NUMBER, 30, "a value is NaN or infinite")                                              \
+    X(MALFORMED, 31, "the bytes are not a well-formed report")                                     \
+    X(UNKNOWN_VERSION, 32, "the report's version is not one this build reads")                     \
+    X(WRONG_STUDY, 33, "the report belongs to another study")                                      \
+    X(OUT_OF_BOUNDS, 34, "a value is outside the study's bounds")                                  \
+    X(BAD_MAC, 35, "the report's authentication tag is missing or does not match")                 \
+    X(NO_ENTROPY, 50, "the entropy source failed or is stuck")                                     \
+    X(STORAGE_FAILED, 51, "the ledger's storage could not be read or written")                     \
+    X(NO_MEMORY, 52, "out of memory")                                                              \
+    X(NOT_CONVERGED, 70, "the computation did not reach its stated accuracy")                      \
+    X(SINGULAR, 71, "the matrix is singular to working precision")                                 \
+    X(OVERFLOWED, 72, "the result does not fit the range of numbers")                              \
+    X(BUDGET_EXHAUSTED, 90, "the privacy budget does not cover another release")                   \
+    X(LEDGER_MISSING, 91, "this device has no ledger; enrol it first")                             \
+    X(LEDGER_EXISTS, 92, "this device already has a ledger")                                       \
+    X(LEDGER_DAMAGED, 93, "the ledger is damaged and nothing can be released")                     \
+    X(LEDGER_ROLLED_BACK, 94, "the ledger is older than it must be; nothing can be released")      \
+    X(LEDGER_FULL, 95, "the ledger has no room for another study")                                 \
+    X(ROUND_PASSED, 96, "a later round or sample of this study was already released")              \
+    X(INVALID_CALIBRATION, 97, "this calibration rule does not hold for the request")              \
+    X(UNREACHABLE, 98, "no amount of noise within range gives this guarantee")
+
+enum tremolo_status {
+#define TREMOLO_STATUS_ENUM(name, number, sentence) TREMOLO_##name = (number),
+    TREMOLO_STATUS_LIST(TREMOLO_STATUS_ENUM)
+#undef TREMOLO_STATUS_ENUM
+};
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TREMOLO_MUST_USE __attribute__((warn_unused_result))
+#else
+#define TREMOLO_MUST_USE
+#endif
+
+/* The name without its prefix ("NO_ENTROPY"), or "UNKNOWN". Header-only, so
+ * that a device that prints nothing carries no strings. */
+static inline const char *tremolo_status_name(enum tremolo_status status)
+{
+    switch (status) {
+#define TREMOLO_STATUS_CASE(name, number, sentence)                                                \
+    case TREMOLO_##name: return #name;
+        TREMOLO_STATUS_LIST(TREMOLO_STATUS_CASE)
+#undef TREMOLO_STATUS_CASE
+    }
+    return "UNKNOWN";
+}
+
+/* One sentence in lower case without a full stop, for messages. */
+static inline const char *tremolo_status_sentence(enum tremolo_status status)
+{
+    switch (status) {
+#define TREMOLO_STATUS_CASE(name, number, sentence)                                                \
+    case TREMOLO_##name: return sentence;
+        TREMOLO_STATUS_LIST(TREMOLO_STATUS_CASE)
+#undef TREMOLO_STATUS_CASE
+    }
+    return "unknown status";
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
