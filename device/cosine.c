@@ -1,0 +1,31 @@
+/* cosine.c -- integer cosine of a binary angle.
+ *
+ * The angle is a fraction of a turn in 2^-32; the result is in 2^-15. A
+ * polynomial of degree seven approximates the sine of the first quadrant and
+ * the others are mirrored, so cos(a + half a turn) = -cos(a) to the bit and
+ * the mean over all angles is exactly zero. The largest error over all 2^32
+ * angles is below 2.1 units of 2^-15 (tests/unit/test_device_cosine.c). */
+#include "parts.h"
+
+/* sin(pi/2 z) for z in 0..1, both in 2^-15; coefficients of z, z^3, z^5, z^7
+ * rounded from the minimax polynomial. */
+static int32_t quadrant_sine(uint32_t z)
+{
+    uint32_t z2 = (z * z + (1u << 14)) >> 15;
+    uint32_t t = (142 * z2 + (1u << 14)) >> 15;
+    t = ((2605 - t) * z2 + (1u << 14)) >> 15;
+    t = ((21166 - t) * z2 + (1u << 14)) >> 15;
+    return (int32_t)(((51472 - t) * z + (1u << 14)) >> 15);
+}
+
+TREMOLO_PART int32_t tremolo_cosine(uint32_t angle)
+{
+    uint32_t shifted = angle + (UINT32_C(1) << 30);
+    uint32_t within = shifted & ((UINT32_C(1) << 30) - 1);
+    int32_t sine;
+    if (shifted & (UINT32_C(1) << 30)) {
+        within = (UINT32_C(1) << 30) - within;
+    }
+    sine = quadrant_sine((within + (1u << 14)) >> 15);
+    return (shifted >> 31) ? -sine : sine;
+}

@@ -1,0 +1,51 @@
+/* integer.c -- exact division and square root without a divide instruction.
+ *
+ * Small cores have no divider, and a library division would be an outside
+ * symbol. Both functions are exact; the proofs of docs/privacy.md rest on
+ * their rounding directions. */
+#include "parts.h"
+
+/* floor(a * n / w) for n <= w, 0 < w < 2^31, a < 2^31.
+ *
+ * The bits of a are taken from the top: quotient and remainder of the prefix
+ * are doubled and, for a one, n is added. Invariant: prefix * n =
+ * quotient * w + rest with rest < w; every sum stays below 2w < 2^32. */
+TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w)
+{
+    uint32_t quotient = 0;
+    uint32_t rest = 0;
+    uint32_t bit = UINT32_C(1) << 30;
+    while (bit > a) {
+        bit >>= 1;
+    }
+    for (; bit != 0; bit >>= 1) {
+        quotient <<= 1;
+        rest <<= 1;
+        if (rest >= w) {
+            rest -= w;
+            quotient++;
+        }
+        if (a & bit) {
+            rest += n;
+            if (rest >= w) {
+                rest -= w;
+                quotient++;
+            }
+        }
+    }
+    return quotient;
+}
+
+/* The smallest r with r * r >= square, for square < 2^62. */
+TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
+{
+    uint32_t root = 0;
+    uint32_t bit;
+    for (bit = UINT32_C(1) << 30; bit != 0; bit >>= 1) {
+        uint32_t larger = root | bit;
+        if ((uint64_t)larger * larger <= square) {
+            root = larger;
+        }
+    }
+    return (uint64_t)root * root < square ? root + 1 : root;
+}

@@ -1,0 +1,85 @@
+/* parts.h -- what the device's files share. Not installed, not stable.
+ *
+ * Tests and the audit use these parts directly; devices use
+ * tremolo_device.h alone. */
+#ifndef TREMOLO_DEVICE_PARTS_H
+#define TREMOLO_DEVICE_PARTS_H
+
+#include "tremolo_device.h"
+
+/* The single-file build turns every part into a static function. */
+#ifndef TREMOLO_PART
+#define TREMOLO_PART
+#endif
+
+/* bytes.c */
+TREMOLO_PART void tremolo_bytes_copy(uint8_t *to, const uint8_t *from, size_t length);
+TREMOLO_PART int tremolo_bytes_differ(const uint8_t *a, const uint8_t *b, size_t length);
+TREMOLO_PART void tremolo_bytes_wipe(void *object, size_t length);
+TREMOLO_PART uint32_t tremolo_bytes_load(const uint8_t *from, unsigned length);
+TREMOLO_PART void tremolo_bytes_store(uint8_t *to, uint32_t value, unsigned length);
+
+/* integer.c */
+TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
+TREMOLO_PART uint32_t tremolo_root_up(uint64_t square);
+
+/* generator.c */
+TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t key[8], uint32_t counter,
+                                         const uint32_t nonce[3]);
+TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
+                                                        const struct tremolo_platform *platform);
+TREMOLO_PART uint8_t tremolo_generator_byte(struct tremolo_generator *generator);
+
+/* noise.c */
+TREMOLO_PART int32_t tremolo_noise_draw(struct tremolo_generator *generator, unsigned noise_log2);
+
+/* cosine.c */
+TREMOLO_PART int32_t tremolo_cosine(uint32_t angle);
+
+/* sample.c */
+TREMOLO_PART int32_t tremolo_scale(int32_t raw, const struct tremolo_bounds *bounds, uint32_t unit);
+TREMOLO_PART void tremolo_sample_prepare(int32_t *value, const struct tremolo_study *study,
+                                         const struct tremolo_sample *sample);
+
+/* modulate.c */
+TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tremolo_study *study,
+                                   const struct tremolo_round *round, uint32_t *phase);
+
+/* siphash.c */
+#ifndef TREMOLO_WITHOUT_MAC
+TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8_t *key,
+                                     const struct tremolo_study *study, const uint8_t *bytes,
+                                     size_t length);
+#endif
+
+/* report.c */
+TREMOLO_PART size_t tremolo_report_encode(uint8_t *out, const struct tremolo_study *study,
+                                          uint32_t round, const uint8_t *id, int32_t response,
+                                          const int32_t *value, const uint8_t *mac_key);
+
+/* ledger.c: where a release stands. `entry` is the ledger's entry for the
+ * study; its newest image is in work->image after tremolo_ledger_find(). */
+struct tremolo_ledger {
+    uint32_t budget;
+    uint32_t spent;
+    uint32_t commits;
+    unsigned entry;
+};
+TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work,
+                                                       const struct tremolo_platform *platform,
+                                                       uint32_t budget);
+TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
+                                                     struct tremolo_ledger *ledger,
+                                                     const struct tremolo_platform *platform,
+                                                     const uint8_t *study_tag);
+TREMOLO_PART enum tremolo_status
+tremolo_ledger_key(const struct tremolo_work *work, const struct tremolo_study *study,
+                   const struct tremolo_round *round, const struct tremolo_sample *sample,
+                   size_t *stored);
+TREMOLO_PART enum tremolo_status
+tremolo_ledger_commit(struct tremolo_work *work, const struct tremolo_ledger *ledger,
+                      const struct tremolo_platform *platform, const struct tremolo_study *study,
+                      const struct tremolo_round *round, const struct tremolo_sample *sample,
+                      size_t report_bytes);
+
+#endif

@@ -1,0 +1,248 @@
+/* tremolo_device.h -- one private sample in, one report out.
+ *
+ * The device core scales one sample by the study's public bounds, clips it,
+ * modulates it, adds exact Gaussian noise and encodes the result. What it
+ * spends is written to a ledger, together with the report's bytes, before
+ * the first byte is handed out; asking again returns the same bytes.
+ *
+ *     static struct tremolo_work work;
+ *     uint8_t report[TREMOLO_MAX_REPORT_BYTES];
+ *     size_t length = sizeof report;
+ *     int32_t features[2] = {7200, 61};
+ *     struct tremolo_sample sample = {features, 48, 0};
+ *     struct tremolo_round round = {0, NULL};
+ *     enum tremolo_status status =
+ *         tremolo_device_report(&work, report, &length, &study, &round, &sample, &platform);
+ *     if (status == TREMOLO_OK) {
+ *         send(report, length);
+ *     }
+ *
+ * C99, freestanding, integers only, no heap, no global state, no outside
+ * symbol. Every target gives the same bytes for the same random bytes.
+ *
+ * Thread rule for all calls: calls on different work objects and different
+ * storage are independent; one work object, and one ledger, belong to one
+ * thread at a time. Pointers must not alias unless a contract says so.
+ *
+ * After any failure the outputs named in a contract are zero and the work
+ * object is wiped. Structs are public so that callers can place them;
+ * the contents of tremolo_work and tremolo_generator may change. */
+#ifndef TREMOLO_DEVICE_H
+#define TREMOLO_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TREMOLO_DEVICE_VERSION_MAJOR 1
+#define TREMOLO_DEVICE_VERSION_MINOR 0
+
+/* Limits. An embedder with little RAM may lower the first two on the
+ * compiler's command line; sizes of the structs below follow. */
+#ifndef TREMOLO_MAX_DIMENSION
+#define TREMOLO_MAX_DIMENSION 256
+#endif
+#ifndef TREMOLO_MAX_VECTORS
+#define TREMOLO_MAX_VECTORS TREMOLO_MAX_DIMENSION
+#endif
+#define TREMOLO_MAX_COORDINATES  (TREMOLO_MAX_DIMENSION + 1)
+#define TREMOLO_STUDY_ID_BYTES   32
+#define TREMOLO_STUDY_TAG_BYTES  16 /* prefix of the study id inside a report */
+#define TREMOLO_REPORT_ID_BYTES  16
+#define TREMOLO_MAC_BYTES        16
+#define TREMOLO_MAC_KEY_BYTES    16
+#define TREMOLO_SEED_BYTES       32
+#define TREMOLO_MAX_REPORT_BYTES (64 + 2 * TREMOLO_MAX_COORDINATES)
+#define TREMOLO_SLOT_HEAD_BYTES  44
+#define TREMOLO_MAX_SLOT_BYTES   (TREMOLO_SLOT_HEAD_BYTES + TREMOLO_MAX_REPORT_BYTES)
+#define TREMOLO_MAX_STUDIES      16
+#define TREMOLO_RESPONSE_MAX     32767 /* a public response is sent in -MAX..MAX */
+#define TREMOLO_KEEP_ONE         32768 /* 1 - alpha = 1 */
+#define TREMOLO_VECTOR_ONE       16384 /* a modulation vector's entry 1.0 */
+#define TREMOLO_CHARGE_ONE       (1L << 24) /* a charge of mu^2 = 1 */
+
+/* Public bounds of one feature or of the response, in the integer units the
+ * device measures in. low < high and high - low < 2^31. */
+struct tremolo_bounds {
+    int32_t low;
+    int32_t high;
+};
+
+enum tremolo_response {
+    TREMOLO_RESPONSE_PUBLIC = 0,  /* y travels in the clear */
+    TREMOLO_RESPONSE_PRIVATE = 1, /* y is one more coordinate of the release */
+};
+
+/* What everybody agreed on, as integers the device can check itself.
+ *
+ * A feature at its bounds is scaled to -unit..unit on the fine grid; noise
+ * has the exact standard deviation 2^noise_log2 fine units; the sum is
+ * rounded once to steps of 2^wire_shift and sent in wire_bits bits. */
+struct tremolo_study {
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];   /* hash of the canonical study */
+    const struct tremolo_bounds *bounds;  /* one per feature */
+    struct tremolo_bounds response_bounds;
+    uint32_t rounds;     /* reports are made for rounds 0..rounds-1 */
+    uint32_t unit;       /* fine units of half a feature's range, 1..2^24 */
+    uint32_t clip;       /* radius C of the l2 clip in fine units, 1..2^28 */
+    uint32_t distance;   /* 0: any two people are neighbours; else the distance
+                            r in fine units within which they are, 1..2 clip */
+    uint32_t amplitude;  /* lambda / sqrt(m) in fine units, at most 2^26 / sqrt(m) */
+    uint32_t frequency;  /* omega: 2^-40 turns per fine unit */
+    uint16_t dimension;  /* d, 1..TREMOLO_MAX_DIMENSION */
+    uint16_t keep;       /* 1 - alpha in 1/32768, 1..32768 */
+    uint16_t vectors;    /* m, 0 (no modulation)..min(d, TREMOLO_MAX_VECTORS) */
+    uint16_t samples;    /* samples a device may give in each round, usually 1 */
+    uint8_t noise_log2;  /* p, 10..24 */
+    uint8_t wire_shift;  /* q, at most p */
+    uint8_t wire_bits;   /* 8..16 */
+    uint8_t response;    /* enum tremolo_response */
+};
+
+/* One round as broadcast. vectors: m rows of d entries in 1/16384, or NULL
+ * when the study has no modulation. */
+struct tremolo_round {
+    uint32_t number;
+    const int16_t *vectors;
+};
+
+/* The private sample in the device's own units. Values outside the public
+ * bounds are clamped. */
+struct tremolo_sample {
+    const int32_t *features; /* d values */
+    int32_t response;
+    uint16_t number; /* 0..samples-1 within the round */
+};
+
+/* What the device's surroundings provide. Every callback returns 0 for
+ * success; anything else refuses the release.
+ *
+ * The ledger lives in 2 * studies slots of TREMOLO_MAX_SLOT_BYTES. read fills
+ * `length` bytes from the start of a slot (whatever is there: erased flash is
+ * fine). write replaces the start of a slot and returns only when the bytes
+ * will survive a power cut; it may be torn by one.
+ *
+ * counter and advance are optional (both NULL without them): a monotonic
+ * counter outside the slots, zero before enrolment. With it a ledger that is
+ * replaced by an older copy of itself is refused; without it such a swap of
+ * the whole storage cannot be noticed by any software. advance(n) must leave
+ * the counter at n durably. */
+struct tremolo_platform {
+    void *context;
+    int (*entropy)(void *context, uint8_t *bytes, size_t length);
+    int (*read)(void *context, unsigned slot, uint8_t *bytes, size_t length);
+    int (*write)(void *context, unsigned slot, const uint8_t *bytes, size_t length);
+    int (*counter)(void *context, uint32_t *value);
+    int (*advance)(void *context, uint32_t value);
+    const uint8_t *mac_key; /* TREMOLO_MAC_KEY_BYTES, or NULL: reports carry no MAC */
+    unsigned studies;       /* how many studies the ledger can hold, 1..16 */
+};
+
+/* ChaCha20 with fast key erasure; see generator.c. */
+struct tremolo_generator {
+    uint32_t key[8];
+    uint8_t block[256];
+    uint16_t next;
+    uint8_t stuck;
+};
+
+/* Working memory of one release, wiped before every return. */
+struct tremolo_work {
+    struct tremolo_generator generator;
+    int32_t value[TREMOLO_MAX_COORDINATES];
+    int32_t noise[TREMOLO_MAX_COORDINATES];
+    uint32_t phase[TREMOLO_MAX_VECTORS];
+    uint8_t image[TREMOLO_MAX_SLOT_BYTES];
+};
+
+/* Make this device's ledger with a budget for its whole life, in units of
+ * mu^2 / 2^24 (TREMOLO_CHARGE_ONE is mu = 1). Call once, when the device is
+ * enrolled. Refuses when there is a ledger already (LEDGER_EXISTS). A power
+ * cut during the call leaves either no ledger or a whole one. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
+                                                          const struct tremolo_platform *platform,
+                                                          uint32_t budget);
+
+/* Make, or repeat, the report of `sample` for `round` of `study`.
+ *
+ * *length holds the capacity of `report` on entry and the report's length on
+ * success. A report already made for this study, round and sample number is
+ * returned again, byte for byte, at no charge and whatever the sample holds
+ * now. Otherwise the charge and the bytes are made durable first.
+ *
+ * On failure report[0..capacity) is zero and *length is 0. Refusals for
+ * privacy: BUDGET_EXHAUSTED, LEDGER_* and ROUND_PASSED (a later round or
+ * sample of the study was released; its earlier bytes are gone). */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_device_report(struct tremolo_work *work, uint8_t *report, size_t *length,
+                      const struct tremolo_study *study, const struct tremolo_round *round,
+                      const struct tremolo_sample *sample,
+                      const struct tremolo_platform *platform);
+
+/* What is left of the budget, in the unit of tremolo_device_enrol. *left is 0
+ * on failure. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_device_budget(struct tremolo_work *work,
+                                                           uint32_t *left,
+                                                           const struct tremolo_platform *platform);
+
+/* Check a study's numbers, and a round's vectors against them: each has norm
+ * 1 and each pair is orthogonal within 2^-10. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_check(const struct tremolo_study *study);
+TREMOLO_MUST_USE enum tremolo_status tremolo_round_check(const struct tremolo_study *study,
+                                                         const struct tremolo_round *round);
+
+/* The l2 sensitivity of a checked study's release in fine units, rounding
+ * included (docs/privacy.md), and what one release costs: mu^2 rounded up to
+ * a multiple of 2^-24, with mu = sensitivity / 2^noise_log2. All releases of
+ * a study together cost rounds * samples times as much. */
+uint32_t tremolo_study_sensitivity(const struct tremolo_study *study);
+uint32_t tremolo_study_charge(const struct tremolo_study *study);
+
+/* Number of coordinates a report of the study carries: d, or d + 1. */
+unsigned tremolo_study_coordinates(const struct tremolo_study *study);
+
+/* A decoded report. Pointers lead into the decoded bytes. */
+struct tremolo_report {
+    const uint8_t *study_tag;   /* TREMOLO_STUDY_TAG_BYTES */
+    const uint8_t *id;          /* TREMOLO_REPORT_ID_BYTES */
+    const uint8_t *coordinates; /* packed, coordinate_bytes of them */
+    const uint8_t *mac;         /* TREMOLO_MAC_BYTES, or NULL */
+    uint32_t round;
+    uint16_t coordinate_bytes;
+    uint16_t authenticated_bytes; /* what the MAC covers, from the first byte */
+    int16_t response;             /* 0 when has_response is 0 */
+    uint8_t has_response;
+};
+
+/* Decode exactly one report. Refuses everything but the one encoding that
+ * docs/wire-format.md gives; *report is zero then. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_report_decode(struct tremolo_report *report,
+                                                           const uint8_t *bytes, size_t length);
+
+/* Unpack the coordinates on the wire grid, tremolo_study_coordinates() of
+ * them, after checking that tag, response and length fit the study.
+ * values[0..capacity) is zero on failure. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
+                                                           const struct tremolo_report *report,
+                                                           const struct tremolo_study *study);
+
+#ifndef TREMOLO_WITHOUT_MAC
+/* Check the MAC of a report decoded from `bytes` in constant time. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_report_verify(const struct tremolo_report *report, const uint8_t *bytes,
+                      const struct tremolo_study *study, const uint8_t *mac_key);
+#endif
+
+/* TREMOLO_DEVICE_VERSION_MAJOR * 256 + MINOR of the code that is linked. */
+unsigned tremolo_device_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
