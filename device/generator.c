@@ -8,83 +8,62 @@
  * later learns nothing of what was handed out before. */
 #include "parts.h"
 
-enum { ROUND_PAIRS = 10, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLOCK_BYTES = 64 };
+enum { QUARTER_ROUNDS = 80, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLOCK_BYTES = 64 };
 
 static uint32_t rotate_32(uint32_t value, unsigned count)
 {
     return value << count | value >> (32 - count);
 }
 
-static void quarter_round(uint32_t *s, unsigned a, unsigned b, unsigned c, unsigned d)
+static void quarter_round(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
 {
-    s[a] += s[b];
-    s[d] = rotate_32(s[d] ^ s[a], 16);
-    s[c] += s[d];
-    s[b] = rotate_32(s[b] ^ s[c], 12);
-    s[a] += s[b];
-    s[d] = rotate_32(s[d] ^ s[a], 8);
-    s[c] += s[d];
-    s[b] = rotate_32(s[b] ^ s[c], 7);
+    *a += *b;
+    *d = rotate_32(*d ^ *a, 16);
+    *c += *d;
+    *b = rotate_32(*b ^ *c, 12);
+    *a += *b;
+    *d = rotate_32(*d ^ *a, 8);
+    *c += *d;
+    *b = rotate_32(*b ^ *c, 7);
 }
 
-static void load_state(uint32_t state[16], const uint32_t key[8], uint32_t counter,
-                       const uint32_t nonce[3])
+/* Columns and diagonals alternate: a diagonal is a column whose rows are
+ * turned by 1, 2 and 3 places. */
+TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t state[16])
 {
-    static const uint32_t constants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+    uint32_t x[16];
     unsigned i;
-    for (i = 0; i < 4; i++) {
-        state[i] = constants[i];
+    for (i = 0; i < 16; i++) {
+        x[i] = state[i];
     }
-    for (i = 0; i < 8; i++) {
-        state[4 + i] = key[i];
-    }
-    state[12] = counter;
-    for (i = 0; i < 3; i++) {
-        state[13 + i] = nonce[i];
-    }
-}
-
-TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t key[8], uint32_t counter,
-                                         const uint32_t nonce[3])
-{
-    uint32_t start[16];
-    uint32_t state[16];
-    unsigned i;
-    load_state(start, key, counter, nonce);
-    load_state(state, key, counter, nonce);
-    for (i = 0; i < ROUND_PAIRS; i++) {
-        unsigned column;
-        for (column = 0; column < 4; column++) {
-            quarter_round(state, column, 4 + column, 8 + column, 12 + column);
-        }
-        for (column = 0; column < 4; column++) {
-            quarter_round(state, column, 4 + ((column + 1) & 3), 8 + ((column + 2) & 3),
-                          12 + ((column + 3) & 3));
-        }
+    for (i = 0; i < QUARTER_ROUNDS; i++) {
+        unsigned turn = i >> 2 & 1;
+        quarter_round(x + (i & 3), x + 4 + ((i + turn) & 3), x + 8 + ((i + 2 * turn) & 3),
+                      x + 12 + ((i + 3 * turn) & 3));
     }
     for (i = 0; i < 16; i++) {
-        tremolo_bytes_store(out + 4 * i, state[i] + start[i], 4);
+        tremolo_bytes_store(out + 4 * i, x[i] + state[i], 4);
     }
-    tremolo_bytes_wipe(start, sizeof start);
-    tremolo_bytes_wipe(state, sizeof state);
+    tremolo_bytes_wipe(x, sizeof x);
 }
 
+/* The first 32 bytes of the buffer become the key and leave the buffer. */
 static void take_key(struct tremolo_generator *generator)
 {
     unsigned i;
     for (i = 0; i < 8; i++) {
-        generator->key[i] = tremolo_bytes_load(generator->block + 4 * i, 4);
+        generator->state[4 + i] = tremolo_bytes_load(generator->block + 4 * i, 4);
     }
     tremolo_bytes_wipe(generator->block, KEY_BYTES);
 }
 
 static void refill(struct tremolo_generator *generator)
 {
-    static const uint32_t zero_nonce[3] = {0, 0, 0};
-    uint32_t counter;
-    for (counter = 0; counter < REFILL_BYTES / BLOCK_BYTES; counter++) {
-        tremolo_chacha20_block(generator->block + BLOCK_BYTES * counter, generator->key, counter,
-                               zero_nonce);
+    unsigned at;
+    generator->state[12] = 0;
+    for (at = 0; at < REFILL_BYTES; at += BLOCK_BYTES) {
+        tremolo_chacha20_block(generator->block + at, generator->state);
+        generator->state[12]++;
     }
     take_key(generator);
     generator->next = KEY_BYTES;
@@ -113,6 +92,10 @@ TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator
         tremolo_bytes_wipe(generator, sizeof *generator);
         return TREMOLO_NO_ENTROPY;
     }
+    generator->state[0] = 0x61707865;
+    generator->state[1] = 0x3320646e;
+    generator->state[2] = 0x79622d32;
+    generator->state[3] = 0x6b206574;
     take_key(generator);
     generator->next = REFILL_BYTES;
     return TREMOLO_OK;
@@ -127,4 +110,14 @@ TREMOLO_PART uint8_t tremolo_generator_byte(struct tremolo_generator *generator)
     byte = generator->block[generator->next];
     generator->block[generator->next++] = 0;
     return byte;
+}
+
+TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator)
+{
+    uint32_t word = 0;
+    unsigned i;
+    for (i = 0; i < 4; i++) {
+        word = word << 8 | tremolo_generator_byte(generator);
+    }
+    return word;
 }

@@ -49,3 +49,14 @@ TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
     }
     return (uint64_t)root * root < square ? root + 1 : root;
 }
+
+/* value * factor / 2^shift truncated toward zero, for results below 2^31. An
+ * opposite argument gives the opposite result, to the bit. */
+TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift)
+{
+    int negative = (value ^ factor) < 0;
+    uint32_t size = value < 0 ? 0 - (uint32_t)value : (uint32_t)value;
+    uint32_t by = factor < 0 ? 0 - (uint32_t)factor : (uint32_t)factor;
+    int32_t result = (int32_t)((uint64_t)size * by >> shift);
+    return negative ? -result : result;
+}

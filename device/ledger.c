@@ -1,17 +1,7 @@
 /* ledger.c -- what this device has spent, and the bytes it spent it on.
  *
- * One entry for each study, each kept in two slots A and B:
- *
- *     0   'T' 'L' 1 entry     magic, layout version, entry number
- *     4   u32 sequence        commits of this entry; 0: the entry is free
- *     8   u32 budget          the device's whole budget, the same everywhere
- *     12  u32 spent           by this entry
- *     16  16 bytes            study tag
- *     32  u32 round
- *     36  u16 sample
- *     38  u16 report length
- *     40  u32 CRC-32          of bytes 0..39 and of the report
- *     44  the report
+ * One entry for each study, each kept in two slots A and B that hold a
+ * struct tremolo_slot up to the end of its report.
  *
  * A commit writes the same image to A, then to B, and only then do bytes
  * leave. What a power cut or a damaged slot can leave behind, and what we do:
@@ -31,306 +21,219 @@
  * the ledger has too few. */
 #include "parts.h"
 
-enum {
-    LAYOUT = 1,
-    AT_SEQUENCE = 4,
-    AT_BUDGET = 8,
-    AT_SPENT = 12,
-    AT_STUDY = 16,
-    AT_ROUND = 32,
-    AT_SAMPLE = 36,
-    AT_LENGTH = 38,
-    AT_CHECK = 40,
-};
+/* What a slot was found to hold; bits, so that two can be joined. */
+enum { NOTHING = 0, DAMAGED = 1, SOUND = 2, UNREADABLE = 4 };
 
-static uint32_t crc_update(uint32_t crc, const uint8_t *bytes, size_t length)
+enum { SLOT_HEAD_BYTES = offsetof(struct tremolo_slot, report) };
+
+/* 'T' 'L', layout version 1, and below it the entry's number. */
+#define MAGIC UINT32_C(0x544c0100)
+
+/* CRC-32 as zip and Ethernet know it, four bits at a time. */
+static uint32_t check_of(const struct tremolo_slot *slot)
 {
-    static const uint32_t table[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-    while (length-- > 0) {
-        crc ^= *bytes++;
+    static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                       0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                       0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                       0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    const uint8_t *byte = (const uint8_t *)&slot->magic;
+    uint32_t crc = UINT32_C(0xffffffff);
+    while (byte != slot->report + slot->length) {
+        crc ^= *byte++;
         crc = crc >> 4 ^ table[crc & 15];
         crc = crc >> 4 ^ table[crc & 15];
     }
-    return crc;
+    return ~crc;
 }
 
-static uint32_t field(const uint8_t *image, unsigned at)
+/* Read a slot into work->slot and say what it holds. */
+static unsigned read_slot(struct tremolo_work *work, unsigned number)
 {
-    return tremolo_bytes_load(image + at, 4);
-}
-
-static size_t report_length(const uint8_t *image)
-{
-    return tremolo_bytes_load(image + AT_LENGTH, 2);
-}
-
-static uint32_t check_of(const uint8_t *image)
-{
-    uint32_t crc = crc_update(UINT32_C(0xffffffff), image, AT_CHECK);
-    return ~crc_update(crc, image + TREMOLO_SLOT_HEAD_BYTES, report_length(image));
-}
-
-static int has_magic(const uint8_t *image)
-{
-    return image[0] == 'T' && image[1] == 'L';
-}
-
-/* What became of one slot. */
-struct slot_state {
-    uint32_t sequence;
-    uint32_t check;
-    uint8_t magic;
-    uint8_t sound;
-};
-
-/* Read a slot into work->image: the head, then as much as the head says. */
-static enum tremolo_status read_slot(struct tremolo_work *work, struct slot_state *state,
-                                     const struct tremolo_platform *platform, unsigned slot)
-{
-    uint8_t *image = work->image;
-    size_t length;
-    tremolo_bytes_wipe(state, sizeof *state);
-    if (platform->read(platform->context, slot, image, TREMOLO_SLOT_HEAD_BYTES) != 0) {
-        return TREMOLO_STORAGE_FAILED;
+    struct tremolo_slot *slot = &work->slot;
+    const struct tremolo_platform *platform = work->platform;
+    if (platform->read(platform->context, number, (uint8_t *)slot, sizeof *slot) != 0) {
+        return UNREADABLE;
     }
-    state->magic = (uint8_t)has_magic(image);
-    length = report_length(image);
-    if (!state->magic || image[2] != LAYOUT || image[3] != slot / 2 ||
-        length > TREMOLO_MAX_REPORT_BYTES) {
-        return TREMOLO_OK;
+    if (slot->magic != MAGIC + number / 2) {
+        return slot->magic >> 16 == MAGIC >> 16 ? DAMAGED : NOTHING;
     }
-    if (length != 0 && platform->read(platform->context, slot, image,
-                                      TREMOLO_SLOT_HEAD_BYTES + length) != 0) {
-        return TREMOLO_STORAGE_FAILED;
-    }
-    state->sequence = field(image, AT_SEQUENCE);
-    state->check = check_of(image);
-    state->sound = state->check == field(image, AT_CHECK) && report_length(image) == length;
-    return TREMOLO_OK;
+    return slot->length <= TREMOLO_MAX_REPORT_BYTES && check_of(slot) == slot->check ? SOUND
+                                                                                     : DAMAGED;
 }
 
-static enum tremolo_status write_slot(const struct tremolo_work *work,
-                                      const struct tremolo_platform *platform, unsigned slot)
+static enum tremolo_status write_slot(const struct tremolo_work *work, unsigned number)
 {
-    size_t length = TREMOLO_SLOT_HEAD_BYTES + report_length(work->image);
-    return platform->write(platform->context, slot, work->image, length) == 0
+    const struct tremolo_platform *platform = work->platform;
+    return platform->write(platform->context, number, (const uint8_t *)&work->slot,
+                           SLOT_HEAD_BYTES + work->slot.length) == 0
                ? TREMOLO_OK
                : TREMOLO_STORAGE_FAILED;
 }
 
-/* Decide between the two slots of an entry, by the list above: which one to
- * keep (0 or 1), and whether the other needs repair. */
-static enum tremolo_status judge(const struct slot_state *a, const struct slot_state *b,
-                                 unsigned *keep, int *repair)
+/* Seal the slot in work and write it to both places, A first. */
+static enum tremolo_status write_both(struct tremolo_work *work, unsigned number)
 {
-    *keep = a->sound ? 0 : 1;
-    *repair = 1;
-    if (a->sound && b->sound) {
-        *repair = a->sequence != b->sequence;
-        if (a->sequence - b->sequence > 1) {
-            return TREMOLO_LEDGER_ROLLED_BACK;
-        }
-        return *repair || a->check == b->check ? TREMOLO_OK : TREMOLO_LEDGER_DAMAGED;
-    }
-    if (a->sound || b->sound) {
-        return TREMOLO_OK;
-    }
-    return a->magic || b->magic ? TREMOLO_LEDGER_DAMAGED : TREMOLO_LEDGER_MISSING;
+    enum tremolo_status status;
+    work->slot.check = check_of(&work->slot);
+    status = write_slot(work, number);
+    return status == TREMOLO_OK ? write_slot(work, number + 1) : status;
 }
 
-/* Leave the entry's newest image in work->image and in both slots. */
-static enum tremolo_status load_entry(struct tremolo_work *work,
-                                      const struct tremolo_platform *platform, unsigned entry)
+/* Leave the newest state of the entry whose slot A is given in work->slot and
+ * in both slots, by the list above. */
+static enum tremolo_status load_entry(struct tremolo_work *work, unsigned number)
 {
-    struct slot_state state[2];
-    unsigned keep = 0;
-    int repair = 0;
-    enum tremolo_status status = read_slot(work, &state[0], platform, 2 * entry);
-    if (status == TREMOLO_OK) {
-        status = read_slot(work, &state[1], platform, 2 * entry + 1);
+    const struct tremolo_slot *slot = &work->slot;
+    unsigned a = read_slot(work, number);
+    uint32_t a_sequence = slot->sequence;
+    uint32_t a_check = slot->check;
+    unsigned b = read_slot(work, number + 1);
+    if ((a | b) & UNREADABLE) {
+        return TREMOLO_STORAGE_FAILED;
     }
-    if (status == TREMOLO_OK) {
-        status = judge(&state[0], &state[1], &keep, &repair);
+    if (((a | b) & SOUND) == 0) {
+        return (a | b) == NOTHING ? TREMOLO_LEDGER_MISSING : TREMOLO_LEDGER_DAMAGED;
     }
-    if (status == TREMOLO_OK && keep == 0 && repair) {
-        status = read_slot(work, &state[0], platform, 2 * entry);
+    if (a == b) {
+        uint32_t lead = a_sequence - slot->sequence;
+        if (lead == 0) {
+            return a_check == slot->check ? TREMOLO_OK : TREMOLO_LEDGER_DAMAGED;
+        }
+        if (lead > 1) {
+            return TREMOLO_LEDGER_ROLLED_BACK;
+        }
     }
-    if (status == TREMOLO_OK && repair) {
-        status = write_slot(work, platform, 2 * entry + 1 - keep);
+    if (a != SOUND) {
+        return write_slot(work, number);
     }
-    return status;
+    return read_slot(work, number) == SOUND ? write_slot(work, number + 1) : TREMOLO_STORAGE_FAILED;
 }
 
 /* The counter may lag one commit behind: the power went between the two. It
  * is brought up before anything leaves. */
-static enum tremolo_status check_counter(const struct tremolo_platform *platform, uint32_t commits)
+static enum tremolo_status check_counter(const struct tremolo_work *work)
 {
-    uint32_t counted = 0;
-    if (platform->counter == NULL) {
-        return TREMOLO_OK;
-    }
-    if (platform->counter(platform->context, &counted) != 0) {
+    const struct tremolo_platform *platform = work->platform;
+    uint32_t counted = work->commits;
+    if (platform->counter != NULL && platform->counter(platform->context, &counted) != 0) {
         return TREMOLO_STORAGE_FAILED;
     }
-    if (commits - counted > 1) {
+    if (work->commits - counted > 1) {
         return TREMOLO_LEDGER_ROLLED_BACK;
     }
-    if (commits != counted && platform->advance(platform->context, commits) != 0) {
-        return TREMOLO_STORAGE_FAILED;
-    }
-    return TREMOLO_OK;
+    return work->commits != counted && platform->advance(platform->context, work->commits) != 0
+               ? TREMOLO_STORAGE_FAILED
+               : TREMOLO_OK;
 }
 
-/* Add the loaded entry to the totals and remember it when it is the study's,
- * or the first free one. The entry beyond the last stands for "none". */
-static enum tremolo_status add_entry(const uint8_t *image, struct tremolo_ledger *ledger,
-                                     const struct tremolo_platform *platform, unsigned entry,
+/* Add the loaded entry to the totals, and remember it when it is the study's
+ * or, failing that, free. */
+static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
                                      const uint8_t *study_tag)
 {
-    uint32_t sequence = field(image, AT_SEQUENCE);
-    uint32_t spent = field(image, AT_SPENT);
+    const struct tremolo_slot *slot = &work->slot;
     if (entry == 0) {
-        ledger->budget = field(image, AT_BUDGET);
+        work->budget = slot->budget;
     }
-    if (field(image, AT_BUDGET) != ledger->budget || spent > ledger->budget - ledger->spent) {
+    if (slot->budget != work->budget || slot->spent > work->budget - work->spent) {
         return TREMOLO_LEDGER_DAMAGED;
     }
-    ledger->spent += spent;
-    ledger->commits += sequence;
-    if (sequence != 0 ? !tremolo_bytes_differ(image + AT_STUDY, study_tag, TREMOLO_STUDY_TAG_BYTES)
-                      : ledger->entry == platform->studies) {
-        ledger->entry = entry;
+    work->spent += slot->spent;
+    work->commits += slot->sequence;
+    if (slot->sequence == 0
+            ? work->entry == TREMOLO_MAX_STUDIES
+            : !tremolo_bytes_differ(slot->study_tag, study_tag, TREMOLO_STUDY_TAG_BYTES)) {
+        work->entry = entry;
     }
     return TREMOLO_OK;
 }
 
-/* Read the whole ledger. On success ledger->entry is the study's entry, a
- * free one, or platform->studies when there is neither; the image of an entry
- * that exists is in work->image. */
+/* Read the whole ledger. On success work->entry is the study's entry or a
+ * free one, with its state in work->slot, or TREMOLO_MAX_STUDIES when there
+ * is neither. */
 TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
-                                                     struct tremolo_ledger *ledger,
-                                                     const struct tremolo_platform *platform,
                                                      const uint8_t *study_tag)
 {
     enum tremolo_status status = TREMOLO_OK;
     unsigned entry;
-    tremolo_bytes_wipe(ledger, sizeof *ledger);
-    ledger->entry = platform->studies;
-    for (entry = 0; entry < platform->studies && status == TREMOLO_OK; entry++) {
-        status = load_entry(work, platform, entry);
-        if (status == TREMOLO_LEDGER_MISSING && entry > 0) {
-            status = TREMOLO_LEDGER_DAMAGED;
-        }
+    work->entry = TREMOLO_MAX_STUDIES;
+    for (entry = 0; entry < work->platform->studies && status == TREMOLO_OK; entry++) {
+        status = load_entry(work, 2 * entry);
         if (status == TREMOLO_OK) {
-            status = add_entry(work->image, ledger, platform, entry, study_tag);
+            status = add_entry(work, entry, study_tag);
+        } else if (status == TREMOLO_LEDGER_MISSING && entry > 0) {
+            status = TREMOLO_LEDGER_DAMAGED;
         }
     }
     if (status == TREMOLO_OK) {
-        status = check_counter(platform, ledger->commits);
+        status = check_counter(work);
     }
-    if (status == TREMOLO_OK && ledger->entry + 1 < platform->studies) {
-        status = load_entry(work, platform, ledger->entry);
-    }
-    return status;
+    return status == TREMOLO_OK && work->entry + 1 < work->platform->studies
+               ? load_entry(work, 2 * work->entry)
+               : status;
 }
 
-/* How the wanted release relates to what the study's entry holds: *stored is
- * the length of the report to repeat, or 0 when a new one may be made. */
-TREMOLO_PART enum tremolo_status
-tremolo_ledger_key(const struct tremolo_work *work, const struct tremolo_study *study,
-                   const struct tremolo_round *round, const struct tremolo_sample *sample,
-                   size_t *stored)
+static uint32_t key_of(const struct tremolo_work *work)
 {
-    const uint8_t *image = work->image;
-    uint32_t last_round = field(image, AT_ROUND);
-    uint32_t last_sample = tremolo_bytes_load(image + AT_SAMPLE, 2);
-    *stored = 0;
-    if (field(image, AT_SEQUENCE) == 0) {
+    return (uint32_t)work->round->number << 16 | work->sample->number;
+}
+
+/* How the wanted release relates to the study's entry: *length is that of the
+ * stored report to repeat, or 0 when a new one may be made. */
+TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work *work,
+                                                       size_t *length)
+{
+    const struct tremolo_slot *slot = &work->slot;
+    *length = 0;
+    if (slot->sequence == 0 || key_of(work) > slot->key) {
         return TREMOLO_OK;
     }
-    if (round->number == last_round && sample->number == last_sample) {
-        *stored = report_length(image);
-        return TREMOLO_OK;
-    }
-    (void)study;
-    return round->number < last_round ||
-                   (round->number == last_round && sample->number < last_sample)
-               ? TREMOLO_ROUND_PASSED
-               : TREMOLO_OK;
+    *length = slot->length;
+    return key_of(work) == slot->key ? TREMOLO_OK : TREMOLO_ROUND_PASSED;
 }
 
-static enum tremolo_status write_both(const struct tremolo_work *work,
-                                      const struct tremolo_platform *platform, unsigned entry)
+/* work->slot is the study's entry as tremolo_ledger_find() left it, but for
+ * the new report in it: charge that and make both durable. */
+TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, size_t length)
 {
-    enum tremolo_status status = write_slot(work, platform, 2 * entry);
-    return status == TREMOLO_OK ? write_slot(work, platform, 2 * entry + 1) : status;
-}
-
-/* The entry's head is in work->image as tremolo_ledger_find() left it, with
- * the new report behind it: charge it and make both durable. */
-TREMOLO_PART enum tremolo_status
-tremolo_ledger_commit(struct tremolo_work *work, const struct tremolo_ledger *ledger,
-                      const struct tremolo_platform *platform, const struct tremolo_study *study,
-                      const struct tremolo_round *round, const struct tremolo_sample *sample,
-                      size_t report_bytes)
-{
-    uint8_t *image = work->image;
-    uint32_t spent = field(image, AT_SPENT) + tremolo_study_charge(study);
+    struct tremolo_slot *slot = &work->slot;
     enum tremolo_status status;
-    tremolo_bytes_store(image + AT_SEQUENCE, field(image, AT_SEQUENCE) + 1, 4);
-    tremolo_bytes_store(image + AT_SPENT, spent, 4);
-    tremolo_bytes_copy(image + AT_STUDY, study->id, TREMOLO_STUDY_TAG_BYTES);
-    tremolo_bytes_store(image + AT_ROUND, round->number, 4);
-    tremolo_bytes_store(image + AT_SAMPLE, sample->number, 2);
-    tremolo_bytes_store(image + AT_LENGTH, (uint32_t)report_bytes, 2);
-    tremolo_bytes_store(image + AT_CHECK, check_of(image), 4);
-    status = write_both(work, platform, ledger->entry);
-    return status == TREMOLO_OK ? check_counter(platform, ledger->commits + 1) : status;
-}
-
-/* An empty image for an entry. */
-static void blank_image(uint8_t *image, unsigned entry, uint32_t budget)
-{
-    tremolo_bytes_wipe(image, TREMOLO_SLOT_HEAD_BYTES);
-    image[0] = 'T';
-    image[1] = 'L';
-    image[2] = LAYOUT;
-    image[3] = (uint8_t)entry;
-    tremolo_bytes_store(image + AT_BUDGET, budget, 4);
-    tremolo_bytes_store(image + AT_CHECK, check_of(image), 4);
+    slot->sequence++;
+    slot->spent += tremolo_study_charge(work->study);
+    slot->key = key_of(work);
+    slot->length = (uint32_t)length;
+    tremolo_bytes_copy(slot->study_tag, work->study->id, TREMOLO_STUDY_TAG_BYTES);
+    status = write_both(work, 2 * work->entry);
+    work->commits++;
+    return status == TREMOLO_OK ? check_counter(work) : status;
 }
 
 /* Refuse when any slot shows that a device already spent here, or when the
  * first entry, which is written last, is there: the ledger is whole then. */
-static enum tremolo_status check_absent(struct tremolo_work *work,
-                                        const struct tremolo_platform *platform)
+static enum tremolo_status check_absent(struct tremolo_work *work)
 {
-    struct slot_state state;
-    unsigned slot;
-    for (slot = 0; slot < 2 * platform->studies; slot++) {
-        enum tremolo_status status = read_slot(work, &state, platform, slot);
-        if (status != TREMOLO_OK) {
-            return status;
+    unsigned number = 2 * work->platform->studies;
+    while (number-- > 0) {
+        unsigned holds = read_slot(work, number);
+        if (holds == UNREADABLE) {
+            return TREMOLO_STORAGE_FAILED;
         }
-        if (state.sound && (slot < 2 || state.sequence != 0)) {
+        if (holds == SOUND && (number < 2 || work->slot.sequence != 0)) {
             return TREMOLO_LEDGER_EXISTS;
         }
     }
-    return check_counter(platform, 0) == TREMOLO_OK ? TREMOLO_OK : TREMOLO_LEDGER_EXISTS;
+    return check_counter(work) == TREMOLO_OK ? TREMOLO_OK : TREMOLO_LEDGER_EXISTS;
 }
 
-TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work,
-                                                       const struct tremolo_platform *platform,
-                                                       uint32_t budget)
+TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget)
 {
-    enum tremolo_status status = check_absent(work, platform);
-    unsigned entry = platform->studies;
+    enum tremolo_status status = check_absent(work);
+    unsigned entry = work->platform->studies;
     while (entry-- > 0 && status == TREMOLO_OK) {
-        blank_image(work->image, entry, budget);
-        status = write_both(work, platform, entry);
+        tremolo_bytes_wipe(&work->slot, SLOT_HEAD_BYTES);
+        work->slot.magic = MAGIC + entry;
+        work->slot.budget = budget;
+        status = write_both(work, 2 * entry);
     }
     return status;
 }

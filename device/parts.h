@@ -22,13 +22,14 @@ TREMOLO_PART void tremolo_bytes_store(uint8_t *to, uint32_t value, unsigned leng
 /* integer.c */
 TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square);
+TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift);
 
 /* generator.c */
-TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t key[8], uint32_t counter,
-                                         const uint32_t nonce[3]);
+TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t state[16]);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
                                                         const struct tremolo_platform *platform);
 TREMOLO_PART uint8_t tremolo_generator_byte(struct tremolo_generator *generator);
+TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator);
 
 /* noise.c */
 TREMOLO_PART int32_t tremolo_noise_draw(struct tremolo_generator *generator, unsigned noise_log2);
@@ -52,34 +53,16 @@ TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8
                                      size_t length);
 #endif
 
-/* report.c */
-TREMOLO_PART size_t tremolo_report_encode(uint8_t *out, const struct tremolo_study *study,
-                                          uint32_t round, const uint8_t *id, int32_t response,
-                                          const int32_t *value, const uint8_t *mac_key);
+/* report.c: encode work->value + work->noise with a fresh report id into
+ * work->slot.report and return the report's length. */
+TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work);
 
-/* ledger.c: where a release stands. `entry` is the ledger's entry for the
- * study; its newest image is in work->image after tremolo_ledger_find(). */
-struct tremolo_ledger {
-    uint32_t budget;
-    uint32_t spent;
-    uint32_t commits;
-    unsigned entry;
-};
-TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work,
-                                                       const struct tremolo_platform *platform,
-                                                       uint32_t budget);
+/* ledger.c; see there. */
+TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget);
 TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
-                                                     struct tremolo_ledger *ledger,
-                                                     const struct tremolo_platform *platform,
                                                      const uint8_t *study_tag);
-TREMOLO_PART enum tremolo_status
-tremolo_ledger_key(const struct tremolo_work *work, const struct tremolo_study *study,
-                   const struct tremolo_round *round, const struct tremolo_sample *sample,
-                   size_t *stored);
-TREMOLO_PART enum tremolo_status
-tremolo_ledger_commit(struct tremolo_work *work, const struct tremolo_ledger *ledger,
-                      const struct tremolo_platform *platform, const struct tremolo_study *study,
-                      const struct tremolo_round *round, const struct tremolo_sample *sample,
-                      size_t report_bytes);
+TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work *work,
+                                                       size_t *length);
+TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, size_t length);
 
 #endif

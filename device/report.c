@@ -7,7 +7,8 @@
  *     50 <16 bytes>      study tag: first half of the study's 32-byte id
  *     <uint>             round
  *     50 <16 bytes>      report id, random
- *     <int> or f6        public response in -32767..32767, or null
+ *     <uint> or f6       public response as its place between the bounds,
+ *                        0..65534, or null
  *     <bytes>            coordinates, wire_bits each, big-endian bit order,
  *                        two's complement, last byte filled with zero bits
  *     50 <16 bytes>      SipHash-2-4-128 of the 32-byte study id and of all
@@ -19,7 +20,6 @@
 enum {
     VERSION = 1,
     MAJOR_UINT = 0x00,
-    MAJOR_NEGATIVE = 0x20,
     MAJOR_BYTES = 0x40,
     HEAD_ARRAY_6 = 0x86,
     HEAD_BYTES_16 = MAJOR_BYTES + 16,
@@ -28,32 +28,43 @@ enum {
 
 /* ------------------------------------------------------------- encoding */
 
+/* All lengths and numbers of a report fit 16 bits. */
 static uint8_t *put_head(uint8_t *out, unsigned major, uint32_t value)
 {
-    unsigned extra = value < 24 ? 0 : value < 256 ? 1 : value < 65536 ? 2 : 4;
-    static const uint8_t marks[5] = {0, 24, 25, 0, 26};
-    *out++ = (uint8_t)(major | (extra == 0 ? value : marks[extra]));
-    while (extra-- > 0) {
-        *out++ = (uint8_t)(value >> (8 * extra));
+    if (value < 24) {
+        *out++ = (uint8_t)(major | value);
+        return out;
     }
+    if (value < 256) {
+        *out++ = (uint8_t)(major | 24);
+    } else {
+        *out++ = (uint8_t)(major | 25);
+        *out++ = (uint8_t)(value >> 8);
+    }
+    *out++ = (uint8_t)value;
     return out;
 }
 
-static uint8_t *put_16_bytes(uint8_t *out, const uint8_t *bytes)
+static uint8_t *put_response(uint8_t *out, const struct tremolo_study *study, int32_t raw)
 {
-    *out++ = HEAD_BYTES_16;
-    tremolo_bytes_copy(out, bytes, 16);
-    return out + 16;
-}
-
-static uint8_t *put_response(uint8_t *out, const struct tremolo_study *study, int32_t response)
-{
+    int32_t response;
     if (study->response == TREMOLO_RESPONSE_PRIVATE) {
         *out++ = NULL_ITEM;
         return out;
     }
-    return response < 0 ? put_head(out, MAJOR_NEGATIVE, (uint32_t)(-1 - response))
-                        : put_head(out, MAJOR_UINT, (uint32_t)response);
+    response = tremolo_scale(raw, &study->response_bounds, TREMOLO_RESPONSE_MAX);
+    return put_head(out, MAJOR_UINT, (uint32_t)(response + TREMOLO_RESPONSE_MAX));
+}
+
+/* floor(sum / 2^shift + 1/2), saturating at the wire's symmetric ends. Noise
+ * was rounded down, so this is the real sum rounded once to the wire grid.
+ * C99 leaves >> of a negative number to the compiler; all we know of shift
+ * arithmetically, and the vectors would show one that does not. */
+static int32_t to_wire(int32_t sum, const struct tremolo_study *study)
+{
+    int32_t end = (INT32_C(1) << (study->wire_bits - 1)) - 1;
+    sum = (sum + (INT32_C(1) << study->wire_shift >> 1)) >> study->wire_shift;
+    return sum > end ? end : sum < -end ? -end : sum;
 }
 
 static unsigned packed_bytes(const struct tremolo_study *study)
@@ -61,17 +72,19 @@ static unsigned packed_bytes(const struct tremolo_study *study)
     return (tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
 }
 
-static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_study *study,
-                                const int32_t *value)
+static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_work *work)
 {
+    const struct tremolo_study *study = work->study;
     unsigned count = tremolo_study_coordinates(study);
-    uint32_t mask = (UINT32_C(1) << study->wire_bits) - 1;
+    unsigned width = study->wire_bits;
     uint32_t waiting = 0;
     unsigned bits = 0;
+    unsigned i;
     out = put_head(out, MAJOR_BYTES, packed_bytes(study));
-    while (count-- > 0) {
-        waiting = waiting << study->wire_bits | ((uint32_t)*value++ & mask);
-        for (bits += study->wire_bits; bits >= 8; bits -= 8) {
+    for (i = 0; i < count; i++) {
+        uint32_t wire = (uint32_t)to_wire(work->value[i] + work->noise[i], study);
+        waiting = waiting << width | (wire & ((UINT32_C(1) << width) - 1));
+        for (bits += width; bits >= 8; bits -= 8) {
             *out++ = (uint8_t)(waiting >> (bits - 8));
         }
     }
@@ -81,24 +94,27 @@ static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_study *study,
     return out;
 }
 
-/* Write a report of at most TREMOLO_MAX_REPORT_BYTES and return its length.
- * value holds the coordinates on the wire grid, within wire_bits. */
-TREMOLO_PART size_t tremolo_report_encode(uint8_t *out, const struct tremolo_study *study,
-                                          uint32_t round, const uint8_t *id, int32_t response,
-                                          const int32_t *value, const uint8_t *mac_key)
+TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work)
 {
-    uint8_t *start = out;
-    *out++ = (uint8_t)(HEAD_ARRAY_6 + (mac_key != NULL));
+    uint8_t *start = work->slot.report;
+    uint8_t *out = start;
+    unsigned i;
+    *out++ = (uint8_t)(HEAD_ARRAY_6 + (work->platform->mac_key != NULL));
     *out++ = VERSION;
-    out = put_16_bytes(out, study->id);
-    out = put_head(out, MAJOR_UINT, round);
-    out = put_16_bytes(out, id);
-    out = put_response(out, study, response);
-    out = put_coordinates(out, study, value);
+    *out++ = HEAD_BYTES_16;
+    tremolo_bytes_copy(out, work->study->id, TREMOLO_STUDY_TAG_BYTES);
+    out = put_head(out + TREMOLO_STUDY_TAG_BYTES, MAJOR_UINT, work->round->number);
+    *out++ = HEAD_BYTES_16;
+    for (i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
+        *out++ = tremolo_generator_byte(&work->generator);
+    }
+    out = put_response(out, work->study, work->sample->response);
+    out = put_coordinates(out, work);
 #ifndef TREMOLO_WITHOUT_MAC
-    if (mac_key != NULL) {
+    if (work->platform->mac_key != NULL) {
         *out = HEAD_BYTES_16;
-        tremolo_report_mac(out + 1, mac_key, study, start, (size_t)(out - start));
+        tremolo_report_mac(out + 1, work->platform->mac_key, work->study, start,
+                           (size_t)(out - start));
         out += 1 + TREMOLO_MAC_BYTES;
     }
 #endif
@@ -129,9 +145,7 @@ static uint32_t take_head(struct reader *in, unsigned *major)
 {
     const uint8_t *first = take(in, 1);
     const uint8_t *rest;
-    uint32_t value = 0;
-    unsigned extra;
-    unsigned i;
+    uint32_t value;
     if (first == NULL) {
         return 0;
     }
@@ -140,20 +154,15 @@ static uint32_t take_head(struct reader *in, unsigned *major)
     if (value < 24) {
         return value;
     }
-    extra = 1u << (value - 24);
-    rest = value <= 26 ? take(in, extra) : NULL;
-    if (rest == NULL) {
-        in->at = NULL;
-        return 0;
+    rest = value <= 25 ? take(in, value - 23) : NULL;
+    if (rest != NULL && value == 24 && rest[0] >= 24) {
+        return rest[0];
     }
-    value = 0;
-    for (i = 0; i < extra; i++) {
-        value = value << 8 | rest[i];
+    if (rest != NULL && value == 25 && rest[0] != 0) {
+        return (uint32_t)rest[0] << 8 | rest[1];
     }
-    if (value < (extra == 1 ? 24u : extra == 2 ? 256u : 65536u)) {
-        in->at = NULL;
-    }
-    return value;
+    in->at = NULL;
+    return 0;
 }
 
 static uint32_t take_of(struct reader *in, unsigned wanted)
@@ -166,50 +175,43 @@ static uint32_t take_of(struct reader *in, unsigned wanted)
     return value;
 }
 
+static const uint8_t *take_bytes(struct reader *in, uint32_t *length)
+{
+    *length = take_of(in, MAJOR_BYTES);
+    return take(in, *length);
+}
+
 static const uint8_t *take_16_bytes(struct reader *in)
 {
-    if (take_of(in, MAJOR_BYTES) != 16) {
+    uint32_t length;
+    const uint8_t *bytes = take_bytes(in, &length);
+    if (length != 16) {
         in->at = NULL;
     }
-    return take(in, 16);
+    return bytes;
 }
 
 static void take_response(struct reader *in, struct tremolo_report *report)
 {
-    unsigned major = MAJOR_UINT;
-    uint32_t value;
-    if (in->at != NULL && in->at < in->end && *in->at == NULL_ITEM) {
+    uint32_t place;
+    if (in->at != NULL && in->at != in->end && *in->at == NULL_ITEM) {
         in->at++;
         return;
     }
-    value = take_head(in, &major);
+    place = take_of(in, MAJOR_UINT);
+    if (place > 2 * TREMOLO_RESPONSE_MAX) {
+        in->at = NULL;
+    }
     report->has_response = 1;
-    if (major == MAJOR_NEGATIVE && value < TREMOLO_RESPONSE_MAX) {
-        report->response = (int16_t)(-1 - (int32_t)value);
-    } else if (major == MAJOR_UINT && value <= TREMOLO_RESPONSE_MAX) {
-        report->response = (int16_t)value;
-    } else {
-        in->at = NULL;
-    }
-}
-
-static void take_coordinates(struct reader *in, struct tremolo_report *report)
-{
-    uint32_t length = take_of(in, MAJOR_BYTES);
-    if (length == 0 || length > 2 * TREMOLO_MAX_COORDINATES) {
-        in->at = NULL;
-        return;
-    }
-    report->coordinate_bytes = (uint16_t)length;
-    report->coordinates = take(in, length);
+    report->response = (int16_t)((int32_t)place - TREMOLO_RESPONSE_MAX);
 }
 
 static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *bytes,
                                   size_t length)
 {
     struct reader in;
-    if (length < 2 || length > TREMOLO_MAX_REPORT_BYTES ||
-        (bytes[0] != HEAD_ARRAY_6 && bytes[0] != HEAD_ARRAY_6 + 1)) {
+    uint32_t packed;
+    if (length < 2 || length > TREMOLO_MAX_REPORT_BYTES || (bytes[0] & ~1u) != HEAD_ARRAY_6) {
         return TREMOLO_MALFORMED;
     }
     if (bytes[1] != VERSION) {
@@ -218,17 +220,16 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
     in.at = bytes + 2;
     in.end = bytes + length;
     report->study_tag = take_16_bytes(&in);
-    report->round = take_of(&in, MAJOR_UINT);
+    report->round = (uint16_t)take_of(&in, MAJOR_UINT);
     report->id = take_16_bytes(&in);
     take_response(&in, report);
-    take_coordinates(&in, report);
-    if (in.at != NULL) {
-        report->authenticated_bytes = (uint16_t)(in.at - bytes);
-    }
+    report->coordinates = take_bytes(&in, &packed);
+    report->coordinate_bytes = (uint16_t)packed;
+    report->authenticated_bytes = (uint16_t)(in.at - bytes);
     if (bytes[0] != HEAD_ARRAY_6) {
         report->mac = take_16_bytes(&in);
     }
-    return in.at == in.end ? TREMOLO_OK : TREMOLO_MALFORMED;
+    return in.at == in.end && packed != 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
 enum tremolo_status tremolo_report_decode(struct tremolo_report *report, const uint8_t *bytes,
@@ -260,24 +261,40 @@ static int32_t unpack_one(const uint8_t *packed, uint32_t *place, unsigned wire_
     return (int32_t)value - (int32_t)((value >> (wire_bits - 1)) << wire_bits);
 }
 
+/* Filling bits must be zero, and the device saturates symmetrically, so the
+ * lowest code never occurs. */
 static enum tremolo_status unpack(int16_t *values, const struct tremolo_report *report,
                                   const struct tremolo_study *study)
 {
     unsigned count = tremolo_study_coordinates(study);
-    int32_t lowest = -(INT32_C(1) << (study->wire_bits - 1));
+    unsigned width = study->wire_bits;
     uint32_t place = 0;
-    unsigned i;
-    for (i = 0; i < count; i++) {
-        int32_t value = unpack_one(report->coordinates, &place, study->wire_bits);
-        if (value == lowest) {
-            return TREMOLO_OUT_OF_BOUNDS; /* the device saturates symmetrically */
+    while (count-- > 0) {
+        int32_t value = unpack_one(report->coordinates, &place, width);
+        if (value == -(INT32_C(1) << (width - 1))) {
+            return TREMOLO_OUT_OF_BOUNDS;
         }
-        values[i] = (int16_t)value;
+        *values++ = (int16_t)value;
     }
-    if ((place & 7) != 0 && (uint8_t)(report->coordinates[place >> 3] << (place & 7)) != 0) {
-        return TREMOLO_MALFORMED; /* filling bits must be zero */
+    width = 8u * report->coordinate_bytes - place;
+    return width != 0 && unpack_one(report->coordinates, &place, width) != 0 ? TREMOLO_MALFORMED
+                                                                             : TREMOLO_OK;
+}
+
+/* Does the report fit the study, and the study's coordinates the buffer? */
+static enum tremolo_status check_fit(size_t capacity, const struct tremolo_report *report,
+                                     const struct tremolo_study *study)
+{
+    if (capacity < tremolo_study_coordinates(study)) {
+        return TREMOLO_SHORT_BUFFER;
     }
-    return TREMOLO_OK;
+    if (report->has_response == study->response ||
+        report->coordinate_bytes != packed_bytes(study)) {
+        return TREMOLO_MALFORMED;
+    }
+    return tremolo_bytes_differ(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES)
+               ? TREMOLO_WRONG_STUDY
+               : TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
@@ -285,21 +302,14 @@ enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
                                           const struct tremolo_study *study)
 {
     enum tremolo_status status;
-    if (values == NULL || report == NULL || study == NULL || report->coordinates == NULL) {
+    if (values == NULL || report == NULL || study == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
     tremolo_bytes_wipe(values, capacity * sizeof *values);
-    if (capacity < tremolo_study_coordinates(study)) {
-        return TREMOLO_SHORT_BUFFER;
+    status = check_fit(capacity, report, study);
+    if (status == TREMOLO_OK) {
+        status = unpack(values, report, study);
     }
-    if (tremolo_bytes_differ(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES)) {
-        return TREMOLO_WRONG_STUDY;
-    }
-    if (report->has_response == study->response ||
-        report->coordinate_bytes != packed_bytes(study)) {
-        return TREMOLO_MALFORMED;
-    }
-    status = unpack(values, report, study);
     if (status != TREMOLO_OK) {
         tremolo_bytes_wipe(values, capacity * sizeof *values);
     }
@@ -307,9 +317,8 @@ enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
 }
 
 #ifndef TREMOLO_WITHOUT_MAC
-enum tremolo_status tremolo_report_verify(const struct tremolo_report *report,
-                                          const uint8_t *bytes, const struct tremolo_study *study,
-                                          const uint8_t *mac_key)
+enum tremolo_status tremolo_report_verify(const struct tremolo_report *report, const uint8_t *bytes,
+                                          const struct tremolo_study *study, const uint8_t *mac_key)
 {
     uint8_t mac[TREMOLO_MAC_BYTES];
     int differ;

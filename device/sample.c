@@ -38,12 +38,6 @@ TREMOLO_PART int32_t tremolo_scale(int32_t raw, const struct tremolo_bounds *bou
            (int32_t)unit;
 }
 
-/* Truncating product with a fraction factor / 2^shift. */
-static int32_t shrink(int32_t value, uint32_t factor, unsigned shift)
-{
-    return (int32_t)((int64_t)value * factor / (INT64_C(1) << shift));
-}
-
 static void clip(int32_t *value, unsigned count, uint32_t radius)
 {
     uint64_t square = 0;
@@ -59,7 +53,7 @@ static void clip(int32_t *value, unsigned count, uint32_t radius)
     norm = tremolo_root_up(square);
     ratio = tremolo_multiply_divide(UINT32_C(1) << 30, radius, norm);
     for (i = 0; i < count; i++) {
-        value[i] = shrink(value[i], ratio, 30);
+        value[i] = tremolo_product_down(value[i], (int32_t)ratio, 30);
     }
 }
 

@@ -70,8 +70,9 @@ TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8
                                      size_t length)
 {
     struct sip sip;
-    uint8_t tail[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    uint8_t tail[8];
     size_t at;
+    tremolo_bytes_wipe(tail, sizeof tail);
     start(&sip, key);
     for (at = 0; at < TREMOLO_STUDY_ID_BYTES; at += 8) {
         absorb(&sip, load_64(study->id + at));

@@ -12,86 +12,79 @@ enum {
     WIRE_BITS_MAX = 16,
     HEADROOM_LOG2 = 3, /* 8 standard deviations before the wire saturates */
     MU_MAX_LOG2 = 4,
+    UNIT_LOG2 = 24,
+    CLIP_LOG2 = 28,
+    LAMBDA_LOG2 = 26,
+    FREQUENCY_LOG2 = 31,
+    WIRE_LOG2_MAX = 29, /* sign included */
 };
-
-#define UNIT_MAX      (UINT32_C(1) << 24)
-#define CLIP_MAX      (UINT32_C(1) << 28)
-#define LAMBDA_MAX    (UINT32_C(1) << 26)
-#define FREQUENCY_MAX (UINT32_C(1) << 31)
-#define WIRE_MAX      (UINT32_C(1) << 28)
 
 unsigned tremolo_study_coordinates(const struct tremolo_study *study)
 {
-    return study->dimension + (study->response == TREMOLO_RESPONSE_PRIVATE ? 1u : 0u);
+    return study->dimension + (unsigned)study->response;
 }
 
-/* ceil((1 - alpha) length) for length < 2^31. */
-static uint32_t kept_up(const struct tremolo_study *study, uint32_t length)
+/* At least (1 - alpha) length, by less than one. */
+static uint32_t kept(const struct tremolo_study *study, uint32_t length)
 {
-    return (uint32_t)(((uint64_t)length * study->keep + (TREMOLO_KEEP_ONE - 1)) / TREMOLO_KEEP_ONE);
+    return tremolo_multiply_divide(length, study->keep, TREMOLO_KEEP_ONE) + 1;
 }
 
 /* Proved in sample.c. */
 uint32_t tremolo_study_sensitivity(const struct tremolo_study *study)
 {
-    uint32_t any_two = kept_up(study, 2 * study->clip);
-    uint32_t near;
-    if (study->distance == 0) {
-        return any_two;
-    }
-    near = kept_up(study, study->distance) +
-           3 * tremolo_root_up(tremolo_study_coordinates(study)) + 4;
-    return near < any_two ? near : any_two;
+    uint32_t any_two = kept(study, 2 * study->clip);
+    uint32_t near =
+        kept(study, study->distance) + 3 * tremolo_root_up(tremolo_study_coordinates(study)) + 4;
+    return study->distance != 0 && near < any_two ? near : any_two;
 }
 
-/* ceil(sensitivity^2 2^24 / 2^2p). A checked study keeps mu below 16, so the
- * result fits 32 bits and the shifted square 62. */
+/* ceil(sensitivity^2 2^24 / 2^2p). The square is shifted up first, so that
+ * the shift down is positive; a checked study keeps mu below 16, so the
+ * result fits 32 bits and the shifted square 2^(2p+12) at most. */
 uint32_t tremolo_study_charge(const struct tremolo_study *study)
 {
-    uint32_t sensitivity = tremolo_study_sensitivity(study);
-    uint64_t square = (uint64_t)sensitivity * sensitivity;
-    unsigned shift = 2u * study->noise_log2;
-    if (shift <= 24) {
-        return (uint32_t)(square << (24 - shift));
-    }
-    shift -= 24;
-    return (uint32_t)((square + ((UINT64_C(1) << shift) - 1)) >> shift);
+    uint64_t square = tremolo_study_sensitivity(study);
+    unsigned shift = 2u * study->noise_log2 - 20;
+    square = (square * square << 4) - 1;
+    return (uint32_t)(square >> shift) + 1;
 }
 
-static enum tremolo_status check_bounds(const struct tremolo_bounds *bounds)
+/* One to 2^log2. */
+static int outside(uint32_t value, unsigned log2)
 {
-    uint32_t width = (uint32_t)bounds->high - (uint32_t)bounds->low;
-    return bounds->low < bounds->high && width < UINT32_C(1) << 31 ? TREMOLO_OK
-                                                                   : TREMOLO_BAD_BOUNDS;
+    return (value - 1) >> log2 != 0;
 }
 
-static enum tremolo_status check_all_bounds(const struct tremolo_study *study)
+static enum tremolo_status check_bounds(const struct tremolo_study *study)
 {
-    enum tremolo_status status = check_bounds(&study->response_bounds);
-    unsigned i;
-    for (i = 0; i < study->dimension && status == TREMOLO_OK; i++) {
-        status = check_bounds(&study->bounds[i]);
+    const struct tremolo_bounds *bounds = &study->response_bounds;
+    unsigned left = study->dimension;
+    for (;;) {
+        /* A width of 2^31 or more looks negative, as one below zero does. */
+        if (bounds->low >= bounds->high ||
+            (int32_t)((uint32_t)bounds->high - (uint32_t)bounds->low) < 0) {
+            return TREMOLO_BAD_BOUNDS;
+        }
+        if (left == 0) {
+            return TREMOLO_OK;
+        }
+        bounds = &study->bounds[--left];
     }
-    return status;
 }
 
 static enum tremolo_status check_modulation(const struct tremolo_study *study)
 {
+    uint32_t used = study->vectors != 0;
     if (study->vectors > study->dimension || study->vectors > TREMOLO_MAX_VECTORS) {
         return TREMOLO_BAD_VECTORS;
     }
-    if (study->vectors == 0) {
-        return study->amplitude != 0   ? TREMOLO_BAD_LAMBDA
-               : study->frequency != 0 ? TREMOLO_BAD_OMEGA
-                                       : TREMOLO_OK;
-    }
-    if (study->amplitude == 0 ||
-        (uint64_t)study->amplitude * study->amplitude * study->vectors >
-            (uint64_t)LAMBDA_MAX * LAMBDA_MAX) {
+    if (used != (study->amplitude != 0) || study->amplitude > UINT32_C(1) << LAMBDA_LOG2) {
         return TREMOLO_BAD_LAMBDA;
     }
-    return study->frequency == 0 || study->frequency > FREQUENCY_MAX ? TREMOLO_BAD_OMEGA
-                                                                     : TREMOLO_OK;
+    return used != (study->frequency != 0) || study->frequency >> FREQUENCY_LOG2 != 0
+               ? TREMOLO_BAD_OMEGA
+               : TREMOLO_OK;
 }
 
 /* The wire must hold the largest coordinate plus eight standard deviations:
@@ -100,24 +93,29 @@ static enum tremolo_status check_modulation(const struct tremolo_study *study)
 static enum tremolo_status check_grid(const struct tremolo_study *study)
 {
     unsigned p = study->noise_log2;
-    uint32_t largest;
+    uint32_t lambda;
     uint32_t wire;
-    if (p < NOISE_LOG2_MIN || p > NOISE_LOG2_MAX || p < study->wire_shift + (unsigned)WIRE_NOISE_LOG2_MIN ||
-        study->wire_bits < WIRE_BITS_MIN || study->wire_bits > WIRE_BITS_MAX) {
+    if (p - NOISE_LOG2_MIN > NOISE_LOG2_MAX - NOISE_LOG2_MIN ||
+        study->wire_shift > p - WIRE_NOISE_LOG2_MIN ||
+        study->wire_bits - (unsigned)WIRE_BITS_MIN > WIRE_BITS_MAX - WIRE_BITS_MIN ||
+        study->wire_shift + study->wire_bits > WIRE_LOG2_MAX || outside(study->unit, UNIT_LOG2) ||
+        outside(study->clip, CLIP_LOG2)) {
         return TREMOLO_BAD_GRID;
     }
-    if (study->unit == 0 || study->unit > UNIT_MAX || study->clip == 0 || study->clip > CLIP_MAX) {
+    if (study->distance > 2 * study->clip) {
+        return TREMOLO_BAD_NEIGHBOURS;
+    }
+    lambda = tremolo_root_up(study->vectors) * study->amplitude;
+    if (lambda > UINT32_C(1) << LAMBDA_LOG2) {
+        return TREMOLO_BAD_LAMBDA;
+    }
+    wire = (UINT32_C(1) << (study->wire_bits - 1)) - 1;
+    if (wire << study->wire_shift <
+            kept(study, study->unit) + lambda + (UINT32_C(1) << (p + HEADROOM_LOG2)) ||
+        tremolo_study_sensitivity(study) >> (p + MU_MAX_LOG2) != 0) {
         return TREMOLO_BAD_GRID;
     }
-    largest = kept_up(study, study->unit < study->clip ? study->unit : study->clip) +
-              tremolo_root_up(study->vectors) * study->amplitude;
-    wire = ((UINT32_C(1) << (study->wire_bits - 1)) - 1) << study->wire_shift;
-    if (wire > WIRE_MAX || wire >> study->wire_shift == 0 ||
-        wire < largest + (UINT32_C(1) << (p + HEADROOM_LOG2))) {
-        return TREMOLO_BAD_GRID;
-    }
-    return tremolo_study_sensitivity(study) >> (p + MU_MAX_LOG2) != 0 ? TREMOLO_BAD_GRID
-                                                                      : TREMOLO_OK;
+    return TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_study_check(const struct tremolo_study *study)
@@ -126,39 +124,34 @@ enum tremolo_status tremolo_study_check(const struct tremolo_study *study)
     if (study == NULL || study->bounds == NULL || study->response > TREMOLO_RESPONSE_PRIVATE) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (study->dimension == 0 || study->dimension > TREMOLO_MAX_DIMENSION) {
+    if (study->dimension - 1u >= TREMOLO_MAX_DIMENSION) {
         return TREMOLO_BAD_DIMENSION;
     }
     if (study->samples == 0 || study->rounds == 0) {
         return TREMOLO_BAD_SAMPLES;
     }
-    if (study->keep == 0 || study->keep > TREMOLO_KEEP_ONE) {
+    if (study->keep - 1u >= TREMOLO_KEEP_ONE) {
         return TREMOLO_BAD_ALPHA;
     }
-    if (study->clip <= CLIP_MAX && study->distance > 2 * study->clip) {
-        return TREMOLO_BAD_NEIGHBOURS;
-    }
-    status = check_all_bounds(study);
+    status = check_bounds(study);
     if (status == TREMOLO_OK) {
         status = check_modulation(study);
     }
     return status == TREMOLO_OK ? check_grid(study) : status;
 }
 
-/* <a, b> in 2^-28. Entries are at most 1 in size and rows are checked for
- * their norm first, so by Cauchy-Schwarz no partial sum leaves 32 bits; the
- * norm itself stops as soon as it is too large. */
-static int32_t row_product(const int16_t *a, const int16_t *b, unsigned count)
+/* |<a, b> - expected| > 2^-10, in 2^-28. A norm stops growing once it is too
+ * large; rows of sound norm keep every partial sum of their product within 32
+ * bits by Cauchy-Schwarz. */
+static int product_is_off(const int16_t *a, const int16_t *b, unsigned count, int32_t expected)
 {
+    const int32_t tolerance = INT32_C(1) << 18;
     int32_t sum = 0;
-    unsigned i;
-    for (i = 0; i < count && sum < INT32_C(1) << 29; i++) {
-        if (a[i] > TREMOLO_VECTOR_ONE || a[i] < -TREMOLO_VECTOR_ONE) {
-            return INT32_C(1) << 30;
-        }
-        sum += (int32_t)a[i] * b[i];
+    while (count-- > 0 && sum < INT32_C(1) << 29) {
+        sum += (int32_t)a[count] * b[count];
     }
-    return sum;
+    sum -= expected;
+    return sum > tolerance || sum < -tolerance;
 }
 
 /* Rounding an exact orthonormal set of 256 dimensions to 2^-14 stays within
@@ -166,23 +159,23 @@ static int32_t row_product(const int16_t *a, const int16_t *b, unsigned count)
 enum tremolo_status tremolo_round_check(const struct tremolo_study *study,
                                         const struct tremolo_round *round)
 {
-    const int32_t tolerance = INT32_C(1) << 18;
-    unsigned i;
+    const int16_t *row;
     unsigned j;
-    if (study == NULL || round == NULL || (study->vectors > 0) != (round->vectors != NULL) ||
+    if (study == NULL || round == NULL || (study->vectors == 0) != (round->vectors == NULL) ||
         round->number >= study->rounds) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    for (j = 0; j < study->vectors; j++) {
-        const int16_t *row = round->vectors + (size_t)j * study->dimension;
-        for (i = 0; i <= j; i++) {
-            /* The row itself comes first, so its norm is known to be sound. */
-            unsigned other = j - i;
-            int32_t product = row_product(
-                row, round->vectors + (size_t)other * study->dimension, study->dimension);
-            int32_t error = product - (other == j ? INT32_C(1) << 28 : 0);
-            if (error > tolerance || error < -tolerance) {
+    row = round->vectors;
+    for (j = study->vectors; j > 0; j--, row += study->dimension) {
+        const int16_t *earlier = row;
+        int32_t expected = INT32_C(1) << 28;
+        /* From the row itself back to the first one. */
+        for (;; earlier -= study->dimension, expected = 0) {
+            if (product_is_off(row, earlier, study->dimension, expected)) {
                 return TREMOLO_BAD_VECTORS;
+            }
+            if (earlier == round->vectors) {
+                break;
             }
         }
     }

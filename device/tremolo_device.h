@@ -10,7 +10,7 @@
  *     size_t length = sizeof report;
  *     int32_t features[2] = {7200, 61};
  *     struct tremolo_sample sample = {features, 48, 0};
- *     struct tremolo_round round = {0, NULL};
+ *     struct tremolo_round round = {NULL, 0};
  *     enum tremolo_status status =
  *         tremolo_device_report(&work, report, &length, &study, &round, &sample, &platform);
  *     if (status == TREMOLO_OK) {
@@ -58,12 +58,10 @@ extern "C" {
 #define TREMOLO_MAC_KEY_BYTES    16
 #define TREMOLO_SEED_BYTES       32
 #define TREMOLO_MAX_REPORT_BYTES (64 + 2 * TREMOLO_MAX_COORDINATES)
-#define TREMOLO_SLOT_HEAD_BYTES  44
-#define TREMOLO_MAX_SLOT_BYTES   (TREMOLO_SLOT_HEAD_BYTES + TREMOLO_MAX_REPORT_BYTES)
 #define TREMOLO_MAX_STUDIES      16
-#define TREMOLO_RESPONSE_MAX     32767 /* a public response is sent in -MAX..MAX */
-#define TREMOLO_KEEP_ONE         32768 /* 1 - alpha = 1 */
-#define TREMOLO_VECTOR_ONE       16384 /* a modulation vector's entry 1.0 */
+#define TREMOLO_RESPONSE_MAX     32767      /* a public response is scaled to -MAX..MAX */
+#define TREMOLO_KEEP_ONE         32768      /* 1 - alpha = 1 */
+#define TREMOLO_VECTOR_ONE       16384      /* a modulation vector's entry 1.0 */
 #define TREMOLO_CHARGE_ONE       (1L << 24) /* a charge of mu^2 = 1 */
 
 /* Public bounds of one feature or of the response, in the integer units the
@@ -84,31 +82,31 @@ enum tremolo_response {
  * has the exact standard deviation 2^noise_log2 fine units; the sum is
  * rounded once to steps of 2^wire_shift and sent in wire_bits bits. */
 struct tremolo_study {
-    uint8_t id[TREMOLO_STUDY_ID_BYTES];   /* hash of the canonical study */
-    const struct tremolo_bounds *bounds;  /* one per feature */
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];  /* hash of the canonical study */
+    const struct tremolo_bounds *bounds; /* one per feature */
     struct tremolo_bounds response_bounds;
-    uint32_t rounds;     /* reports are made for rounds 0..rounds-1 */
-    uint32_t unit;       /* fine units of half a feature's range, 1..2^24 */
-    uint32_t clip;       /* radius C of the l2 clip in fine units, 1..2^28 */
-    uint32_t distance;   /* 0: any two people are neighbours; else the distance
+    uint32_t unit;      /* fine units of half a feature's range, 1..2^24 */
+    uint32_t clip;      /* radius C of the l2 clip in fine units, 1..2^28 */
+    uint32_t distance;  /* 0: any two people are neighbours; else the distance
                             r in fine units within which they are, 1..2 clip */
-    uint32_t amplitude;  /* lambda / sqrt(m) in fine units, at most 2^26 / sqrt(m) */
-    uint32_t frequency;  /* omega: 2^-40 turns per fine unit */
-    uint16_t dimension;  /* d, 1..TREMOLO_MAX_DIMENSION */
-    uint16_t keep;       /* 1 - alpha in 1/32768, 1..32768 */
-    uint16_t vectors;    /* m, 0 (no modulation)..min(d, TREMOLO_MAX_VECTORS) */
-    uint16_t samples;    /* samples a device may give in each round, usually 1 */
-    uint8_t noise_log2;  /* p, 10..24 */
-    uint8_t wire_shift;  /* q, at most p */
-    uint8_t wire_bits;   /* 8..16 */
-    uint8_t response;    /* enum tremolo_response */
+    uint32_t amplitude; /* lambda / sqrt(m) in fine units, at most 2^26 / ceil(sqrt m) */
+    uint32_t frequency; /* omega: 2^-40 turns per fine unit */
+    uint16_t dimension; /* d, 1..TREMOLO_MAX_DIMENSION */
+    uint16_t keep;      /* 1 - alpha in 1/32768, 1..32768 */
+    uint16_t vectors;   /* m, 0 (no modulation)..min(d, TREMOLO_MAX_VECTORS) */
+    uint16_t rounds;    /* reports are made for rounds 0..rounds-1 */
+    uint16_t samples;   /* samples a device may give in each round, usually 1 */
+    uint8_t noise_log2; /* p, 10..24 */
+    uint8_t wire_shift; /* q, at most p */
+    uint8_t wire_bits;  /* 8..16 */
+    uint8_t response;   /* enum tremolo_response */
 };
 
 /* One round as broadcast. vectors: m rows of d entries in 1/16384, or NULL
  * when the study has no modulation. */
 struct tremolo_round {
-    uint32_t number;
     const int16_t *vectors;
+    uint16_t number;
 };
 
 /* The private sample in the device's own units. Values outside the public
@@ -122,9 +120,9 @@ struct tremolo_sample {
 /* What the device's surroundings provide. Every callback returns 0 for
  * success; anything else refuses the release.
  *
- * The ledger lives in 2 * studies slots of TREMOLO_MAX_SLOT_BYTES. read fills
+ * The ledger lives in 2 * studies slots of sizeof(struct tremolo_slot). read fills
  * `length` bytes from the start of a slot (whatever is there: erased flash is
- * fine). write replaces the start of a slot and returns only when the bytes
+ * fine, and so are zeros past the end of a short file). write replaces the start of a slot and returns only when the bytes
  * will survive a power cut; it may be torn by one.
  *
  * counter and advance are optional (both NULL without them): a monotonic
@@ -145,19 +143,41 @@ struct tremolo_platform {
 
 /* ChaCha20 with fast key erasure; see generator.c. */
 struct tremolo_generator {
-    uint32_t key[8];
-    uint8_t block[256];
     uint16_t next;
     uint8_t stuck;
+    uint32_t state[16];
+    uint8_t block[256];
+};
+
+/* One slot of the ledger, in this machine's byte order: a ledger never leaves
+ * its device. See ledger.c. */
+struct tremolo_slot {
+    uint32_t check;    /* CRC-32 of all that follows, up to the report's end */
+    uint32_t magic;    /* 'T' 'L', layout version, number of the entry */
+    uint32_t sequence; /* commits of this entry; 0: the entry is free */
+    uint32_t budget;   /* of the device, the same in every slot */
+    uint32_t spent;    /* by this entry */
+    uint32_t key;      /* round * 65536 + sample of the stored report */
+    uint32_t length;   /* of the stored report */
+    uint8_t study_tag[TREMOLO_STUDY_TAG_BYTES];
+    uint8_t report[TREMOLO_MAX_REPORT_BYTES];
 };
 
 /* Working memory of one release, wiped before every return. */
 struct tremolo_work {
+    const struct tremolo_platform *platform;
+    const struct tremolo_study *study;
+    const struct tremolo_round *round;
+    const struct tremolo_sample *sample;
+    uint32_t budget;
+    uint32_t spent;
+    uint32_t commits;
+    unsigned entry;
+    struct tremolo_slot slot;
     struct tremolo_generator generator;
     int32_t value[TREMOLO_MAX_COORDINATES];
     int32_t noise[TREMOLO_MAX_COORDINATES];
     uint32_t phase[TREMOLO_MAX_VECTORS];
-    uint8_t image[TREMOLO_MAX_SLOT_BYTES];
 };
 
 /* Make this device's ledger with a budget for its whole life, in units of
@@ -181,8 +201,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_device_enrol(struct tremolo_work *w
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_device_report(struct tremolo_work *work, uint8_t *report, size_t *length,
                       const struct tremolo_study *study, const struct tremolo_round *round,
-                      const struct tremolo_sample *sample,
-                      const struct tremolo_platform *platform);
+                      const struct tremolo_sample *sample, const struct tremolo_platform *platform);
 
 /* What is left of the budget, in the unit of tremolo_device_enrol. *left is 0
  * on failure. */
@@ -212,7 +231,7 @@ struct tremolo_report {
     const uint8_t *id;          /* TREMOLO_REPORT_ID_BYTES */
     const uint8_t *coordinates; /* packed, coordinate_bytes of them */
     const uint8_t *mac;         /* TREMOLO_MAC_BYTES, or NULL */
-    uint32_t round;
+    uint16_t round;
     uint16_t coordinate_bytes;
     uint16_t authenticated_bytes; /* what the MAC covers, from the first byte */
     int16_t response;             /* 0 when has_response is 0 */
@@ -233,9 +252,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_report_unpack(int16_t *values, size
 
 #ifndef TREMOLO_WITHOUT_MAC
 /* Check the MAC of a report decoded from `bytes` in constant time. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_report_verify(const struct tremolo_report *report, const uint8_t *bytes,
-                      const struct tremolo_study *study, const uint8_t *mac_key);
+TREMOLO_MUST_USE enum tremolo_status tremolo_report_verify(const struct tremolo_report *report,
+                                                           const uint8_t *bytes,
+                                                           const struct tremolo_study *study,
+                                                           const uint8_t *mac_key);
 #endif
 
 /* TREMOLO_DEVICE_VERSION_MAJOR * 256 + MINOR of the code that is linked. */
