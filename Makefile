@@ -35,11 +35,14 @@ PKGS_cli        := jansson
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# The device brings its own byte loops; the compiler must not turn them back
+# On this machine the generator computes four blocks at once. The device
+# brings its own byte loops; the compiler must not turn them back
 # into calls of memcpy or memset.
-STD_device := -std=c99 -ffreestanding -fno-builtin \
+STD_device := -std=c99 -ffreestanding -fno-builtin -DTREMOLO_LANES=4 \
               $(shell $(CC) -fno-tree-loop-distribute-patterns -E - </dev/null >/dev/null 2>&1 \
                 && echo -fno-tree-loop-distribute-patterns)
+QUIET   := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2))
 STD_host   := -std=c11 -D_GNU_SOURCE -ffp-contract=off
 
 sources = $(sort $(wildcard $(1)/*.c))
@@ -66,7 +69,8 @@ $(BUILD)/.setup-%: tools/setup
 define room_rules
 $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 	@mkdir -p $$(@D)
-	$$(CC) $(if $(filter device,$(1)),$(STD_device),$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
+	$$(call say,CC,$$<)
+	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$(STD_device),$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
 	  -DTREMOLO_VERSION='"$(VERSION)"' -Istatus -I$(1) $(addprefix -I,$(USES_$(1))) \
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) -MMD -MP -c -o $$@ $$<
 endef
@@ -74,16 +78,19 @@ $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 
 $(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(QUIET)$(AR) rcs $@ $^
 
 $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
-	$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(call say,LINK,$@)
+	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 # Programs outside the rooms: tests, benchmarks and examples see every
 # public header and link the library as a user would.
 $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
 	@mkdir -p $(@D)
-	$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -Itests/common -MMD -MP \
+	$(call say,LINK,$@)
+	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP \
 	  -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
 LIBS_tests := -lcmocka -lmpfr -lgmp
 
@@ -102,6 +109,15 @@ test: $(BUILD)/.setup-build $(BUILD)/.setup-test
 .PHONY: run-tests
 run-tests: $(TEST_PROGRAMS) $(BUILD)/tremolo
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS)
+
+# ---------------------------------------------------------------- measuring
+# Every program bench/bench_*.c and every script bench/*.sh, in turn.
+BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard bench/bench_*.c)))
+bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench
+	@$(MAKE) --no-print-directory $(BENCH_PROGRAMS) $(BUILD)/tremolo
+	@for program in $(BENCH_PROGRAMS); do echo "== $${program##*/}"; $$program || exit 1; done
+	@for script in $(sort $(wildcard bench/*.sh)); do \
+	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
 
 # ---------------------------------------------------------------- checks
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)

@@ -79,7 +79,8 @@ static enum tremolo_status check_request(const struct tremolo_work *work)
     return work->sample->number >= work->study->samples ? TREMOLO_BAD_SAMPLES : TREMOLO_OK;
 }
 
-/* Every call begins and ends with an empty work object. */
+/* Every call ends with a wiped work object; what was in it before does not
+ * matter. */
 static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo_platform *platform)
 {
     if (work == NULL || platform == NULL || platform->entropy == NULL || platform->read == NULL ||
@@ -87,8 +88,9 @@ static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo
         platform->studies - 1 >= TREMOLO_MAX_STUDIES) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    tremolo_bytes_wipe(work, sizeof *work);
     work->platform = platform;
+    work->spent = 0;
+    work->commits = 0;
     return TREMOLO_OK;
 }
 
@@ -110,13 +112,10 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (made < TREMOLO_MAX_REPORT_BYTES) {
-        return TREMOLO_SHORT_BUFFER;
-    }
     work->study = study;
     work->round = round;
     work->sample = sample;
-    status = check_request(work);
+    status = made < TREMOLO_MAX_REPORT_BYTES ? TREMOLO_SHORT_BUFFER : check_request(work);
     if (status == TREMOLO_OK) {
         status = make_or_repeat(work, &made);
     }
@@ -149,8 +148,8 @@ enum tremolo_status tremolo_device_budget(struct tremolo_work *work, uint32_t *l
     *left = 0;
     status = begin(work, platform);
     if (status == TREMOLO_OK) {
-        /* No study is looked for, so any tag will do: the empty generator's. */
-        status = tremolo_ledger_find(work, work->generator.block);
+        /* No study is looked for, so any tag will do. */
+        status = tremolo_ledger_find(work, work->slot.study_tag);
         if (status == TREMOLO_OK) {
             *left = work->budget - work->spent;
         }

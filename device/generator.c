@@ -8,41 +8,67 @@
  * later learns nothing of what was handed out before. */
 #include "parts.h"
 
-enum { QUARTER_ROUNDS = 80, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLOCK_BYTES = 64 };
+enum { ROUND_PAIRS = 10, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLOCK_BYTES = 64 };
 
-static uint32_t rotate_32(uint32_t value, unsigned count)
+/* One word of TREMOLO_LANES blocks side by side. */
+#if TREMOLO_LANES == 1
+typedef uint32_t lanes;
+#define LANE(word, lane) (word)
+#define UNROLL
+#else
+typedef uint32_t lanes __attribute__((vector_size(4 * TREMOLO_LANES)));
+#define LANE(word, lane) ((word)[lane])
+#define UNROLL           _Pragma("GCC unroll 8")
+#endif
+
+static lanes rotate_lanes(lanes value, unsigned count)
 {
     return value << count | value >> (32 - count);
 }
 
-static void quarter_round(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
+static inline void quarter_round(lanes *a, lanes *b, lanes *c, lanes *d)
 {
     *a += *b;
-    *d = rotate_32(*d ^ *a, 16);
+    *d = rotate_lanes(*d ^ *a, 16);
     *c += *d;
-    *b = rotate_32(*b ^ *c, 12);
+    *b = rotate_lanes(*b ^ *c, 12);
     *a += *b;
-    *d = rotate_32(*d ^ *a, 8);
+    *d = rotate_lanes(*d ^ *a, 8);
     *c += *d;
-    *b = rotate_32(*b ^ *c, 7);
+    *b = rotate_lanes(*b ^ *c, 7);
 }
 
 /* Columns and diagonals alternate: a diagonal is a column whose rows are
  * turned by 1, 2 and 3 places. */
-TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t state[16])
+static void double_round(lanes *x)
 {
-    uint32_t x[16];
     unsigned i;
-    for (i = 0; i < 16; i++) {
-        x[i] = state[i];
-    }
-    for (i = 0; i < QUARTER_ROUNDS; i++) {
-        unsigned turn = i >> 2 & 1;
+    UNROLL
+    for (i = 0; i < 8; i++) {
+        unsigned turn = i >> 2;
         quarter_round(x + (i & 3), x + 4 + ((i + turn) & 3), x + 8 + ((i + 2 * turn) & 3),
                       x + 12 + ((i + 3 * turn) & 3));
     }
-    for (i = 0; i < 16; i++) {
-        tremolo_bytes_store(out + 4 * i, x[i] + state[i], 4);
+}
+
+TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16])
+{
+    lanes x[16];
+    unsigned lane;
+    unsigned i;
+    for (lane = 0; lane < TREMOLO_LANES; lane++) {
+        for (i = 0; i < 16; i++) {
+            LANE(x[i], lane) = state[i] + (i == 12 ? lane : 0);
+        }
+    }
+    for (i = 0; i < ROUND_PAIRS; i++) {
+        double_round(x);
+    }
+    for (lane = 0; lane < TREMOLO_LANES; lane++) {
+        for (i = 0; i < 16; i++) {
+            uint32_t word = LANE(x[i], lane) + state[i] + (i == 12 ? lane : 0);
+            tremolo_bytes_store(out + BLOCK_BYTES * lane + 4 * i, word);
+        }
     }
     tremolo_bytes_wipe(x, sizeof x);
 }
@@ -52,18 +78,18 @@ static void take_key(struct tremolo_generator *generator)
 {
     unsigned i;
     for (i = 0; i < 8; i++) {
-        generator->state[4 + i] = tremolo_bytes_load(generator->block + 4 * i, 4);
+        generator->state[4 + i] = tremolo_bytes_load(generator->block + 4 * i);
     }
     tremolo_bytes_wipe(generator->block, KEY_BYTES);
 }
 
-static void refill(struct tremolo_generator *generator)
+TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator)
 {
     unsigned at;
     generator->state[12] = 0;
-    for (at = 0; at < REFILL_BYTES; at += BLOCK_BYTES) {
-        tremolo_chacha20_block(generator->block + at, generator->state);
-        generator->state[12]++;
+    for (at = 0; at < REFILL_BYTES; at += TREMOLO_LANES * BLOCK_BYTES) {
+        tremolo_chacha20_blocks(generator->block + at, generator->state);
+        generator->state[12] += TREMOLO_LANES;
     }
     take_key(generator);
     generator->next = KEY_BYTES;
@@ -99,17 +125,6 @@ TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator
     take_key(generator);
     generator->next = REFILL_BYTES;
     return TREMOLO_OK;
-}
-
-TREMOLO_PART uint8_t tremolo_generator_byte(struct tremolo_generator *generator)
-{
-    uint8_t byte;
-    if (generator->next == REFILL_BYTES) {
-        refill(generator);
-    }
-    byte = generator->block[generator->next];
-    generator->block[generator->next++] = 0;
-    return byte;
 }
 
 TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator)

@@ -12,12 +12,14 @@
 #define TREMOLO_PART
 #endif
 
-/* bytes.c */
-TREMOLO_PART void tremolo_bytes_copy(uint8_t *to, const uint8_t *from, size_t length);
-TREMOLO_PART int tremolo_bytes_differ(const uint8_t *a, const uint8_t *b, size_t length);
-TREMOLO_PART void tremolo_bytes_wipe(void *object, size_t length);
-TREMOLO_PART uint32_t tremolo_bytes_load(const uint8_t *from, unsigned length);
-TREMOLO_PART void tremolo_bytes_store(uint8_t *to, uint32_t value, unsigned length);
+/* generator.c computes TREMOLO_LANES consecutive ChaCha20 blocks at once: four
+ * where the compiler offers vectors and speed matters, one on small devices.
+ * The bytes are the same. */
+#ifndef TREMOLO_LANES
+#define TREMOLO_LANES 1
+#endif
+
+#include "bytes.h"
 
 /* integer.c */
 TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
@@ -25,10 +27,24 @@ TREMOLO_PART uint32_t tremolo_root_up(uint64_t square);
 TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift);
 
 /* generator.c */
-TREMOLO_PART void tremolo_chacha20_block(uint8_t out[64], const uint32_t state[16]);
+TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES],
+                                          const uint32_t state[16]);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
                                                         const struct tremolo_platform *platform);
-TREMOLO_PART uint8_t tremolo_generator_byte(struct tremolo_generator *generator);
+TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
+
+/* Every draw goes through here, so it is inline: one random byte, erased from
+ * the buffer as it is handed out. */
+static inline uint8_t tremolo_generator_byte(struct tremolo_generator *generator)
+{
+    uint8_t byte;
+    if (generator->next == sizeof generator->block) {
+        tremolo_generator_refill(generator);
+    }
+    byte = generator->block[generator->next];
+    generator->block[generator->next++] = 0;
+    return byte;
+}
 TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator);
 
 /* noise.c */

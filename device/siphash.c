@@ -36,7 +36,7 @@ static void rounds(struct sip *sip, unsigned count)
 
 static uint64_t load_64(const uint8_t *bytes)
 {
-    return tremolo_bytes_load(bytes, 4) | (uint64_t)tremolo_bytes_load(bytes + 4, 4) << 32;
+    return tremolo_bytes_load(bytes) | (uint64_t)tremolo_bytes_load(bytes + 4) << 32;
 }
 
 static void absorb(struct sip *sip, uint64_t word)
@@ -61,8 +61,8 @@ static void put_half(uint8_t *out, struct sip *sip)
     uint64_t half;
     rounds(sip, 4);
     half = sip->v[0] ^ sip->v[1] ^ sip->v[2] ^ sip->v[3];
-    tremolo_bytes_store(out, (uint32_t)half, 4);
-    tremolo_bytes_store(out + 4, (uint32_t)(half >> 32), 4);
+    tremolo_bytes_store(out, (uint32_t)half);
+    tremolo_bytes_store(out + 4, (uint32_t)(half >> 32));
 }
 
 TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8_t *key,
