@@ -79,6 +79,17 @@ static enum tremolo_status check_request(const struct tremolo_work *work)
     return work->sample->number >= work->study->samples ? TREMOLO_BAD_SAMPLES : TREMOLO_OK;
 }
 
+/* A build without the MAC must not announce one. */
+static int lacks_mac(const struct tremolo_platform *platform)
+{
+#ifdef TREMOLO_WITHOUT_MAC
+    return platform->mac_key != NULL;
+#else
+    (void)platform;
+    return 0;
+#endif
+}
+
 /* Every call ends with a wiped work object; what was in it before does not
  * matter. */
 static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo_platform *platform)
@@ -88,7 +99,7 @@ static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo
     }
     if (platform == NULL || platform->entropy == NULL || platform->read == NULL ||
         platform->write == NULL || (platform->counter == NULL) != (platform->advance == NULL) ||
-        platform->studies - 1 >= TREMOLO_MAX_STUDIES) {
+        platform->studies - 1 >= TREMOLO_MAX_STUDIES || lacks_mac(platform)) {
         tremolo_bytes_wipe(work, sizeof *work);
         return TREMOLO_BAD_ARGUMENT;
     }
