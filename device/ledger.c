@@ -26,8 +26,14 @@ enum { NOTHING = 0, DAMAGED = 1, SOUND = 2, UNREADABLE = 4 };
 
 enum { SLOT_HEAD_BYTES = offsetof(struct tremolo_slot, report) };
 
-/* 'T' 'L', layout version 1, and below it the entry's number. */
-#define MAGIC UINT32_C(0x544c0100)
+/* 'T' 'L', and below them the number of entries and the entry's own: a ledger
+ * opened with fewer entries than it has would forget what the others spent. */
+#define MAGIC UINT32_C(0x544c0000)
+
+static uint32_t magic_of(const struct tremolo_work *work, unsigned entry)
+{
+    return MAGIC + (work->platform->studies << 8) + entry;
+}
 
 /* CRC-32 as zip and Ethernet know it, four bits at a time. */
 static uint32_t check_of(const struct tremolo_slot *slot)
@@ -54,7 +60,7 @@ static unsigned read_slot(struct tremolo_work *work, unsigned number)
     if (platform->read(platform->context, number, (uint8_t *)slot, sizeof *slot) != 0) {
         return UNREADABLE;
     }
-    if (slot->magic != MAGIC + number / 2) {
+    if (slot->magic != magic_of(work, number / 2)) {
         return slot->magic >> 16 == MAGIC >> 16 ? DAMAGED : NOTHING;
     }
     return slot->length <= TREMOLO_MAX_REPORT_BYTES && check_of(slot) == slot->check ? SOUND
@@ -231,7 +237,7 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work
     unsigned entry = work->platform->studies;
     while (entry-- > 0 && status == TREMOLO_OK) {
         tremolo_bytes_wipe(&work->slot, SLOT_HEAD_BYTES);
-        work->slot.magic = MAGIC + entry;
+        work->slot.magic = magic_of(work, entry);
         work->slot.budget = budget;
         status = write_both(work, 2 * entry);
     }
