@@ -215,10 +215,13 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work
 }
 
 /* Refuse when any slot shows that a device already spent here, or when the
- * first entry, which is written last, is there: the ledger is whole then. */
+ * first entry, which is written last, is there: the ledger is whole then.
+ * Slot B of that entry is the very last; a cut during its first write leaves A
+ * sound, so a damaged B beside an A that is not sound once was a ledger. */
 static enum tremolo_status check_absent(struct tremolo_work *work)
 {
     unsigned number = 2 * work->platform->studies;
+    int damaged = 0;
     while (number-- > 0) {
         unsigned holds = read_slot(work, number);
         if (holds == UNREADABLE) {
@@ -227,6 +230,10 @@ static enum tremolo_status check_absent(struct tremolo_work *work)
         if (holds == SOUND && (number < 2 || work->slot.sequence != 0)) {
             return TREMOLO_LEDGER_EXISTS;
         }
+        damaged |= number == 1 && holds == DAMAGED;
+    }
+    if (damaged) {
+        return TREMOLO_LEDGER_DAMAGED;
     }
     return check_counter(work) == TREMOLO_OK ? TREMOLO_OK : TREMOLO_LEDGER_EXISTS;
 }
