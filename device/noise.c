@@ -10,9 +10,12 @@
  * for: the result is the real normal deviate, rounded down once.
  *
  * Two events end a draw without a result and set generator->stuck, and the
- * caller then refuses to release: two uniforms agreeing in DIGITS_MAX bytes,
- * and k reaching WHOLE_MAX. A sound generator does either with probability
- * below 2^-120 a draw; a broken one does it soon. */
+ * caller then refuses to release, before anything is charged: two uniforms
+ * agreeing in DIGITS_MAX bytes, with probability below 2^-120 a draw, and a
+ * candidate k reaching WHOLE_MAX, with probability exp(-32) < 2^-46 a
+ * candidate. That candidate would have been accepted with probability
+ * exp(-2016) only, so a release that does happen is distributed as stated to
+ * within exp(-2048). A broken generator meets one of the two soon. */
 #include "parts.h"
 
 enum { DIGITS_MAX = 16, WHOLE_MAX = 64 };
