@@ -300,8 +300,7 @@ static int take_word(struct account_options *options, int code, const char *text
     case OPTION_PLD: options->pld_file = text; return CLI_DONE;
     case OPTION_OUT: options->out = text; return CLI_DONE;
     case OPTION_JSON: options->json = true; return CLI_DONE;
-    default:
-        return account_fail(CLI_USAGE, "unknown option; 'tremolo account --help' lists them");
+    default: return account_fail(CLI_USAGE, "unknown option; 'tremolo account --help' lists them");
     }
 }
 

@@ -64,8 +64,7 @@ static double miss(double mu, double rate)
 static double miss_by_budget(double epsilon, double rate)
 {
     struct tremolo_certified rate_missed;
-    enum tremolo_status status =
-        tremolo_tradeoff_budget(&rate_missed, epsilon, FIGURE_DELTA, rate);
+    enum tremolo_status status = tremolo_tradeoff_budget(&rate_missed, epsilon, FIGURE_DELTA, rate);
     return status == TREMOLO_OK ? rate_missed.lower : NAN;
 }
 
@@ -85,13 +84,13 @@ static bool write_noise(FILE *data)
     bool good = fprintf(data, "# epsilon exact zcdp-tight zcdp classical classical-unproved\n") > 0;
     for (int i = 0; i <= 120 && good; i++) {
         double epsilon = 0.1 * pow(10.0, (double)i / 48.0);
-        good = fprintf(data, "%.6g %.10g %.10g %.10g %.10g %.10g\n", epsilon,
-                       sigma_or_nan(TREMOLO_RULE_EXACT, epsilon, false),
-                       sigma_or_nan(TREMOLO_RULE_ZCDP_TIGHT, epsilon, false),
-                       sigma_or_nan(TREMOLO_RULE_ZCDP, epsilon, false),
-                       sigma_or_nan(TREMOLO_RULE_CLASSICAL, epsilon, false),
-                       epsilon > 1.0 ? sigma_or_nan(TREMOLO_RULE_CLASSICAL, epsilon, true) : NAN) >
-               0;
+        good =
+            fprintf(data, "%.6g %.10g %.10g %.10g %.10g %.10g\n", epsilon,
+                    sigma_or_nan(TREMOLO_RULE_EXACT, epsilon, false),
+                    sigma_or_nan(TREMOLO_RULE_ZCDP_TIGHT, epsilon, false),
+                    sigma_or_nan(TREMOLO_RULE_ZCDP, epsilon, false),
+                    sigma_or_nan(TREMOLO_RULE_CLASSICAL, epsilon, false),
+                    epsilon > 1.0 ? sigma_or_nan(TREMOLO_RULE_CLASSICAL, epsilon, true) : NAN) > 0;
     }
     return good;
 }

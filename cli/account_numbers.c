@@ -79,7 +79,8 @@ static int print_sigma_list(const struct account_options *options, struct tremol
             (void)printf("round %zu: sigma %.17g\n", i + 1, sigma);
         }
     }
-    json_t *object = json_pack("{s:o,s:s}", "sigma", list, "rule", account_rule_name(options->rule));
+    json_t *object =
+        json_pack("{s:o,s:s}", "sigma", list, "rule", account_rule_name(options->rule));
     if (options->json) {
         return account_print(object);
     }
@@ -110,8 +111,8 @@ int account_sigma(const struct account_options *options)
     if (unequal) {
         return print_sigma_list(options, sigma);
     }
-    bool proved = options->rule != TREMOLO_RULE_CLASSICAL ||
-                  options->epsilon <= (double)options->releases;
+    bool proved =
+        options->rule != TREMOLO_RULE_CLASSICAL || options->epsilon <= (double)options->releases;
     if (options->json) {
         json_t *object = json_object();
         account_put(object, "sigma", sigma);
@@ -173,8 +174,9 @@ static int load_pld(struct tremolo_pld **pld, const char *path)
     int result = CLI_USAGE;
     if (file == NULL || json_unpack(file, "{s:F,s:F,s:o}", "step", &step, "infinity_mass",
                                     &infinity_mass, "mass", &mass) != 0) {
-        result = account_fail(CLI_USAGE, "'%s' is not a loss distribution: %s", path,
-                              file == NULL ? error.text : "step, infinity_mass and mass are needed");
+        result =
+            account_fail(CLI_USAGE, "'%s' is not a loss distribution: %s", path,
+                         file == NULL ? error.text : "step, infinity_mass and mass are needed");
         goto done;
     }
     long first = 0;
@@ -182,7 +184,8 @@ static int load_pld(struct tremolo_pld **pld, const char *path)
     bool any = false;
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach(mass, key, value) {
+    json_object_foreach(mass, key, value)
+    {
         long k = 0;
         if (!cli_parse_long(&k, key) || !json_is_number(value) || labs(k) > 1000000000L) {
             result = account_fail(CLI_USAGE, "'%s': the mass at '%s' is no number at a whole place",
@@ -203,7 +206,8 @@ static int load_pld(struct tremolo_pld **pld, const char *path)
         result = account_status(TREMOLO_NO_MEMORY);
         goto done;
     }
-    json_object_foreach(mass, key, value) {
+    json_object_foreach(mass, key, value)
+    {
         masses[strtol(key, NULL, 10) - first] = json_number_value(value);
     }
     enum tremolo_status status = tremolo_pld_from_masses(pld, masses, (size_t)(last - first) + 1,
@@ -389,19 +393,19 @@ int account_tradeoff(const struct account_options *options)
         status = status == TREMOLO_OK ? tremolo_attack_accuracy(&accuracy, mu) : status;
     } else if (status == TREMOLO_OK) {
         status = tremolo_tradeoff_budget(&miss, options->epsilon, options->delta, rate);
-        status = status == TREMOLO_OK ? tremolo_attack_accuracy_budget(&accuracy, options->epsilon,
-                                                                       options->delta)
-                                      : status;
+        status = status == TREMOLO_OK
+                     ? tremolo_attack_accuracy_budget(&accuracy, options->epsilon, options->delta)
+                     : status;
     }
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
     if (options->json) {
-        return account_print(json_pack(
-            "{s:f,s:f,s:{s:f,s:f,s:f},s:f,s:f}", "false_positive_rate", rate, "true_positive_rate",
-            1.0 - miss.value, "false_negative_rate", "value", miss.value, "lower", miss.lower,
-            "upper", miss.upper, "attack_accuracy", accuracy.upper, "hockey_stick_at_0",
-            2.0 * accuracy.upper - 1.0));
+        return account_print(
+            json_pack("{s:f,s:f,s:{s:f,s:f,s:f},s:f,s:f}", "false_positive_rate", rate,
+                      "true_positive_rate", 1.0 - miss.value, "false_negative_rate", "value",
+                      miss.value, "lower", miss.lower, "upper", miss.upper, "attack_accuracy",
+                      accuracy.upper, "hockey_stick_at_0", 2.0 * accuracy.upper - 1.0));
     }
     (void)printf("false positives %.6g: any test misses at least %.12g, so detects at most %.12g\n"
                  "at even odds an attacker is right at most %.12g of the time\n",
@@ -460,12 +464,11 @@ int account_reconstruction(const struct account_options *options)
         return account_status(status);
     }
     if (options->json) {
-        return account_print(
-            json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "conditional", bounds.conditional,
-                      "phase_averaged", bounds.phase_averaged, "phase_averaged_trace",
-                      bounds.phase_averaged_trace, "marginal", bounds.marginal, "bayes",
-                      bounds.bayes, "without_response", bounds.without_response,
-                      "information_along_v", bounds.information_along_v));
+        return account_print(json_pack(
+            "{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "conditional", bounds.conditional, "phase_averaged",
+            bounds.phase_averaged, "phase_averaged_trace", bounds.phase_averaged_trace, "marginal",
+            bounds.marginal, "bayes", bounds.bayes, "without_response", bounds.without_response,
+            "information_along_v", bounds.information_along_v));
     }
     (void)printf("mean squared error per coordinate, at least:\n"
                  "  %.10g  phase known and at its worst (paper)\n"

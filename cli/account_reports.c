@@ -24,9 +24,8 @@ static enum tremolo_status calibrate(double *sigma, double *spent,
 {
     struct tremolo_certified noise;
     struct tremolo_certified cost;
-    enum tremolo_status status =
-        tremolo_rule_sigma(&noise, calibration->rule, epsilon, delta, calibration->sensitivity,
-                           releases, false);
+    enum tremolo_status status = tremolo_rule_sigma(&noise, calibration->rule, epsilon, delta,
+                                                    calibration->sensitivity, releases, false);
     if (status == TREMOLO_OK) {
         status = tremolo_rule_epsilon(&cost, TREMOLO_RULE_EXACT, noise.upper, true_sensitivity,
                                       releases, delta, false);
@@ -56,11 +55,12 @@ int account_compare(const struct account_options *options)
     };
     json_t *rows = json_array();
     if (!options->json) {
-        (void)printf("%llu rounds, delta %g, neighbours at distance %g, alpha %g lambda %g omega %g "
-                     "m %u\nnoise sd per round, and the epsilon it really costs\n\n%8s",
-                     (unsigned long long)releases, delta, distance, options->modulation.alpha,
-                     options->modulation.lambda, options->modulation.omega,
-                     options->modulation.vectors, "epsilon");
+        (void)printf(
+            "%llu rounds, delta %g, neighbours at distance %g, alpha %g lambda %g omega %g "
+            "m %u\nnoise sd per round, and the epsilon it really costs\n\n%8s",
+            (unsigned long long)releases, delta, distance, options->modulation.alpha,
+            options->modulation.lambda, options->modulation.omega, options->modulation.vectors,
+            "epsilon");
         for (size_t j = 0; j < 3; j++) {
             (void)printf("  %10s  %8s", calibrations[j].name, "spent");
         }
@@ -81,8 +81,9 @@ int account_compare(const struct account_options *options)
                 json_decref(rows);
                 return account_status(status);
             }
-            (void)json_object_set_new(row, calibrations[j].name,
-                                      json_pack("{s:f,s:f}", "sigma", sigma, "epsilon_spent", spent));
+            (void)json_object_set_new(
+                row, calibrations[j].name,
+                json_pack("{s:f,s:f}", "sigma", sigma, "epsilon_spent", spent));
             if (!options->json) {
                 (void)printf("  %10.6f  %8.5f", sigma, spent);
             }
@@ -92,8 +93,8 @@ int account_compare(const struct account_options *options)
         }
         (void)json_array_append_new(rows, row);
     }
-    json_t *object = json_pack("{s:I,s:f,s:o}", "releases", (json_int_t)releases, "delta", delta,
-                               "rows", rows);
+    json_t *object =
+        json_pack("{s:I,s:f,s:o}", "releases", (json_int_t)releases, "delta", delta, "rows", rows);
     if (options->json) {
         return account_print(object);
     }
@@ -119,7 +120,8 @@ int account_modulation(const struct account_options *options)
     struct tremolo_pld *pld = NULL;
     struct tremolo_certified with = {0.0, 0.0, 0.0};
     struct tremolo_certified without = {0.0, 0.0, 0.0};
-    enum tremolo_status status = tremolo_pld_modulated(&pld, shift, sigma, amplitude, options->cells);
+    enum tremolo_status status =
+        tremolo_pld_modulated(&pld, shift, sigma, amplitude, options->cells);
     if (status == TREMOLO_OK) {
         status = tremolo_pld_delta(&with, pld, options->releases, epsilon);
     }

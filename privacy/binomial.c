@@ -53,16 +53,22 @@ static double stirling_rest(double x)
     }
     double inverse = 1.0 / x;
     double square = inverse * inverse;
-    return inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
+    return inverse *
+           (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
+}
+
+/* ln(p/q), by the difference where that is small against both. */
+static double log_ratio(double p, double q)
+{
+    double ratio = p / q;
+    return ratio > 0.5 && ratio < 2.0 ? log1p((p - q) / q) : log(ratio);
 }
 
 static double log_prefactor(double a, double b, double x)
 {
     double n = a + b;
     double rest = stirling_rest(n) - stirling_rest(a) - stirling_rest(b) - 0.91893853320467274178;
-    /* a ln(x n/a) + b ln((1-x) n/b) is small near the mean; log1p keeps it so. */
-    double off = x * n - a;
-    double main = a * log1p(off / a) + b * log1p(-off / b);
+    double main = a * log_ratio(x * n, a) + b * log_ratio((1.0 - x) * n, b);
     return main + rest + 0.5 * log(a * b / n) - log(a);
 }
 

@@ -135,8 +135,7 @@ enum tremolo_status tremolo_explain_participant(char *text, size_t bytes,
         promise->neighbours == TREMOLO_NEIGHBOURS_ANY
             ? ""
             : " Candidates further apart are easier to tell from each other.",
-        promise->response_private ? ""
-                                  : " The answer you are asked to predict is sent as it is.");
+        promise->response_private ? "" : " The answer you are asked to predict is sent as it is.");
     status = fits(written, sizeof own < bytes ? sizeof own : bytes);
     if (status == TREMOLO_OK) {
         (void)snprintf(text, bytes, "%s", own);
@@ -171,10 +170,10 @@ enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
         if (status != TREMOLO_OK) {
             return status;
         }
-        int written = snprintf(own + used, sizeof own - used,
-                               "%-14s distance %-9.4g mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n",
-                               rows[i].name, factor * promise->distance, factor * promise->mu,
-                               epsilon, percent);
+        int written = snprintf(
+            own + used, sizeof own - used,
+            "%-14s distance %-9.4g mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n", rows[i].name,
+            factor * promise->distance, factor * promise->mu, epsilon, percent);
         if (written < 0 || (size_t)written >= sizeof own - used) {
             return TREMOLO_SHORT_BUFFER;
         }

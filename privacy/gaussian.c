@@ -127,8 +127,7 @@ static struct tremolo_certified log_delta_of(struct dd mu_squared, double epsilo
 }
 
 enum tremolo_status tremolo_gaussian_log_delta(struct tremolo_certified *log_delta,
-                                               const struct tremolo_gaussian *cost,
-                                               double epsilon)
+                                               const struct tremolo_gaussian *cost, double epsilon)
 {
     if (log_delta == NULL || cost == NULL || !is_epsilon(epsilon) || cost->mu_squared == 0.0) {
         return TREMOLO_BAD_ARGUMENT;
@@ -167,7 +166,8 @@ enum tremolo_status tremolo_gaussian_epsilon(struct tremolo_certified *epsilon,
     /* The Chernoff bound: delta(high) <= exp(-(high - mu^2/2)^2 / (2 mu^2)). */
     struct dd mu_squared = mu_squared_of(cost);
     double mu = sqrt(mu_squared.hi);
-    double high = (0.5 * mu_squared.hi + mu * sqrt(2.0 * -log(delta)) + mu * 0x1p-20) * (1.0 + 0x1p-20);
+    double high =
+        (0.5 * mu_squared.hi + mu * sqrt(2.0 * -log(delta)) + mu * 0x1p-20) * (1.0 + 0x1p-20);
     high = fmin(high, TREMOLO_EPSILON_MAX);
     struct inversion problem = {log_delta_at_epsilon, &mu_squared, log(delta), INVERT_DECREASING,
                                 true};
@@ -188,7 +188,8 @@ enum tremolo_status tremolo_gaussian_mu_for(struct tremolo_certified *mu, double
     }
     /* Two safe values to start from: zCDP's, and delta <= mu/sqrt(2 pi). */
     double log_inverse = -log(delta);
-    double by_zcdp = 2.0 * epsilon / (sqrt(2.0 * (log_inverse + epsilon)) + sqrt(2.0 * log_inverse));
+    double by_zcdp =
+        2.0 * epsilon / (sqrt(2.0 * (log_inverse + epsilon)) + sqrt(2.0 * log_inverse));
     double low = fmax(by_zcdp, 2.5 * delta) * (1.0 - 0x1p-20);
     struct inversion problem = {log_delta_at_mu, &epsilon, log(delta), INVERT_INCREASING, false};
     if (low < TREMOLO_MU_MIN) {

@@ -14,7 +14,7 @@
 
 enum {
     ROOT_STEPS_MAX = 200,
-    PROOF_STEPS_MAX = 60,
+    PROOF_STEPS_MAX = 200,
 };
 
 /* f(x) - target, negative left of the solution. */
@@ -73,7 +73,9 @@ static bool proved(const struct inversion *problem, double x, bool above)
 static bool walk_until_proved(double *end, const struct inversion *problem, double root, bool above,
                               double limit)
 {
-    double stride = 2.0 * UNIT_ROUNDOFF * fmax(fabs(root), DBL_MIN);
+    /* A root at or near 0 has no scale of its own; the bracket lends one. */
+    double stride = 2.0 * UNIT_ROUNDOFF * fmax(fabs(root), 0x1p-40 * fabs(limit - root));
+    stride = fmax(stride, DBL_MIN);
     for (int step = 0; step < PROOF_STEPS_MAX; step++) {
         double x = above ? fmin(root + stride, limit) : fmax(root - stride, limit);
         if (proved(problem, x, above)) {

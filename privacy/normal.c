@@ -151,7 +151,8 @@ static struct approx drop_by_series(double a, double mu)
         double q = mu * ladder.ratio[k] / k;
         double product = q * y.value;
         double next = 1.0 - product;
-        y.error = (product * (y.error + ladder.error[k] + 3.0 * UNIT_ROUNDOFF) + UNIT_ROUNDOFF) / next;
+        y.error =
+            (product * (y.error + ladder.error[k] + 3.0 * UNIT_ROUNDOFF) + UNIT_ROUNDOFF) / next;
         y.value = next;
     }
     struct approx drop = {

@@ -83,8 +83,8 @@ enum tremolo_status tremolo_pld_delta(struct tremolo_certified *delta,
         status = pld_side_delta(&lower, &pld->lower, releases, epsilon);
     }
     if (status == TREMOLO_OK) {
-        *delta = (struct tremolo_certified){lower.lower, 0.5 * (upper.upper + lower.lower),
-                                            upper.upper};
+        *delta =
+            (struct tremolo_certified){lower.lower, 0.5 * (upper.upper + lower.lower), upper.upper};
     }
     return status;
 }
@@ -154,8 +154,8 @@ enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
         status = invert_bound(&lower, &ask_lower, delta);
     }
     if (status == TREMOLO_OK) {
-        *epsilon = (struct tremolo_certified){lower.lower, 0.5 * (lower.lower + upper.upper),
-                                              upper.upper};
+        *epsilon =
+            (struct tremolo_certified){lower.lower, 0.5 * (lower.lower + upper.upper), upper.upper};
     }
     return status;
 }

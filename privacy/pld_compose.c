@@ -115,8 +115,8 @@ static double outside(const struct pld_side *side, uint64_t releases, double lam
         for (double scale = 0.5; scale <= 1.0; scale += 0.5) {
             double theta = scale * reach / (t * at->variance + side->step * side->step);
             struct cumulant moved = cumulant_at(side, lambda + sign * theta);
-            double exponent = t * (moved.log_sum - at->log_sum) - sign * theta * t * at->mean -
-                              theta * reach;
+            double exponent =
+                t * (moved.log_sum - at->log_sum) - sign * theta * t * at->mean - theta * reach;
             /* Each K is within 1e-12 or so of the truth; allow T times that. */
             best = fmin(best, exp(exponent + 1e-10 * t));
         }
@@ -284,8 +284,9 @@ static enum tremolo_status compose_finite(struct tremolo_certified *delta,
     weigh(&work, side->step, lambda, epsilon, &sum, &weights);
     workspace_free(&work);
 
-    double absolute = entry_error * weights + wrapped / (lambda + 1.0) +
-                      8.0 * UNIT_ROUNDOFF * ((fabs(epsilon) + 1.0) * (1.0 + lambda) + (double)n * fabs(sum));
+    double absolute =
+        entry_error * weights + wrapped / (lambda + 1.0) +
+        8.0 * UNIT_ROUNDOFF * ((fabs(epsilon) + 1.0) * (1.0 + lambda) + (double)n * fabs(sum));
     double widest = fmax(fabs(loss_at(side, 0)), fabs(loss_at(side, side->count - 1)));
     /* ln of a mass is at most 745 and exact to 4 units. */
     double relative = t * (side->mass_error + UNIT_ROUNDOFF * (3000.0 + 2.0 * lambda * widest)) +
@@ -322,7 +323,8 @@ enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct
                                    uint64_t releases, double epsilon)
 {
     double t = (double)releases;
-    double moved = epsilon - t * side->shift; /* shifting losses up lowers the bar, below 0 if need be */
+    double moved =
+        epsilon - t * side->shift; /* shifting losses up lowers the bar, below 0 if need be */
     double top = t * loss_at(side, side->count - 1);
     struct tremolo_certified finite = {0.0, 0.0, 0.0};
     enum tremolo_status status = TREMOLO_OK;

@@ -102,8 +102,8 @@ static double log_mass(const struct mixture *mixture, double centre, double widt
     double sum = 0.0;
     for (int i = 0; i < GAUSS_HALF; i++) {
         double away = 0.5 * width * gauss_node[i];
-        sum += gauss_weight[i] * (density(mixture, centre - away, anchor) +
-                                  density(mixture, centre + away, anchor));
+        sum += gauss_weight[i] *
+               (density(mixture, centre - away, anchor) + density(mixture, centre + away, anchor));
     }
     return log(0.5 * width * sum * 0.39894228040143267794) - anchor;
 }
@@ -114,11 +114,11 @@ static double log_mass(const struct mixture *mixture, double centre, double widt
 
 struct cell_plan {
     struct mixture mixture;
-    double shift; /* s */
-    double width; /* of a cell */
-    double step;  /* of the loss grid */
-    double bend;  /* B w^2 / 8 */
-    double error; /* of a log mass */
+    double shift;  /* s */
+    double width;  /* of a cell */
+    double step;   /* of the loss grid */
+    double bend;   /* B w^2 / 8 */
+    double error;  /* of a log mass */
     int64_t cells; /* on each side of s/2 */
 };
 
@@ -138,7 +138,8 @@ static void plan_make(struct cell_plan *plan, double shift, double contrast, uns
 static bool side_make(struct pld_side *side, const struct cell_plan *plan)
 {
     /* |l| <= s (|x - s/2| + c), and two spare steps at each end. */
-    double widest = plan->shift * ((double)(plan->cells + 1) * plan->width + plan->mixture.contrast);
+    double widest =
+        plan->shift * ((double)(plan->cells + 1) * plan->width + plan->mixture.contrast);
     int64_t most = (int64_t)ceil(widest / plan->step) + 4;
     side->count = (size_t)(2 * most + 1);
     side->first = -most;

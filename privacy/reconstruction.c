@@ -102,9 +102,8 @@ static bool setup_makes_sense(const struct tremolo_reconstruction_setup *setup)
              setup->response_noise >= 1e-100 && setup->response_noise <= 1e100));
 }
 
-enum tremolo_status
-tremolo_reconstruction_bounds(struct tremolo_reconstruction *bounds,
-                              const struct tremolo_reconstruction_setup *setup)
+enum tremolo_status tremolo_reconstruction_bounds(struct tremolo_reconstruction *bounds,
+                                                  const struct tremolo_reconstruction_setup *setup)
 {
     if (bounds == NULL || setup == NULL || !setup_makes_sense(setup)) {
         return TREMOLO_BAD_ARGUMENT;

@@ -94,12 +94,11 @@ enum tremolo_status tremolo_rule_sigma(struct tremolo_certified *sigma, enum tre
 }
 
 /* Evaluate a zCDP conversion at both ends of rho; both grow with rho. */
-static enum tremolo_status over_rho(struct tremolo_certified *result,
-                                    enum tremolo_status (*convert)(struct tremolo_certified *,
-                                                                   enum tremolo_conversion, double,
-                                                                   double),
-                                    enum tremolo_conversion conversion,
-                                    struct tremolo_certified rho, double other)
+static enum tremolo_status
+over_rho(struct tremolo_certified *result,
+         enum tremolo_status (*convert)(struct tremolo_certified *, enum tremolo_conversion, double,
+                                        double),
+         enum tremolo_conversion conversion, struct tremolo_certified rho, double other)
 {
     struct tremolo_certified low;
     struct tremolo_certified middle;

@@ -80,9 +80,9 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_delta(struct tremolo_certi
                                                             double epsilon);
 
 /* Its natural logarithm, finite for every mu > 0 however small delta is. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_gaussian_log_delta(struct tremolo_certified *log_delta,
-                           const struct tremolo_gaussian *cost, double epsilon);
+TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_log_delta(struct tremolo_certified *log_delta,
+                                                                const struct tremolo_gaussian *cost,
+                                                                double epsilon);
 
 /* The smallest epsilon >= 0 at which delta is reached. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_epsilon(struct tremolo_certified *epsilon,
@@ -127,19 +127,22 @@ enum tremolo_rule {
  * epsilon / releases <= 1 only and answers INVALID_CALIBRATION beyond it
  * unless `force` is set: the result is then the formula's number and no
  * guarantee, and the caller must say so. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_rule_sigma(struct tremolo_certified *sigma, enum tremolo_rule rule, double epsilon,
-                   double delta, double sensitivity, uint64_t releases, bool force);
+TREMOLO_MUST_USE enum tremolo_status tremolo_rule_sigma(struct tremolo_certified *sigma,
+                                                        enum tremolo_rule rule, double epsilon,
+                                                        double delta, double sensitivity,
+                                                        uint64_t releases, bool force);
 
 /* What `releases` releases cost under a rule. The classical rule splits delta
  * evenly and adds epsilons; INVALID_CALIBRATION when its epsilon per release
  * exceeds 1, unless forced. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_rule_epsilon(struct tremolo_certified *epsilon, enum tremolo_rule rule, double sigma,
-                     double sensitivity, uint64_t releases, double delta, bool force);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_rule_delta(struct tremolo_certified *delta, enum tremolo_rule rule, double sigma,
-                   double sensitivity, uint64_t releases, double epsilon, bool force);
+TREMOLO_MUST_USE enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon,
+                                                          enum tremolo_rule rule, double sigma,
+                                                          double sensitivity, uint64_t releases,
+                                                          double delta, bool force);
+TREMOLO_MUST_USE enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta,
+                                                        enum tremolo_rule rule, double sigma,
+                                                        double sensitivity, uint64_t releases,
+                                                        double epsilon, bool force);
 
 /* ------------------------------------------------------------------------
  * Sensitivity of the modulated map
@@ -184,8 +187,8 @@ tremolo_tradeoff_budget(struct tremolo_certified *false_negative, double epsilon
 
 /* How often an attacker who must tell two equally likely neighbours apart is
  * right, at best: Phi(mu/2). */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_attack_accuracy(struct tremolo_certified *accuracy, double mu);
+TREMOLO_MUST_USE enum tremolo_status tremolo_attack_accuracy(struct tremolo_certified *accuracy,
+                                                             double mu);
 
 /* The same from (epsilon, delta) alone: (e^epsilon + delta)/(1 + e^epsilon). */
 TREMOLO_MUST_USE enum tremolo_status
@@ -290,9 +293,9 @@ enum tremolo_neighbours {
 
 struct tremolo_promise {
     enum tremolo_neighbours neighbours;
-    double distance;       /* r, in the study's unit; for ANY the domain's diameter */
-    unsigned dimension;    /* features, for the typical pair sqrt(2 d) */
-    double mu;             /* between neighbours, over all releases */
+    double distance;    /* r, in the study's unit; for ANY the domain's diameter */
+    unsigned dimension; /* features, for the typical pair sqrt(2 d) */
+    double mu;          /* between neighbours, over all releases */
     uint64_t releases;
     double delta;          /* at which epsilon is quoted */
     bool response_private; /* y is part of the release */
@@ -302,12 +305,12 @@ struct tremolo_promise {
  * guarantee at other distances. Each is written with its terminating zero;
  * SHORT_BUFFER when `bytes` is too small (TREMOLO_EXPLAIN_BYTES suffices). */
 #define TREMOLO_EXPLAIN_BYTES 2048
-TREMOLO_MUST_USE enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
-                                                              const struct tremolo_promise *promise);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_explain_reviewer(char *text, size_t bytes, const struct tremolo_promise *promise);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_explain_participant(char *text, size_t bytes, const struct tremolo_promise *promise);
-TREMOLO_MUST_USE enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
-                                                               const struct tremolo_promise *promise);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_explain_distances(char *text, size_t bytes, const struct tremolo_promise *promise);
 
 #ifdef __cplusplus
 }
