@@ -401,11 +401,11 @@ int account_tradeoff(const struct account_options *options)
         return account_status(status);
     }
     if (options->json) {
-        return account_print(
-            json_pack("{s:f,s:f,s:{s:f,s:f,s:f},s:f,s:f}", "false_positive_rate", rate,
-                      "true_positive_rate", 1.0 - miss.value, "false_negative_rate", "value",
-                      miss.value, "lower", miss.lower, "upper", miss.upper, "attack_accuracy",
-                      accuracy.upper, "hockey_stick_at_0", 2.0 * accuracy.upper - 1.0));
+        return account_print(json_pack(
+            "{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "true_positive_rate", 1.0 - miss.value, "lower",
+            1.0 - miss.upper, "upper", fmin(1.0, nextafter(1.0 - miss.lower, 2.0)),
+            "false_positive_rate", rate, "false_negative_rate", miss.value, "attack_accuracy",
+            accuracy.upper, "hockey_stick_at_0", 2.0 * accuracy.upper - 1.0));
     }
     (void)printf("false positives %.6g: any test misses at least %.12g, so detects at most %.12g\n"
                  "at even odds an attacker is right at most %.12g of the time\n",
