@@ -15,13 +15,14 @@
  *
  * The constants mu, nu and kappa come from the same moments:
  *   mu     the mean eigenvalue of S, as its posterior mean under a flat prior above
- *          the bound |Z|^2/(d yy) <= mu, plus half a standard deviation: too small a
+ *          the bound |Z|^2/(d yy) <= mu, plus one standard deviation: too small a
  *          mu makes coefficients overshoot, too large a one only shrinks them;
  *   nu     from the spread of S's eigenvalues beyond noise: for an inverse-Wishart S,
  *          E|S - mu I|_F^2 = mu^2 d (d+1)/nu. The estimate is averaged with
  *          NU_PRIOR by precision, since at large noise the spread is unknowable;
- *   kappa  from r = |Z|^2/(mu yy), a rough R^2: as (1-r)/r, the ratio of residual to
- *          coefficient variance, with a quadratic term that mutes weak signals.
+ *   kappa  from r = |Z|^2/(mu yy), a rough R^2, taken a standard deviation high
+ *          because noise must not talk us out of a real signal: d (1-r)/r is the
+ *          ratio of the residual's to a coefficient's variance.
  *
  * Maximisation is by expectation-maximisation, whose steps keep S and s2
  * positive, with squared extrapolation to jump over its slow directions. Each
@@ -38,9 +39,9 @@
 #define NU_PRIOR        20.0
 #define NU_SPREAD_FLOOR 0.6  /* of the prior's spread, while noise hides the real one */
 #define NU_SPREAD_LEAST 0.05 /* the same once the spread is seen */
-#define MU_CAUTION      0.5  /* standard deviations added to mu */
-#define KAPPA_WEIGHT    0.25
-#define KAPPA_MUTE      0.25
+#define MU_CAUTION      1.0  /* standard deviations added to mu */
+#define KAPPA_WEIGHT    0.8
+#define KAPPA_OPTIMISM  1.0 /* standard deviations added to |Z|^2 for kappa */
 #define RESIDUAL_PSEUDO 0.3 /* omega */
 #define LARGEST_SIGNAL  0.98
 #define STEP_TOLERANCE  1e-8
@@ -125,7 +126,7 @@ static double choose_kappa(size_t d, double signal, double mu, double yy)
 {
     double r = fmin(signal / (mu * yy), LARGEST_SIGNAL);
     double odds = fmin((1.0 - r) / r, 1e6);
-    return KAPPA_WEIGHT * (double)d * odds * (1.0 + KAPPA_MUTE * odds);
+    return KAPPA_WEIGHT * (double)d * odds;
 }
 
 /* False when the response or the features show nothing to work with. */
@@ -162,7 +163,8 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
     constants->mu = mu + MU_CAUTION * sd;
     constants->yy = yy;
     constants->nu = choose_nu(problem, mean, constants->mu);
-    constants->kappa = choose_kappa(d, signal, mu, yy);
+    double signal_sd = sqrt(z_noise * (2.0 * (double)d * z_noise + 4.0 * signal));
+    constants->kappa = choose_kappa(d, signal + KAPPA_OPTIMISM * signal_sd, mu, yy);
     return true;
 }
 
