@@ -30,6 +30,7 @@ USES_cli        := device privacy regression study host server
 # Well-kept parts from Debian, each named by the room that needs it.
 PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
+PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
 PKGS_cli        := jansson
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \

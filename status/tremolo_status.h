@@ -42,6 +42,9 @@ extern "C" {
     X(NO_ENTROPY, 50, "the entropy source failed or is stuck")                                     \
     X(STORAGE_FAILED, 51, "the ledger's storage could not be read or written")                     \
     X(NO_MEMORY, 52, "out of memory")                                                              \
+    X(STORE_FULL, 60, "there is no room left on the disk")                                         \
+    X(STORE_FAILED, 61, "the store could not be read or written")                                  \
+    X(NOT_SYNCED, 62, "the disk did not confirm a write")                                          \
     X(NOT_CONVERGED, 70, "the computation did not reach its stated accuracy")                      \
     X(SINGULAR, 71, "the matrix is singular to working precision")                                 \
     X(OVERFLOWED, 72, "the result does not fit the range of numbers")                              \
