@@ -35,30 +35,30 @@ static enum tremolo_status reserve(struct segment *segment, size_t more)
     return TREMOLO_OK;
 }
 
-enum tremolo_status segment_add(struct segment *segment, const uint8_t *device,
-                                const uint8_t *report, size_t length, uint32_t *offset)
+enum tremolo_status segment_add(struct segment *segment, const struct segment_record *record,
+                                uint32_t *offset)
 {
     size_t head = segment->length == 0 ? SEGMENT_HEAD_BYTES : 0;
-    if (length == 0 || length > UINT16_MAX) {
+    if (record->length == 0 || record->device_length > SEGMENT_DEVICE_BYTES_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status =
-        reserve(segment, head + SEGMENT_RECORD_OVERHEAD + length + SEGMENT_CHECK_BYTES);
+        reserve(segment, head + SEGMENT_RECORD_OVERHEAD + record->length + SEGMENT_CHECK_BYTES);
     if (status != TREMOLO_OK) {
         return status;
     }
     segment->length += head;
     uint8_t *out = segment->bytes + segment->length;
     *offset = (uint32_t)segment->length;
-    put_le(out, (uint32_t)length, 2);
-    out[2] = device != NULL;
+    put_le(out, record->length, 2);
+    out[2] = record->device_length;
     out += 3;
-    if (device != NULL) {
-        memcpy(out, device, SEGMENT_DEVICE_BYTES);
-        out += SEGMENT_DEVICE_BYTES;
+    if (record->device_length > 0) {
+        memcpy(out, record->device, record->device_length);
+        out += record->device_length;
     }
-    memcpy(out, report, length);
-    segment->length = (size_t)(out - segment->bytes) + length;
+    memcpy(out, record->report, record->length);
+    segment->length = (size_t)(out - segment->bytes) + record->length;
     segment->count++;
     return TREMOLO_OK;
 }
@@ -108,16 +108,17 @@ bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t
     }
     size_t end = length - SEGMENT_CHECK_BYTES;
     size_t at = *offset;
-    if (at > end || end - at < 3 || bytes[at + 2] > 1) {
+    if (at > end || end - at < 3 || bytes[at + 2] > SEGMENT_DEVICE_BYTES_MAX) {
         return false;
     }
-    size_t report = at + 3 + (bytes[at + 2] ? SEGMENT_DEVICE_BYTES : 0u);
+    size_t report = at + 3 + bytes[at + 2];
     size_t size = (size_t)(bytes[at] | bytes[at + 1] << 8);
     if (report > end || end - report < size) {
         return false;
     }
     record->offset = *offset;
-    record->device = bytes[at + 2] ? bytes + at + 3 : NULL;
+    record->device = bytes + at + 3;
+    record->device_length = bytes[at + 2];
     record->report = bytes + report;
     record->length = (uint16_t)size;
     *offset = (uint32_t)(report + size);

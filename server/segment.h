@@ -3,8 +3,8 @@
  *     0   4   "TSG1"
  *     4   4   number of records, little-endian
  *     8   -   records: length of the report (2, little-endian),
- *                      1 when a device follows, else 0 (1),
- *                      device id (16, only then), the report's bytes
+ *                      length of the device's name, 0 in an open study (1),
+ *                      the name, the report's bytes
  *     end 16  BLAKE2b-128 of everything before
  *
  * A record is found again by the offset at which it starts. */
@@ -18,16 +18,17 @@
 #include "tremolo_status.h"
 
 enum {
-    SEGMENT_DEVICE_BYTES = 16,
+    SEGMENT_DEVICE_BYTES_MAX = 32,
     SEGMENT_HEAD_BYTES = 8,
     SEGMENT_CHECK_BYTES = 16,
-    SEGMENT_RECORD_OVERHEAD = 3 + SEGMENT_DEVICE_BYTES,
+    SEGMENT_RECORD_OVERHEAD = 3 + SEGMENT_DEVICE_BYTES_MAX,
 };
 
 struct segment_record {
     const uint8_t *report;
-    const uint8_t *device; /* NULL: from an open study */
+    const uint8_t *device;
     uint16_t length;
+    uint8_t device_length; /* 0: from an open study */
     uint32_t offset; /* of the record within the segment */
 };
 
@@ -39,10 +40,10 @@ struct segment {
     uint32_t count;
 };
 
-/* Add a record; *offset says where it starts. NO_MEMORY, and SHORT_BUFFER when
+/* Add a record (its offset is not read); *offset says where it starts. NO_MEMORY, and SHORT_BUFFER when
  * the segment would exceed STORE_SEGMENT_BYTES_MAX; nothing is added then. */
-TREMOLO_MUST_USE enum tremolo_status segment_add(struct segment *segment, const uint8_t *device,
-                                                 const uint8_t *report, size_t length,
+TREMOLO_MUST_USE enum tremolo_status segment_add(struct segment *segment,
+                                                 const struct segment_record *record,
                                                  uint32_t *offset);
 
 /* Write count and check value: the segment is then ready for the store. */
