@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SMALL_CAPACITY = 2048 };
+
 void index_init(struct index *index)
 {
     *index = (struct index){0};
@@ -21,7 +23,10 @@ void index_free(struct index *index)
 
 void index_clear(struct index *index)
 {
-    if (index->count > 0) {
+    /* One large group must not make every later clearing expensive. */
+    if (index->capacity > SMALL_CAPACITY) {
+        index_free(index);
+    } else if (index->count > 0) {
         memset(index->slot, 0, index->capacity * sizeof *index->slot);
     }
     index->count = 0;
