@@ -98,6 +98,11 @@ LIBS_tests := -lcmocka -lmpfr -lgmp $(LIBS_cli)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
+# The device core as two files, for other builds.
+amalgamation:
+	@tools/amalgamate $(BUILD)/amalgamation
+	@echo "$(BUILD)/amalgamation/tremolo_device.c and .h"
+
 # ---------------------------------------------------------------- running
 run: $(BUILD)/bin/examples/thousand_devices
 	@$<

@@ -35,12 +35,13 @@ TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tremolo_study *s
     unsigned i;
     unsigned j;
     for (j = 0; j < study->vectors; j++) {
-        phase[j] = (uint32_t)wave_height(value, round->vectors + j * d, phase[j], study);
+        phase[j] = (uint32_t)wave_height(value, round->vectors + (size_t)j * d, phase[j], study);
     }
     for (i = 0; i < count; i++) {
         value[i] = tremolo_product_down(value[i], study->keep, 15);
         for (j = 0; j < study->vectors && i < d; j++) {
-            value[i] += tremolo_product_down((int32_t)phase[j], round->vectors[j * d + i], 14);
+            value[i] +=
+                tremolo_product_down((int32_t)phase[j], round->vectors[(size_t)j * d + i], 14);
         }
     }
 }

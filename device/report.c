@@ -250,15 +250,17 @@ enum tremolo_status tremolo_report_decode(struct tremolo_report *report, const u
     return status;
 }
 
-/* The next wire_bits bits as a two's complement integer; *place counts bits. */
-static int32_t unpack_one(const uint8_t *packed, uint32_t *place, unsigned wire_bits)
+/* The next `width` bits as a two's complement integer; *place counts bits. The
+ * sign fills the word from above before its bits are shifted in. */
+static int32_t unpack_one(const uint8_t *packed, uint32_t *place, unsigned width)
 {
     uint32_t value = 0;
     unsigned bit;
-    for (bit = 0; bit < wire_bits; bit++, ++*place) {
-        value = value << 1 | (packed[*place >> 3] >> (7 - (*place & 7)) & 1u);
+    for (bit = 0; bit < width; bit++, ++*place) {
+        uint32_t next = packed[*place >> 3] >> (7 - (*place & 7)) & 1u;
+        value = (bit == 0 ? 0 - next : value) << 1 | next;
     }
-    return (int32_t)value - (int32_t)((value >> (wire_bits - 1)) << wire_bits);
+    return (int32_t)value;
 }
 
 /* Filling bits must be zero, and the device saturates symmetrically, so the
@@ -268,10 +270,11 @@ static enum tremolo_status unpack(int16_t *values, const struct tremolo_report *
 {
     unsigned count = tremolo_study_coordinates(study);
     unsigned width = study->wire_bits;
+    int32_t lowest = -(INT32_C(1) << width) / 2;
     uint32_t place = 0;
     while (count-- > 0) {
         int32_t value = unpack_one(report->coordinates, &place, width);
-        if (value == -(INT32_C(1) << (width - 1))) {
+        if (value == lowest) {
             return TREMOLO_OUT_OF_BOUNDS;
         }
         *values++ = (int16_t)value;
@@ -302,11 +305,14 @@ enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
                                           const struct tremolo_study *study)
 {
     enum tremolo_status status;
-    if (values == NULL || report == NULL || study == NULL) {
+    if (values == NULL || report == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
     tremolo_bytes_wipe(values, capacity * sizeof *values);
-    status = check_fit(capacity, report, study);
+    status = tremolo_study_check(study);
+    if (status == TREMOLO_OK) {
+        status = check_fit(capacity, report, study);
+    }
     if (status == TREMOLO_OK) {
         status = unpack(values, report, study);
     }

@@ -243,8 +243,9 @@ struct tremolo_report {
 TREMOLO_MUST_USE enum tremolo_status tremolo_report_decode(struct tremolo_report *report,
                                                            const uint8_t *bytes, size_t length);
 
-/* Unpack the coordinates on the wire grid, tremolo_study_coordinates() of
- * them, after checking that tag, response and length fit the study.
+/* Unpack the coordinates of a successfully decoded report on the wire grid,
+ * tremolo_study_coordinates() of them, after checking the study and that tag,
+ * response and length fit it.
  * values[0..capacity) is zero on failure. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
                                                            const struct tremolo_report *report,
