@@ -36,4 +36,7 @@ bool cli_parse_long(long *value, const char *text);
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);
 
+/* The subcommands, one file each. */
+int run_simulate(int argc, char **argv);
+
 #endif

@@ -88,6 +88,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->seed = setup->seed;
     made->threads = setup->threads;
     made->fast = setup->fast_noise;
+    made->progress = setup->progress;
     made->response_private = setup->request.response_private;
     made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
     enum tremolo_status status = prepare_study(made, setup);
@@ -162,6 +163,7 @@ static void *work(void *argument)
             worker->status =
                 tremolo_moments_add(worker->moments, rows, fleet->buckets + from, count);
         }
+        progress_add(fleet->progress, count);
     }
     free(rows);
     return NULL;
@@ -254,10 +256,12 @@ static enum tremolo_status debias(struct tremolo_debiased **evidence, const stru
     return tremolo_debias_new(evidence, buckets, TREMOLO_BUCKETS, &release);
 }
 
-enum tremolo_status fleet_release(struct tremolo_debiased **evidence, struct fleet *fleet,
+enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
+                                  struct tremolo_debiased **copy, struct fleet *fleet,
                                   uint16_t round, const double *V)
 {
     struct tremolo_moments *moments = NULL;
+    struct tremolo_debiased *made = NULL;
     struct fleet_pass pass = {.round = {NULL, round}, .stream = round};
     if (fleet->study.vectors > 0) {
         quantise_vectors(fleet, V);
@@ -268,8 +272,16 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence, struct fle
         status = run_pass(moments, fleet, &pass);
     }
     if (status == TREMOLO_OK) {
-        status = debias(evidence, fleet, moments);
+        status = debias(&made, fleet, moments);
+    }
+    if (status == TREMOLO_OK && copy != NULL) {
+        status = debias(copy, fleet, moments);
     }
     tremolo_moments_free(moments);
-    return status;
+    if (status != TREMOLO_OK) {
+        tremolo_debias_free(made);
+        return status;
+    }
+    *evidence = made;
+    return TREMOLO_OK;
 }

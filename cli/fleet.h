@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "progress.h"
 #include "tremolo_mechanism.h"
 #include "tremolo_moments.h"
 #include "tremolo_regression.h"
@@ -27,6 +28,7 @@ struct fleet_setup {
     uint64_t seed;
     unsigned threads; /* 1..TREMOLO_MAX_FOLD_THREADS */
     bool fast_noise;
+    struct progress *progress; /* told of every device's report; may be NULL */
 };
 
 struct fleet;
@@ -39,8 +41,10 @@ const struct tremolo_mechanism_scales *fleet_scales(const struct fleet *fleet);
 const struct tremolo_study *fleet_study(const struct fleet *fleet);
 
 /* One round: every device reports once. V holds request.vectors rows of d
- * numbers, or is NULL without modulation. The evidence is the caller's. */
-enum tremolo_status fleet_release(struct tremolo_debiased **evidence, struct fleet *fleet,
+ * numbers, or is NULL without modulation. The evidence is the caller's; so is
+ * the same once more in *copy, unless copy is NULL. */
+enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
+                                  struct tremolo_debiased **copy, struct fleet *fleet,
                                   uint16_t round, const double *V);
 
 /* The same as sums only, added to `moments` (see fleet_moments), with noise

@@ -14,6 +14,7 @@ struct fleet {
     uint64_t seed;
     unsigned threads;
     bool fast;
+    struct progress *progress;
     bool response_private;
     double response_scale; /* wire units per scaled unit of a public response */
     struct tremolo_study study;
