@@ -4,18 +4,18 @@
  * polynomial of degree seven approximates the sine of the first quadrant and
  * the others are mirrored, so cos(a + half a turn) = -cos(a) to the bit and
  * the mean over all angles is exactly zero. The largest error over all 2^32
- * angles is below 2.1 units of 2^-15 (tests/unit/test_device_cosine.c). */
+ * angles is below 2.2 units of 2^-15 (tests/unit/test_device_cosine.c). */
 #include "parts.h"
 
 /* sin(pi/2 z) for z in 0..1, both in 2^-15; coefficients of z, z^3, z^5, z^7
- * rounded from the minimax polynomial. */
+ * chosen by search for the least error after all roundings. */
 static int32_t quadrant_sine(uint32_t z)
 {
     uint32_t z2 = (z * z + (1u << 14)) >> 15;
-    uint32_t t = (142 * z2 + (1u << 14)) >> 15;
-    t = ((2605 - t) * z2 + (1u << 14)) >> 15;
-    t = ((21166 - t) * z2 + (1u << 14)) >> 15;
-    return (int32_t)(((51472 - t) * z + (1u << 14)) >> 15);
+    uint32_t t = (136 * z2 + (1u << 14)) >> 15;
+    t = ((2592 - t) * z2 + (1u << 14)) >> 15;
+    t = ((21159 - t) * z2 + (1u << 14)) >> 15;
+    return (int32_t)(((51471 - t) * z + (1u << 14)) >> 15);
 }
 
 TREMOLO_PART int32_t tremolo_cosine(uint32_t angle)

@@ -183,7 +183,9 @@ struct tremolo_work {
 /* Make this device's ledger with a budget for its whole life, in units of
  * mu^2 / 2^24 (TREMOLO_CHARGE_ONE is mu = 1). Call once, when the device is
  * enrolled. Refuses when there is a ledger already (LEDGER_EXISTS). A power
- * cut during the call leaves either no ledger or a whole one. */
+ * cut during the call leaves either no ledger or a whole one. Enrolling again
+ * where every slot of the first entry is unreadable is possible, and is the
+ * caller's decision; a platform with a counter refuses even that. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
                                                           const struct tremolo_platform *platform,
                                                           uint32_t budget);

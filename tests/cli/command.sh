@@ -1,0 +1,23 @@
+# The command itself: version, help, wrong names.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+$tremolo version >"$out"
+expect "version exits 0" $? 0
+expect_match "and names itself" "$out" '^tremolo [0-9]+\.[0-9]+\.[0-9]+$'
+$tremolo --help >"$out"
+expect "help exits 0" $? 0
+expect_match "and lists commands" "$out" '^  version '
+$tremolo 2>"$out"
+expect "no command is a usage error" $? 2
+$tremolo frobnicate 2>"$out"
+expect "an unknown command is a usage error" $? 2
+expect_match "said in one sentence" "$out" '^tremolo frobnicate: no such command'
+for page in man/*.[13]; do
+    command=$(basename "$page" .1)
+    case $command in tremolo-*) ;; *) continue ;; esac
+    $tremolo "${command#tremolo-}" --help >/dev/null 2>&1
+    expect "$command has --help" $? 0
+done
