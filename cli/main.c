@@ -8,6 +8,7 @@ static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
 
 static const struct cli_command commands[] = {
+    {"account", "what a release costs: sigma, epsilon, delta, rho and more", run_account},
     {"reproduce", "repeat the paper's experiments", run_reproduce},
     {"simulate", "try a study on a CSV file, every row a device", run_simulate},
     {"version", "print the version", run_version},
