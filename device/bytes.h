@@ -46,15 +46,20 @@ static inline void tremolo_bytes_wipe(void *object, size_t length)
 /* Little-endian 32-bit integers. */
 static inline uint32_t tremolo_bytes_load(const uint8_t *from)
 {
-    return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+    uint32_t value = 0;
+    unsigned i;
+    for (i = 4; i-- > 0;) {
+        value = value << 8 | from[i];
+    }
+    return value;
 }
 
 static inline void tremolo_bytes_store(uint8_t *to, uint32_t value)
 {
-    to[0] = (uint8_t)value;
-    to[1] = (uint8_t)(value >> 8);
-    to[2] = (uint8_t)(value >> 16);
-    to[3] = (uint8_t)(value >> 24);
+    unsigned i;
+    for (i = 0; i < 4; i++, value >>= 8) {
+        to[i] = (uint8_t)value;
+    }
 }
 
 #endif

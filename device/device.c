@@ -35,10 +35,11 @@ static enum tremolo_status draw_all(struct tremolo_work *work)
 }
 
 /* What the charge pays for: *length bytes in work->slot. */
-static enum tremolo_status make(struct tremolo_work *work, size_t *length)
+static TREMOLO_APART enum tremolo_status make(struct tremolo_work *work, size_t *length)
 {
     enum tremolo_status status;
-    if (tremolo_study_charge(work->study) > work->budget - work->spent) {
+    work->charge = tremolo_study_charge(work->study);
+    if (work->charge > work->budget - work->spent) {
         return TREMOLO_BUDGET_EXHAUSTED;
     }
     status = draw_all(work);
@@ -64,7 +65,7 @@ static enum tremolo_status make_or_repeat(struct tremolo_work *work, size_t *len
     return status == TREMOLO_OK && *length == 0 ? make(work, length) : status;
 }
 
-static enum tremolo_status check_request(const struct tremolo_work *work)
+static enum tremolo_status check_request(struct tremolo_work *work)
 {
     enum tremolo_status status = tremolo_study_check(work->study);
     if (status == TREMOLO_OK) {
@@ -76,6 +77,7 @@ static enum tremolo_status check_request(const struct tremolo_work *work)
     if (work->sample == NULL || work->sample->features == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
+    work->key = (uint32_t)work->round->number << 16 | work->sample->number;
     return work->sample->number >= work->study->samples ? TREMOLO_BAD_SAMPLES : TREMOLO_OK;
 }
 

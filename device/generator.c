@@ -15,10 +15,12 @@ enum { ROUND_PAIRS = 10, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLO
 typedef uint32_t lanes;
 #define LANE(word, lane) (word)
 #define UNROLL
+#define QUARTER TREMOLO_APART
 #else
 typedef uint32_t lanes __attribute__((vector_size(4 * TREMOLO_LANES)));
 #define LANE(word, lane) ((word)[lane])
 #define UNROLL           _Pragma("GCC unroll 8")
+#define QUARTER          inline
 #endif
 
 static lanes rotate_lanes(lanes value, unsigned count)
@@ -26,7 +28,7 @@ static lanes rotate_lanes(lanes value, unsigned count)
     return value << count | value >> (32 - count);
 }
 
-static inline void quarter_round(lanes *a, lanes *b, lanes *c, lanes *d)
+static QUARTER void quarter_round(lanes *a, lanes *b, lanes *c, lanes *d)
 {
     *a += *b;
     *d = rotate_lanes(*d ^ *a, 16);

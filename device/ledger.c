@@ -29,19 +29,18 @@ enum { SLOT_HEAD_BYTES = offsetof(struct tremolo_slot, report) };
 /* 'T' 'L', layout version 1, and below it the entry's number. */
 #define MAGIC UINT32_C(0x544c0100)
 
-/* CRC-32 as zip and Ethernet know it, four bits at a time. */
+/* CRC-32 as zip and Ethernet know it, bit by bit: a ledger is read twice for
+ * each report, and a table would cost more flash than the time is worth. */
 static uint32_t check_of(const struct tremolo_slot *slot)
 {
-    static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-                                       0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-                                       0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-                                       0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
     const uint8_t *byte = (const uint8_t *)&slot->magic;
     uint32_t crc = UINT32_C(0xffffffff);
+    unsigned bit;
     while (byte != slot->report + slot->length) {
         crc ^= *byte++;
-        crc = crc >> 4 ^ table[crc & 15];
-        crc = crc >> 4 ^ table[crc & 15];
+        for (bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (UINT32_C(0xedb88320) & (0 - (crc & 1)));
+        }
     }
     return ~crc;
 }
@@ -161,8 +160,6 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
         status = load_entry(work, 2 * entry);
         if (status == TREMOLO_OK) {
             status = add_entry(work, entry, study_tag);
-        } else if (status == TREMOLO_LEDGER_MISSING && entry > 0) {
-            status = TREMOLO_LEDGER_DAMAGED;
         }
     }
     if (status == TREMOLO_OK) {
@@ -173,11 +170,6 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
                : status;
 }
 
-static uint32_t key_of(const struct tremolo_work *work)
-{
-    return (uint32_t)work->round->number << 16 | work->sample->number;
-}
-
 /* How the wanted release relates to the study's entry: *length is that of the
  * stored report to repeat, or 0 when a new one may be made. */
 TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work *work,
@@ -185,11 +177,11 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work
 {
     const struct tremolo_slot *slot = &work->slot;
     *length = 0;
-    if (slot->sequence == 0 || key_of(work) > slot->key) {
+    if (slot->sequence == 0 || work->key > slot->key) {
         return TREMOLO_OK;
     }
     *length = slot->length;
-    return key_of(work) == slot->key ? TREMOLO_OK : TREMOLO_ROUND_PASSED;
+    return work->key == slot->key ? TREMOLO_OK : TREMOLO_ROUND_PASSED;
 }
 
 /* work->slot is the study's entry as tremolo_ledger_find() left it, but for
@@ -199,8 +191,8 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work
     struct tremolo_slot *slot = &work->slot;
     enum tremolo_status status;
     slot->sequence++;
-    slot->spent += tremolo_study_charge(work->study);
-    slot->key = key_of(work);
+    slot->spent += work->charge;
+    slot->key = work->key;
     slot->length = (uint32_t)length;
     tremolo_bytes_copy(slot->study_tag, work->study->id, TREMOLO_STUDY_TAG_BYTES);
     status = write_both(work, 2 * work->entry);

@@ -75,32 +75,25 @@ static int half_exponential(struct tremolo_generator *generator)
     return (steps & 1) == 0;
 }
 
-static int half_exponentials(struct tremolo_generator *generator, unsigned count)
-{
-    while (count-- > 0) {
-        if (!half_exponential(generator)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* k with probability proportional to exp(-k^2/2) = exp(-k/2) exp(-k(k-1)/2). */
 static unsigned draw_whole(struct tremolo_generator *generator)
 {
-    for (;;) {
-        unsigned whole = 0;
-        while (whole < WHOLE_MAX && half_exponential(generator)) {
-            whole++;
+    unsigned whole;
+    unsigned more;
+    do {
+        whole = 0;
+        while (half_exponential(generator)) {
+            if (++whole == WHOLE_MAX) {
+                generator->stuck = 1;
+                return 0;
+            }
         }
-        if (whole == WHOLE_MAX) {
-            generator->stuck = 1;
-            return 0;
+        more = whole * (whole - 1);
+        while (more > 0 && half_exponential(generator)) {
+            more--;
         }
-        if (whole < 2 || half_exponentials(generator, whole * (whole - 1))) {
-            return whole;
-        }
-    }
+    } while (more > 0);
+    return whole;
 }
 
 /* Uniform on 0..count-1 for 2 <= count <= 128. */

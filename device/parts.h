@@ -12,6 +12,14 @@
 #define TREMOLO_PART
 #endif
 
+/* Functions that are kept apart: merged into their one caller, its branches
+ * grow too long for Thumb's short form and the core gets larger. */
+#if defined(__GNUC__)
+#define TREMOLO_APART __attribute__((noinline))
+#else
+#define TREMOLO_APART
+#endif
+
 /* generator.c computes TREMOLO_LANES consecutive ChaCha20 blocks at once: four
  * where the compiler offers vectors and speed matters, one on small devices.
  * The bytes are the same. */
@@ -48,7 +56,8 @@ static inline uint8_t tremolo_generator_byte(struct tremolo_generator *generator
 TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator);
 
 /* noise.c */
-TREMOLO_PART int32_t tremolo_noise_draw(struct tremolo_generator *generator, unsigned noise_log2);
+TREMOLO_APART TREMOLO_PART int32_t tremolo_noise_draw(struct tremolo_generator *generator,
+                                                      unsigned noise_log2);
 
 /* cosine.c */
 TREMOLO_PART int32_t tremolo_cosine(uint32_t angle);
@@ -59,8 +68,9 @@ TREMOLO_PART void tremolo_sample_prepare(int32_t *value, const struct tremolo_st
                                          const struct tremolo_sample *sample);
 
 /* modulate.c */
-TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tremolo_study *study,
-                                   const struct tremolo_round *round, uint32_t *phase);
+TREMOLO_APART TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tremolo_study *study,
+                                                 const struct tremolo_round *round,
+                                                 uint32_t *phase);
 
 /* siphash.c */
 #ifndef TREMOLO_WITHOUT_MAC

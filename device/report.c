@@ -26,6 +26,13 @@ enum {
     NULL_ITEM = 0xf6,
 };
 
+/* A build without MACs neither makes nor reads them. */
+#ifdef TREMOLO_WITHOUT_MAC
+#define WITH_MAC(condition) 0
+#else
+#define WITH_MAC(condition) (condition)
+#endif
+
 /* ------------------------------------------------------------- encoding */
 
 /* All lengths and numbers of a report fit 16 bits. */
@@ -72,24 +79,31 @@ static unsigned packed_bytes(const struct tremolo_study *study)
     return (tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
 }
 
+/* Bit by bit, most significant first; the last byte is filled with zeros. */
 static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_work *work)
 {
     const struct tremolo_study *study = work->study;
     unsigned count = tremolo_study_coordinates(study);
-    unsigned width = study->wire_bits;
-    uint32_t waiting = 0;
-    unsigned bits = 0;
+    uint32_t byte = 1;
     unsigned i;
+    unsigned bit;
     out = put_head(out, MAJOR_BYTES, packed_bytes(study));
     for (i = 0; i < count; i++) {
         uint32_t wire = (uint32_t)to_wire(work->value[i] + work->noise[i], study);
-        waiting = waiting << width | (wire & ((UINT32_C(1) << width) - 1));
-        for (bits += width; bits >= 8; bits -= 8) {
-            *out++ = (uint8_t)(waiting >> (bits - 8));
+        for (bit = study->wire_bits; bit-- > 0;) {
+            byte = byte << 1 | (wire >> bit & 1);
+            /* The one that byte began with marks when eight bits are in. */
+            if (byte >= 256) {
+                *out++ = (uint8_t)byte;
+                byte = 1;
+            }
         }
     }
-    if (bits > 0) {
-        *out++ = (uint8_t)(waiting << (8 - bits));
+    if (byte != 1) {
+        while (byte < 256) {
+            byte <<= 1;
+        }
+        *out++ = (uint8_t)byte;
     }
     return out;
 }
@@ -99,7 +113,7 @@ TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work)
     uint8_t *start = work->slot.report;
     uint8_t *out = start;
     unsigned i;
-    *out++ = (uint8_t)(HEAD_ARRAY_6 + (work->platform->mac_key != NULL));
+    *out++ = (uint8_t)(HEAD_ARRAY_6 + WITH_MAC(work->platform->mac_key != NULL));
     *out++ = VERSION;
     *out++ = HEAD_BYTES_16;
     tremolo_bytes_copy(out, work->study->id, TREMOLO_STUDY_TAG_BYTES);
@@ -211,7 +225,8 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
 {
     struct reader in;
     uint32_t packed;
-    if (length < 2 || length > TREMOLO_MAX_REPORT_BYTES || (bytes[0] & ~1u) != HEAD_ARRAY_6) {
+    if (length < 2 || length > TREMOLO_MAX_REPORT_BYTES ||
+        (bytes[0] & ~(unsigned)WITH_MAC(1)) != HEAD_ARRAY_6) {
         return TREMOLO_MALFORMED;
     }
     if (bytes[1] != VERSION) {
@@ -226,7 +241,7 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
     report->coordinates = take_bytes(&in, &packed);
     report->coordinate_bytes = (uint16_t)packed;
     report->authenticated_bytes = (uint16_t)(in.at - bytes);
-    if (bytes[0] != HEAD_ARRAY_6) {
+    if (WITH_MAC(bytes[0] != HEAD_ARRAY_6)) {
         report->mac = take_16_bytes(&in);
     }
     return in.at == in.end && packed != 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
@@ -308,7 +323,6 @@ enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
     if (values == NULL || report == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    tremolo_bytes_wipe(values, capacity * sizeof *values);
     status = tremolo_study_check(study);
     if (status == TREMOLO_OK) {
         status = check_fit(capacity, report, study);

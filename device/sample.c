@@ -47,10 +47,10 @@ static void clip(int32_t *value, unsigned count, uint32_t radius)
     for (i = 0; i < count; i++) {
         square += (uint64_t)((int64_t)value[i] * value[i]);
     }
-    if (square <= (uint64_t)radius * radius) {
+    norm = tremolo_root_up(square);
+    if (norm <= radius) {
         return;
     }
-    norm = tremolo_root_up(square);
     ratio = tremolo_multiply_divide(UINT32_C(1) << 30, radius, norm);
     for (i = 0; i < count; i++) {
         value[i] = tremolo_product_down(value[i], (int32_t)ratio, 30);

@@ -90,7 +90,7 @@ static enum tremolo_status check_modulation(const struct tremolo_study *study)
 /* The wire must hold the largest coordinate plus eight standard deviations:
  * saturating is post-processing and costs no privacy, but it must be too rare
  * to bias a moment. */
-static enum tremolo_status check_grid(const struct tremolo_study *study)
+static TREMOLO_APART enum tremolo_status check_grid(const struct tremolo_study *study)
 {
     unsigned p = study->noise_log2;
     uint32_t lambda;
@@ -150,8 +150,7 @@ static int product_is_off(const int16_t *a, const int16_t *b, unsigned count, in
     while (count-- > 0 && sum < INT32_C(1) << 29) {
         sum += (int32_t)a[count] * b[count];
     }
-    sum -= expected;
-    return sum > tolerance || sum < -tolerance;
+    return (uint32_t)(sum - expected + tolerance) > 2 * (uint32_t)tolerance;
 }
 
 /* Rounding an exact orthonormal set of 256 dimensions to 2^-14 stays within

@@ -82,24 +82,24 @@ enum tremolo_response {
  * has the exact standard deviation 2^noise_log2 fine units; the sum is
  * rounded once to steps of 2^wire_shift and sent in wire_bits bits. */
 struct tremolo_study {
-    uint8_t id[TREMOLO_STUDY_ID_BYTES];  /* hash of the canonical study */
-    const struct tremolo_bounds *bounds; /* one per feature */
-    struct tremolo_bounds response_bounds;
-    uint32_t unit;      /* fine units of half a feature's range, 1..2^24 */
-    uint32_t clip;      /* radius C of the l2 clip in fine units, 1..2^28 */
-    uint32_t distance;  /* 0: any two people are neighbours; else the distance
-                            r in fine units within which they are, 1..2 clip */
-    uint32_t amplitude; /* lambda / sqrt(m) in fine units, at most 2^26 / ceil(sqrt m) */
-    uint32_t frequency; /* omega: 2^-40 turns per fine unit */
+    uint8_t noise_log2; /* p, 10..24 */
+    uint8_t wire_shift; /* q, at most p - 3 */
+    uint8_t wire_bits;  /* 8..16, and q + wire_bits at most 29 */
+    uint8_t response;   /* enum tremolo_response */
     uint16_t dimension; /* d, 1..TREMOLO_MAX_DIMENSION */
     uint16_t keep;      /* 1 - alpha in 1/32768, 1..32768 */
     uint16_t vectors;   /* m, 0 (no modulation)..min(d, TREMOLO_MAX_VECTORS) */
     uint16_t rounds;    /* reports are made for rounds 0..rounds-1 */
     uint16_t samples;   /* samples a device may give in each round, usually 1 */
-    uint8_t noise_log2; /* p, 10..24 */
-    uint8_t wire_shift; /* q, at most p */
-    uint8_t wire_bits;  /* 8..16 */
-    uint8_t response;   /* enum tremolo_response */
+    uint32_t unit;      /* fine units of half a feature's range, 1..2^24 */
+    uint32_t clip;      /* radius C of the l2 clip in fine units, 1..2^28 */
+    uint32_t distance;  /* 0: any two people are neighbours; else the distance
+                           r in fine units within which they are, 1..2 clip */
+    uint32_t amplitude; /* lambda / sqrt(m) in fine units, at most 2^26 / ceil(sqrt m) */
+    uint32_t frequency; /* omega: 2^-40 turns per fine unit, at most 2^31 - 1 */
+    const struct tremolo_bounds *bounds; /* one per feature */
+    struct tremolo_bounds response_bounds;
+    uint8_t id[TREMOLO_STUDY_ID_BYTES]; /* hash of the canonical study */
 };
 
 /* One round as broadcast. vectors: m rows of d entries in 1/16384, or NULL
@@ -172,6 +172,8 @@ struct tremolo_work {
     uint32_t budget;
     uint32_t spent;
     uint32_t commits;
+    uint32_t charge;
+    uint32_t key;
     unsigned entry;
     struct tremolo_slot slot;
     struct tremolo_generator generator;

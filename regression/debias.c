@@ -76,12 +76,13 @@ static double unit_of(const struct tremolo_release *release, size_t coordinate)
 static void set_bias(struct tremolo_debiased *evidence, const struct tremolo_release *release)
 {
     size_t n = evidence->n;
-    size_t noisy = release->response_private ? n : evidence->d;
+    size_t d = evidence->d;
+    size_t noisy = release->response_private ? n : d;
     for (size_t i = 0; i < noisy; i++) {
         for (size_t j = 0; j < noisy; j++) {
             double wire = i == j ? release->noise_variance : 0.0;
-            for (size_t k = 0; k < release->vectors; k++) {
-                const double *v = release->V + k * noisy;
+            for (size_t k = 0; k < release->vectors && i < d && j < d; k++) {
+                const double *v = release->V + k * d;
                 wire += release->modulation * v[i] * v[j];
             }
             evidence->bias[i * n + j] = wire / (unit_of(release, i) * unit_of(release, j));

@@ -16,7 +16,7 @@
 
 #include <lapacke.h>
 
-enum { REFINEMENTS = 4 };
+enum { REFINEMENTS = 6 };
 
 struct problem {
     lapack_int rows;
@@ -26,10 +26,10 @@ struct problem {
     double *qr;    /* factored copy */
     double *tau;
     lapack_int *pivot;
-    double *solution; /* columns */
-    double *residual; /* rows */
-    double *f;        /* rows */
-    double *g;        /* columns */
+    long double *solution; /* columns; extended, or rounding one coefficient would move the rest */
+    long double *residual; /* rows */
+    double *f;             /* rows */
+    double *g;             /* columns */
 };
 
 static bool problem_allocate(struct problem *p, size_t rows, size_t columns)
@@ -41,8 +41,8 @@ static bool problem_allocate(struct problem *p, size_t rows, size_t columns)
     p->scale = linear_new(columns);
     p->tau = linear_new(columns);
     p->pivot = calloc(columns, sizeof *p->pivot);
-    p->solution = linear_new(columns);
-    p->residual = linear_new(rows);
+    p->solution = calloc(columns, sizeof *p->solution);
+    p->residual = calloc(rows, sizeof *p->residual);
     p->f = linear_new(rows);
     p->g = linear_new(columns);
     return p->X && p->qr && p->scale && p->tau && p->pivot && p->solution && p->residual && p->f &&
@@ -105,16 +105,16 @@ static void residuals(struct problem *p, const double *y)
     size_t rows = (size_t)p->rows;
     size_t columns = (size_t)p->columns;
     for (size_t i = 0; i < rows; i++) {
-        long double sum = (long double)y[i] - (long double)p->residual[i];
+        long double sum = (long double)y[i] - p->residual[i];
         for (size_t j = 0; j < columns; j++) {
-            sum -= (long double)p->X[j * rows + i] * (long double)p->solution[j];
+            sum -= (long double)p->X[j * rows + i] * p->solution[j];
         }
         p->f[i] = (double)sum;
     }
     for (size_t j = 0; j < columns; j++) {
         long double sum = 0.0L;
         for (size_t i = 0; i < rows; i++) {
-            sum -= (long double)p->X[j * rows + i] * (long double)p->residual[i];
+            sum -= (long double)p->X[j * rows + i] * p->residual[i];
         }
         p->g[j] = (double)sum;
     }
@@ -233,16 +233,19 @@ enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard
     if (status != TREMOLO_OK) {
         goto done;
     }
-    double rss = linear_dot(p.residual, p.residual, rows);
+    double rss = 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        rss += (double)(p.residual[i] * p.residual[i]);
+    }
     double s2 = rows > columns ? rss / (double)(rows - columns) : 0.0;
     for (size_t j = 0; j < dimension; j++) {
-        beta[j] = p.solution[j] * p.scale[j];
+        beta[j] = (double)p.solution[j] * p.scale[j];
         if (standard_error != NULL) {
             standard_error[j] = sqrt(s2 * variance[j]) * p.scale[j];
         }
     }
     if (intercept) {
-        *constant = p.solution[dimension] * p.scale[dimension];
+        *constant = (double)p.solution[dimension] * p.scale[dimension];
     }
     if (r2 != NULL) {
         *r2 = 1.0 - rss / total_of_squares(y, rows, intercept);

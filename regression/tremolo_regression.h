@@ -48,16 +48,15 @@ enum { TREMOLO_MAX_FEATURES = 256 };
  *     row = keep * wire_scale * scaled + W + noise,
  * W the modulation (variance `modulation` along each row of V), noise of
  * variance `noise_variance` in every released coordinate. The response is the
- * last coordinate: as it is (times response_scale) when public, and treated
- * exactly as a feature (keep, noise and modulation) when private. */
+ * last coordinate: as it is (times response_scale) when public; multiplied by keep
+ * and noised like a feature, but not modulated, when private. */
 struct tremolo_release {
     size_t dimension;      /* d, features only */
     double keep;           /* 1 - alpha, in (0, 1] */
     double noise_variance; /* wire units^2: sigma^2 + 1/12 for the rounding */
     double modulation;     /* wire units^2: lambda^2 / (2 m); 0 without */
     size_t vectors;        /* m; 0 without modulation */
-    const double *V;       /* m rows, of d numbers or d + 1 when the response is
-                              private; used as they are, not orthonormalised */
+    const double *V;       /* m rows of d numbers; used as they are, not orthonormalised */
     double feature_scale;  /* wire units per scaled unit, before keep; > 0 */
     double response_scale; /* the same for the response */
     bool response_private;
