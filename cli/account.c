@@ -336,7 +336,7 @@ static void print_help(FILE *stream)
     (void)fputs(help_options, stream);
 }
 
-int run_account(int argc, char **argv)
+int cli_account(int argc, char **argv)
 {
     static struct account_options options; /* lists make it large */
     options_init(&options);

@@ -37,9 +37,9 @@ bool cli_parse_long(long *value, const char *text);
 enum cli_exit cli_exit_of(enum tremolo_status status);
 
 /* The subcommands, one file each. */
-int run_account(int argc, char **argv);
+int cli_account(int argc, char **argv);
 int cli_plan(int argc, char **argv);
-int run_reproduce(int argc, char **argv);
-int run_simulate(int argc, char **argv);
+int cli_reproduce(int argc, char **argv);
+int cli_simulate(int argc, char **argv);
 
 #endif

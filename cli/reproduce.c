@@ -412,7 +412,7 @@ static int run_in(const struct reproduce_options *options, const char *data)
     return code;
 }
 
-int run_reproduce(int argc, char **argv)
+int cli_reproduce(int argc, char **argv)
 {
     struct reproduce_options options;
     char report[PATH_MAX + 16], data[PATH_MAX + 16];

@@ -227,7 +227,7 @@ static int run_design(struct simulate_options *options, const struct design *des
     return code;
 }
 
-int run_simulate(int argc, char **argv)
+int cli_simulate(int argc, char **argv)
 {
     struct simulate_options options;
     struct table *table = NULL;
