@@ -30,6 +30,8 @@ USES_cli        := device privacy regression study host server
 # Well-kept parts from Debian, each named by the room that needs it.
 PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
+PKGS_study      := jansson libsodium
+PKGS_host       := jansson libcurl
 PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
 PKGS_cli        := jansson
 

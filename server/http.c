@@ -227,15 +227,22 @@ static void on_done(struct job *job)
     MHD_resume_connection(request->connection);
 }
 
+static void resumed(struct request *request)
+{
+    request->waiting = false;
+    (void)atomic_fetch_sub(&request->server->suspended, 1);
+}
+
 /* Suspended before it is submitted: the writer may be done at any moment after. */
 void request_wait(struct request *request)
 {
     request->job.done = on_done;
     request->job.context = request;
     request->waiting = true;
+    (void)atomic_fetch_add(&request->server->suspended, 1);
     MHD_suspend_connection(request->connection);
     if (!ingest_submit(request->server->ingest, &request->job)) {
-        request->waiting = false;
+        resumed(request);
         request_problem(request, request->server->stopping ? 503 : 429,
                         "too many reports are waiting; try again");
         MHD_resume_connection(request->connection);
@@ -245,7 +252,7 @@ void request_wait(struct request *request)
 static enum MHD_Result run(struct request *request)
 {
     if (request->waiting) {
-        request->waiting = false;
+        resumed(request);
         request->route->finish(request);
     } else if (!request->answered) {
         connection_touch(request->record);
@@ -288,6 +295,9 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     (void)code;
     if (request == NULL) {
         return;
+    }
+    if (request->waiting) {
+        resumed(request);
     }
     connection_touch(request->record);
     (void)atomic_fetch_sub(&request->server->body_bytes, request->capacity);

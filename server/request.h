@@ -37,6 +37,7 @@ struct tremolo_server {
     int64_t started_at;
     _Atomic uint64_t body_bytes; /* held by requests */
     _Atomic uint64_t active;     /* requests under way */
+    _Atomic uint64_t suspended;  /* of these, with the writer */
     _Atomic uint64_t answers[6]; /* by hundreds of status */
     _Atomic bool stopping;
 };

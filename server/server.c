@@ -223,11 +223,14 @@ enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
     return status;
 }
 
-/* Wait for requests under way; a stalled one does not hold us for ever. */
+/* Wait for requests under way. A stalled client does not hold us for ever; the
+ * writer always comes to an end, and the library wants nothing suspended. */
 static void drain(struct tremolo_server *server)
 {
     struct timespec pause = {0, 10000000};
-    for (int waited = 0; waited < DRAIN_MS && atomic_load(&server->active) > 0; waited += 10) {
+    for (int waited = 0; (waited < DRAIN_MS && atomic_load(&server->active) > 0) ||
+                         atomic_load(&server->suspended) > 0;
+         waited += 10) {
         (void)nanosleep(&pause, NULL);
     }
 }

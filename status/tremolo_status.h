@@ -45,6 +45,7 @@ extern "C" {
     X(BAD_SAMPLE, 39, "the sample does not name every feature once, in the study's terms")         \
     X(BAD_ANSWER, 40, "the server's answer is not what the protocol says")                         \
     X(SERVER_REFUSED, 41, "the server refused the report")                                         \
+    X(ROUND_CLOSED, 42, "the study takes no reports now")                                          \
     X(NO_ENTROPY, 50, "the entropy source failed or is stuck")                                     \
     X(STORAGE_FAILED, 51, "the ledger's storage could not be read or written")                     \
     X(NO_MEMORY, 52, "out of memory")                                                              \

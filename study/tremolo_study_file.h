@@ -241,7 +241,8 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_study_file_json(char **json,
 
 /* Unpadded base64url, as ids, keys and signatures are written everywhere.
  * encode needs TREMOLO_BASE64_BYTES(length) bytes with the terminating zero.
- * decode wants exactly `length` bytes and refuses any other text. */
+ * decode wants exactly `length` bytes (64 at most) and refuses any other text
+ * (MALFORMED). */
 #define TREMOLO_BASE64_BYTES(length) (((length)*4 + 2) / 3 + 1)
 #define TREMOLO_STUDY_ID_TEXT_BYTES  TREMOLO_BASE64_BYTES(TREMOLO_STUDY_ID_BYTES)
 TREMOLO_MUST_USE enum tremolo_status tremolo_base64_encode(char *text, size_t capacity,
