@@ -33,7 +33,7 @@ PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
 PKGS_host       := jansson libcurl
 PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
-PKGS_cli        := jansson
+PKGS_cli        := jansson libcurl
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)

@@ -40,6 +40,8 @@ enum cli_exit cli_exit_of(enum tremolo_status status);
 int cli_account(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_reproduce(int argc, char **argv);
+int cli_serve(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
+int cli_status(int argc, char **argv);
 
 #endif

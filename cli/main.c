@@ -11,7 +11,9 @@ static const struct cli_command commands[] = {
     {"account", "what a release costs: sigma, epsilon, delta, rho and more", cli_account},
     {"plan", "what to expect of a study before anyone reports", cli_plan},
     {"reproduce", "repeat the paper's experiments", cli_reproduce},
+    {"serve", "take reports over HTTP, keep them, estimate from them", cli_serve},
     {"simulate", "try a study on a CSV file, every row a device", cli_simulate},
+    {"status", "what a server has so far", cli_status},
     {"version", "print the version", run_version},
     {"help", "list the commands", run_help},
 };
