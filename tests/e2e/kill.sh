@@ -10,7 +10,7 @@ study_text '{"kind": "one-shot"}' >"$work/one.json"
 start_server "$work/data" --quiet
 port=${url##*:}
 one=$(create_study "$work/one.json")
-$swarm --url "$url/v1/studies/$one" --devices 200000 --threads 8 --patience 60 --batch 7 \
+$swarm --url "$url/v1/studies/$one" --devices 200000 --threads 8 --patience 60 --batch 7 --pause 5 \
     --data "$work/data" >"$work/swarm" 2>&1 &
 swarm_pid=$!
 

@@ -1,7 +1,7 @@
 /* swarm.c -- thousands of devices against a running server, and the proof.
  *
  *   swarm --url http://HOST:PORT/v1/studies/ID --devices N [--threads T] [--batch B]
- *         [--token-file FILE] [--patience SECONDS] [--data DIR] [--drop SHARE]
+ *         [--token-file FILE] [--patience SECONDS] [--data DIR] [--drop SHARE] [--pause MS]
  *
  * Every device is the real core with a ledger of its own and kernel entropy.
  * Its report is sent until it is acknowledged, the same bytes each time. When
@@ -43,12 +43,12 @@ struct swarm {
     const char *url;
     const char *data;
     char token[200];
-    char *key_token;
     size_t devices;
     unsigned threads;
     size_t batch;
     double patience;
     double drop;
+    unsigned pause_ms; /* after each request, so that a test can last */
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
     struct device *device;
@@ -291,6 +291,7 @@ static void *run_thread(void *context)
         if (!send_batch(swarm, &exchange, from, count, body)) {
             swarm->failed = true;
         }
+        (void)usleep(1000 * swarm->pause_ms);
     }
     exchange_close(&exchange);
     free(body);
@@ -589,6 +590,7 @@ static void parse_arguments(struct swarm *swarm, int argc, char **argv)
         {"threads", required_argument, NULL, 't'}, {"batch", required_argument, NULL, 'b'},
         {"token-file", required_argument, NULL, 'o'}, {"patience", required_argument, NULL, 'p'},
         {"data", required_argument, NULL, 's'},    {"drop", required_argument, NULL, 'x'},
+        {"pause", required_argument, NULL, 'w'},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -603,6 +605,7 @@ static void parse_arguments(struct swarm *swarm, int argc, char **argv)
         case 'p': swarm->patience = strtod(optarg, NULL); break;
         case 's': swarm->data = optarg; break;
         case 'x': swarm->drop = strtod(optarg, NULL); break;
+        case 'w': swarm->pause_ms = (unsigned)strtoul(optarg, NULL, 10); break;
         default: stop_with("usage");
         }
     }
