@@ -32,7 +32,7 @@ PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
 PKGS_host       := jansson libcurl
-PKGS_cli        := jansson
+PKGS_cli        := jansson libsodium
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
