@@ -124,6 +124,15 @@ bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench
 	@for script in $(sort $(wildcard bench/*.sh)); do \
 	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
 
+# ---------------------------------------------------------------- ports
+# Embedders take two files; every port is built from those.
+amalgamation:
+	tools/amalgamate $(BUILD)/amalgamation
+test-ports: $(BUILD)/.setup-ports
+	@BUILD=$(BUILD) tools/test-ports
+size: $(BUILD)/.setup-ports
+	@BUILD=$(BUILD) tools/size
+
 # ---------------------------------------------------------------- checks
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach room,$(ROOMS),$(room):$(subst $() ,$(),$(foreach used,$(USES_$(room)),$(used),)))
