@@ -125,9 +125,7 @@ bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench
 	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
 
 # ---------------------------------------------------------------- ports
-# Embedders take two files; every port is built from those.
-amalgamation:
-	tools/amalgamate $(BUILD)/amalgamation
+# Every port is built from the two files that embedders take.
 test-ports: $(BUILD)/.setup-ports
 	@BUILD=$(BUILD) tools/test-ports
 size: $(BUILD)/.setup-ports
