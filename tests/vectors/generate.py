@@ -248,11 +248,12 @@ def noise_cases():
 
 def refusals(cases):
     """Reports a decoder must refuse, each broken in one place."""
-    case = next(c for c in cases if c["name"] == "d=10 m=1 public y")
+    case = next(c for c in cases if c["study"]["dimension"] == 10 and not c["mac_key"]
+                and not c["study"]["private"])
     good = bytes.fromhex(case["requests"][0]["report"])
     head = good[:2] + b"\x50" + good[3:19]
     rest = good[20:]
-    packed_at = len(good) - (17 if case["mac_key"] else 0) - 15
+    packed_at = len(good) - 15
     rows = [("shortened", good[:-1], "MALFORMED"), ("lengthened", good + b"\0", "MALFORMED"),
             ("empty", b"", "MALFORMED"), ("one byte", good[:1], "MALFORMED"),
             ("version 2", good[:1] + b"\x02" + good[2:], "UNKNOWN_VERSION"),
