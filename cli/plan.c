@@ -1,0 +1,434 @@
+/* plan.c -- `tremolo plan`: what a study will say before anyone reports. */
+#include "cli.h"
+#include "plan.h"
+
+#include <getopt.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: tremolo plan --dimension D --devices K --epsilon E [OPTIONS]\n\n"
+    "  --delta P               default 1e-5\n"
+    "  --neighbours any|distance=R   default distance=1\n"
+    "  --radius R              clip radius for 'any'; default sqrt(D)\n"
+    "  --feature-sd S          guess, scaled features; default 1, or 0.5 for 'any'\n"
+    "  --correlation C         guess, between every two features; default 0\n"
+    "  --r2 R                  guess, without privacy; default 0.5\n"
+    "  --response-sd S         guess, scaled response; default 1\n"
+    "  --level L               of the interval; default 0.95\n"
+    "  --half-width W          devices needed for intervals of +- W\n"
+    "  --power P --effect B    devices needed to detect a coefficient B with power P\n"
+    "  --calibration exact|zcdp|paper   default exact\n"
+    "  --alpha A --lambda L --omega W --vectors M   the modulation; default none\n"
+    "  --rounds T              rounds to compare with one release; default 10\n"
+    "  --figure FILE           .svg, .png or .pdf by gnuplot (--force replaces it)\n"
+    "  --json                  numbers only\n";
+
+/* ---------------------------------------------------------------- options */
+
+enum option_code {
+    OPTION_NEIGHBOURS = 256,
+    OPTION_CALIBRATION,
+    OPTION_FIGURE,
+    OPTION_FORCE,
+    OPTION_JSON,
+    OPTION_HELP,
+    OPTION_NUMBER, /* this and the following index `numbers` */
+};
+
+/* A plain number: where it goes and what it may be. */
+struct number {
+    const char *name;
+    double low; /* exclusive unless `closed` */
+    double high;
+    bool closed;
+};
+
+static const struct number numbers[] = {
+    {"dimension", 1.0, TREMOLO_MAX_FEATURES, true},
+    {"devices", 2.0, 1e15, true},
+    {"epsilon", 0.0, 500.0, false},
+    {"delta", 0.0, 1.0, false},
+    {"radius", 0.0, 1e6, false},
+    {"feature-sd", 0.0, 1e6, false},
+    {"correlation", -1.0, 1.0, false},
+    {"r2", 0.0, 0.999999, true},
+    {"response-sd", 0.0, 1e12, false},
+    {"level", 0.0, 1.0, false},
+    {"half-width", 0.0, 1e12, false},
+    {"power", 0.0, 1.0, false},
+    {"effect", -1e12, 1e12, true},
+    {"alpha", 0.0, 0.999999, true},
+    {"lambda", 0.0, 1e6, true},
+    {"omega", 0.0, 1e6, true},
+    {"vectors", 0.0, TREMOLO_MAX_FEATURES, true},
+    {"rounds", 1.0, 1e6, true},
+};
+
+enum number_index {
+    DIMENSION,
+    DEVICES,
+    EPSILON,
+    DELTA,
+    RADIUS,
+    FEATURE_SD,
+    CORRELATION,
+    R2,
+    RESPONSE_SD,
+    LEVEL,
+    HALF_WIDTH,
+    POWER,
+    EFFECT,
+    ALPHA,
+    LAMBDA,
+    OMEGA,
+    VECTORS,
+    ROUNDS,
+    NUMBERS
+};
+
+static void fill_options(struct option *options)
+{
+    static const struct option named[] = {
+        {"neighbours", required_argument, NULL, OPTION_NEIGHBOURS},
+        {"calibration", required_argument, NULL, OPTION_CALIBRATION},
+        {"figure", required_argument, NULL, OPTION_FIGURE},
+        {"force", no_argument, NULL, OPTION_FORCE},
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"help", no_argument, NULL, OPTION_HELP},
+    };
+    size_t count = sizeof named / sizeof named[0];
+    memcpy(options, named, sizeof named);
+    for (int i = 0; i < NUMBERS; i++) {
+        options[count + (size_t)i] =
+            (struct option){numbers[i].name, required_argument, NULL, OPTION_NUMBER + i};
+    }
+    options[count + NUMBERS] = (struct option){0};
+}
+
+static int read_number(double *values, int index, const char *text)
+{
+    const struct number *number = &numbers[index];
+    double value = 0.0;
+    bool fits = cli_parse_double(&value, text) &&
+                (number->closed ? value >= number->low && value <= number->high
+                                : value > number->low && value < number->high);
+    bool whole = index == DIMENSION || index == VECTORS || index == ROUNDS;
+    if (!fits || (whole && value != floor(value))) {
+        return cli_fail(CLI_USAGE, "plan", "--%s must be %s %s %g and %s %g, not '%s'",
+                        number->name, whole ? "a whole number" : "a number",
+                        number->closed ? "from" : "above", number->low,
+                        number->closed ? "at most" : "below", number->high, text);
+    }
+    values[index] = value;
+    return CLI_DONE;
+}
+
+static int read_neighbours(struct plan_request *request, const char *text)
+{
+    double distance = 0.0;
+    if (strcmp(text, "any") == 0) {
+        request->distance = 0.0;
+        return CLI_DONE;
+    }
+    if (strncmp(text, "distance=", 9) != 0 || !cli_parse_double(&distance, text + 9) ||
+        !(distance > 0.0)) {
+        return cli_fail(CLI_USAGE, "plan", "--neighbours is 'any' or 'distance=R' with R > 0");
+    }
+    request->distance = distance;
+    return CLI_DONE;
+}
+
+static int read_calibration(struct plan_request *request, const char *text)
+{
+    static const char *const names[] = {"exact", "zcdp", "paper"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            request->calibration = (enum plan_calibration)i;
+            return CLI_DONE;
+        }
+    }
+    return cli_fail(CLI_USAGE, "plan", "--calibration is exact, zcdp or paper");
+}
+
+static int read_one(struct plan_request *request, double *values, int code)
+{
+    switch (code) {
+    case OPTION_NEIGHBOURS: return read_neighbours(request, optarg);
+    case OPTION_CALIBRATION: return read_calibration(request, optarg);
+    case OPTION_FIGURE: request->figure = optarg; return CLI_DONE;
+    case OPTION_FORCE: request->force = true; return CLI_DONE;
+    case OPTION_JSON: request->json = true; return CLI_DONE;
+    default: break;
+    }
+    if (code >= OPTION_NUMBER && code < OPTION_NUMBER + NUMBERS) {
+        return read_number(values, code - OPTION_NUMBER, optarg);
+    }
+    return cli_fail(CLI_USAGE, "plan", "unknown option; 'tremolo plan --help' lists them");
+}
+
+static void settle(struct plan_request *request, const double *values)
+{
+    double feature_sd = values[FEATURE_SD];
+    if (!(feature_sd > 0.0)) {
+        feature_sd = request->distance > 0.0 ? 1.0 : 0.5;
+    }
+    request->guess = (struct tremolo_plan_input){
+        .dimension = (size_t)values[DIMENSION],
+        .devices = values[DEVICES],
+        .vectors = (size_t)values[VECTORS],
+        .feature_variance = feature_sd * feature_sd,
+        .correlation = values[CORRELATION],
+        .r2 = values[R2],
+        .response_variance = values[RESPONSE_SD] * values[RESPONSE_SD],
+        .level = values[LEVEL],
+    };
+    request->epsilon = values[EPSILON];
+    request->delta = values[DELTA];
+    request->radius = values[RADIUS];
+    request->alpha = values[ALPHA];
+    request->lambda = values[LAMBDA];
+    request->omega = values[OMEGA];
+    request->rounds = (long)values[ROUNDS];
+    request->half_width = values[HALF_WIDTH];
+    request->power = values[POWER];
+    request->effect = values[EFFECT];
+}
+
+/* CLI_DONE with *wants_help when help was asked for. */
+static int read_request(struct plan_request *request, bool *wants_help, int argc, char **argv)
+{
+    struct option options[NUMBERS + 8];
+    double values[NUMBERS] = {
+        [DELTA] = 1e-5, [R2] = 0.5, [RESPONSE_SD] = 1.0, [LEVEL] = 0.95, [ROUNDS] = 10};
+    int code = 0;
+    *request = (struct plan_request){.distance = 1.0};
+    fill_options(options);
+    opterr = 0;
+    optind = 1;
+    while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (code == OPTION_HELP) {
+            *wants_help = true;
+            return CLI_DONE;
+        }
+        int result = read_one(request, values, code);
+        if (result != CLI_DONE) {
+            return result;
+        }
+    }
+    if (optind < argc) {
+        return cli_fail(CLI_USAGE, "plan", "unexpected argument '%s'", argv[optind]);
+    }
+    if (!(values[DIMENSION] > 0.0) || !(values[DEVICES] > 0.0) || !(values[EPSILON] > 0.0)) {
+        return cli_fail(CLI_USAGE, "plan", "--dimension, --devices and --epsilon are needed");
+    }
+    if ((values[POWER] > 0.0) != (values[EFFECT] != 0.0)) {
+        return cli_fail(CLI_USAGE, "plan", "--power and --effect go together");
+    }
+    settle(request, values);
+    return CLI_DONE;
+}
+
+/* ---------------------------------------------------------------- results */
+
+/* One way to spend the same budget, beside the request's own. */
+struct alternative {
+    const char *name;
+    double noise_sd; /* as if one release had it */
+    struct tremolo_plan_result result;
+};
+
+enum { ALTERNATIVES = 4 };
+
+struct plan_answer {
+    struct tremolo_plan_input input;
+    struct tremolo_plan_result result;
+    double devices_for_width; /* 0: not asked, or out of reach */
+    double devices_for_power;
+    struct alternative alternatives[ALTERNATIVES];
+};
+
+/* T rounds of equal noise s: pooled moments are as noisy as one release of
+ * s / T^(1/4), and s itself grows with sqrt(T). */
+static void fill_alternatives(struct plan_answer *answer, const struct plan_request *request)
+{
+    double T = (double)request->rounds;
+    double round_noise = plan_noise(request, PLAN_EXACT, request->epsilon, request->rounds);
+    struct alternative *list = answer->alternatives;
+    list[0] =
+        (struct alternative){.name = "one release, exact",
+                             .noise_sd = plan_noise(request, PLAN_EXACT, request->epsilon, 1)};
+    list[1] = (struct alternative){.name = "one release, zCDP",
+                                   .noise_sd = plan_noise(request, PLAN_ZCDP, request->epsilon, 1)};
+    list[2] =
+        (struct alternative){.name = "one release, paper's L",
+                             .noise_sd = plan_noise(request, PLAN_PAPER, request->epsilon, 1)};
+    list[3] = (struct alternative){.name = "all rounds pooled, exact",
+                                   .noise_sd = round_noise / pow(T, 0.25)};
+    for (int i = 0; i < ALTERNATIVES; i++) {
+        struct tremolo_plan_input input = answer->input;
+        input.noise_sd = list[i].noise_sd;
+        if (tremolo_plan(&list[i].result, &input) != TREMOLO_OK) {
+            list[i].result = (struct tremolo_plan_result){0};
+        }
+    }
+}
+
+static enum tremolo_status work_out(struct plan_answer *answer, const struct plan_request *request)
+{
+    *answer = (struct plan_answer){.input = plan_input(request, request->epsilon)};
+    enum tremolo_status status = tremolo_plan(&answer->result, &answer->input);
+    if (status == TREMOLO_OK && request->half_width > 0.0) {
+        status = tremolo_plan_devices(&answer->devices_for_width, &answer->input,
+                                      request->half_width, 0.0, 0.0);
+    }
+    if (status == TREMOLO_OK && request->power > 0.0) {
+        status = tremolo_plan_devices(&answer->devices_for_power, &answer->input, 0.0,
+                                      request->power, request->effect);
+    }
+    if (status == TREMOLO_OK) {
+        fill_alternatives(answer, request);
+    }
+    return status;
+}
+
+static const char *calibration_name(enum plan_calibration calibration)
+{
+    return calibration == PLAN_EXACT ? "exact" : calibration == PLAN_ZCDP ? "zcdp" : "paper";
+}
+
+static void print_privacy(const struct plan_request *request, const struct plan_answer *answer)
+{
+    (void)printf("%zu features, %.0f devices, one release with epsilon = %g, delta = %g (%s)\n",
+                 request->guess.dimension, request->guess.devices, request->epsilon, request->delta,
+                 calibration_name(request->calibration));
+    if (request->distance > 0.0) {
+        (void)printf("protects: features that differ by at most %g (scaled); the response "
+                     "travels in the clear\n",
+                     request->distance);
+    } else {
+        (void)printf("protects: any two people's features, clipped to radius %g; the response "
+                     "travels in the clear\n",
+                     0.5 * plan_sensitivity(request));
+    }
+    (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n\n",
+                 answer->input.noise_sd, sqrt(request->guess.feature_variance));
+}
+
+static void print_table(const struct plan_request *request, const struct plan_answer *answer)
+{
+    const struct tremolo_plan_result *r = &answer->result;
+    (void)printf("                              private   without privacy     factor\n");
+    (void)printf("standard error          %13.4g %17.4g %10.3g\n", r->standard_error,
+                 r->standard_error_public, r->standard_error / r->standard_error_public);
+    (void)printf("prediction error        %13.4g %17.4g %10.3g\n", r->prediction_error,
+                 r->prediction_minimax, r->prediction_error / r->prediction_minimax);
+    (void)printf("estimation error        %13.4g %17.4g %10.3g\n", r->estimation_error,
+                 r->estimation_minimax, r->estimation_error / r->estimation_minimax);
+    (void)printf("R^2 of the prediction   %13.3f %17.3f\n", r->r2_auto, request->guess.r2);
+    (void)printf("%g%% interval           +- %10.4g\n", 100.0 * request->guess.level,
+                 r->half_width);
+    (void)printf("noise ratio             %13.3g   %s\n\n", r->noise_ratio,
+                 r->noise_ratio <= 0.12
+                     ? "(up to 0.12 coefficients are well identified)"
+                     : "(above 0.12: coefficients are weakly identified, read score intervals)");
+    if (answer->devices_for_width > 0.0) {
+        (void)printf("devices for intervals of +- %g: %.0f\n", request->half_width,
+                     answer->devices_for_width);
+    }
+    if (answer->devices_for_power > 0.0) {
+        (void)printf("devices to detect %g with power %g: %.0f\n", request->effect, request->power,
+                     answer->devices_for_power);
+    }
+}
+
+static void print_alternatives(const struct plan_request *request, const struct plan_answer *answer)
+{
+    (void)printf("\nthe same budget spent differently (alpha %g, lambda %g, omega %g, %zu vectors, "
+                 "%ld rounds)\n",
+                 request->alpha, request->lambda, request->omega, request->guess.vectors,
+                 request->rounds);
+    (void)printf("                              noise sd    standard error    R^2\n");
+    for (int i = 0; i < ALTERNATIVES; i++) {
+        const struct alternative *way = &answer->alternatives[i];
+        (void)printf("%-26s %11.4g %17.4g %6.3f\n", way->name, way->noise_sd,
+                     way->result.standard_error, way->result.r2_auto);
+    }
+}
+
+static json_t *result_json(const struct tremolo_plan_result *r)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "standard_error",
+                     r->standard_error, "standard_error_public", r->standard_error_public,
+                     "half_width", r->half_width, "r2", r->r2_auto, "noise_ratio", r->noise_ratio,
+                     "prediction_error", r->prediction_error, "prediction_minimax",
+                     r->prediction_minimax, "estimation_error", r->estimation_error,
+                     "estimation_minimax", r->estimation_minimax);
+}
+
+static int print_json(const struct plan_request *request, const struct plan_answer *answer)
+{
+    json_t *ways = json_array();
+    for (int i = 0; i < ALTERNATIVES; i++) {
+        const struct alternative *way = &answer->alternatives[i];
+        (void)json_array_append_new(ways, json_pack("{s:s, s:f, s:o}", "name", way->name,
+                                                    "noise_sd", way->noise_sd, "expected",
+                                                    result_json(&way->result)));
+    }
+    json_t *root = json_pack("{s:i, s:f, s:{s:f, s:f, s:s, s:s, s:f, s:f}, s:o, s:o}", "dimension",
+                             (int)request->guess.dimension, "devices", request->guess.devices,
+                             "privacy", "epsilon", request->epsilon, "delta", request->delta,
+                             "calibration", calibration_name(request->calibration), "neighbours",
+                             request->distance > 0.0 ? "distance" : "any", "sensitivity",
+                             plan_sensitivity(request), "noise_sd", answer->input.noise_sd,
+                             "expected", result_json(&answer->result), "alternatives", ways);
+    if (root == NULL) {
+        return cli_fail(CLI_FAILED, "plan", "out of memory");
+    }
+    if (answer->devices_for_width > 0.0) {
+        (void)json_object_set_new(root, "devices_for_half_width",
+                                  json_real(answer->devices_for_width));
+    }
+    if (answer->devices_for_power > 0.0) {
+        (void)json_object_set_new(root, "devices_for_power", json_real(answer->devices_for_power));
+    }
+    (void)json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    (void)putchar('\n');
+    json_decref(root);
+    return CLI_DONE;
+}
+
+int cli_plan(int argc, char **argv)
+{
+    struct plan_request request;
+    struct plan_answer answer;
+    bool wants_help = false;
+    int result = read_request(&request, &wants_help, argc, argv);
+    if (result != CLI_DONE) {
+        return result;
+    }
+    if (wants_help) {
+        (void)fputs(usage, stdout);
+        return CLI_DONE;
+    }
+    enum tremolo_status status = work_out(&answer, &request);
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), "plan", "%s", tremolo_status_sentence(status));
+    }
+    if (request.figure != NULL) {
+        result = plan_figure(&request);
+        if (result != CLI_DONE) {
+            return result;
+        }
+    }
+    if (request.json) {
+        return print_json(&request, &answer);
+    }
+    print_privacy(&request, &answer);
+    print_table(&request, &answer);
+    print_alternatives(&request, &answer);
+    return CLI_DONE;
+}

@@ -1,0 +1,98 @@
+/* plan_figure.c -- the plan as a picture: standard error against devices, and R^2
+ * against epsilon, drawn by gnuplot from data written to its standard input. */
+#include "cli.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { POINTS = 60 };
+
+static const char *terminal_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot != NULL && strcmp(dot, ".svg") == 0) {
+        return "svg size 900,380 dynamic enhanced";
+    }
+    if (dot != NULL && strcmp(dot, ".png") == 0) {
+        return "png size 900,380 enhanced";
+    }
+    if (dot != NULL && strcmp(dot, ".pdf") == 0) {
+        return "pdf size 9in,3.8in enhanced";
+    }
+    return NULL;
+}
+
+static void write_devices(FILE *pipe, const struct plan_request *request)
+{
+    (void)fputs("$devices << EOD\n", pipe);
+    struct tremolo_plan_input input = plan_input(request, request->epsilon);
+    for (int i = 0; i <= POINTS; i++) {
+        struct tremolo_plan_result result;
+        input.devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
+        if (input.devices >= 2.0 && tremolo_plan(&result, &input) == TREMOLO_OK) {
+            (void)fprintf(pipe, "%.17g %.17g %.17g\n", input.devices, result.standard_error,
+                          result.standard_error_public);
+        }
+    }
+    (void)fputs("EOD\n", pipe);
+}
+
+static void write_epsilons(FILE *pipe, const struct plan_request *request)
+{
+    (void)fputs("$epsilons << EOD\n", pipe);
+    for (int i = 0; i <= POINTS; i++) {
+        double epsilon = 0.1 * pow(100.0, (double)i / POINTS);
+        struct tremolo_plan_input input = plan_input(request, epsilon);
+        struct tremolo_plan_result result;
+        if (tremolo_plan(&result, &input) == TREMOLO_OK) {
+            (void)fprintf(pipe, "%.17g %.17g\n", epsilon, result.r2_auto);
+        }
+    }
+    (void)fputs("EOD\n", pipe);
+}
+
+static void write_script(FILE *pipe, const struct plan_request *request)
+{
+    (void)fprintf(pipe,
+                  "set multiplot layout 1,2\nset grid\nset logscale x\nset key bottom left\n"
+                  "set logscale y\nset format x '10^{%%T}'\nset format y '10^{%%T}'\n"
+                  "set xlabel 'devices'\nset ylabel 'standard error (scaled)'\n"
+                  "set arrow 1 from first %.17g, graph 0 to first %.17g, graph 1 nohead dt 3\n"
+                  "plot $devices u 1:2 w l lw 2 t 'epsilon = %g', "
+                  "'' u 1:3 w l dt 2 lw 2 t 'without privacy'\n"
+                  "unset arrow 1\nunset logscale y\nset format x '%%g'\nset format y '%%g'\n"
+                  "set key bottom right\nset yrange [0:1]\nset xlabel 'epsilon'\n"
+                  "set ylabel 'expected R^2'\n"
+                  "plot $epsilons u 1:2 w l lw 2 t '%.3g devices', "
+                  "%.17g w l dt 2 lw 2 t 'without privacy'\nunset multiplot\n",
+                  request->guess.devices, request->guess.devices, request->epsilon,
+                  request->guess.devices, request->guess.r2);
+}
+
+int plan_figure(const struct plan_request *request)
+{
+    const char *path = request->figure;
+    const char *terminal = terminal_of(path);
+    if (terminal == NULL || strchr(path, '\'') != NULL) {
+        return cli_fail(CLI_USAGE, "plan", "--figure needs a name ending in .svg, .png or .pdf");
+    }
+    if (!request->force && access(path, F_OK) == 0) {
+        return cli_fail(CLI_USAGE, "plan", "%s exists; --force replaces it", path);
+    }
+    FILE *pipe = popen("gnuplot", "w");
+    if (pipe == NULL) {
+        return cli_fail(CLI_FAILED, "plan", "cannot start gnuplot: %s", strerror(errno));
+    }
+    (void)fprintf(pipe, "set terminal %s\nset output '%s'\n", terminal, path);
+    write_devices(pipe, request);
+    write_epsilons(pipe, request);
+    write_script(pipe, request);
+    if (pclose(pipe) != 0) {
+        return cli_fail(CLI_FAILED, "plan", "gnuplot did not draw %s", path);
+    }
+    return CLI_DONE;
+}

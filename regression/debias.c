@@ -1,0 +1,324 @@
+/* debias.c -- from exact sums on the wire grid to unbiased moments.
+ *
+ * A released row is keep * scale * x + W + noise. Dividing by keep * scale gives
+ * u = x + noise', and
+ *     E u u' = x x' + (noise_variance I + modulation V'V) / (keep * scale)^2,
+ * the second term known exactly: the paper's correction, for any number of
+ * vectors, with the wire grid's 1/12 inside noise_variance. A public response
+ * carries no noise, a private one is a coordinate like the others. The constant 1
+ * is one more coordinate without noise; its products are the plain sums, so
+ * centring needs nothing else, and the sample covariance of u has the same bias
+ * as its second moment. */
+#include "evidence.h"
+#include "linear.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool release_is_sane(const struct tremolo_release *release)
+{
+    return release->dimension >= 1 && release->dimension <= TREMOLO_MAX_FEATURES &&
+           release->keep > 0.0 && release->keep <= 1.0 && release->noise_variance >= 0.0 &&
+           isfinite(release->noise_variance) && release->modulation >= 0.0 &&
+           isfinite(release->modulation) && (release->vectors == 0 || release->V != NULL) &&
+           release->feature_scale > 0.0 && isfinite(release->feature_scale) &&
+           release->response_scale > 0.0 && isfinite(release->response_scale);
+}
+
+static struct tremolo_debiased *evidence_new(size_t d, size_t buckets)
+{
+    struct tremolo_debiased *evidence = calloc(1, sizeof *evidence);
+    if (evidence == NULL) {
+        return NULL;
+    }
+    size_t n = d + 1;
+    evidence->d = d;
+    evidence->n = n;
+    evidence->buckets = buckets;
+    evidence->bias = linear_new(n * n);
+    bool complete = evidence->bias != NULL;
+    for (size_t b = 0; b < buckets; b++) {
+        evidence->bucket[b].sum = linear_new(n);
+        evidence->bucket[b].product = linear_new(n * n);
+        complete = complete && evidence->bucket[b].sum && evidence->bucket[b].product;
+    }
+    if (!complete) {
+        tremolo_debias_free(evidence);
+        return NULL;
+    }
+    return evidence;
+}
+
+void tremolo_debias_free(struct tremolo_debiased *evidence)
+{
+    if (evidence == NULL) {
+        return;
+    }
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        free(evidence->bucket[b].sum);
+        free(evidence->bucket[b].product);
+    }
+    free(evidence->bias);
+    free(evidence);
+}
+
+/* Wire units per scaled unit of each coordinate, keep included. */
+static double unit_of(const struct tremolo_release *release, size_t coordinate)
+{
+    if (coordinate < release->dimension) {
+        return release->keep * release->feature_scale;
+    }
+    return release->response_private ? release->keep * release->response_scale
+                                     : release->response_scale;
+}
+
+static void set_bias(struct tremolo_debiased *evidence, const struct tremolo_release *release)
+{
+    size_t n = evidence->n;
+    size_t d = evidence->d;
+    size_t noisy = release->response_private ? n : d;
+    for (size_t i = 0; i < noisy; i++) {
+        for (size_t j = 0; j < noisy; j++) {
+            double wire = i == j ? release->noise_variance : 0.0;
+            for (size_t k = 0; k < release->vectors && i < d && j < d; k++) {
+                const double *v = release->V + k * d;
+                wire += release->modulation * v[i] * v[j];
+            }
+            evidence->bias[i * n + j] = wire / (unit_of(release, i) * unit_of(release, j));
+        }
+    }
+    double unit = unit_of(release, 0);
+    evidence->noise = release->noise_variance / (unit * unit);
+    evidence->response_private = release->response_private;
+}
+
+static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
+                       const struct tremolo_release *release)
+{
+    size_t n = release->dimension + 1;
+    bucket->count = (double)sums->count;
+    for (size_t i = 0; i < n; i++) {
+        double unit = unit_of(release, i);
+        bucket->sum[i] = (double)sums->sum[i] / unit;
+        for (size_t j = 0; j < n; j++) {
+            bucket->product[i * n + j] =
+                (double)sums->product[i * n + j] / (unit * unit_of(release, j));
+        }
+    }
+}
+
+enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
+                                       const struct tremolo_sums *buckets, size_t count,
+                                       const struct tremolo_release *release)
+{
+    if (evidence == NULL || buckets == NULL || release == NULL || count == 0 ||
+        count > TREMOLO_BUCKETS || !release_is_sane(release)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    uint64_t devices = 0;
+    for (size_t b = 0; b < count; b++) {
+        if (buckets[b].count > 0 && buckets[b].coordinates != release->dimension + 1) {
+            return TREMOLO_BAD_DIMENSION;
+        }
+        devices += buckets[b].count;
+    }
+    if (devices < 2) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_debiased *made = evidence_new(release->dimension, count);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    set_bias(made, release);
+    for (size_t b = 0; b < count; b++) {
+        if (buckets[b].count > 0) {
+            set_bucket(&made->bucket[b], &buckets[b], release);
+        }
+    }
+    made->devices = (double)devices;
+    *evidence = made;
+    return TREMOLO_OK;
+}
+
+uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence)
+{
+    return (uint64_t)evidence->devices;
+}
+
+size_t tremolo_debias_dimension(const struct tremolo_debiased *evidence)
+{
+    return evidence->d;
+}
+
+double tremolo_debias_noise(const struct tremolo_debiased *evidence)
+{
+    return evidence->noise;
+}
+
+static void centre(double *raw, const double *mean, double count, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            raw[i * n + j] =
+                (raw[i * n + j] - mean[i] * mean[j]) * (count / fmax(count - 1.0, 1.0));
+        }
+    }
+}
+
+double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *evidence,
+                    bool centred, size_t skip)
+{
+    size_t n = evidence->n;
+    double means[TREMOLO_MAX_FEATURES + 1] = {0};
+    double count = 0.0;
+    memset(raw, 0, n * n * sizeof *raw);
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        const struct bucket *bucket = &evidence->bucket[b];
+        if (b == skip) {
+            continue;
+        }
+        count += bucket->count;
+        for (size_t i = 0; i < n; i++) {
+            means[i] += bucket->sum[i];
+        }
+        for (size_t i = 0; i < n * n; i++) {
+            raw[i] += bucket->product[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        means[i] /= count;
+    }
+    for (size_t i = 0; i < n * n; i++) {
+        raw[i] /= count;
+    }
+    if (centred) {
+        centre(raw, means, count, n);
+    }
+    if (mean != NULL) {
+        memcpy(mean, means, n * sizeof *mean);
+    }
+    return count;
+}
+
+double evidence_joint(double *joint, double *mean, const struct tremolo_debiased *evidence,
+                      bool centred, size_t skip)
+{
+    double count = evidence_raw(joint, mean, evidence, centred, skip);
+    for (size_t i = 0; i < evidence->n * evidence->n; i++) {
+        joint[i] -= evidence->bias[i];
+    }
+    return count;
+}
+
+void tremolo_debias_moments(double *S, double *Z, double *yy,
+                            const struct tremolo_debiased *evidence, bool centred)
+{
+    size_t d = evidence->d;
+    size_t n = evidence->n;
+    double *joint = linear_new(n * n);
+    if (joint == NULL) {
+        return;
+    }
+    (void)evidence_joint(joint, NULL, evidence, centred, TREMOLO_BUCKETS);
+    for (size_t i = 0; i < d && S != NULL; i++) {
+        memcpy(S + i * d, joint + i * n, d * sizeof *S);
+    }
+    if (Z != NULL) {
+        memcpy(Z, joint + d * n, d * sizeof *Z);
+    }
+    if (yy != NULL) {
+        *yy = joint[n * n - 1];
+    }
+    free(joint);
+}
+
+/* ---------------------------------------------------------------- pooling */
+
+static bool rounds_agree(const struct tremolo_debiased *const *rounds, size_t count)
+{
+    for (size_t t = 0; t < count; t++) {
+        if (rounds[t] == NULL || rounds[t]->d != rounds[0]->d ||
+            rounds[t]->buckets != rounds[0]->buckets ||
+            rounds[t]->response_private != rounds[0]->response_private) {
+            return false;
+        }
+        for (size_t b = 0; b < rounds[0]->buckets; b++) {
+            if (rounds[t]->bucket[b].count != rounds[0]->bucket[b].count) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Weights 1 / noise^2: the variance of a noisy moment is noise^2 / K when noise
+ * dominates. Rounds without noise (tests) are weighted equally. */
+static double weight_of(const struct tremolo_debiased *round)
+{
+    return round->noise > 0.0 ? 1.0 / (round->noise * round->noise) : 1.0;
+}
+
+static void add_round(struct tremolo_debiased *pool, const struct tremolo_debiased *round,
+                      double weight)
+{
+    size_t n = pool->n;
+    for (size_t i = 0; i < n * n; i++) {
+        pool->bias[i] += weight * round->bias[i];
+    }
+    for (size_t b = 0; b < pool->buckets; b++) {
+        pool->bucket[b].count = round->bucket[b].count;
+        for (size_t i = 0; i < n; i++) {
+            pool->bucket[b].sum[i] += weight * round->bucket[b].sum[i];
+        }
+        for (size_t i = 0; i < n * n; i++) {
+            pool->bucket[b].product[i] += weight * round->bucket[b].product[i];
+        }
+    }
+}
+
+/* Replace the mean bias by the level of one release that is as noisy as the
+ * pool; the debiased moments stay what they are. */
+static void settle_noise(struct tremolo_debiased *pool, double factor)
+{
+    size_t n = pool->n;
+    for (size_t i = 0; i < n * n; i++) {
+        double lift = (factor - 1.0) * pool->bias[i];
+        for (size_t b = 0; b < pool->buckets; b++) {
+            pool->bucket[b].product[i] += pool->bucket[b].count * lift;
+        }
+        pool->bias[i] += lift;
+    }
+}
+
+enum tremolo_status tremolo_debias_pool(struct tremolo_debiased **pooled,
+                                        const struct tremolo_debiased *const *rounds, size_t count)
+{
+    if (pooled == NULL || rounds == NULL || count == 0 || rounds[0] == NULL ||
+        !rounds_agree(rounds, count)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_debiased *pool = evidence_new(rounds[0]->d, rounds[0]->buckets);
+    if (pool == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    double total = 0.0;
+    for (size_t t = 0; t < count; t++) {
+        total += weight_of(rounds[t]);
+    }
+    double mean_noise = 0.0;
+    double squares = 0.0;
+    for (size_t t = 0; t < count; t++) {
+        double weight = weight_of(rounds[t]) / total;
+        add_round(pool, rounds[t], weight);
+        mean_noise += weight * rounds[t]->noise;
+        squares += weight * weight * rounds[t]->noise * rounds[t]->noise;
+    }
+    double factor = mean_noise > 0.0 ? sqrt(squares) / mean_noise : 1.0;
+    settle_noise(pool, factor);
+    pool->noise = factor * mean_noise;
+    pool->devices = rounds[0]->devices;
+    pool->response_private = rounds[0]->response_private;
+    *pooled = pool;
+    return TREMOLO_OK;
+}

@@ -1,0 +1,393 @@
+/* infer.c -- standard errors, tests and intervals for the unbiased estimator.
+ *
+ * The estimate solves the debiased normal equations S beta = Z. Two standard
+ * errors are given:
+ *   group jackknife over the hash buckets, the one behind z, p and the interval. It
+ *     assumes nothing about residuals or noise, needs only the buckets' sums, and
+ *     pays with Student's quantile for (buckets - 1) degrees of freedom;
+ *   the sandwich S^-1 Omega S^-1 / K with Omega = (b'Mb) M_xx + (D_x b)(D_x b)', b =
+ *     (beta, -1): the noise terms are exact (their fourth moments are known), and the
+ *     residual's share assumes equal variance. The full fourth moment of the data would
+ *     need a second pass at beta, or sums of degree four; the reports' second moments
+ *     already determine this form.
+ * Agreement of the two is a check on the data; a jackknife well above the sandwich
+ * points at unequal residual variance.
+ *
+ * Score-test sets come from score.c. A coefficient counts as identified when its
+ * set is bounded. */
+#include "infer.h"
+#include "linear.h"
+#include "shrink.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- systems */
+
+/* Where joint coordinate i of the evidence stands among (x, [1], y). */
+static size_t place(size_t i, size_t d, bool intercept)
+{
+    return i < d || !intercept ? i : i + 1;
+}
+
+enum tremolo_status system_take(struct system *system, const struct tremolo_debiased *evidence,
+                                bool intercept, size_t skip)
+{
+    size_t d = evidence->d;
+    size_t n = evidence->n;
+    size_t p = d + (intercept ? 1 : 0);
+    size_t q = p + 1;
+    double mean[TREMOLO_MAX_FEATURES + 1];
+    double *raw = linear_new(n * n);
+    *system = (struct system){.p = p, .q = q, .raw = linear_new(q * q), .bias = linear_new(q * q)};
+    if (raw == NULL || system->raw == NULL || system->bias == NULL) {
+        free(raw);
+        system_drop(system);
+        return TREMOLO_NO_MEMORY;
+    }
+    system->devices = evidence_raw(raw, mean, evidence, false, skip);
+    for (size_t i = 0; i < n; i++) {
+        size_t row = place(i, d, intercept);
+        for (size_t j = 0; j < n; j++) {
+            size_t column = place(j, d, intercept);
+            system->raw[row * q + column] = raw[i * n + j];
+            system->bias[row * q + column] = evidence->bias[i * n + j];
+        }
+        if (intercept) {
+            system->raw[row * q + d] = mean[i];
+            system->raw[d * q + row] = mean[i];
+        }
+    }
+    if (intercept) {
+        system->raw[d * q + d] = 1.0;
+    }
+    free(raw);
+    return TREMOLO_OK;
+}
+
+void system_drop(struct system *system)
+{
+    free(system->raw);
+    free(system->bias);
+    system->raw = NULL;
+    system->bias = NULL;
+}
+
+enum tremolo_status system_solve(double *beta, double *inverse, const struct system *system)
+{
+    size_t p = system->p;
+    size_t q = system->q;
+    double right[INFER_MAX];
+    for (size_t i = 0; i < p; i++) {
+        for (size_t j = 0; j < p; j++) {
+            inverse[i * p + j] = system->raw[i * q + j] - system->bias[i * q + j];
+        }
+        right[i] = system->raw[i * q + p] - system->bias[i * q + p];
+    }
+    enum tremolo_status status = linear_inverse(inverse, p);
+    if (status == TREMOLO_OK) {
+        linear_apply(beta, inverse, right, p);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- standard errors */
+
+struct analysis {
+    size_t p;
+    size_t groups;                 /* buckets in use */
+    double share[TREMOLO_BUCKETS]; /* K / m of each */
+    double *left_out;              /* groups * p: estimates without one bucket */
+    double *beta;                  /* p */
+    double *covariance;            /* p * p, sandwich */
+    struct score_set score;
+    double devices;
+    double devices_needed;
+};
+
+static void analysis_drop(struct analysis *analysis)
+{
+    free(analysis->left_out);
+    free(analysis->beta);
+    free(analysis->covariance);
+    score_drop(&analysis->score);
+}
+
+/* covariance <- S^-1 Omega S^-1 / K */
+static enum tremolo_status sandwich(double *covariance, const double *inverse, const double *beta,
+                                    const struct system *system)
+{
+    size_t p = system->p;
+    size_t q = system->q;
+    double b[INFER_MAX];
+    double tilt[INFER_MAX];
+    memcpy(b, beta, p * sizeof *b);
+    b[p] = -1.0;
+    double *omega = linear_new(p * p);
+    double *half = linear_new(p * p);
+    if (omega == NULL || half == NULL) {
+        free(omega);
+        free(half);
+        return TREMOLO_NO_MEMORY;
+    }
+    double residual = linear_form(b, system->raw, b, q);
+    for (size_t i = 0; i < p; i++) {
+        tilt[i] = linear_dot(system->bias + i * q, b, q);
+    }
+    for (size_t i = 0; i < p; i++) {
+        for (size_t j = 0; j < p; j++) {
+            omega[i * p + j] =
+                (residual * system->raw[i * q + j] + tilt[i] * tilt[j]) / system->devices;
+        }
+    }
+    linear_multiply(half, omega, inverse, p, false);
+    linear_multiply(covariance, inverse, half, p, false);
+    free(omega);
+    free(half);
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
+                                     const struct tremolo_debiased *evidence, bool intercept)
+{
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        double count = evidence->bucket[b].count;
+        if (!(count > 0.0)) {
+            continue;
+        }
+        struct system part;
+        enum tremolo_status status = system_take(&part, evidence, intercept, b);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        double *row = analysis->left_out + analysis->groups * analysis->p;
+        status = system_solve(row, inverse, &part);
+        system_drop(&part);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        analysis->share[analysis->groups] = analysis->devices / count;
+        analysis->groups++;
+    }
+    return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
+}
+
+/* A positive S over the p features from `auto`, for the devices needed. */
+static enum tremolo_status positive_moment(double *S, const struct tremolo_debiased *evidence,
+                                           bool intercept)
+{
+    size_t d = evidence->d;
+    size_t p = d + (intercept ? 1 : 0);
+    double mean[TREMOLO_MAX_FEATURES + 1];
+    double beta[TREMOLO_MAX_FEATURES];
+    struct shrink_result result;
+    double *raw = linear_new(evidence->n * evidence->n);
+    double *features = linear_new(d * d);
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (raw == NULL || features == NULL) {
+        goto done;
+    }
+    struct shrink_problem problem = {
+        .d = d, .noise = evidence->noise, .raw = raw, .bias = evidence->bias};
+    problem.devices = evidence_raw(raw, mean, evidence, intercept, TREMOLO_BUCKETS);
+    status = shrink_solve(beta, features, &result, &problem);
+    if (status != TREMOLO_OK) {
+        goto done;
+    }
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            S[i * p + j] = features[i * d + j] + (intercept ? mean[i] * mean[j] : 0.0);
+        }
+        if (intercept) {
+            S[i * p + d] = mean[i];
+            S[d * p + i] = mean[i];
+        }
+    }
+    if (intercept) {
+        S[d * p + d] = 1.0;
+    }
+done:
+    free(raw);
+    free(features);
+    return status;
+}
+
+static enum tremolo_status analyse(struct analysis *analysis,
+                                   const struct tremolo_debiased *evidence, bool intercept,
+                                   double level)
+{
+    struct system system;
+    enum tremolo_status status = system_take(&system, evidence, intercept, TREMOLO_BUCKETS);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    size_t p = system.p;
+    *analysis = (struct analysis){.p = p, .devices = system.devices};
+    analysis->beta = linear_new(p);
+    analysis->covariance = linear_new(p * p);
+    analysis->left_out = linear_new(TREMOLO_BUCKETS * p);
+    double *inverse = linear_new(p * p);
+    if (!analysis->beta || !analysis->covariance || !analysis->left_out || !inverse) {
+        status = TREMOLO_NO_MEMORY;
+        goto done;
+    }
+    status = system_solve(analysis->beta, inverse, &system);
+    if (status == TREMOLO_OK) {
+        status = sandwich(analysis->covariance, inverse, analysis->beta, &system);
+    }
+    if (status == TREMOLO_OK) {
+        status = score_new(&analysis->score, &system, level);
+    }
+    if (status == TREMOLO_OK) {
+        status = positive_moment(inverse, evidence, intercept);
+    }
+    if (status == TREMOLO_OK) {
+        status = score_devices(&analysis->devices_needed, &system, inverse, level);
+    }
+    if (status == TREMOLO_OK) {
+        status = leave_out(analysis, inverse, evidence, intercept);
+    }
+done:
+    free(inverse);
+    system_drop(&system);
+    if (status != TREMOLO_OK) {
+        analysis_drop(analysis);
+    }
+    return status;
+}
+
+/* Delete-a-group jackknife for groups of unequal size: pseudo-values
+ * h theta - (h - 1) theta_without, h = K / m, compared with their mean. */
+static double jackknife_variance(const struct analysis *analysis, const double *w)
+{
+    double full = linear_dot(w, analysis->beta, analysis->p);
+    double g = (double)analysis->groups;
+    double centre = g * full;
+    for (size_t k = 0; k < analysis->groups; k++) {
+        double without = linear_dot(w, analysis->left_out + k * analysis->p, analysis->p);
+        centre -= (1.0 - 1.0 / analysis->share[k]) * without;
+    }
+    double variance = 0.0;
+    for (size_t k = 0; k < analysis->groups; k++) {
+        double h = analysis->share[k];
+        double without = linear_dot(w, analysis->left_out + k * analysis->p, analysis->p);
+        double off = h * full - (h - 1.0) * without - centre;
+        variance += off * off / (h - 1.0) / g;
+    }
+    return variance;
+}
+
+/* ---------------------------------------------------------------- one line */
+
+/* The line for w'beta + constant, tested against `null_value`. */
+static void describe(struct tremolo_coefficient *row, const struct analysis *analysis,
+                     const double *w, double constant, double null_value, double level)
+{
+    struct tremolo_coefficient line = {0};
+    line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
+    line.standard_error = sqrt(jackknife_variance(analysis, w));
+    line.model_error = sqrt(fmax(linear_form(w, analysis->covariance, w, analysis->p), 0.0));
+    line.degrees = (double)(analysis->groups - 1);
+    double t = tremolo_student_quantile(0.5 + 0.5 * level, line.degrees);
+    line.z = (line.estimate - null_value) / line.standard_error;
+    line.p = 2.0 * tremolo_student_cdf(-fabs(line.z), line.degrees);
+    line.low = line.estimate - t * line.standard_error;
+    line.high = line.estimate + t * line.standard_error;
+    line.score_shape = score_interval(&line.score_low, &line.score_high, &analysis->score, w);
+    line.score_low += constant;
+    line.score_high += constant;
+    line.identified = line.score_shape == TREMOLO_INTERVAL_BOUNDED;
+    line.devices_needed =
+        line.identified ? analysis->devices : fmax(analysis->devices_needed, analysis->devices);
+    *row = line;
+}
+
+/* Carry weights on own coefficients (d of them, then the intercept) to weights on
+ * the scaled ones; the return value is the part that no coefficient touches. */
+static double carry(double *scaled, const double *own, size_t d, bool intercept,
+                    const struct tremolo_units *units)
+{
+    memcpy(scaled, own, (d + (intercept ? 1 : 0)) * sizeof *own);
+    if (units == NULL) {
+        return 0.0;
+    }
+    double on_constant = intercept ? own[d] : 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double slope = units->response_scale / units->feature_scale[i];
+        scaled[i] = slope * (own[i] - on_constant * units->feature_centre[i]);
+    }
+    if (intercept) {
+        scaled[d] = units->response_scale * on_constant;
+    }
+    return on_constant * units->response_centre;
+}
+
+static bool level_is_sane(double level)
+{
+    return level > 0.0 && level < 1.0;
+}
+
+enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
+                                  const struct tremolo_debiased *evidence,
+                                  const struct tremolo_units *units, bool intercept, double level)
+{
+    if (rows == NULL || evidence == NULL || !level_is_sane(level)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct analysis analysis;
+    enum tremolo_status status = analyse(&analysis, evidence, intercept, level);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double own[INFER_MAX] = {0};
+    double scaled[INFER_MAX];
+    for (size_t j = 0; j < analysis.p; j++) {
+        own[j] = 1.0;
+        double constant = carry(scaled, own, evidence->d, intercept, units);
+        describe(&rows[j], &analysis, scaled, constant, 0.0, level);
+        own[j] = 0.0;
+    }
+    analysis_drop(&analysis);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_infer_combination(struct tremolo_coefficient *row,
+                                              const struct tremolo_debiased *evidence,
+                                              const struct tremolo_units *units,
+                                              const double *weights, double null_value,
+                                              bool intercept, double level)
+{
+    if (row == NULL || evidence == NULL || weights == NULL || !level_is_sane(level) ||
+        !isfinite(null_value)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct analysis analysis;
+    enum tremolo_status status = analyse(&analysis, evidence, intercept, level);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double scaled[INFER_MAX];
+    double constant = carry(scaled, weights, evidence->d, intercept, units);
+    describe(row, &analysis, scaled, constant, null_value, level);
+    analysis_drop(&analysis);
+    return TREMOLO_OK;
+}
+
+void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
+                                     const struct tremolo_coefficient *row, uint64_t devices)
+{
+    if (capacity == 0) {
+        return;
+    }
+    text[0] = '\0';
+    if (row->identified) {
+        return;
+    }
+    (void)snprintf(text, capacity,
+                   "%s is not identified at this noise: %" PRIu64
+                   " devices reported, roughly %.2g would be needed",
+                   name, devices, row->devices_needed);
+}

@@ -1,0 +1,248 @@
+/* iterate.c -- the paper's rounds: release, debias, step, project, turn V.
+ *
+ * Each round is a fresh release, so the callback owns the budget. Rounds are kept
+ * until the end, because pooling them uses what the last iterate throws away: all
+ * rounds together carry the whole budget's information. */
+#include "evidence.h"
+#include "linear.h"
+#include "random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROUNDS = 1024, DIRECTION_TRIES = 64 };
+
+/* ---------------------------------------------------------------- directions */
+
+static void remove_component(double *v, const double *unit, size_t d)
+{
+    double along = linear_dot(v, unit, d);
+    for (size_t i = 0; i < d; i++) {
+        v[i] -= along * unit[i];
+    }
+}
+
+/* Scale to length 1; false when nothing is left to scale. */
+static bool normalise(double *v, size_t d)
+{
+    double length = sqrt(linear_dot(v, v, d));
+    if (!(length > 1e-8)) {
+        return false;
+    }
+    for (size_t i = 0; i < d; i++) {
+        v[i] /= length;
+    }
+    return true;
+}
+
+/* One more row of V, orthogonal to beta's direction and the rows before it.
+ * Two passes of Gram-Schmidt leave nothing of the order of rounding. */
+static bool draw_direction(double *V, size_t k, const double *avoid, size_t d,
+                           struct seeded *random)
+{
+    double *v = V + k * d;
+    for (int attempt = 0; attempt < DIRECTION_TRIES; attempt++) {
+        for (size_t i = 0; i < d; i++) {
+            v[i] = seeded_normal(random);
+        }
+        bool usable = true;
+        for (int pass = 0; pass < 2 && usable; pass++) {
+            if (avoid != NULL) {
+                remove_component(v, avoid, d);
+            }
+            for (size_t j = 0; j < k; j++) {
+                remove_component(v, V + j * d, d);
+            }
+            usable = normalise(v, d);
+        }
+        if (usable) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum tremolo_status tremolo_directions(double *V, size_t vectors, const double *beta,
+                                       size_t dimension, uint64_t seed, uint64_t round)
+{
+    double unit[TREMOLO_MAX_FEATURES];
+    if (V == NULL || beta == NULL || dimension == 0 || dimension > TREMOLO_MAX_FEATURES) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    memcpy(unit, beta, dimension * sizeof *unit);
+    double length = sqrt(linear_dot(beta, beta, dimension));
+    bool moving = length > 0.0;
+    for (size_t i = 0; i < dimension && moving; i++) {
+        unit[i] /= length;
+    }
+    if (vectors > dimension - (moving ? 1 : 0)) {
+        return TREMOLO_BAD_VECTORS;
+    }
+    double *drawn = linear_new(vectors * dimension);
+    if (drawn == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    struct seeded random = seeded_from(seed, round);
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t k = 0; k < vectors && status == TREMOLO_OK; k++) {
+        if (!draw_direction(drawn, k, moving ? unit : NULL, dimension, &random)) {
+            status = TREMOLO_BAD_VECTORS;
+        }
+    }
+    if (status == TREMOLO_OK && vectors > 0) {
+        memcpy(V, drawn, vectors * dimension * sizeof *V);
+    }
+    free(drawn);
+    return status;
+}
+
+/* ---------------------------------------------------------------- rounds */
+
+struct iteration {
+    size_t d;
+    const struct tremolo_iterate_options *options;
+    double *S;
+    double *scratch;
+    double *V;
+    double Z[TREMOLO_MAX_FEATURES];
+    double beta[TREMOLO_MAX_FEATURES];
+    double average[TREMOLO_MAX_FEATURES];
+    struct tremolo_debiased **rounds;
+    size_t done;
+};
+
+static enum tremolo_status operator_norm(double *norm, struct iteration *it)
+{
+    double values[TREMOLO_MAX_FEATURES];
+    memcpy(it->scratch, it->S, it->d * it->d * sizeof *it->S);
+    if (!linear_eigen(values, it->scratch, it->d)) {
+        return TREMOLO_NOT_CONVERGED;
+    }
+    *norm = fmax(fabs(values[0]), fabs(values[it->d - 1]));
+    return *norm > 0.0 ? TREMOLO_OK : TREMOLO_SINGULAR;
+}
+
+static void project(double *beta, size_t d, double radius)
+{
+    double length = sqrt(linear_dot(beta, beta, d));
+    for (size_t i = 0; i < d && radius > 0.0 && length > radius; i++) {
+        beta[i] *= radius / length;
+    }
+}
+
+static enum tremolo_status one_round(struct iteration *it, tremolo_round_fn round, void *context)
+{
+    const struct tremolo_iterate_options *options = it->options;
+    size_t d = it->d;
+    double gradient[TREMOLO_MAX_FEATURES];
+    enum tremolo_status status =
+        tremolo_directions(it->V, options->vectors, it->beta, d, options->seed, it->done);
+    if (status == TREMOLO_OK) {
+        status = round(context, it->done, it->beta, it->V, options->vectors, &it->rounds[it->done]);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    const struct tremolo_debiased *evidence = it->rounds[it->done];
+    it->done++;
+    if (evidence == NULL || evidence->d != d) {
+        return TREMOLO_BAD_DIMENSION;
+    }
+    tremolo_debias_moments(it->S, it->Z, NULL, evidence, options->intercept);
+    double step = options->step;
+    if (!options->step_fixed) {
+        double norm = 0.0;
+        status = operator_norm(&norm, it);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        step /= norm;
+    }
+    linear_apply(gradient, it->S, it->beta, d);
+    for (size_t i = 0; i < d; i++) {
+        it->beta[i] -= step * (gradient[i] - it->Z[i]);
+    }
+    project(it->beta, d, options->radius);
+    for (size_t i = 0; i < d; i++) {
+        it->average[i] += it->beta[i] / (double)options->rounds;
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status fit_pool(double *beta, const struct iteration *it)
+{
+    struct tremolo_debiased *pool = NULL;
+    struct tremolo_fit fit;
+    struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
+    options.intercept = it->options->intercept;
+    const struct tremolo_debiased **rounds = calloc(it->done, sizeof *rounds);
+    if (rounds == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t t = 0; t < it->done; t++) {
+        rounds[t] = it->rounds[t];
+    }
+    enum tremolo_status status = tremolo_debias_pool(&pool, rounds, it->done);
+    if (status == TREMOLO_OK) {
+        status = tremolo_fit(beta, &fit, pool, &options);
+    }
+    tremolo_debias_free(pool);
+    free(rounds);
+    return status;
+}
+
+static bool options_are_sane(const struct tremolo_iterate_options *options, size_t dimension)
+{
+    return options->rounds >= 1 && options->rounds <= MAX_ROUNDS && dimension >= 1 &&
+           dimension <= TREMOLO_MAX_FEATURES && options->step > 0.0 && isfinite(options->step) &&
+           options->radius >= 0.0;
+}
+
+enum tremolo_status tremolo_iterate(double *last, double *average, double *pooled, size_t dimension,
+                                    const struct tremolo_iterate_options *options,
+                                    tremolo_round_fn round, void *context)
+{
+    if (options == NULL || round == NULL || !options_are_sane(options, dimension)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct iteration it = {.d = dimension, .options = options};
+    double from_pool[TREMOLO_MAX_FEATURES];
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    it.S = linear_new(dimension * dimension);
+    it.scratch = linear_new(dimension * dimension);
+    it.V = linear_new(dimension * (options->vectors + 1));
+    it.rounds = calloc(options->rounds, sizeof(struct tremolo_debiased *));
+    if (!it.S || !it.scratch || !it.V || !it.rounds) {
+        goto done;
+    }
+    status = TREMOLO_OK;
+    for (size_t t = 0; t < options->rounds && status == TREMOLO_OK; t++) {
+        status = one_round(&it, round, context);
+    }
+    if (status == TREMOLO_OK && pooled != NULL) {
+        status = fit_pool(from_pool, &it);
+    }
+    if (status != TREMOLO_OK) {
+        goto done;
+    }
+    size_t bytes = dimension * sizeof(double);
+    if (last != NULL) {
+        memcpy(last, it.beta, bytes);
+    }
+    if (average != NULL) {
+        memcpy(average, it.average, bytes);
+    }
+    if (pooled != NULL) {
+        memcpy(pooled, from_pool, bytes);
+    }
+done:
+    for (size_t t = 0; t < it.done && it.rounds != NULL; t++) {
+        tremolo_debias_free(it.rounds[t]);
+    }
+    free(it.rounds);
+    free(it.S);
+    free(it.scratch);
+    free(it.V);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* linear.h -- the few dense operations this room needs, over LAPACK.
+ *
+ * Symmetric matrices are stored in full, so row- and column-major order are the
+ * same and nothing is ever transposed. OpenBLAS is held to one thread: our
+ * matrices are small, and a result must not depend on the number of cores. */
+#ifndef TREMOLO_LINEAR_H
+#define TREMOLO_LINEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tremolo_status.h"
+
+/* A NULL-safe array of doubles, zeroed; NULL when out of memory. */
+double *linear_new(size_t count);
+
+/* Factor the positive definite A (n * n) in place; the lower triangle of A (upper
+ * in row-major reading) holds the factor. False when A is not positive definite. */
+bool linear_cholesky(double *A, size_t n);
+
+/* X <- A^-1 X for `columns` right-hand sides stored one after the other, with the
+ * factor from linear_cholesky. */
+void linear_cholesky_solve(double *X, const double *factor, size_t n, size_t columns);
+
+/* Twice the sum of the logarithms of the factor's diagonal: log det A. */
+double linear_cholesky_logdet(const double *factor, size_t n);
+
+/* Eigenvalues in ascending order; A becomes the eigenvectors, one after the
+ * other (vector k is A[k*n .. k*n+n-1]). False when LAPACK does not converge. */
+bool linear_eigen(double *values, double *A, size_t n);
+
+/* C <- A B for full column-major n * n matrices; with `transposed`, A' B. */
+void linear_multiply(double *C, const double *A, const double *B, size_t n, bool transposed);
+
+/* Invert the symmetric, possibly indefinite A in place through its eigenvalues.
+ * SINGULAR when the smallest is below n * 2^-52 of the largest in size. */
+TREMOLO_MUST_USE enum tremolo_status linear_inverse(double *A, size_t n);
+
+double linear_dot(const double *a, const double *b, size_t n);
+
+/* y <- A x for a symmetric A. */
+void linear_apply(double *y, const double *A, const double *x, size_t n);
+
+/* a' A b */
+double linear_form(const double *a, const double *A, const double *b, size_t n);
+
+#endif

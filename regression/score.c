@@ -1,0 +1,197 @@
+/* score.c -- confidence sets that keep their level when S is nearly singular.
+ *
+ * Let b = (beta, -1), M the raw joint moment, D its known bias, x~ a released
+ * feature row and v = u'b its noisy residual. At the true beta the score
+ * G = (M - D)_x b has mean zero whatever S is, and for Gaussian noise and equal
+ * residual variance K Cov(G) = (b'Mb) M_xx + (D_x b)(D_x b)', where M_xx includes
+ * the noise and is therefore never near singular. Since c c' <= (c'A^-1 c) A,
+ *     K G' M_xx^-1 G <= z^2 b'[M + D_x' M_xx^-1 D_x] b
+ * holds at the true beta with at least the probability of the exact score test. Both
+ * sides are quadratic forms in b, so the beta that satisfy it are the inside of a
+ * quadric b'Qb <= 0. For one combination w'beta the other coefficients are
+ * nuisances; minimising over them means projecting the quadric, and because the
+ * estimate solves as many equations as there are coefficients, the minimum is
+ * compared with one degree of freedom (z^2). With weak nuisances that is
+ * conservative, never the other way.
+ *
+ * The projection of {b'Qb <= 0} onto w'beta, Q_xx the block of beta:
+ *     Q_xx positive definite               an interval
+ *     one negative eigenvalue, w'Q_xx^-1 w < 0   outside an interval, or the line
+ *     otherwise                            the whole line. */
+#include "infer.h"
+#include "linear.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* T <- K (M-D)_x' M_xx^-1 (M-D)_x - c (M + D_x' M_xx^-1 D_x), q * q. */
+static enum tremolo_status quadric(double *T, const struct system *system, double c)
+{
+    size_t p = system->p;
+    size_t q = system->q;
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    double *factor = linear_new(p * p);
+    double *H = linear_new(p * q); /* column k: (M - D)_x e_k */
+    double *B = linear_new(p * q); /* column k: D_x e_k */
+    double *solved = linear_new(p * q * 2);
+    if (!factor || !H || !B || !solved) {
+        goto done;
+    }
+    for (size_t i = 0; i < p; i++) {
+        memcpy(factor + i * p, system->raw + i * q, p * sizeof *factor);
+        for (size_t k = 0; k < q; k++) {
+            B[k * p + i] = system->bias[i * q + k];
+            H[k * p + i] = system->raw[i * q + k] - system->bias[i * q + k];
+        }
+    }
+    status = TREMOLO_SINGULAR;
+    if (!linear_cholesky(factor, p)) {
+        goto done;
+    }
+    memcpy(solved, H, p * q * sizeof *H);
+    memcpy(solved + p * q, B, p * q * sizeof *B);
+    linear_cholesky_solve(solved, factor, p, 2 * q);
+    for (size_t i = 0; i < q; i++) {
+        for (size_t k = 0; k < q; k++) {
+            double score = linear_dot(H + i * p, solved + k * p, p);
+            double extra = linear_dot(B + i * p, solved + p * q + k * p, p);
+            T[i * q + k] = system->devices * score - c * (system->raw[i * q + k] + extra);
+        }
+    }
+    status = TREMOLO_OK;
+done:
+    free(factor);
+    free(H);
+    free(B);
+    free(solved);
+    return status;
+}
+
+static enum tremolo_status settle(struct score_set *set, const double *T, size_t p)
+{
+    size_t q = p + 1;
+    double values[INFER_MAX];
+    double right[INFER_MAX];
+    for (size_t i = 0; i < p; i++) {
+        memcpy(set->inverse + i * p, T + i * q, p * sizeof *T);
+        right[i] = T[i * q + p];
+    }
+    double *vectors = linear_new(p * p);
+    if (vectors == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    memcpy(vectors, set->inverse, p * p * sizeof *vectors);
+    bool converged = linear_eigen(values, vectors, p);
+    free(vectors);
+    if (!converged) {
+        return TREMOLO_NOT_CONVERGED;
+    }
+    set->negative = 0;
+    for (size_t k = 0; k < p; k++) {
+        set->negative += values[k] < 0.0;
+    }
+    set->usable = linear_inverse(set->inverse, p) == TREMOLO_OK;
+    if (set->usable) {
+        linear_apply(set->centre, set->inverse, right, p);
+        set->minimum = T[p * q + p] - linear_dot(right, set->centre, p);
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status score_new(struct score_set *set, const struct system *system, double level)
+{
+    size_t p = system->p;
+    size_t q = system->q;
+    double z = tremolo_normal_quantile(0.5 + 0.5 * level);
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    *set = (struct score_set){.p = p, .inverse = linear_new(p * p), .centre = linear_new(p)};
+    double *T = linear_new(q * q);
+    if (T == NULL || set->inverse == NULL || set->centre == NULL) {
+        goto done;
+    }
+    status = quadric(T, system, z * z);
+    if (status == TREMOLO_OK) {
+        status = settle(set, T, p);
+    } else if (status == TREMOLO_SINGULAR) {
+        set->usable = false;
+        status = TREMOLO_OK;
+    }
+done:
+    free(T);
+    return status;
+}
+
+void score_drop(struct score_set *set)
+{
+    free(set->inverse);
+    free(set->centre);
+}
+
+enum tremolo_interval_shape score_interval(double *low, double *high, const struct score_set *set,
+                                           const double *w)
+{
+    *low = -INFINITY;
+    *high = INFINITY;
+    if (!set->usable || set->negative > 1) {
+        return TREMOLO_INTERVAL_ALL;
+    }
+    double middle = linear_dot(w, set->centre, set->p);
+    double spread = linear_form(w, set->inverse, w, set->p);
+    double square = -set->minimum * spread;
+    if (set->negative == 0) {
+        double half = sqrt(fmax(square, 0.0));
+        *low = middle - half;
+        *high = middle + half;
+        return TREMOLO_INTERVAL_BOUNDED;
+    }
+    if (spread < 0.0 && square > 0.0) {
+        *low = middle - sqrt(square);
+        *high = middle + sqrt(square);
+        return TREMOLO_INTERVAL_OUTSIDE;
+    }
+    return TREMOLO_INTERVAL_ALL;
+}
+
+/* With S in place of its noisy estimate, the quadric is convex once K exceeds
+ * c times the largest eigenvalue of S^-1 A^{1/2} (A + D A^-1 D) A^{1/2} S^-1. We
+ * bound that from above by c * 2 |A S^-1|^2, and ask for twice as many, since the
+ * noisy S must clear the same bar. */
+enum tremolo_status score_devices(double *devices, const struct system *system, const double *S,
+                                  double level)
+{
+    size_t p = system->p;
+    double values[INFER_MAX];
+    double z = tremolo_normal_quantile(0.5 + 0.5 * level);
+    double *inverse = linear_new(p * p);
+    double *A = linear_new(p * p);
+    double *product = linear_new(p * p);
+    double *square = linear_new(p * p);
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (!inverse || !A || !product || !square) {
+        goto done;
+    }
+    memcpy(inverse, S, p * p * sizeof *S);
+    for (size_t i = 0; i < p; i++) {
+        for (size_t j = 0; j < p; j++) {
+            A[i * p + j] = S[i * p + j] + system->bias[i * system->q + j];
+        }
+    }
+    status = linear_inverse(inverse, p);
+    if (status != TREMOLO_OK) {
+        goto done;
+    }
+    linear_multiply(product, A, inverse, p, false);
+    linear_multiply(square, product, product, p, true);
+    if (!linear_eigen(values, square, p)) {
+        status = TREMOLO_NOT_CONVERGED;
+        goto done;
+    }
+    *devices = ceil(4.0 * z * z * values[p - 1]);
+done:
+    free(inverse);
+    free(A);
+    free(product);
+    free(square);
+    return status;
+}

@@ -1,0 +1,455 @@
+/* shrink.c -- the `auto` estimator: a penalised likelihood for the hidden moments.
+ *
+ * What we see is a covariance with known noise. Let P be the joint second moment
+ * of (x, y) without noise and D the known noise, so that a released row has
+ * moment A = P + D. We maximise
+ *     -K/2 [log det A + tr(A^-1 M)]                    what the reports say
+ *     -nu/2 [log det S + mu tr(S^-1)]                  S is near mu I
+ *     -1/2 [kappa mu |beta|^2 + omega yy] / s2 - omega/2 log s2
+ * over P = (S, S beta; ., s2 + beta' S beta), S > 0, s2 > 0. M is the raw joint
+ * moment. The first line is the likelihood of Gaussian rows; for other rows it
+ * is a sensible discrepancy, and it is what keeps P positive: explained variance
+ * can never exceed the response's, which is the strongest thing known about S
+ * when noise is large. The other lines are worth nu, kappa and omega
+ * pseudo-devices without noise. They vanish beside K as K grows or noise falls.
+ *
+ * The constants mu, nu and kappa come from the same moments:
+ *   mu     the mean eigenvalue of S, as its posterior mean under a flat prior above
+ *          the bound |Z|^2/(d yy) <= mu, plus one standard deviation: too small a
+ *          mu makes coefficients overshoot, too large a one only shrinks them;
+ *   nu     from the spread of S's eigenvalues beyond noise: for an inverse-Wishart S,
+ *          E|S - mu I|_F^2 = mu^2 d (d+1)/nu. The estimate is averaged with
+ *          NU_PRIOR by precision, since at large noise the spread is unknowable;
+ *   kappa  from r = |Z|^2/(mu yy), a rough R^2, taken a standard deviation high
+ *          because noise must not talk us out of a real signal: d (1-r)/r is the
+ *          ratio of the residual's to a coefficient's variance.
+ *
+ * Maximisation is by expectation-maximisation, whose steps keep S and s2
+ * positive, with squared extrapolation to jump over its slow directions. Each
+ * extrapolation is kept only if the objective does not fall. */
+#include "shrink.h"
+#include "linear.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NU_PRIOR        20.0
+#define NU_SPREAD_FLOOR 0.6  /* of the prior's spread, while noise hides the real one */
+#define NU_SPREAD_LEAST 0.05 /* the same once the spread is seen */
+#define MU_CAUTION      1.0  /* standard deviations added to mu */
+#define KAPPA_WEIGHT    0.8
+#define KAPPA_OPTIMISM  1.0 /* standard deviations added to |Z|^2 for kappa */
+#define RESIDUAL_PSEUDO 0.3 /* omega */
+#define LARGEST_SIGNAL  0.98
+#define STEP_TOLERANCE  1e-8
+#define MAX_EVALUATIONS 1500
+
+struct constants {
+    double mu;
+    double nu;
+    double kappa;
+    double yy;
+};
+
+struct state {
+    double *S;    /* d * d */
+    double *beta; /* d */
+    double log_s2;
+};
+
+struct engine {
+    const struct shrink_problem *problem;
+    struct constants constants;
+    size_t d;
+    size_t n;
+    double *P, *A, *X, *R; /* n * n each */
+    double *normal;        /* d * d */
+    double *right;         /* d */
+};
+
+/* ---------------------------------------------------------------- constants */
+
+/* Mean of N(estimate, sd^2) conditioned on exceeding `lower`: the posterior mean
+ * under a flat prior. */
+static double truncated_mean(double estimate, double lower, double sd)
+{
+    if (!(sd > 0.0)) {
+        return fmax(estimate, lower);
+    }
+    double t = (lower - estimate) / sd;
+    double hazard =
+        t > 30.0 ? t + 1.0 / t : exp(-0.5 * t * t) / sqrt(2.0 * M_PI) / (0.5 * erfc(t / sqrt(2.0)));
+    return estimate + sd * hazard;
+}
+
+/* |S - mean(S) I|_F^2 beyond what noise alone would give, and its standard
+ * deviation; `mu` is the best guess of the mean eigenvalue. */
+static double spread_of(double *sd, const struct shrink_problem *problem, double mean, double mu)
+{
+    size_t d = problem->d;
+    size_t n = d + 1;
+    double noise = problem->noise;
+    double dd = (double)d;
+    double raw = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            double s = problem->raw[i * n + j] - problem->bias[i * n + j];
+            double off = s - (i == j ? mean : 0.0);
+            raw += off * off;
+        }
+    }
+    double known = (noise * noise * (dd * (dd + 1.0) - 2.0) + 2.0 * noise * (dd + 1.0) * dd * mu) /
+                   problem->devices;
+    double unit = (noise * noise + 2.0 * noise * mu) / problem->devices;
+    double spread = raw - known;
+    *sd = 2.0 * sqrt(dd * (dd + 1.0)) * unit + 2.0 * sqrt(fmax(spread, 0.0) * 2.0 * unit);
+    return spread;
+}
+
+static double choose_nu(const struct shrink_problem *problem, double mean, double mu)
+{
+    double d = (double)problem->d;
+    double sd = 0.0;
+    double spread = spread_of(&sd, problem, mean, mu);
+    double prior = mu * mu * d * (d + 1.0) / NU_PRIOR;
+    double variance = sd * sd;
+    double trust = prior * prior / (prior * prior + variance);
+    double combined = trust * spread + (1.0 - trust) * prior;
+    double floor_share = NU_SPREAD_FLOOR * (1.0 - trust) + NU_SPREAD_LEAST * trust;
+    return mu * mu * d * (d + 1.0) / fmax(combined, floor_share * prior);
+}
+
+static double choose_kappa(size_t d, double signal, double mu, double yy)
+{
+    double r = fmin(signal / (mu * yy), LARGEST_SIGNAL);
+    double odds = fmin((1.0 - r) / r, 1e6);
+    return KAPPA_WEIGHT * (double)d * odds;
+}
+
+/* False when the response or the features show nothing to work with. */
+static bool choose_constants(struct constants *constants, const struct shrink_problem *problem)
+{
+    size_t d = problem->d;
+    size_t n = d + 1;
+    double K = problem->devices;
+    double noise = problem->noise;
+    double response_noise = problem->bias[n * n - 1];
+    double trace = 0.0;
+    double z2 = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double z = problem->raw[i * n + d] - problem->bias[i * n + d];
+        trace += problem->raw[i * n + i] - problem->bias[i * n + i];
+        z2 += z * z;
+    }
+    double mean = trace / (double)d;
+    double raw_yy = problem->raw[n * n - 1];
+    double yy = truncated_mean(raw_yy - response_noise, 0.0,
+                               response_noise > 0.0 ? raw_yy * sqrt(2.0 / K) : 0.0);
+    double floor_mu = fmax(mean, 0.0);
+    double z_noise = (noise * raw_yy + response_noise * floor_mu) / K;
+    double signal = fmax(z2 - (double)d * z_noise, 0.1 * z_noise);
+    if (!(yy > 0.0)) {
+        return false;
+    }
+    double bound = fmax(z2 - (double)d * z_noise, 0.0) / (yy * (double)d);
+    double sd = sqrt((2.0 * noise * noise + 4.0 * noise * fmax(mean, bound)) / (K * (double)d));
+    double mu = truncated_mean(mean, bound, sd);
+    if (!(mu > 0.0) || !(signal > 0.0) || !isfinite(mu) || !isfinite(yy)) {
+        return false;
+    }
+    constants->mu = mu + MU_CAUTION * sd;
+    constants->yy = yy;
+    constants->nu = choose_nu(problem, mean, constants->mu);
+    double signal_sd = sqrt(z_noise * (2.0 * (double)d * z_noise + 4.0 * signal));
+    constants->kappa = choose_kappa(d, signal + KAPPA_OPTIMISM * signal_sd, mu, yy);
+    return true;
+}
+
+/* ---------------------------------------------------------------- one step */
+
+static void assemble(struct engine *engine, const struct state *state)
+{
+    size_t d = engine->d;
+    size_t n = engine->n;
+    double explained = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double z = linear_dot(state->S + i * d, state->beta, d);
+        memcpy(engine->P + i * n, state->S + i * d, d * sizeof(double));
+        engine->P[i * n + d] = z;
+        engine->P[d * n + i] = z;
+        explained += z * state->beta[i];
+    }
+    engine->P[n * n - 1] = exp(state->log_s2) + explained;
+    for (size_t i = 0; i < n * n; i++) {
+        engine->A[i] = engine->P[i] + engine->problem->bias[i];
+    }
+}
+
+/* Expectation: X = A^-1 P, then P <- P - X'(A - M) X, the moment of the hidden
+ * rows given the reports. False when A is not positive definite. */
+static bool expect(struct engine *engine, const struct state *state)
+{
+    size_t n = engine->n;
+    assemble(engine, state);
+    for (size_t i = 0; i < n * n; i++) {
+        engine->R[i] = engine->A[i] - engine->problem->raw[i];
+    }
+    memcpy(engine->X, engine->P, n * n * sizeof(double));
+    if (!linear_cholesky(engine->A, n)) {
+        return false;
+    }
+    linear_cholesky_solve(engine->X, engine->A, n, n);
+    linear_multiply(engine->A, engine->R, engine->X, n, false);
+    linear_multiply(engine->R, engine->X, engine->A, n, true);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            engine->A[i * n + j] =
+                engine->P[i * n + j] - 0.5 * (engine->R[i * n + j] + engine->R[j * n + i]);
+        }
+    }
+    return true;
+}
+
+/* Maximisation from the expected moment in engine->A. */
+static bool maximise(struct engine *engine, struct state *next)
+{
+    size_t d = engine->d;
+    size_t n = engine->n;
+    const double *E = engine->A;
+    const struct constants *c = &engine->constants;
+    double K = engine->problem->devices;
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            double unit = i == j ? c->mu : 0.0;
+            next->S[i * d + j] = (K * E[i * n + j] + c->nu * unit) / (K + c->nu);
+            engine->normal[i * d + j] = E[i * n + j] + c->kappa / K * unit;
+        }
+        engine->right[i] = E[i * n + d];
+    }
+    memcpy(next->beta, engine->right, d * sizeof(double));
+    if (!linear_cholesky(engine->normal, d)) {
+        return false;
+    }
+    linear_cholesky_solve(next->beta, engine->normal, d, 1);
+    double residual = E[n * n - 1] - 2.0 * linear_dot(next->beta, engine->right, d);
+    for (size_t i = 0; i < d; i++) {
+        residual += next->beta[i] * linear_dot(E + i * n, next->beta, d);
+    }
+    double penalty = c->kappa * c->mu * linear_dot(next->beta, next->beta, d);
+    double s2 =
+        (K * fmax(residual, 0.0) + penalty + RESIDUAL_PSEUDO * c->yy) / (K + RESIDUAL_PSEUDO);
+    next->log_s2 = log(s2);
+    return isfinite(next->log_s2);
+}
+
+static bool step(struct engine *engine, struct state *next, const struct state *now)
+{
+    return expect(engine, now) && maximise(engine, next);
+}
+
+/* Twice the negated objective, or infinity outside the domain. */
+static double loss_of(struct engine *engine, const struct state *state)
+{
+    size_t d = engine->d;
+    size_t n = engine->n;
+    const struct constants *c = &engine->constants;
+    double K = engine->problem->devices;
+    memcpy(engine->normal, state->S, d * d * sizeof(double));
+    if (!linear_cholesky(engine->normal, d)) {
+        return INFINITY;
+    }
+    double prior = linear_cholesky_logdet(engine->normal, d);
+    memset(engine->X, 0, n * n * sizeof(double));
+    for (size_t i = 0; i < d; i++) {
+        engine->X[i * d + i] = c->mu;
+    }
+    linear_cholesky_solve(engine->X, engine->normal, d, d);
+    for (size_t i = 0; i < d; i++) {
+        prior += engine->X[i * d + i];
+    }
+    assemble(engine, state);
+    if (!linear_cholesky(engine->A, n)) {
+        return INFINITY;
+    }
+    double fit = linear_cholesky_logdet(engine->A, n);
+    memcpy(engine->X, engine->problem->raw, n * n * sizeof(double));
+    linear_cholesky_solve(engine->X, engine->A, n, n);
+    for (size_t i = 0; i < n; i++) {
+        fit += engine->X[i * n + i];
+    }
+    double penalty = c->kappa * c->mu * linear_dot(state->beta, state->beta, d);
+    return K * fit + c->nu * prior + (penalty + RESIDUAL_PSEUDO * c->yy) * exp(-state->log_s2) +
+           RESIDUAL_PSEUDO * state->log_s2;
+}
+
+/* ---------------------------------------------------------------- acceleration */
+
+/* Squared length of a difference of states, every part in its own natural unit. */
+static double difference2(const struct engine *engine, const struct state *a, const struct state *b,
+                          const struct state *c)
+{
+    /* |a - b|^2, or with c the second difference |(a - b) - (b - c)|^2 */
+    size_t d = engine->d;
+    double mu = engine->constants.mu;
+    double unit = engine->constants.yy / mu;
+    double sum_S = 0.0;
+    double sum_beta = 0.0;
+    for (size_t i = 0; i < d * d; i++) {
+        double x = a->S[i] - b->S[i] - (c != NULL ? b->S[i] - c->S[i] : 0.0);
+        sum_S += x * x;
+    }
+    for (size_t i = 0; i < d; i++) {
+        double x = a->beta[i] - b->beta[i] - (c != NULL ? b->beta[i] - c->beta[i] : 0.0);
+        sum_beta += x * x;
+    }
+    double x = a->log_s2 - b->log_s2 - (c != NULL ? b->log_s2 - c->log_s2 : 0.0);
+    return sum_S / (mu * mu) + sum_beta / unit + x * x;
+}
+
+/* out = a + 2 t (b - a) + t^2 ((c - b) - (b - a)) */
+static void extrapolate(struct state *out, const struct state *a, const struct state *b,
+                        const struct state *c, double t, size_t d)
+{
+    double wa = 1.0 - 2.0 * t + t * t;
+    double wb = 2.0 * t - 2.0 * t * t;
+    double wc = t * t;
+    for (size_t i = 0; i < d * d; i++) {
+        out->S[i] = wa * a->S[i] + wb * b->S[i] + wc * c->S[i];
+    }
+    for (size_t i = 0; i < d; i++) {
+        out->beta[i] = wa * a->beta[i] + wb * b->beta[i] + wc * c->beta[i];
+    }
+    out->log_s2 = wa * a->log_s2 + wb * b->log_s2 + wc * c->log_s2;
+}
+
+static void swap(struct state *a, struct state *b)
+{
+    struct state kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Climb from states[0] until steps are below the tolerance. The optimum is left
+ * in states[0]; false when a step fails, which positive penalties rule out. */
+static bool climb(struct engine *engine, struct state states[4], size_t *evaluations)
+{
+    double loss = loss_of(engine, &states[0]);
+    *evaluations = 0;
+    while (*evaluations < MAX_EVALUATIONS) {
+        if (!step(engine, &states[1], &states[0]) || !step(engine, &states[2], &states[1])) {
+            return false;
+        }
+        *evaluations += 2;
+        double first = difference2(engine, &states[1], &states[0], NULL);
+        double second = difference2(engine, &states[2], &states[1], &states[0]);
+        if (first <= STEP_TOLERANCE * STEP_TOLERANCE) {
+            swap(&states[0], &states[2]);
+            return true;
+        }
+        double t = second > 0.0 ? fmax(sqrt(first / second), 1.0) : 1.0;
+        bool kept = false;
+        if (t > 1.0) {
+            extrapolate(&states[3], &states[0], &states[1], &states[2], t, engine->d);
+            double reached = loss_of(engine, &states[3]);
+            kept = reached <= loss;
+            loss = kept ? reached : loss;
+        }
+        swap(&states[0], &states[kept ? 3 : 2]);
+        if (!kept) {
+            loss = loss_of(engine, &states[0]);
+        }
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- entry */
+
+static bool engine_allocate(struct engine *engine, struct state states[4], size_t d)
+{
+    size_t n = d + 1;
+    engine->d = d;
+    engine->n = n;
+    engine->P = linear_new(n * n);
+    engine->A = linear_new(n * n);
+    engine->X = linear_new(n * n);
+    engine->R = linear_new(n * n);
+    engine->normal = linear_new(d * d);
+    engine->right = linear_new(d);
+    bool complete =
+        engine->P && engine->A && engine->X && engine->R && engine->normal && engine->right;
+    for (size_t k = 0; k < 4; k++) {
+        states[k].S = linear_new(d * d);
+        states[k].beta = linear_new(d);
+        complete = complete && states[k].S && states[k].beta;
+    }
+    return complete;
+}
+
+static void engine_free(struct engine *engine, struct state states[4])
+{
+    free(engine->P);
+    free(engine->A);
+    free(engine->X);
+    free(engine->R);
+    free(engine->normal);
+    free(engine->right);
+    for (size_t k = 0; k < 4; k++) {
+        free(states[k].S);
+        free(states[k].beta);
+    }
+}
+
+/* Nothing to learn from: predict the mean. */
+static void answer_nothing(double *beta, double *S, struct shrink_result *result,
+                           const struct shrink_problem *problem)
+{
+    size_t d = problem->d;
+    memset(beta, 0, d * sizeof(double));
+    memset(S, 0, d * d * sizeof(double));
+    for (size_t i = 0; i < d; i++) {
+        S[i * d + i] = 1.0;
+    }
+    double yy = problem->raw[(d + 1) * (d + 1) - 1];
+    *result = (struct shrink_result){.residual_variance = yy, .response_variance = yy};
+}
+
+enum tremolo_status shrink_solve(double *beta, double *S, struct shrink_result *result,
+                                 const struct shrink_problem *problem)
+{
+    struct engine engine = {.problem = problem};
+    struct state states[4] = {{0}};
+    size_t d = problem->d;
+    enum tremolo_status status = TREMOLO_OK;
+    if (!choose_constants(&engine.constants, problem)) {
+        answer_nothing(beta, S, result, problem);
+        return TREMOLO_OK;
+    }
+    if (!engine_allocate(&engine, states, d)) {
+        status = TREMOLO_NO_MEMORY;
+        goto done;
+    }
+    for (size_t i = 0; i < d; i++) {
+        states[0].S[i * d + i] = engine.constants.mu;
+    }
+    states[0].log_s2 = log(engine.constants.yy);
+    size_t evaluations = 0;
+    if (!climb(&engine, states, &evaluations)) {
+        status = TREMOLO_NOT_CONVERGED;
+        goto done;
+    }
+    memcpy(beta, states[0].beta, d * sizeof(double));
+    memcpy(S, states[0].S, d * d * sizeof(double));
+    *result = (struct shrink_result){
+        .residual_variance = exp(states[0].log_s2),
+        .response_variance = exp(states[0].log_s2) + linear_form(beta, S, beta, d),
+        .pseudo_features = engine.constants.nu,
+        .pseudo_beta = engine.constants.kappa,
+        .iterations = evaluations,
+    };
+done:
+    engine_free(&engine, states);
+    return status;
+}

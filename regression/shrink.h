@@ -1,0 +1,32 @@
+/* shrink.h -- the `auto` estimator's engine; see shrink.c. */
+#ifndef TREMOLO_SHRINK_H
+#define TREMOLO_SHRINK_H
+
+#include <stddef.h>
+
+#include "tremolo_status.h"
+
+/* One release seen as a covariance: raw joint moment (n = d + 1, response last),
+ * the part of it that is noise, and the number of devices. */
+struct shrink_problem {
+    size_t d;
+    double devices;
+    double noise;       /* per feature coordinate */
+    const double *raw;  /* n * n */
+    const double *bias; /* n * n */
+};
+
+struct shrink_result {
+    double residual_variance;
+    double response_variance;
+    double pseudo_features; /* nu */
+    double pseudo_beta;     /* kappa */
+    size_t iterations;
+};
+
+/* beta: d numbers; S: the estimated positive definite moment, d * d. */
+TREMOLO_MUST_USE enum tremolo_status shrink_solve(double *beta, double *S,
+                                                  struct shrink_result *result,
+                                                  const struct shrink_problem *problem);
+
+#endif

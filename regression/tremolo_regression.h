@@ -1,0 +1,329 @@
+/* tremolo_regression.h -- from exact sums over reports to coefficients.
+ *
+ * Reports are noisy on purpose. This room removes the known bias from their
+ * moments, estimates a linear regression from what is left, and says how far
+ * the result can be trusted. All of it is post-processing of what the devices
+ * released, so nothing here costs privacy; the exceptions, which read raw
+ * data, say so (`ols` on data, the `dp-sgd` baseline).
+ *
+ *     struct tremolo_debiased *evidence = NULL;
+ *     status = tremolo_debias_new(&evidence, sums, TREMOLO_BUCKETS, &release);
+ *     ...
+ *     double beta[D];
+ *     struct tremolo_fit fit;
+ *     struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
+ *     status = tremolo_fit(beta, &fit, evidence, &options);       (to predict)
+ *     struct tremolo_coefficient rows[D + 1];
+ *     status = tremolo_infer(rows, evidence, &units, true, 0.95); (to conclude)
+ *     tremolo_debias_free(evidence);
+ *
+ * Units. "Wire" integers are what reports carry. "Scaled" features and
+ * response are what the device starts from: (value - centre) / scale of
+ * struct tremolo_units, usually within [-1, 1] or standardised. "Own" units are
+ * the analyst's. Moments and `beta` are scaled unless a function says own.
+ *
+ * Limits: d in 1..TREMOLO_MAX_FEATURES, at most TREMOLO_BUCKETS buckets.
+ * Matrices are row-major. Every function is deterministic and may run in
+ * several threads on different outputs; objects are not changed by reading.
+ * On failure outputs are untouched. */
+#ifndef TREMOLO_REGRESSION_H
+#define TREMOLO_REGRESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_moments.h"
+#include "tremolo_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TREMOLO_MAX_FEATURES = 256 };
+
+/* ---------------------------------------------------------------- debiasing */
+
+/* What a released row is, in plain numbers:
+ *     row = keep * wire_scale * scaled + W + noise,
+ * W the modulation (variance `modulation` along each row of V), noise of
+ * variance `noise_variance` in every released coordinate. The response is the
+ * last coordinate: as it is (times response_scale) when public; multiplied by keep
+ * and noised like a feature, but not modulated, when private. */
+struct tremolo_release {
+    size_t dimension;      /* d, features only */
+    double keep;           /* 1 - alpha, in (0, 1] */
+    double noise_variance; /* wire units^2: sigma^2 + 1/12 for the rounding */
+    double modulation;     /* wire units^2: lambda^2 / (2 m); 0 without */
+    size_t vectors;        /* m; 0 without modulation */
+    const double *V;       /* m rows of d numbers; used as they are, not orthonormalised */
+    double feature_scale;  /* wire units per scaled unit, before keep; > 0 */
+    double response_scale; /* the same for the response */
+    bool response_private;
+};
+
+/* scaled = (own - centre) / scale. NULL where an analyst works in scaled units. */
+struct tremolo_units {
+    const double *feature_centre; /* d numbers */
+    const double *feature_scale;  /* d numbers, each > 0 */
+    double response_centre;
+    double response_scale; /* > 0 */
+};
+
+/* Debiased moments, apart for every bucket. Opaque; owns its memory. */
+struct tremolo_debiased;
+
+/* Debias `count` (1..TREMOLO_BUCKETS) bucket sums of d + 1 coordinates. Buckets
+ * may be empty; fewer than two devices in all are refused (BAD_ARGUMENT). The
+ * release's V is copied. Free with tremolo_debias_free (NULL is fine). */
+TREMOLO_MUST_USE enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
+                                                        const struct tremolo_sums *buckets,
+                                                        size_t count,
+                                                        const struct tremolo_release *release);
+void tremolo_debias_free(struct tremolo_debiased *evidence);
+
+uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence);
+size_t tremolo_debias_dimension(const struct tremolo_debiased *evidence);
+
+/* Noise variance per coordinate of an undone feature, scaled units^2:
+ * noise_variance / (keep * feature_scale)^2. The paper's sigma^2/(1-alpha)^2. */
+double tremolo_debias_noise(const struct tremolo_debiased *evidence);
+
+/* The unbiased S = mean x x' (d * d), Z = mean y x (d) and yy = mean y^2, about
+ * zero as in the paper, or about the means when `centred` (then divided by
+ * K - 1; what a fit with intercept uses). Any output may be NULL. S is symmetric
+ * but, with noise, need not be positive. */
+void tremolo_debias_moments(double *S, double *Z, double *yy,
+                            const struct tremolo_debiased *evidence, bool centred);
+
+/* Pool several releases of the same devices (rounds) into one: moments are
+ * averaged with weights inverse to their noise^2, which is close to optimal
+ * when noise dominates. All must agree in dimension, bucket count and the
+ * bucket's device counts. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_debias_pool(struct tremolo_debiased **pooled, const struct tremolo_debiased *const *rounds,
+                    size_t count);
+
+/* ---------------------------------------------------------------- prediction */
+
+enum tremolo_method {
+    TREMOLO_METHOD_AUTO,     /* default: regularised from the reports alone */
+    TREMOLO_METHOD_ONE_SHOT, /* the paper's (S + ridge I) beta = Z */
+    TREMOLO_METHOD_UNBIASED, /* S beta = Z: OLS in expectation; what inference uses */
+};
+
+struct tremolo_fit_options {
+    enum tremolo_method method;
+    bool intercept; /* centre the moments; the paper's convention is false */
+    double ridge;   /* ONE_SHOT only: gamma >= 0, scaled units */
+};
+#define TREMOLO_FIT_DEFAULTS                                                                       \
+    {                                                                                              \
+        TREMOLO_METHOD_AUTO, true, 0.0                                                             \
+    }
+
+struct tremolo_fit {
+    double intercept; /* scaled units; 0 without */
+    double r2;        /* estimated share of the response's variance explained */
+    double residual_variance;
+    double condition; /* of the matrix that was solved */
+    size_t negative;  /* negative eigenvalues of S that the method had to bend */
+    size_t iterations;
+    double shrink_features; /* AUTO: pseudo-devices that pull S to a multiple of I */
+    double shrink_beta;     /* AUTO: pseudo-devices that pull beta to 0 */
+};
+
+/* Fit `beta` (d numbers, scaled units). SINGULAR when UNBIASED or ONE_SHOT meets
+ * a matrix singular to working precision. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
+                                                 const struct tremolo_debiased *evidence,
+                                                 const struct tremolo_fit_options *options);
+
+/* Carry a fit to own units: own_beta[d] and *own_intercept. Aliasing allowed. */
+void tremolo_fit_to_own(double *own_beta, double *own_intercept, const double *beta,
+                        double intercept, size_t dimension, const struct tremolo_units *units);
+
+/* Plain R^2 of predictions intercept + X beta on `rows` raw rows (row-major,
+ * d columns), against the mean of y on those rows. For tests and simulations. */
+double tremolo_r2(const double *beta, double intercept, const double *X, const double *y,
+                  size_t rows, size_t dimension);
+
+/* Ordinary least squares on raw data by Householder QR with column scaling (not
+ * private). With `intercept`, beta has d numbers and *constant the intercept.
+ * `standard_error` (d, may be NULL) and *r2 may be asked for. SINGULAR when the
+ * columns are dependent to working precision; *rank tells (may be NULL). */
+TREMOLO_MUST_USE enum tremolo_status tremolo_ols(double *beta, double *constant,
+                                                 double *standard_error, double *r2, size_t *rank,
+                                                 const double *X, const double *y, size_t rows,
+                                                 size_t dimension, bool intercept);
+
+/* ---------------------------------------------------------------- the paper's rounds */
+
+/* One round: release with the given V (m rows of d, orthogonal to beta) and
+ * answer its debiased moments in *evidence (the iteration frees them). */
+typedef enum tremolo_status (*tremolo_round_fn)(void *context, size_t round, const double *beta,
+                                                const double *V, size_t vectors,
+                                                struct tremolo_debiased **evidence);
+
+struct tremolo_iterate_options {
+    size_t rounds;   /* T >= 1; the budget per round is the callback's matter */
+    size_t vectors;  /* m; at most d - 1 so that V stays orthogonal to beta */
+    double step;     /* c of eta = c / |S|_op, or eta itself */
+    bool step_fixed; /* step is eta */
+    double radius;   /* beta is projected onto this ball; 0 for none */
+    uint64_t seed;   /* directions V */
+    bool intercept;  /* centre the moments of every round */
+};
+
+/* The paper's iteration from beta = 0. Outputs (d numbers each, may be NULL):
+ * the last iterate, the average of beta_1..beta_T, and the fit of the pooled
+ * rounds by `auto`. Statuses of the callback are passed on. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_iterate(double *last, double *average, double *pooled,
+                                                     size_t dimension,
+                                                     const struct tremolo_iterate_options *options,
+                                                     tremolo_round_fn round, void *context);
+
+/* `vectors` orthonormal rows of d numbers, orthogonal to beta (unless beta is
+ * zero), drawn from the seed and round number. BAD_VECTORS when m does not fit. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_directions(double *V, size_t vectors,
+                                                        const double *beta, size_t dimension,
+                                                        uint64_t seed, uint64_t round);
+
+struct tremolo_dpsgd_options {
+    size_t rounds;
+    double clip;     /* C */
+    double step;     /* learning rate */
+    double noise_sd; /* per client, round and coordinate: 2 C / sqrt(2 rho_t) */
+    uint64_t seed;
+};
+
+/* DP-SGD FedAvg on raw rows: each client clips its gradient x (x'beta - y) to
+ * norm C and adds noise; the server averages. The mean of K Gaussian draws is
+ * drawn as one of variance noise_sd^2 / K, the same distribution. The caller
+ * calibrates noise_sd. `beta` gets d numbers; no intercept, as in the paper. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_dpsgd(double *beta, const double *X, const double *y,
+                                                   size_t rows, size_t dimension,
+                                                   const struct tremolo_dpsgd_options *options);
+
+/* ---------------------------------------------------------------- inference */
+
+/* A confidence set of one number: [low, high], everything outside (low, high),
+ * or the whole line (the data say nothing at this noise). */
+enum tremolo_interval_shape {
+    TREMOLO_INTERVAL_BOUNDED,
+    TREMOLO_INTERVAL_OUTSIDE,
+    TREMOLO_INTERVAL_ALL,
+};
+
+/* One line of the table, in own units when `units` were given. Estimates are
+ * the UNBIASED method's, never the shrunken ones. */
+struct tremolo_coefficient {
+    double estimate;
+    double standard_error; /* group jackknife over the buckets; no assumption on residuals */
+    double model_error;    /* sandwich with the exact noise terms and equal residual variance */
+    double z;              /* estimate / standard_error */
+    double p;              /* two-sided, Student with degrees of freedom below */
+    double low, high;      /* estimate -+ t * standard_error */
+    double degrees;        /* buckets in use - 1 */
+    double score_low, score_high; /* score test inverted: level kept at any noise */
+    enum tremolo_interval_shape score_shape;
+    bool identified;       /* the score set is bounded and noise is small beside S */
+    double devices_needed; /* rough number of devices for `identified`, else devices in use */
+};
+
+/* Inference for every coefficient at confidence `level` (0 < level < 1): rows
+ * 0..d-1 the features and, with `intercept`, row d the intercept (d + 1 rows
+ * must be there). `units` may be NULL. SINGULAR when S cannot be inverted. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
+                                                   const struct tremolo_debiased *evidence,
+                                                   const struct tremolo_units *units,
+                                                   bool intercept, double level);
+
+/* The same for weights' theta, theta the features' coefficients in own units
+ * (and the intercept as number d when `intercept`); z and p test against
+ * `null_value`. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_infer_combination(struct tremolo_coefficient *row, const struct tremolo_debiased *evidence,
+                          const struct tremolo_units *units, const double *weights,
+                          double null_value, bool intercept, double level);
+
+/* One sentence about identification into `text` (always terminated): empty when
+ * the coefficient is identified. */
+void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
+                                     const struct tremolo_coefficient *row, uint64_t devices);
+
+/* Distribution functions used above, accurate to about 1e-12 relative. */
+double tremolo_normal_cdf(double x);
+double tremolo_normal_quantile(double p);
+double tremolo_student_cdf(double x, double degrees);
+double tremolo_student_quantile(double p, double degrees);
+
+/* ---------------------------------------------------------------- theory */
+
+/* The paper's symbols, scaled units. */
+struct tremolo_mechanism {
+    size_t dimension;
+    double devices; /* K */
+    double alpha;
+    double lambda;
+    double sigma; /* sd of the added noise */
+};
+
+/* Theorem on the gradient's variance E|G - grad|^2 for fixed data, any m:
+ * residual_ms = mean r^2, beta_cross = beta' mean x r, trace = tr S. */
+double tremolo_gradient_variance(const struct tremolo_mechanism *mechanism, double beta_norm2,
+                                 double residual_ms, double beta_cross, double trace);
+
+/* Its uniform bound for |beta| <= B, |x| <= R, |y| <= M. */
+double tremolo_gradient_variance_bound(const struct tremolo_mechanism *mechanism, double B,
+                                       double R, double M);
+
+/* The convergence bound as printed, L |b0-b*|^2/(2T) + v/(2 L K), and corrected:
+ * eta = 1/(2 L), L |b0-b*|^2/T + v/(2 L); v from the bound above already holds 1/K. */
+double tremolo_convergence_printed(double smoothness, double distance2, double rounds,
+                                   double variance, double devices);
+double tremolo_convergence_corrected(double smoothness, double distance2, double rounds,
+                                     double variance);
+
+/* ---------------------------------------------------------------- planning */
+
+struct tremolo_plan_input {
+    size_t dimension;
+    double devices;
+    double noise_sd;   /* of one whole-budget release, scaled feature units, alpha undone */
+    double modulation; /* lambda^2/(2 m (1-alpha)^2) along m directions; 0 without */
+    size_t vectors;
+    double feature_variance; /* guess: mean square of a centred scaled feature */
+    double correlation;      /* guess: equal correlation between features, in (-1/(d-1), 1) */
+    double r2;               /* guess: share explained without privacy */
+    double response_variance;
+    double level; /* of the interval */
+};
+
+struct tremolo_plan_result {
+    double standard_error;        /* of one coefficient, scaled */
+    double standard_error_public; /* the same without any noise */
+    double half_width;            /* of its interval */
+    double r2_auto;               /* expected R^2 of the regularised prediction */
+    double noise_ratio;        /* sigma^2 sqrt(d/K) / lambda_min(S): above 0.12 weakly identified */
+    double prediction_error;   /* E (b-beta)'S(b-beta), unbiased estimator */
+    double prediction_minimax; /* s^2 d / K: OLS on raw data */
+    double estimation_error;   /* E |b-beta|^2 */
+    double estimation_minimax; /* s^2 tr S^-1 / K */
+};
+
+TREMOLO_MUST_USE enum tremolo_status tremolo_plan(struct tremolo_plan_result *result,
+                                                  const struct tremolo_plan_input *input);
+
+/* Devices for a wanted half width, or for `power` (0..1) against an effect of
+ * the given size; everything else as in the input. UNREACHABLE above 1e15. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_plan_devices(double *devices,
+                                                          const struct tremolo_plan_input *input,
+                                                          double half_width, double power,
+                                                          double effect);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

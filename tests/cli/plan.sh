@@ -1,0 +1,46 @@
+# tremolo plan: known numbers, refusals, the figure.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+dir=$(mktemp -d)
+out=$dir/out
+trap 'rm -rf "$dir"' EXIT
+
+$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --json >"$out"
+expect "a plan exits 0" $? 0
+# the analytic Gaussian mechanism: 3.7306 at epsilon 1, delta 1e-5
+expect_match "exact noise" "$out" '"noise_sd": 3\.730'
+$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --calibration zcdp --json >"$out"
+expect_match "zCDP noise" "$out" '"noise_sd": 4\.90[01]'
+# L/(1-alpha) = (0.5 + 0.2)/0.5 times as much
+$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --calibration paper --alpha 0.5 \
+    --lambda 0.2 --omega 1 --vectors 1 --json >"$out"
+expect_match "the paper's noise" "$out" '"noise_sd": 6\.86'
+$tremolo plan --dimension 4 --devices 1000 --epsilon 1 --neighbours any --json >"$out"
+expect_match "any two people are 2 sqrt(d) apart" "$out" '"sensitivity": 4\.0'
+$tremolo plan --dimension 8 --devices 10000 --epsilon 2 --half-width 0.05 --power 0.8 \
+    --effect 0.1 >"$out"
+expect_match "devices for a width" "$out" '^devices for intervals of \+- 0\.05: [0-9]+$'
+expect_match "devices for power" "$out" '^devices to detect 0\.1 with power 0\.8: [0-9]+$'
+expect_match "says what is protected" "$out" '^protects: features that differ by at most 1'
+
+for arguments in "" "--dimension 0 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 0" \
+    "--dimension 2 --devices 10 --epsilon x" "--dimension 2 --devices 10 --epsilon 1 --power 0.8" \
+    "--dimension 2.5 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 1 extra" \
+    "--dimension 3 --devices 10 --epsilon 1 --correlation -0.9" \
+    "--dimension 2 --devices 10 --epsilon 1 --neighbours near" \
+    "--dimension 2 --devices 10 --epsilon 1 --figure plan.gif"; do
+    # shellcheck disable=SC2086
+    $tremolo plan $arguments >"$out" 2>"$dir/err"
+    expect "refused: plan $arguments" $? 2
+    expect "in one line, nothing on stdout" "$(wc -l <"$dir/err") $(wc -c <"$out")" "1 0"
+done
+$tremolo plan --dimension 8 --devices 100 --epsilon 0.001 --half-width 1e-9 2>"$dir/err"
+expect "out of reach is a refusal" $? 3
+
+$tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/plan.svg" >/dev/null
+expect "a figure is drawn" $? 0
+expect_match "as SVG" "$dir/plan.svg" '<svg'
+$tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/plan.svg" >/dev/null 2>&1
+expect "and not overwritten" $? 2
+$tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/plan.svg" --force >/dev/null
+expect "unless forced" $? 0

@@ -1,0 +1,203 @@
+/* test_regression_inference.c -- distributions against tables, and the algebra of
+ * inference: own units, combinations, shapes, sentences, planning, formulas. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fast_reports.h"
+
+static void assert_near(double value, double expected, double relative)
+{
+    assert_true(fabs(value - expected) <= relative * fabs(expected));
+}
+
+static void test_distributions(void **state)
+{
+    (void)state;
+    /* Normal: erfc's own accuracy. Student: closed forms for 1 and 2 degrees. */
+    assert_near(tremolo_normal_quantile(0.975), 1.959963984540054, 1e-13);
+    assert_near(tremolo_normal_cdf(-10.0), 7.619853024160527e-24, 1e-12);
+    for (double x = -30.0; x <= 30.0; x += 0.7) {
+        assert_near(tremolo_student_cdf(x, 2.0), 0.5 + x / (2.0 * sqrt(2.0 + x * x)),
+                    x < -5.0 ? 1e-10 : 1e-12);
+        assert_near(tremolo_student_cdf(x, 1.0), 0.5 + atan(x) / M_PI, x < -5.0 ? 1e-10 : 1e-12);
+    }
+    assert_near(tremolo_student_quantile(0.975, 31.0), 2.039513446, 1e-9);
+    assert_near(tremolo_student_quantile(0.975, 1.0), tan(0.475 * M_PI), 1e-11);
+    for (double p = 0.001; p < 1.0; p += 0.083) {
+        assert_near(tremolo_student_cdf(tremolo_student_quantile(p, 7.0), 7.0), p, 1e-11);
+    }
+}
+
+enum { D = 4 };
+
+static struct fast_fold fold;
+
+static struct tremolo_debiased *simulate(double noise_sd, size_t devices, uint64_t seed)
+{
+    static double factor[D * D];
+    static const double beta[D] = {0.5, -0.3, 0.0, 0.2};
+    static const double mean[D] = {0.2, 0.0, -0.1, 0.3};
+    fast_equicorrelation(factor, D, 0.4);
+    struct fast_study study = {D, devices, factor, mean, beta, 0.6, 0.5, noise_sd};
+    struct fast_random random;
+    fast_seed(&random, seed);
+    fast_run(&fold, &study, &random);
+    struct tremolo_release release = fast_release(&study);
+    struct tremolo_debiased *evidence = NULL;
+    assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
+                     TREMOLO_OK);
+    return evidence;
+}
+
+static void test_estimates_are_the_unbiased_fit(void **state)
+{
+    (void)state;
+    struct tremolo_debiased *evidence = simulate(0.3, 3000, 1);
+    struct tremolo_coefficient rows[D + 1];
+    struct tremolo_fit fit;
+    struct tremolo_fit_options options = {TREMOLO_METHOD_UNBIASED, true, 0.0};
+    double beta[D];
+    assert_int_equal(tremolo_fit(beta, &fit, evidence, &options), TREMOLO_OK);
+    assert_int_equal(tremolo_infer(rows, evidence, NULL, true, 0.95), TREMOLO_OK);
+    for (size_t j = 0; j < D; j++) {
+        /* the fit divides by K - 1, inference by K: a relative 1/3000 of the noise */
+        assert_true(fabs(rows[j].estimate - beta[j]) < 1e-3 * rows[j].standard_error + 1e-4);
+        assert_true(rows[j].low < rows[j].estimate && rows[j].estimate < rows[j].high);
+        assert_true(rows[j].identified);
+        assert_true(rows[j].degrees == 31.0);
+    }
+    tremolo_debias_free(evidence);
+}
+
+/* Own units are a linear change of coordinates, so every quantity must follow. */
+static void test_own_units_and_combinations(void **state)
+{
+    (void)state;
+    struct tremolo_debiased *evidence = simulate(0.3, 3000, 2);
+    const double centre[D] = {40.0, 7.0, 0.0, -3.0};
+    const double scale[D] = {20.0, 2.0, 1.0, 0.5};
+    const struct tremolo_units units = {centre, scale, 60.0, 15.0};
+    struct tremolo_coefficient scaled[D + 1];
+    struct tremolo_coefficient own[D + 1];
+    assert_int_equal(tremolo_infer(scaled, evidence, NULL, true, 0.95), TREMOLO_OK);
+    assert_int_equal(tremolo_infer(own, evidence, &units, true, 0.95), TREMOLO_OK);
+    double constant = units.response_centre + units.response_scale * scaled[D].estimate;
+    for (size_t j = 0; j < D; j++) {
+        double slope = units.response_scale / scale[j];
+        assert_near(own[j].estimate, slope * scaled[j].estimate, 1e-12);
+        assert_near(own[j].standard_error, slope * scaled[j].standard_error, 1e-9);
+        assert_near(own[j].score_low, slope * scaled[j].score_low, 1e-9);
+        assert_near(own[j].p, scaled[j].p, 1e-6);
+        constant -= own[j].estimate * centre[j];
+    }
+    assert_near(own[D].estimate, constant, 1e-12);
+    /* A combination of one coefficient is that coefficient; the prediction at a
+     * point is a combination with the intercept. */
+    double weights[D + 1] = {0};
+    weights[1] = 1.0;
+    struct tremolo_coefficient row;
+    assert_int_equal(tremolo_infer_combination(&row, evidence, &units, weights, 0.0, true, 0.95),
+                     TREMOLO_OK);
+    assert_near(row.standard_error, own[1].standard_error, 1e-12);
+    assert_near(row.high, own[1].high, 1e-12);
+    const double point[D + 1] = {50.0, 8.0, 0.5, -3.1, 1.0};
+    double prediction = own[D].estimate;
+    for (size_t j = 0; j < D; j++) {
+        prediction += own[j].estimate * point[j];
+    }
+    assert_int_equal(
+        tremolo_infer_combination(&row, evidence, &units, point, prediction, true, 0.95),
+        TREMOLO_OK);
+    assert_near(row.estimate, prediction, 1e-12);
+    assert_true(row.p > 0.999);
+    /* far fewer digits are unknown in the middle of the data than in a coefficient */
+    assert_true(row.standard_error < 15.0 * 0.2);
+    tremolo_debias_free(evidence);
+}
+
+static void test_hopeless_noise_is_said(void **state)
+{
+    (void)state;
+    struct tremolo_debiased *evidence = simulate(30.0, 500, 3);
+    struct tremolo_coefficient rows[D + 1];
+    assert_int_equal(tremolo_infer(rows, evidence, NULL, true, 0.95), TREMOLO_OK);
+    char text[200];
+    for (size_t j = 0; j < D; j++) {
+        assert_false(rows[j].identified);
+        assert_int_not_equal(rows[j].score_shape, TREMOLO_INTERVAL_BOUNDED);
+        assert_true(rows[j].devices_needed > 5000.0);
+        tremolo_identification_sentence(text, sizeof text, "sleep", &rows[j], 500);
+        assert_non_null(strstr(text, "sleep is not identified"));
+        assert_non_null(strstr(text, "500 devices"));
+    }
+    rows[0].identified = true;
+    tremolo_identification_sentence(text, sizeof text, "sleep", &rows[0], 500);
+    assert_int_equal(text[0], '\0');
+    tremolo_debias_free(evidence);
+}
+
+/* ---------------------------------------------------------------- formulas */
+
+static void test_gradient_variance_at_the_verified_point(void **state)
+{
+    (void)state;
+    /* One device, no modulation, beta = 0: the variance is y^2 d sigma^2. */
+    struct tremolo_mechanism simple = {5, 1.0, 0.0, 0.0, 2.0};
+    assert_near(tremolo_gradient_variance(&simple, 0.0, 9.0, 0.0, 3.0), 9.0 * 5.0 * 4.0, 1e-15);
+    /* By hand: K=10, d=2, alpha=1/2, lambda=2, sigma=1, |b|^2=1, r^2=3, b'Sr=-0.5, tr=4:
+     * (3(2+2) - 1 + 4)/(10/4) + (2 + 3)/(10/16) */
+    struct tremolo_mechanism full = {2, 10.0, 0.5, 2.0, 1.0};
+    assert_near(tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0), 6.0 + 8.0, 1e-14);
+    assert_true(tremolo_gradient_variance_bound(&full, 1.0, 2.0, 1.0) >=
+                tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0));
+    assert_near(tremolo_convergence_printed(2.0, 8.0, 10.0, 0.4, 100.0), 0.8 + 0.001, 1e-14);
+    assert_near(tremolo_convergence_corrected(2.0, 8.0, 10.0, 0.4), 1.6 + 0.1, 1e-14);
+}
+
+static void test_plan_without_noise_is_least_squares(void **state)
+{
+    (void)state;
+    struct tremolo_plan_input input = {.dimension = 5,
+                                       .devices = 1000.0,
+                                       .feature_variance = 2.0,
+                                       .correlation = 0.5,
+                                       .r2 = 0.3,
+                                       .response_variance = 4.0,
+                                       .level = 0.95};
+    struct tremolo_plan_result plan;
+    assert_int_equal(tremolo_plan(&plan, &input), TREMOLO_OK);
+    assert_near(plan.prediction_error, plan.prediction_minimax, 1e-12);
+    assert_near(plan.estimation_error, plan.estimation_minimax, 1e-12);
+    assert_near(plan.standard_error, plan.standard_error_public, 1e-12);
+    assert_near(plan.prediction_minimax, 2.8 * 5.0 / 1000.0, 1e-12);
+    /* noise costs, and devices buy it back */
+    input.noise_sd = 3.0;
+    struct tremolo_plan_result noisy;
+    assert_int_equal(tremolo_plan(&noisy, &input), TREMOLO_OK);
+    assert_true(noisy.standard_error > plan.standard_error && noisy.r2_auto < plan.r2_auto);
+    assert_true(noisy.r2_auto > 0.0);
+    double devices = 0.0;
+    assert_int_equal(tremolo_plan_devices(&devices, &input, 0.05, 0.0, 0.0), TREMOLO_OK);
+    input.devices = devices;
+    assert_int_equal(tremolo_plan(&noisy, &input), TREMOLO_OK);
+    assert_true(noisy.half_width <= 0.05 && noisy.noise_ratio <= 0.1201);
+    input.correlation = -0.5;
+    assert_int_equal(tremolo_plan(&noisy, &input), TREMOLO_BAD_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_estimates_are_the_unbiased_fit),
+        cmocka_unit_test(test_own_units_and_combinations),
+        cmocka_unit_test(test_hopeless_noise_is_said),
+        cmocka_unit_test(test_gradient_variance_at_the_verified_point),
+        cmocka_unit_test(test_plan_without_noise_is_least_squares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
