@@ -92,7 +92,7 @@ $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
 	$(call say,LINK,$@)
 	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP \
 	  -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
-LIBS_tests := -lcmocka -lmpfr -lgmp
+LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
