@@ -113,10 +113,11 @@ static struct tremolo_certified log_bound(double epsilon, const void *context)
 }
 
 static enum tremolo_status invert_bound(struct tremolo_certified *epsilon,
-                                        struct bound_question *question, double delta)
+                                        const struct bound_question *question, double delta)
 {
     enum tremolo_status inner = TREMOLO_OK;
-    question->status = &inner;
+    struct bound_question local = {question->side, question->releases, question->is_upper, &inner};
+    question = &local;
     struct inversion problem = {log_bound, question, log(delta), INVERT_DECREASING, true};
     if (log_bound(0.0, question).upper <= problem.target) {
         *epsilon = interval_exact(0.0);

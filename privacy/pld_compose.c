@@ -70,9 +70,10 @@ static struct cumulant cumulant_at(const struct pld_side *side, double lambda)
             second += weight * away * away;
         }
     }
-    first /= sum;
-    struct cumulant result = {peak + log(sum), centre + first,
-                              fmax(second / sum - first * first, 0.0)};
+    first /= fmax(sum, 1.0);
+    /* The largest weight is 1 by the choice of peak, so the sum is at least 1. */
+    struct cumulant result = {peak + log(fmax(sum, 1.0)), centre + first,
+                              fmax(second / fmax(sum, 1.0) - first * first, 0.0)};
     return result;
 }
 
@@ -112,8 +113,8 @@ static double outside(const struct pld_side *side, uint64_t releases, double lam
     double sum = 0.0;
     for (int sign = -1; sign <= 1; sign += 2) {
         double best = 1.0;
-        for (double scale = 0.5; scale <= 1.0; scale += 0.5) {
-            double theta = scale * reach / (t * at->variance + side->step * side->step);
+        for (int halves = 1; halves <= 2; halves++) {
+            double theta = 0.5 * halves * reach / (t * at->variance + side->step * side->step);
             struct cumulant moved = cumulant_at(side, lambda + sign * theta);
             double exponent =
                 t * (moved.log_sum - at->log_sum) - sign * theta * t * at->mean - theta * reach;
