@@ -9,6 +9,7 @@ static int run_help(int argc, char **argv);
 
 static const struct cli_command commands[] = {
     {"account", "what a release costs: sigma, epsilon, delta, rho and more", cli_account},
+    {"audit", "what the bytes of this build really give away", cli_audit},
     {"plan", "what to expect of a study before anyone reports", cli_plan},
     {"version", "print the version", run_version},
     {"help", "list the commands", run_help},
