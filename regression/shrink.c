@@ -131,9 +131,9 @@ static double choose_nu(const struct shrink_problem *problem, double mean, doubl
 }
 
 /* Set z, the direction of Z, and how far T exceeds mu along it: the precision-
- * weighted mean of mu and the reports' z'Sz, at least `bound` and never below mu. */
+ * weighted mean of mu and the reports' z'Sz, never below mu. */
 static void choose_direction(struct constants *c, const struct shrink_problem *problem,
-                             double z_length, double bound)
+                             double z_length)
 {
     size_t d = problem->d;
     size_t n = d + 1;
@@ -150,7 +150,7 @@ static void choose_direction(struct constants *c, const struct shrink_problem *p
     double prior = ALONG_PRIOR * ALONG_PRIOR * c->mu * c->mu;
     double variance = (2.0 * noise * noise + 4.0 * noise * fmax(along, c->mu)) / problem->devices;
     double weight = prior / (prior + variance);
-    c->raise = fmax(fmax(weight * (along - c->mu), bound - c->mu), 0.0);
+    c->raise = fmax(weight * (along - c->mu), 0.0);
     if (d == 1) {
         c->raise = 0.0; /* mu is all there is */
     }
@@ -201,7 +201,7 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
     }
     constants->mu = mu + MU_CAUTION * sd;
     constants->yy = yy;
-    choose_direction(constants, problem, sqrt(fmax(z2, DBL_MIN)), bound * (double)d);
+    choose_direction(constants, problem, sqrt(fmax(z2, DBL_MIN)));
     constants->nu = choose_nu(problem, mean, constants->mu);
     double signal_sd = sqrt(z_noise * (2.0 * (double)d * z_noise + 4.0 * signal));
     constants->kappa = choose_kappa(d, signal + KAPPA_OPTIMISM * signal_sd, mu, yy);
