@@ -36,7 +36,8 @@ bool cli_parse_long(long *value, const char *text);
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);
 
-/* Subcommands, each in the file of its name. */
+/* The subcommands, one file each. */
+int cli_account(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 
 #endif

@@ -8,6 +8,7 @@ static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
 
 static const struct cli_command commands[] = {
+    {"account", "what a release costs: sigma, epsilon, delta, rho and more", cli_account},
     {"plan", "what to expect of a study before anyone reports", cli_plan},
     {"version", "print the version", run_version},
     {"help", "list the commands", run_help},

@@ -81,13 +81,28 @@ static enum tremolo_status check_request(struct tremolo_work *work)
     return work->sample->number >= work->study->samples ? TREMOLO_BAD_SAMPLES : TREMOLO_OK;
 }
 
+/* A build without the MAC must not announce one. */
+static int lacks_mac(const struct tremolo_platform *platform)
+{
+#ifdef TREMOLO_WITHOUT_MAC
+    return platform->mac_key != NULL;
+#else
+    (void)platform;
+    return 0;
+#endif
+}
+
 /* Every call ends with a wiped work object; what was in it before does not
  * matter. */
 static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo_platform *platform)
 {
-    if (work == NULL || platform == NULL || platform->entropy == NULL || platform->read == NULL ||
+    if (work == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (platform == NULL || platform->entropy == NULL || platform->read == NULL ||
         platform->write == NULL || (platform->counter == NULL) != (platform->advance == NULL) ||
-        platform->studies - 1 >= TREMOLO_MAX_STUDIES) {
+        platform->studies - 1 >= TREMOLO_MAX_STUDIES || lacks_mac(platform)) {
+        tremolo_bytes_wipe(work, sizeof *work);
         return TREMOLO_BAD_ARGUMENT;
     }
     work->platform = platform;
@@ -102,22 +117,24 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
                                           const struct tremolo_sample *sample,
                                           const struct tremolo_platform *platform)
 {
-    enum tremolo_status status;
-    size_t made;
-    if (report == NULL || length == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
+    enum tremolo_status status = begin(work, platform);
+    size_t made = 0;
+    if (length != NULL) {
+        made = *length;
+        *length = 0;
+        if (report != NULL) {
+            tremolo_bytes_wipe(report, made);
+        }
     }
-    tremolo_bytes_wipe(report, *length);
-    made = *length;
-    *length = 0;
-    status = begin(work, platform);
     if (status != TREMOLO_OK) {
         return status;
     }
     work->study = study;
     work->round = round;
     work->sample = sample;
-    status = made < TREMOLO_MAX_REPORT_BYTES ? TREMOLO_SHORT_BUFFER : check_request(work);
+    status = report == NULL || length == NULL  ? TREMOLO_BAD_ARGUMENT
+             : made < TREMOLO_MAX_REPORT_BYTES ? TREMOLO_SHORT_BUFFER
+                                               : check_request(work);
     if (status == TREMOLO_OK) {
         status = make_or_repeat(work, &made);
     }

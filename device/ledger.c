@@ -26,8 +26,14 @@ enum { NOTHING = 0, DAMAGED = 1, SOUND = 2, UNREADABLE = 4 };
 
 enum { SLOT_HEAD_BYTES = offsetof(struct tremolo_slot, report) };
 
-/* 'T' 'L', layout version 1, and below it the entry's number. */
-#define MAGIC UINT32_C(0x544c0100)
+/* 'T' 'L', and below them the number of entries and the entry's own: a ledger
+ * opened with fewer entries than it has would forget what the others spent. */
+#define MAGIC UINT32_C(0x544c0000)
+
+static uint32_t magic_of(const struct tremolo_work *work, unsigned entry)
+{
+    return MAGIC + (work->platform->studies << 8) + entry;
+}
 
 /* CRC-32 as zip and Ethernet know it, bit by bit: a ledger is read twice for
  * each report, and a table would cost more flash than the time is worth. */
@@ -53,7 +59,7 @@ static unsigned read_slot(struct tremolo_work *work, unsigned number)
     if (platform->read(platform->context, number, (uint8_t *)slot, sizeof *slot) != 0) {
         return UNREADABLE;
     }
-    if (slot->magic != MAGIC + number / 2) {
+    if (slot->magic != magic_of(work, number / 2)) {
         return slot->magic >> 16 == MAGIC >> 16 ? DAMAGED : NOTHING;
     }
     return slot->length <= TREMOLO_MAX_REPORT_BYTES && check_of(slot) == slot->check ? SOUND
@@ -201,10 +207,13 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work
 }
 
 /* Refuse when any slot shows that a device already spent here, or when the
- * first entry, which is written last, is there: the ledger is whole then. */
+ * first entry, which is written last, is there: the ledger is whole then.
+ * Slot B of that entry is the very last; a cut during its first write leaves A
+ * sound, so a damaged B beside an A that is not sound once was a ledger. */
 static enum tremolo_status check_absent(struct tremolo_work *work)
 {
     unsigned number = 2 * work->platform->studies;
+    int damaged = 0;
     while (number-- > 0) {
         unsigned holds = read_slot(work, number);
         if (holds == UNREADABLE) {
@@ -213,6 +222,10 @@ static enum tremolo_status check_absent(struct tremolo_work *work)
         if (holds == SOUND && (number < 2 || work->slot.sequence != 0)) {
             return TREMOLO_LEDGER_EXISTS;
         }
+        damaged |= number == 1 && holds == DAMAGED;
+    }
+    if (damaged) {
+        return TREMOLO_LEDGER_DAMAGED;
     }
     return check_counter(work) == TREMOLO_OK ? TREMOLO_OK : TREMOLO_LEDGER_EXISTS;
 }
@@ -223,7 +236,7 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work
     unsigned entry = work->platform->studies;
     while (entry-- > 0 && status == TREMOLO_OK) {
         tremolo_bytes_wipe(&work->slot, SLOT_HEAD_BYTES);
-        work->slot.magic = MAGIC + entry;
+        work->slot.magic = magic_of(work, entry);
         work->slot.budget = budget;
         status = write_both(work, 2 * entry);
     }

@@ -10,9 +10,10 @@
  * for: the result is the real normal deviate, rounded down once.
  *
  * Two events end a draw without a result and set generator->stuck, and the
- * caller then refuses to release: two uniforms agreeing in DIGITS_MAX bytes,
- * and k reaching WHOLE_MAX. A sound generator does either with probability
- * below 2^-120 a draw; a broken one does it soon. */
+ * caller then refuses to release, before anything is charged: two uniforms
+ * agreeing in DIGITS_MAX bytes, with probability below 2^-120 a draw, and an
+ * accepted k of WHOLE_MAX, with probability below exp(-2048). A broken
+ * generator meets one of the two soon. */
 #include "parts.h"
 
 enum { DIGITS_MAX = 16, WHOLE_MAX = 64 };
@@ -82,17 +83,15 @@ static unsigned draw_whole(struct tremolo_generator *generator)
     unsigned more;
     do {
         whole = 0;
-        while (half_exponential(generator)) {
-            if (++whole == WHOLE_MAX) {
-                generator->stuck = 1;
-                return 0;
-            }
+        while (whole < WHOLE_MAX && half_exponential(generator)) {
+            whole++;
         }
         more = whole * (whole - 1);
         while (more > 0 && half_exponential(generator)) {
             more--;
         }
     } while (more > 0);
+    generator->stuck |= (uint8_t)(whole / WHOLE_MAX);
     return whole;
 }
 

@@ -240,6 +240,9 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
     take_response(&in, report);
     report->coordinates = take_bytes(&in, &packed);
     report->coordinate_bytes = (uint16_t)packed;
+    if (in.at == NULL) {
+        return TREMOLO_MALFORMED;
+    }
     report->authenticated_bytes = (uint16_t)(in.at - bytes);
     if (WITH_MAC(bytes[0] != HEAD_ARRAY_6)) {
         report->mac = take_16_bytes(&in);

@@ -12,11 +12,12 @@
  * Distance r. Rounding to nearest moves two neighbours apart by at most 1 a
  * coordinate: S. The exact projection on the ball moves them no further
  * apart; ours differs from it by C (ceil|x| - |x|) / ceil|x| < 1 for the norm
- * and |x| 2^-30 <= 1/4 for the ratio, twice: 2.5, and the truncation adds S.
+ * and |x| 2^-30 <= sqrt(257) / 64 < 0.251 for the ratio, twice: 2.502, and the
+ * truncation adds S.
  * The shrink scales all this and its truncation adds S. A host that rounds
  * floating-point values to 2^31 steps first adds S/64. Together
  *
- *     (1 - alpha)(r + S/64 + S + S + 2.5) + S  <=  (1 - alpha) r + 3 S + 4,
+ *     (1 - alpha)(r + S/64 + S + S + 2.502) + S  <=  (1 - alpha) r + 3 S + 4,
  *
  * which is what tremolo_study_sensitivity() charges (S <= 17). */
 #include "parts.h"

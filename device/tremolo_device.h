@@ -138,7 +138,8 @@ struct tremolo_platform {
     int (*counter)(void *context, uint32_t *value);
     int (*advance)(void *context, uint32_t value);
     const uint8_t *mac_key; /* TREMOLO_MAC_KEY_BYTES, or NULL: reports carry no MAC */
-    unsigned studies;       /* how many studies the ledger can hold, 1..16 */
+    unsigned studies;       /* how many studies the ledger can hold, 1..16;
+                               a ledger opens only with the number it was made with */
 };
 
 /* ChaCha20 with fast key erasure; see generator.c. */
@@ -153,7 +154,7 @@ struct tremolo_generator {
  * its device. See ledger.c. */
 struct tremolo_slot {
     uint32_t check;    /* CRC-32 of all that follows, up to the report's end */
-    uint32_t magic;    /* 'T' 'L', layout version, number of the entry */
+    uint32_t magic;    /* 'T' 'L', number of entries, number of this one */
     uint32_t sequence; /* commits of this entry; 0: the entry is free */
     uint32_t budget;   /* of the device, the same in every slot */
     uint32_t spent;    /* by this entry */

@@ -1,0 +1,87 @@
+/* account.h -- what the files of `tremolo account` share. */
+#ifndef TREMOLO_CLI_ACCOUNT_H
+#define TREMOLO_CLI_ACCOUNT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli.h"
+#include "tremolo_privacy.h"
+
+enum { ACCOUNT_LIST_MAX = 4096 };
+
+/* A comma-separated list of positive numbers. */
+struct account_list {
+    double item[ACCOUNT_LIST_MAX];
+    size_t count;
+};
+
+/* Numbers that were not given are NaN, texts NULL, lists empty. */
+struct account_options {
+    double epsilon;
+    double delta;
+    double sensitivity;
+    double rho;
+    double mu;
+    double false_positive;
+    double distance;
+    double prior_sd;
+    double coefficient_norm;
+    double response_noise;
+    double variance;
+    struct tremolo_modulation modulation;
+    bool modulation_given;
+    bool known_phase;
+    bool any_two;
+    bool protect_all;
+    bool force;
+    bool json;
+    uint64_t releases;
+    unsigned dimension;
+    unsigned cells;
+    enum tremolo_rule rule;
+    bool rule_given;
+    const char *pld_file;
+    const char *out;
+    struct account_list sigma;
+    struct account_list weights;
+};
+
+struct account_question {
+    const char *name;
+    const char *summary;
+    int (*answer)(const struct account_options *options);
+};
+
+/* "tremolo account: ..." on stderr; the exit code a status stands for, with
+ * overflowing requests counted as nonsense (2). */
+int account_fail(enum cli_exit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int account_status(enum tremolo_status status);
+const char *account_rule_name(enum tremolo_rule rule);
+
+/* The noise's sensitivity: --sensitivity, or what the modulation's options and
+ * --distance give. False, after a message, when neither was given. */
+bool account_sensitivity(double *sensitivity, const struct account_options *options);
+
+/* Add {"name": value, "lower":, "upper":} to an object. */
+void account_put(json_t *object, const char *name, struct tremolo_certified number);
+
+/* Print and release the object; returns CLI_DONE, or CLI_FAILED when stdout
+ * cannot be written. */
+int account_print(json_t *object);
+
+int account_sigma(const struct account_options *options);
+int account_epsilon(const struct account_options *options);
+int account_delta(const struct account_options *options);
+int account_rho(const struct account_options *options);
+int account_tradeoff(const struct account_options *options);
+int account_sensitivities(const struct account_options *options);
+int account_reconstruction(const struct account_options *options);
+int account_modulation(const struct account_options *options);
+int account_compare(const struct account_options *options);
+int account_explain(const struct account_options *options);
+int account_figures(const struct account_options *options);
+
+#endif

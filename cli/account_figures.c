@@ -1,0 +1,183 @@
+/* account_figures.c -- `tremolo account figures --out DIRECTORY`.
+ *
+ * Each figure is a data file and a gnuplot script in the directory, and the
+ * SVG that gnuplot makes of them; without gnuplot the first two remain and
+ * the command says so. Anyone can rerun the scripts. */
+#include "account.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+#define FIGURE_DELTA 1e-5
+
+struct figure {
+    const char *name;
+    const char *script; /* gnuplot; reads NAME.dat, writes NAME.svg */
+    bool (*write)(FILE *data);
+};
+
+static double epsilon_or_nan(enum tremolo_rule rule, double sigma, uint64_t releases)
+{
+    struct tremolo_certified epsilon;
+    enum tremolo_status status =
+        tremolo_rule_epsilon(&epsilon, rule, sigma, 1.0, releases, FIGURE_DELTA, false);
+    return status == TREMOLO_OK ? epsilon.upper : NAN;
+}
+
+static double sigma_or_nan(enum tremolo_rule rule, double epsilon, bool force)
+{
+    struct tremolo_certified sigma;
+    enum tremolo_status status =
+        tremolo_rule_sigma(&sigma, rule, epsilon, FIGURE_DELTA, 1.0, 1, force);
+    return status == TREMOLO_OK ? sigma.upper : NAN;
+}
+
+/* epsilon of 1..100 rounds at sigma 20; "classical" is basic composition. */
+static bool write_rounds(FILE *data)
+{
+    bool good = fprintf(data, "# rounds exact zcdp-tight zcdp classical\n") > 0;
+    for (uint64_t t = 1; t <= 100 && good; t++) {
+        good = fprintf(data, "%llu %.10g %.10g %.10g %.10g\n", (unsigned long long)t,
+                       epsilon_or_nan(TREMOLO_RULE_EXACT, 20.0, t),
+                       epsilon_or_nan(TREMOLO_RULE_ZCDP_TIGHT, 20.0, t),
+                       epsilon_or_nan(TREMOLO_RULE_ZCDP, 20.0, t),
+                       epsilon_or_nan(TREMOLO_RULE_CLASSICAL, 20.0, t)) > 0;
+    }
+    return good;
+}
+
+static double miss(double mu, double rate)
+{
+    struct tremolo_certified rate_missed;
+    enum tremolo_status status = tremolo_tradeoff_gaussian(&rate_missed, mu, rate);
+    return status == TREMOLO_OK ? rate_missed.lower : NAN;
+}
+
+static double miss_by_budget(double epsilon, double rate)
+{
+    struct tremolo_certified rate_missed;
+    enum tremolo_status status = tremolo_tradeoff_budget(&rate_missed, epsilon, FIGURE_DELTA, rate);
+    return status == TREMOLO_OK ? rate_missed.lower : NAN;
+}
+
+static bool write_tradeoff(FILE *data)
+{
+    bool good = fprintf(data, "# false-positive mu=0.268 mu=1 mu=2 (1,1e-5)\n") > 0;
+    for (int i = 0; i <= 200 && good; i++) {
+        double rate = (double)i / 200.0;
+        good = fprintf(data, "%.4f %.10g %.10g %.10g %.10g\n", rate, miss(0.26805, rate),
+                       miss(1.0, rate), miss(2.0, rate), miss_by_budget(1.0, rate)) > 0;
+    }
+    return good;
+}
+
+static bool write_noise(FILE *data)
+{
+    bool good = fprintf(data, "# epsilon exact zcdp-tight zcdp classical classical-unproved\n") > 0;
+    for (int i = 0; i <= 120 && good; i++) {
+        double epsilon = 0.1 * pow(10.0, (double)i / 48.0);
+        good =
+            fprintf(data, "%.6g %.10g %.10g %.10g %.10g %.10g\n", epsilon,
+                    sigma_or_nan(TREMOLO_RULE_EXACT, epsilon, false),
+                    sigma_or_nan(TREMOLO_RULE_ZCDP_TIGHT, epsilon, false),
+                    sigma_or_nan(TREMOLO_RULE_ZCDP, epsilon, false),
+                    sigma_or_nan(TREMOLO_RULE_CLASSICAL, epsilon, false),
+                    epsilon > 1.0 ? sigma_or_nan(TREMOLO_RULE_CLASSICAL, epsilon, true) : NAN) > 0;
+    }
+    return good;
+}
+
+static const struct figure figures[] = {
+    {"rounds",
+     "set xlabel 'rounds'\nset ylabel 'epsilon at delta 1e-5, sigma 20'\nset key left top\n"
+     "set yrange [0:8]\n"
+     "plot 'rounds.dat' u 1:5 w l lw 2 t 'classical, added up', '' u 1:4 w l lw 2 t 'zCDP, paper', "
+     "'' u 1:3 w l lw 2 t 'zCDP, tight', '' u 1:2 w l lw 3 t 'exact'\n",
+     write_rounds},
+    {"tradeoff",
+     "set xlabel 'false positives'\nset ylabel 'false negatives, at least'\nset size square\n"
+     "plot 'tradeoff.dat' u 1:2 w l lw 3 t 'mu 0.268: epsilon 1 at 1e-5', '' u 1:5 w l lw 2 t "
+     "'(1, 1e-5) alone', '' u 1:3 w l lw 2 t 'mu 1', '' u 1:4 w l lw 2 t 'mu 2', 1-x w l dt 2 t "
+     "'blind guess'\n",
+     write_tradeoff},
+    {"noise",
+     "set xlabel 'epsilon'\nset ylabel 'noise sd at sensitivity 1, delta 1e-5'\nset logscale xy\n"
+     "set xrange [0.1:31]\nset style fill transparent solid 0.15 noborder\n"
+     "plot 'noise.dat' u 1:($6<$2?$6:NaN):2 w filledcurves lc 'red' t 'classical: too little', "
+     "'' u 1:5 w l lw 2 t 'classical', '' u 1:6 w l lw 2 dt 3 t 'classical, unproved', "
+     "'' u 1:4 w l lw 2 t 'zCDP, paper', '' u 1:3 w l lw 2 t 'zCDP, tight', "
+     "'' u 1:2 w l lw 3 t 'exact'\n",
+     write_noise},
+};
+
+static bool write_file(const char *directory, const char *name, const char *suffix,
+                       const struct figure *figure, bool is_data)
+{
+    char path[PATH_BYTES];
+    int length = snprintf(path, sizeof path, "%s/%s.%s", directory, name, suffix);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        return false;
+    }
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        return false;
+    }
+    bool good = false;
+    if (is_data) {
+        good = figure->write(file);
+    } else {
+        good = fprintf(file,
+                       "set terminal svg size 640,440 background 'white'\nset output '%s.svg'\n"
+                       "set grid\n%s",
+                       name, figure->script) > 0;
+    }
+    return (fclose(file) == 0) && good;
+}
+
+/* Run gnuplot in the directory; false when there is none or it fails. */
+static bool run_gnuplot(const char *directory, const char *script)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        if (chdir(directory) == 0) {
+            (void)execlp("gnuplot", "gnuplot", script, (char *)NULL);
+        }
+        _exit(127);
+    }
+    int state = 0;
+    return child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state) &&
+           WEXITSTATUS(state) == 0;
+}
+
+int account_figures(const struct account_options *options)
+{
+    if (options->out == NULL) {
+        return account_fail(CLI_USAGE, "give --out DIRECTORY");
+    }
+    if (mkdir(options->out, 0777) != 0 && errno != EEXIST) {
+        return account_fail(CLI_FAILED, "cannot make '%s': %s", options->out, strerror(errno));
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        char script[64];
+        (void)snprintf(script, sizeof script, "%s.gp", figures[i].name);
+        if (!write_file(options->out, figures[i].name, "dat", &figures[i], true) ||
+            !write_file(options->out, figures[i].name, "gp", &figures[i], false)) {
+            return account_fail(CLI_FAILED, "cannot write into '%s': %s", options->out,
+                                strerror(errno));
+        }
+        if (!run_gnuplot(options->out, script)) {
+            return account_fail(CLI_FAILED, "gnuplot failed on '%s/%s'; data and script are there",
+                                options->out, script);
+        }
+        (void)printf("%s/%s.svg\n", options->out, figures[i].name);
+    }
+    return CLI_DONE;
+}

@@ -1,0 +1,486 @@
+/* account_numbers.c -- the questions of `tremolo account` with one number
+ * for an answer.
+ *
+ * Plain output names the number to use first and the proved interval after
+ * it; JSON carries value, lower and upper. Numbers have 17 digits, so they
+ * read back as the same double. */
+#include "account.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void account_put(json_t *object, const char *name, struct tremolo_certified number)
+{
+    (void)json_object_set_new(object, name, json_real(number.value));
+    (void)json_object_set_new(object, "lower", json_real(number.lower));
+    (void)json_object_set_new(object, "upper", json_real(number.upper));
+}
+
+int account_print(json_t *object)
+{
+    int written = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(object);
+    if (written != 0 || putchar('\n') == EOF || fflush(stdout) != 0) {
+        return account_fail(CLI_FAILED, "cannot write to stdout");
+    }
+    return CLI_DONE;
+}
+
+static bool given(double x)
+{
+    return !isnan(x);
+}
+
+static int missing(const char *what)
+{
+    return account_fail(CLI_USAGE, "give %s", what);
+}
+
+bool account_sensitivity(double *sensitivity, const struct account_options *options)
+{
+    if (given(options->sensitivity)) {
+        *sensitivity = options->sensitivity;
+        return true;
+    }
+    if (!options->modulation_given) {
+        (void)missing("--sensitivity, or --distance and the modulation's parameters");
+        return false;
+    }
+    struct tremolo_sensitivity found;
+    double distance = given(options->distance) ? options->distance : 1.0;
+    enum tremolo_status status = tremolo_sensitivity_of(&found, &options->modulation, distance);
+    if (status != TREMOLO_OK) {
+        (void)account_status(status);
+        return false;
+    }
+    *sensitivity = options->known_phase ? found.known_phase.upper : found.exact.upper;
+    return true;
+}
+
+/* ---- sigma */
+
+/* Round t gets the share w_t/W of mu^2: sigma_t = sigma_1 sqrt(W/w_t), where
+ * sigma_1 is the noise of a single release with the whole budget. */
+static int print_sigma_list(const struct account_options *options, struct tremolo_certified whole)
+{
+    const struct account_list *weights = &options->weights;
+    double total = 0.0;
+    for (size_t i = 0; i < weights->count; i++) {
+        total += weights->item[i];
+    }
+    json_t *list = json_array();
+    for (size_t i = 0; i < weights->count; i++) {
+        /* The sum and four roundings, outward. */
+        double sigma = whole.upper * sqrt(total / weights->item[i]) *
+                       (1.0 + 0x1p-52 * (4.0 + (double)weights->count));
+        (void)json_array_append_new(list, json_real(sigma));
+        if (!options->json) {
+            (void)printf("round %zu: sigma %.17g\n", i + 1, sigma);
+        }
+    }
+    json_t *object =
+        json_pack("{s:o,s:s}", "sigma", list, "rule", account_rule_name(options->rule));
+    if (options->json) {
+        return account_print(object);
+    }
+    json_decref(object);
+    return CLI_DONE;
+}
+
+int account_sigma(const struct account_options *options)
+{
+    double sensitivity = 0.0;
+    if (!given(options->epsilon) || !given(options->delta)) {
+        return missing("--epsilon and --delta");
+    }
+    if (!account_sensitivity(&sensitivity, options)) {
+        return CLI_USAGE;
+    }
+    bool unequal = options->weights.count > 0;
+    if (unequal && options->rule == TREMOLO_RULE_CLASSICAL) {
+        return account_fail(CLI_USAGE, "the classical rule has no unequal rounds; leave --weights");
+    }
+    struct tremolo_certified sigma;
+    enum tremolo_status status =
+        tremolo_rule_sigma(&sigma, options->rule, options->epsilon, options->delta, sensitivity,
+                           unequal ? 1 : options->releases, options->force);
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (unequal) {
+        return print_sigma_list(options, sigma);
+    }
+    bool proved =
+        options->rule != TREMOLO_RULE_CLASSICAL || options->epsilon <= (double)options->releases;
+    if (options->json) {
+        json_t *object = json_object();
+        account_put(object, "sigma", sigma);
+        (void)json_object_set_new(object, "rule", json_string(account_rule_name(options->rule)));
+        (void)json_object_set_new(object, "guaranteed", json_boolean(proved));
+        return account_print(object);
+    }
+    (void)printf("sigma %.17g  (%s rule, rounded up; the least is above %.17g)%s\n", sigma.upper,
+                 account_rule_name(options->rule), sigma.lower,
+                 proved ? "" : "  NOT A GUARANTEE: epsilon exceeds 1 per release");
+    return CLI_DONE;
+}
+
+/* ---- the cost of given noise */
+
+static enum tremolo_status compose(struct tremolo_gaussian *cost,
+                                   const struct account_options *options, double sensitivity)
+{
+    *cost = (struct tremolo_gaussian){0.0, 0.0};
+    for (size_t i = 0; i < options->sigma.count; i++) {
+        enum tremolo_status status =
+            tremolo_gaussian_add(cost, sensitivity, options->sigma.item[i], options->releases);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    return TREMOLO_OK;
+}
+
+static int print_bound(const struct account_options *options, const char *name,
+                       struct tremolo_certified number)
+{
+    if (options->json) {
+        json_t *object = json_object();
+        account_put(object, name, number);
+        return account_print(object);
+    }
+    (void)printf("%s %.17g  (between %.17g and %.17g)\n", name, number.upper, number.lower,
+                 number.upper);
+    return CLI_DONE;
+}
+
+static int print_or_fail(const struct account_options *options, const char *name,
+                         enum tremolo_status status, struct tremolo_certified number)
+{
+    return status == TREMOLO_OK ? print_bound(options, name, number) : account_status(status);
+}
+
+/* A distribution file: {"step": h, "infinity_mass": p, "mass": {"k": p, ...}}. */
+static int load_pld(struct tremolo_pld **pld, const char *path)
+{
+    const size_t span_max = 1u << 20;
+    json_error_t error;
+    json_t *file = json_load_file(path, 0, &error);
+    double step = 0.0;
+    double infinity_mass = 0.0;
+    json_t *mass = NULL;
+    double *masses = NULL;
+    int result = CLI_USAGE;
+    if (file == NULL || json_unpack(file, "{s:F,s:F,s:o}", "step", &step, "infinity_mass",
+                                    &infinity_mass, "mass", &mass) != 0) {
+        result =
+            account_fail(CLI_USAGE, "'%s' is not a loss distribution: %s", path,
+                         file == NULL ? error.text : "step, infinity_mass and mass are needed");
+        goto done;
+    }
+    long first = 0;
+    long last = 0;
+    bool any = false;
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(mass, key, value)
+    {
+        long k = 0;
+        if (!cli_parse_long(&k, key) || !json_is_number(value) || labs(k) > 1000000000L) {
+            result = account_fail(CLI_USAGE, "'%s': the mass at '%s' is no number at a whole place",
+                                  path, key);
+            goto done;
+        }
+        first = any && first < k ? first : k;
+        last = any && last > k ? last : k;
+        any = true;
+    }
+    if (!any || (size_t)(last - first) >= span_max) {
+        result = account_fail(CLI_USAGE, "'%s': masses span more than %zu steps, or none", path,
+                              span_max);
+        goto done;
+    }
+    masses = calloc((size_t)(last - first) + 1, sizeof *masses);
+    if (masses == NULL) {
+        result = account_status(TREMOLO_NO_MEMORY);
+        goto done;
+    }
+    json_object_foreach(mass, key, value)
+    {
+        masses[strtol(key, NULL, 10) - first] = json_number_value(value);
+    }
+    enum tremolo_status status = tremolo_pld_from_masses(pld, masses, (size_t)(last - first) + 1,
+                                                         first, step, infinity_mass);
+    result = status == TREMOLO_OK
+                 ? CLI_DONE
+                 : account_fail(CLI_USAGE, "'%s': the masses do not make a distribution", path);
+done:
+    free(masses);
+    json_decref(file);
+    return result;
+}
+
+static int answer_from_pld(const struct account_options *options, bool want_epsilon)
+{
+    struct tremolo_pld *pld = NULL;
+    struct tremolo_certified number = {0.0, 0.0, 0.0};
+    int loaded = load_pld(&pld, options->pld_file);
+    if (loaded != CLI_DONE) {
+        return loaded;
+    }
+    enum tremolo_status status =
+        want_epsilon ? tremolo_pld_epsilon(&number, pld, options->releases, options->delta)
+                     : tremolo_pld_delta(&number, pld, options->releases, options->epsilon);
+    tremolo_pld_free(pld);
+    return print_or_fail(options, want_epsilon ? "epsilon" : "delta", status, number);
+}
+
+static enum tremolo_conversion conversion_of(const struct account_options *options)
+{
+    return options->rule == TREMOLO_RULE_ZCDP ? TREMOLO_CONVERSION_PAPER : TREMOLO_CONVERSION_TIGHT;
+}
+
+int account_epsilon(const struct account_options *options)
+{
+    double sensitivity = 0.0;
+    struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
+    struct tremolo_gaussian cost = {0.0, 0.0};
+    if (!given(options->delta)) {
+        return missing("--delta");
+    }
+    if (options->pld_file != NULL) {
+        return answer_from_pld(options, true);
+    }
+    if (given(options->rho)) {
+        return print_or_fail(
+            options, "epsilon",
+            tremolo_zcdp_epsilon(&epsilon, conversion_of(options), options->rho, options->delta),
+            epsilon);
+    }
+    if (options->sigma.count == 0) {
+        return missing("--sigma, --rho or --pld");
+    }
+    if (!account_sensitivity(&sensitivity, options)) {
+        return CLI_USAGE;
+    }
+    enum tremolo_status status = TREMOLO_OK;
+    if (options->sigma.count == 1) {
+        status = tremolo_rule_epsilon(&epsilon, options->rule, options->sigma.item[0], sensitivity,
+                                      options->releases, options->delta, options->force);
+    } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
+        return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
+    } else {
+        status = compose(&cost, options, sensitivity);
+        if (status == TREMOLO_OK && options->rule == TREMOLO_RULE_EXACT) {
+            status = tremolo_gaussian_epsilon(&epsilon, &cost, options->delta);
+        } else if (status == TREMOLO_OK) {
+            status = tremolo_zcdp_epsilon(&epsilon, conversion_of(options),
+                                          tremolo_gaussian_rho(&cost).upper, options->delta);
+        }
+    }
+    return print_or_fail(options, "epsilon", status, epsilon);
+}
+
+int account_delta(const struct account_options *options)
+{
+    double sensitivity = 0.0;
+    struct tremolo_certified delta = {0.0, 0.0, 0.0};
+    struct tremolo_gaussian cost = {0.0, 0.0};
+    if (!given(options->epsilon)) {
+        return missing("--epsilon");
+    }
+    if (options->pld_file != NULL) {
+        return answer_from_pld(options, false);
+    }
+    if (given(options->rho)) {
+        return print_or_fail(
+            options, "delta",
+            tremolo_zcdp_delta(&delta, conversion_of(options), options->rho, options->epsilon),
+            delta);
+    }
+    if (given(options->variance)) {
+        double shift = given(options->sensitivity) ? options->sensitivity : 1.0;
+        if (!(shift >= 1.0 && shift <= 1e6) || shift != floor(shift)) {
+            return account_fail(CLI_USAGE, "--discrete needs a whole --sensitivity up to 1000000");
+        }
+        return print_or_fail(options, "delta",
+                             tremolo_discrete_gaussian_delta(&delta, options->variance,
+                                                             (uint32_t)shift, options->epsilon),
+                             delta);
+    }
+    if (options->sigma.count == 0) {
+        return missing("--sigma, --rho, --discrete or --pld");
+    }
+    if (!account_sensitivity(&sensitivity, options)) {
+        return CLI_USAGE;
+    }
+    enum tremolo_status status = TREMOLO_OK;
+    if (options->sigma.count == 1) {
+        status = tremolo_rule_delta(&delta, options->rule, options->sigma.item[0], sensitivity,
+                                    options->releases, options->epsilon, options->force);
+    } else if (options->rule != TREMOLO_RULE_EXACT) {
+        return account_fail(CLI_USAGE, "unequal rounds have a delta under the exact rule only");
+    } else {
+        status = compose(&cost, options, sensitivity);
+        if (status == TREMOLO_OK) {
+            status = tremolo_gaussian_delta(&delta, &cost, options->epsilon);
+        }
+    }
+    return print_or_fail(options, "delta", status, delta);
+}
+
+int account_rho(const struct account_options *options)
+{
+    double sensitivity = 0.0;
+    struct tremolo_certified rho = {0.0, 0.0, 0.0};
+    struct tremolo_gaussian cost = {0.0, 0.0};
+    if (options->sigma.count > 0) {
+        if (!account_sensitivity(&sensitivity, options)) {
+            return CLI_USAGE;
+        }
+        enum tremolo_status status = compose(&cost, options, sensitivity);
+        return print_or_fail(options, "rho", status, tremolo_gaussian_rho(&cost));
+    }
+    if (!given(options->epsilon) || !given(options->delta)) {
+        return missing("--sigma and --sensitivity, or --epsilon and --delta");
+    }
+    enum tremolo_status status =
+        tremolo_zcdp_rho(&rho, conversion_of(options), options->epsilon, options->delta);
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return print_bound(options, "rho", rho);
+    }
+    (void)printf("rho %.17g  (allowed; the most is below %.17g)\n", rho.lower, rho.upper);
+    return CLI_DONE;
+}
+
+/* ---- tests, sensitivities, reconstruction */
+
+static enum tremolo_status tradeoff_mu(double *mu, const struct account_options *options,
+                                       double sensitivity)
+{
+    struct tremolo_gaussian cost;
+    enum tremolo_status status = compose(&cost, options, sensitivity);
+    if (status == TREMOLO_OK) {
+        *mu = tremolo_gaussian_mu(&cost).upper;
+    }
+    return status;
+}
+
+int account_tradeoff(const struct account_options *options)
+{
+    double mu = options->mu;
+    double sensitivity = 0.0;
+    bool by_budget = given(options->epsilon) && given(options->delta);
+    double rate = given(options->false_positive) ? options->false_positive : 0.05;
+    enum tremolo_status status = TREMOLO_OK;
+    if (!given(mu) && !by_budget) {
+        if (options->sigma.count == 0) {
+            return missing("--mu, --sigma and --sensitivity, or --epsilon and --delta");
+        }
+        if (!account_sensitivity(&sensitivity, options)) {
+            return CLI_USAGE;
+        }
+        status = tradeoff_mu(&mu, options, sensitivity);
+    }
+    struct tremolo_certified miss = {0.0, 0.0, 0.0};
+    struct tremolo_certified accuracy = {0.0, 0.0, 0.0};
+    if (status == TREMOLO_OK && given(mu)) {
+        status = tremolo_tradeoff_gaussian(&miss, mu, rate);
+        status = status == TREMOLO_OK ? tremolo_attack_accuracy(&accuracy, mu) : status;
+    } else if (status == TREMOLO_OK) {
+        status = tremolo_tradeoff_budget(&miss, options->epsilon, options->delta, rate);
+        status = status == TREMOLO_OK
+                     ? tremolo_attack_accuracy_budget(&accuracy, options->epsilon, options->delta)
+                     : status;
+    }
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return account_print(json_pack(
+            "{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "true_positive_rate", 1.0 - miss.value, "lower",
+            1.0 - miss.upper, "upper", fmin(1.0, nextafter(1.0 - miss.lower, 2.0)),
+            "false_positive_rate", rate, "false_negative_rate", miss.value, "attack_accuracy",
+            accuracy.upper, "hockey_stick_at_0", 2.0 * accuracy.upper - 1.0));
+    }
+    (void)printf("false positives %.6g: any test misses at least %.12g, so detects at most %.12g\n"
+                 "at even odds an attacker is right at most %.12g of the time\n",
+                 rate, miss.lower, 1.0 - miss.lower, accuracy.upper);
+    return CLI_DONE;
+}
+
+int account_sensitivities(const struct account_options *options)
+{
+    struct tremolo_sensitivity found;
+    double distance = given(options->distance) ? options->distance : 1.0;
+    enum tremolo_status status = tremolo_sensitivity_of(&found, &options->modulation, distance);
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return account_print(json_pack("{s:f,s:f,s:f,s:f}", "exact", found.exact.upper,
+                                       "known_phase", found.known_phase.upper, "paper",
+                                       found.paper.upper, "distance", distance));
+    }
+    (void)printf("exact        %.12g  (the phase stays on the device)\n"
+                 "known phase  %.12g  (the phase is published)\n"
+                 "paper        %.12g  (Lipschitz bound L)\n",
+                 found.exact.upper, found.known_phase.upper, found.paper.upper);
+    return CLI_DONE;
+}
+
+static struct tremolo_reconstruction_setup setup_of(const struct account_options *options)
+{
+    bool response = given(options->coefficient_norm) && !options->protect_all;
+    struct tremolo_reconstruction_setup setup = {
+        options->modulation,
+        options->dimension,
+        options->sigma.item[0],
+        options->releases,
+        response,
+        response ? options->coefficient_norm : 0.0,
+        response && given(options->response_noise) ? options->response_noise : 1.0,
+        given(options->prior_sd) ? options->prior_sd : 0.0,
+    };
+    return setup;
+}
+
+int account_reconstruction(const struct account_options *options)
+{
+    struct tremolo_reconstruction bounds;
+    if (options->sigma.count != 1) {
+        return missing("one --sigma (and --dimension, --alpha, --lambda, --omega, --vectors)");
+    }
+    if (options->modulation.vectors > options->dimension) {
+        return account_fail(CLI_USAGE, "--vectors must not exceed --dimension");
+    }
+    struct tremolo_reconstruction_setup setup = setup_of(options);
+    enum tremolo_status status = tremolo_reconstruction_bounds(&bounds, &setup);
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return account_print(json_pack(
+            "{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "conditional", bounds.conditional, "phase_averaged",
+            bounds.phase_averaged, "phase_averaged_trace", bounds.phase_averaged_trace, "marginal",
+            bounds.marginal, "bayes", bounds.bayes, "without_response", bounds.without_response,
+            "information_along_v", bounds.information_along_v));
+    }
+    (void)printf("mean squared error per coordinate, at least:\n"
+                 "  %.10g  phase known and at its worst (paper)\n"
+                 "  %.10g  averaged over the phase (paper)\n"
+                 "  %.10g  the same information, exact trace\n"
+                 "  %.10g  phase unknown, exact: binds every unbiased attacker\n"
+                 "  %.10g  the same, had the response stayed on the device\n",
+                 bounds.conditional, bounds.phase_averaged, bounds.phase_averaged_trace,
+                 bounds.marginal, bounds.without_response);
+    if (setup.prior_sd > 0.0) {
+        (void)printf("  %.10g  any attacker with a prior of sd %g (Bayes)\n", bounds.bayes,
+                     setup.prior_sd);
+    }
+    return CLI_DONE;
+}

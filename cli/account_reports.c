@@ -1,0 +1,214 @@
+/* account_reports.c -- tables and words: compare, modulation, explain. */
+#include "account.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double or_default(double value, double fallback)
+{
+    return isnan(value) ? fallback : value;
+}
+
+/* ---- compare: T modulated rounds under three calibrations */
+
+struct calibration {
+    const char *name;
+    enum tremolo_rule rule;
+    double sensitivity; /* that the calibration believes in */
+};
+
+/* sigma per round, and the exact epsilon those T rounds really cost. */
+static enum tremolo_status calibrate(double *sigma, double *spent,
+                                     const struct calibration *calibration, double true_sensitivity,
+                                     uint64_t releases, double epsilon, double delta)
+{
+    struct tremolo_certified noise;
+    struct tremolo_certified cost;
+    enum tremolo_status status = tremolo_rule_sigma(&noise, calibration->rule, epsilon, delta,
+                                                    calibration->sensitivity, releases, false);
+    if (status == TREMOLO_OK) {
+        status = tremolo_rule_epsilon(&cost, TREMOLO_RULE_EXACT, noise.upper, true_sensitivity,
+                                      releases, delta, false);
+    }
+    if (status == TREMOLO_OK) {
+        *sigma = noise.upper;
+        *spent = cost.upper;
+    }
+    return status;
+}
+
+int account_compare(const struct account_options *options)
+{
+    static const double epsilons[] = {0.5, 1.0, 2.0, 5.0, 10.0};
+    struct tremolo_sensitivity found;
+    double delta = or_default(options->delta, 1e-5);
+    double distance = or_default(options->distance, 1.0);
+    uint64_t releases = options->releases > 1 ? options->releases : 10;
+    enum tremolo_status status = tremolo_sensitivity_of(&found, &options->modulation, distance);
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    const struct calibration calibrations[] = {
+        {"paper", TREMOLO_RULE_ZCDP, found.paper.upper},
+        {"zcdp", TREMOLO_RULE_ZCDP, found.exact.upper},
+        {"exact", TREMOLO_RULE_EXACT, found.exact.upper},
+    };
+    json_t *rows = json_array();
+    if (!options->json) {
+        (void)printf(
+            "%llu rounds, delta %g, neighbours at distance %g, alpha %g lambda %g omega %g "
+            "m %u\nnoise sd per round, and the epsilon it really costs\n\n%8s",
+            (unsigned long long)releases, delta, distance, options->modulation.alpha,
+            options->modulation.lambda, options->modulation.omega, options->modulation.vectors,
+            "epsilon");
+        for (size_t j = 0; j < 3; j++) {
+            (void)printf("  %10s  %8s", calibrations[j].name, "spent");
+        }
+        (void)putchar('\n');
+    }
+    for (size_t i = 0; i < sizeof epsilons / sizeof epsilons[0]; i++) {
+        json_t *row = json_pack("{s:f}", "epsilon", epsilons[i]);
+        if (!options->json) {
+            (void)printf("%8g", epsilons[i]);
+        }
+        for (size_t j = 0; j < 3; j++) {
+            double sigma = 0.0;
+            double spent = 0.0;
+            status = calibrate(&sigma, &spent, &calibrations[j], found.exact.upper, releases,
+                               epsilons[i], delta);
+            if (status != TREMOLO_OK) {
+                json_decref(row);
+                json_decref(rows);
+                return account_status(status);
+            }
+            (void)json_object_set_new(
+                row, calibrations[j].name,
+                json_pack("{s:f,s:f}", "sigma", sigma, "epsilon_spent", spent));
+            if (!options->json) {
+                (void)printf("  %10.6f  %8.5f", sigma, spent);
+            }
+        }
+        if (!options->json) {
+            (void)putchar('\n');
+        }
+        (void)json_array_append_new(rows, row);
+    }
+    json_t *object =
+        json_pack("{s:I,s:f,s:o}", "releases", (json_int_t)releases, "delta", delta, "rows", rows);
+    if (options->json) {
+        return account_print(object);
+    }
+    json_decref(object);
+    return CLI_DONE;
+}
+
+/* ---- modulation: delta along v_j with and without it */
+
+int account_modulation(const struct account_options *options)
+{
+    double epsilon = or_default(options->epsilon, 1.0);
+    double distance = or_default(options->distance, 1.0);
+    if (options->sigma.count != 1) {
+        return account_fail(CLI_USAGE, "give one --sigma");
+    }
+    if (options->modulation.vectors == 0) {
+        return account_fail(CLI_USAGE, "--vectors 0 is no modulation");
+    }
+    double sigma = options->sigma.item[0];
+    double shift = (1.0 - options->modulation.alpha) * distance;
+    double amplitude = options->modulation.lambda / sqrt((double)options->modulation.vectors);
+    struct tremolo_pld *pld = NULL;
+    struct tremolo_certified with = {0.0, 0.0, 0.0};
+    struct tremolo_certified without = {0.0, 0.0, 0.0};
+    enum tremolo_status status =
+        tremolo_pld_modulated(&pld, shift, sigma, amplitude, options->cells);
+    if (status == TREMOLO_OK) {
+        status = tremolo_pld_delta(&with, pld, options->releases, epsilon);
+    }
+    tremolo_pld_free(pld);
+    if (status == TREMOLO_OK) {
+        status = tremolo_rule_delta(&without, TREMOLO_RULE_EXACT, sigma, shift, options->releases,
+                                    epsilon, false);
+    }
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return account_print(json_pack("{s:{s:f,s:f},s:{s:f,s:f},s:f}", "along_v", "lower",
+                                       with.lower, "upper", with.upper, "elsewhere", "lower",
+                                       without.lower, "upper", without.upper, "epsilon", epsilon));
+    }
+    (void)printf("at epsilon %g, %llu release(s), neighbours %g apart:\n"
+                 "  delta along a modulation vector  between %.6g and %.6g\n"
+                 "  delta in any other direction     %.6g (this one is the guarantee)\n",
+                 epsilon, (unsigned long long)options->releases, distance, with.lower, with.upper,
+                 without.upper);
+    return CLI_DONE;
+}
+
+/* ---- explain */
+
+static enum tremolo_status promise_mu(double *mu, const struct account_options *options)
+{
+    struct tremolo_gaussian cost = {0.0, 0.0};
+    double sensitivity = 0.0;
+    if (!isnan(options->mu)) {
+        *mu = options->mu;
+        return TREMOLO_OK;
+    }
+    if (!account_sensitivity(&sensitivity, options)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    for (size_t i = 0; i < options->sigma.count; i++) {
+        enum tremolo_status status =
+            tremolo_gaussian_add(&cost, sensitivity, options->sigma.item[i], options->releases);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    *mu = tremolo_gaussian_mu(&cost).upper;
+    return TREMOLO_OK;
+}
+
+int account_explain(const struct account_options *options)
+{
+    char reviewer[TREMOLO_EXPLAIN_BYTES];
+    char participant[TREMOLO_EXPLAIN_BYTES];
+    char distances[TREMOLO_EXPLAIN_BYTES];
+    if (isnan(options->mu) && options->sigma.count == 0) {
+        return account_fail(CLI_USAGE, "give --mu, or --sigma and --sensitivity");
+    }
+    struct tremolo_promise promise = {
+        options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        or_default(options->distance, 1.0),
+        options->dimension,
+        0.0,
+        options->releases * (options->sigma.count > 0 ? options->sigma.count : 1),
+        or_default(options->delta, 1e-5),
+        options->protect_all,
+    };
+    enum tremolo_status status = promise_mu(&promise.mu, options);
+    if (status == TREMOLO_BAD_ARGUMENT) {
+        return CLI_USAGE;
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_explain_reviewer(reviewer, sizeof reviewer, &promise);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_explain_participant(participant, sizeof participant, &promise);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_explain_distances(distances, sizeof distances, &promise);
+    }
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return account_print(json_pack("{s:s,s:s,s:s}", "reviewer", reviewer, "participant",
+                                       participant, "distances", distances));
+    }
+    (void)printf("For the reviewer\n%s\n\nFor the participant\n%s\n\nThe same guarantee at other "
+                 "distances (delta %g)\n%s",
+                 reviewer, participant, promise.delta, distances);
+    return CLI_DONE;
+}

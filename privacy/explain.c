@@ -1,0 +1,187 @@
+/* explain.c -- a guarantee in words.
+ *
+ * Three texts from one promise. Rates are rounded up to the next tenth of a
+ * percent and epsilons up to four digits, so that no sentence promises more
+ * than was proved. mu grows in proportion to the distance between two
+ * samples, which gives the same guarantee at any other distance. */
+#include "tremolo_privacy.h"
+
+#include "check.h"
+#include "interval.h"
+
+#include <stdio.h>
+
+static bool promise_makes_sense(const struct tremolo_promise *promise)
+{
+    return is_positive(promise->distance) && promise->dimension >= 1 &&
+           promise->mu >= TREMOLO_MU_MIN && promise->mu <= TREMOLO_MU_MAX &&
+           is_releases(promise->releases) && is_delta(promise->delta);
+}
+
+/* Four significant digits, rounded up. */
+static double four_digits_up(double x)
+{
+    if (!(x > 0.0) || !(x < 1e15)) {
+        return x;
+    }
+    double unit = pow(10.0, floor(log10(x)) - 3.0);
+    return ceil(x / unit - 1e-9) * unit;
+}
+
+static double percent_up(double p)
+{
+    return fmin(ceil(p * 1000.0) / 10.0, 100.0);
+}
+
+/* epsilon and the attacker's success at distance factor times the promise's. */
+static enum tremolo_status rates_at(double *epsilon, double *percent,
+                                    const struct tremolo_promise *promise, double factor)
+{
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified bound;
+    struct tremolo_certified accuracy;
+    enum tremolo_status status = tremolo_gaussian_add(&cost, promise->mu * factor, 1.0, 1);
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_epsilon(&bound, &cost, promise->delta);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_attack_accuracy(&accuracy, promise->mu * factor);
+    }
+    if (status == TREMOLO_OK) {
+        *epsilon = four_digits_up(bound.upper);
+        *percent = percent_up(accuracy.upper);
+    }
+    return status;
+}
+
+static enum tremolo_status fits(int written, size_t bytes)
+{
+    return written >= 0 && (size_t)written < bytes ? TREMOLO_OK : TREMOLO_SHORT_BUFFER;
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
+                                             const struct tremolo_promise *promise)
+{
+    double epsilon = 0.0;
+    double percent = 0.0;
+    if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = rates_at(&epsilon, &percent, promise, 1.0);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    char who[160];
+    if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
+        (void)snprintf(who, sizeof who, "any two samples of the study's domain (diameter %g)",
+                       promise->distance);
+    } else {
+        (void)snprintf(who, sizeof who,
+                       "any two samples at most %g apart, and for those only (metric privacy)",
+                       promise->distance);
+    }
+    char own[TREMOLO_EXPLAIN_BYTES];
+    int written = snprintf(
+        own, sizeof own,
+        "Each device makes %llu release%s. For %s, all of its releases together are "
+        "mu-Gaussian private with mu = %.6g (rho = %.6g zCDP), which is (%.4g, %.3g)-differential "
+        "privacy; no test between the two, at even odds, is right more than %.1f%% of the time. "
+        "%s The guarantee is local: it holds against the server. It assumes exact noise, phases "
+        "that never leave the device, and a ledger that counts every release.",
+        (unsigned long long)promise->releases, plural(promise->releases), who, promise->mu,
+        0.5 * promise->mu * promise->mu, epsilon, promise->delta, percent,
+        promise->response_private
+            ? "The response is one of the protected coordinates."
+            : "The response is sent in the clear and is not protected; it also tells about the "
+              "features as far as it depends on them.");
+    status = fits(written, sizeof own < bytes ? sizeof own : bytes);
+    if (status == TREMOLO_OK) {
+        (void)snprintf(text, bytes, "%s", own);
+    }
+    return status;
+}
+
+enum tremolo_status tremolo_explain_participant(char *text, size_t bytes,
+                                                const struct tremolo_promise *promise)
+{
+    double epsilon = 0.0;
+    double percent = 0.0;
+    if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = rates_at(&epsilon, &percent, promise, 1.0);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    char who[160];
+    if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
+        (void)snprintf(who, sizeof who, "guessing between any two candidates");
+    } else {
+        (void)snprintf(who, sizeof who, "guessing between two candidates at most %g apart",
+                       promise->distance);
+    }
+    char own[TREMOLO_EXPLAIN_BYTES];
+    int written = snprintf(
+        own, sizeof own,
+        "Your device adds random noise before anything leaves it, and nobody sees your sample, "
+        "not even us. An attacker who knows everything but your sample, %s, is right at most "
+        "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
+        who, percent,
+        promise->neighbours == TREMOLO_NEIGHBOURS_ANY
+            ? ""
+            : " Candidates further apart are easier to tell from each other.",
+        promise->response_private ? "" : " The answer you are asked to predict is sent as it is.");
+    status = fits(written, sizeof own < bytes ? sizeof own : bytes);
+    if (status == TREMOLO_OK) {
+        (void)snprintf(text, bytes, "%s", own);
+    }
+    return status;
+}
+
+enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
+                                              const struct tremolo_promise *promise)
+{
+    if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const struct {
+        const char *name;
+        double distance;
+    } rows[] = {
+        {"unit distance", 1.0},
+        {"typical pair", sqrt(2.0 * promise->dimension)},
+        {promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? "any two" : "promised", promise->distance},
+    };
+    char own[TREMOLO_EXPLAIN_BYTES];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double epsilon = 0.0;
+        double percent = 0.0;
+        double factor = rows[i].distance / promise->distance;
+        if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
+            factor = fmin(factor, 1.0); /* nobody is further apart than the diameter */
+        }
+        enum tremolo_status status = rates_at(&epsilon, &percent, promise, factor);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        int written = snprintf(
+            own + used, sizeof own - used,
+            "%-14s distance %-9.4g mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n", rows[i].name,
+            factor * promise->distance, factor * promise->mu, epsilon, percent);
+        if (written < 0 || (size_t)written >= sizeof own - used) {
+            return TREMOLO_SHORT_BUFFER;
+        }
+        used += (size_t)written;
+    }
+    if (used >= bytes) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    (void)snprintf(text, bytes, "%s", own);
+    return TREMOLO_OK;
+}

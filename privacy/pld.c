@@ -1,0 +1,161 @@
+/* pld.c -- privacy loss distributions: objects and questions.
+ *
+ * The pair of sides makes an interval: delta is between the lower side's
+ * lower bound and the upper side's upper bound. How a side is composed is in
+ * pld_compose.c, how the modulated mechanism becomes two sides in
+ * pld_modulated.c. */
+#include "pld.h"
+
+#include "check.h"
+#include "invert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tremolo_pld_free(struct tremolo_pld *pld)
+{
+    if (pld != NULL) {
+        free(pld->upper.mass);
+        free(pld->lower.mass);
+        free(pld);
+    }
+}
+
+static bool masses_make_sense(const double *mass, size_t count, double infinity_mass)
+{
+    double sum = infinity_mass;
+    for (size_t i = 0; i < count; i++) {
+        if (!(mass[i] >= 0.0 && mass[i] <= 1.0)) {
+            return false;
+        }
+        sum += mass[i];
+    }
+    return fabs(sum - 1.0) <= 1e-9;
+}
+
+static bool copy_masses(struct pld_side *side, const double *mass)
+{
+    side->mass = malloc(side->count * sizeof *mass);
+    if (side->mass == NULL) {
+        return false;
+    }
+    memcpy(side->mass, mass, side->count * sizeof *mass);
+    return true;
+}
+
+enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld, const double *mass,
+                                            size_t count, int64_t first, double step,
+                                            double infinity_mass)
+{
+    const int64_t first_max = INT64_C(1) << 40;
+    if (pld == NULL || mass == NULL || count < 1 || count > PLD_ATOMS_MAX || first < -first_max ||
+        first > first_max || !(step >= 1e-12 && step <= TREMOLO_EPSILON_MAX) ||
+        !(infinity_mass >= 0.0 && infinity_mass <= 1.0) ||
+        !masses_make_sense(mass, count, infinity_mass)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_pld *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    struct pld_side side = {NULL, count, first, step, 0.0, infinity_mass, 0.0};
+    made->upper = side;
+    made->lower = side;
+    if (!copy_masses(&made->upper, mass) || !copy_masses(&made->lower, mass)) {
+        tremolo_pld_free(made);
+        return TREMOLO_NO_MEMORY;
+    }
+    *pld = made;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_pld_delta(struct tremolo_certified *delta,
+                                      const struct tremolo_pld *pld, uint64_t releases,
+                                      double epsilon)
+{
+    if (delta == NULL || pld == NULL || !is_releases(releases) || !is_epsilon(epsilon)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_certified upper;
+    struct tremolo_certified lower;
+    enum tremolo_status status = pld_side_delta(&upper, &pld->upper, releases, epsilon);
+    if (status == TREMOLO_OK) {
+        status = pld_side_delta(&lower, &pld->lower, releases, epsilon);
+    }
+    if (status == TREMOLO_OK) {
+        *delta =
+            (struct tremolo_certified){lower.lower, 0.5 * (upper.upper + lower.lower), upper.upper};
+    }
+    return status;
+}
+
+/* One bound as a point function, so that each can be inverted by itself. */
+struct bound_question {
+    const struct pld_side *side;
+    uint64_t releases;
+    bool is_upper;
+    enum tremolo_status *status;
+};
+
+static struct tremolo_certified log_bound(double epsilon, const void *context)
+{
+    const struct bound_question *question = context;
+    struct tremolo_certified delta = {0.0, 0.0, 0.0};
+    enum tremolo_status status =
+        pld_side_delta(&delta, question->side, question->releases, epsilon);
+    if (status != TREMOLO_OK) {
+        *question->status = status;
+    }
+    double bound = question->is_upper ? delta.upper : delta.lower;
+    double value = bound > 0.0 ? log(bound) : -1e4;
+    double slack = 4.0 * UNIT_ROUNDOFF * fabs(value);
+    return (struct tremolo_certified){value - slack, value, value + slack};
+}
+
+static enum tremolo_status invert_bound(struct tremolo_certified *epsilon,
+                                        struct bound_question *question, double delta)
+{
+    enum tremolo_status inner = TREMOLO_OK;
+    question->status = &inner;
+    struct inversion problem = {log_bound, question, log(delta), INVERT_DECREASING, true};
+    if (log_bound(0.0, question).upper <= problem.target) {
+        *epsilon = interval_exact(0.0);
+        return inner;
+    }
+    double high = 1.0;
+    while (inner == TREMOLO_OK && log_bound(high, question).value > problem.target) {
+        high *= 4.0;
+        if (high > TREMOLO_EPSILON_MAX) {
+            return TREMOLO_UNREACHABLE; /* more mass at infinity than delta */
+        }
+    }
+    struct tremolo_certified found;
+    enum tremolo_status status = invert(&found, &problem, 0.0, high * 1.01);
+    if (inner != TREMOLO_OK || status != TREMOLO_OK) {
+        return inner != TREMOLO_OK ? inner : status;
+    }
+    *epsilon = found;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
+                                        const struct tremolo_pld *pld, uint64_t releases,
+                                        double delta)
+{
+    if (epsilon == NULL || pld == NULL || !is_releases(releases) || !is_delta(delta)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct bound_question ask_upper = {&pld->upper, releases, true, NULL};
+    struct bound_question ask_lower = {&pld->lower, releases, false, NULL};
+    struct tremolo_certified upper;
+    struct tremolo_certified lower;
+    enum tremolo_status status = invert_bound(&upper, &ask_upper, delta);
+    if (status == TREMOLO_OK) {
+        status = invert_bound(&lower, &ask_lower, delta);
+    }
+    if (status == TREMOLO_OK) {
+        *epsilon =
+            (struct tremolo_certified){lower.lower, 0.5 * (lower.lower + upper.upper), upper.upper};
+    }
+    return status;
+}

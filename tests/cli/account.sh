@@ -1,0 +1,122 @@
+#!/bin/sh
+# account.sh -- `tremolo account` against reference values, exact output and
+# exit codes. Run from the top of the tree; prints TAP.
+set -u
+tremolo=${BUILD:-build}/tremolo
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+
+say() { # say 0|1 NAME
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
+}
+
+# The number that follows "NAME": in compact JSON.
+member() { sed -n "s/.*\"$1\":\([-0-9.e+]*\).*/\1/p"; }
+
+# ---- reference values, and lower <= value <= upper in every answer
+tab=$(printf '\t')
+while IFS="$tab" read -r expected tolerance name question; do
+    case $expected in '#'*) continue ;; esac
+    # shellcheck disable=SC2086 # the question is a list of words
+    answer=$($tremolo account $question --json)
+    value=$(echo "$answer" | member "$name")
+    lower=$(echo "$answer" | member lower)
+    upper=$(echo "$answer" | member upper)
+    awk -v v="$value" -v e="$expected" -v t="$tolerance" -v l="$lower" -v u="$upper" 'BEGIN {
+        # 1e-234 is beyond some awks when squared, so compare the quotient.
+        off = v / e - 1; if (off < 0) off = -off
+        exit !(v != "" && off <= t && (l == "" || (l + 0 <= v + 0 && v + 0 <= u + 0))) }'
+    say $? "$question gives $expected"
+done <tests/vectors/accountant.tsv
+
+# ---- exact output
+exact() { # exact EXPECTED ARGUMENTS...
+    expected=$1
+    shift
+    got=$($tremolo account "$@" 2>&1)
+    [ "$got" = "$expected" ]
+    say $? "output of: account $*"
+}
+exact '{"exact":0.50000000000000022,"known_phase":0.69177021544168216,"paper":0.70000000000000095,"distance":1.0}' \
+    sensitivity --alpha 0.5 --lambda 0.2 --omega 1 --vectors 1 --json
+exact '10 rounds, delta 1e-05, neighbours at distance 1, alpha 0.5 lambda 0.2 omega 1 m 1
+noise sd per round, and the epsilon it really costs
+
+ epsilon       paper     spent        zcdp     spent       exact     spent
+     0.5   21.472182   0.24410   15.337273   0.35216   11.118294   0.50000
+       1   10.847841   0.51361    7.748458   0.74164    5.898647   1.00000
+       2    5.532417   1.07297    3.951727   1.55547    3.152494   2.00000
+       5    2.334310   2.80332    1.667364   4.11665    1.410168   5.00000
+      10    1.257093   5.72121    0.897924   8.55520    0.790393  10.00000' compare
+exact 'sigma 0.48448052626053961  (classical rule, rounded up; the least is above 0.48448052626053817)  NOT A GUARANTEE: epsilon exceeds 1 per release' \
+    sigma --rule classical --force --epsilon 10 --delta 1e-5 --sensitivity 1
+
+# Unequal rounds with the weights of a 3-4-5 triangle add up to the whole.
+got=$($tremolo account sigma --epsilon 1 --delta 1e-5 --sensitivity 1 --weights 9,16 --json)
+first=$(echo "$got" | sed 's/.*\[\([0-9.]*\),.*/\1/')
+second=$(echo "$got" | sed 's/.*,\([0-9.]*\)\].*/\1/')
+back=$($tremolo account epsilon --sigma "$first,$second" --sensitivity 1 --delta 1e-5 --json | member epsilon)
+awk -v e="$back" 'BEGIN { exit !(e <= 1 + 1e-13 && e > 1 - 1e-9) }'
+say $? "unequal rounds spend the budget, not more"
+
+# ---- refusals: exit code and one sentence on stderr
+refused() { # refused CODE NAME ARGUMENTS...
+    code=$1 name=$2
+    shift 2
+    $tremolo account "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    [ "$got" -eq "$code" ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" -eq 1 ] &&
+        grep -q '^tremolo account: ' "$work/err"
+    say $? "$name: exit $code and one sentence"
+}
+base="--sensitivity 1"
+refused 3 "classical beyond its proof" sigma --rule classical --epsilon 10 --delta 1e-5 $base
+refused 3 "more mass at infinity than delta" epsilon --pld tests/vectors/pld_three.json --delta 0.05
+refused 3 "epsilon 0 by the paper's conversion" sigma --rule zcdp --epsilon 0 --delta 1e-5 $base
+refused 2 "delta 0" sigma --epsilon 1 --delta 0 $base
+refused 2 "delta 1" sigma --epsilon 1 --delta 1 $base
+refused 2 "delta 2" epsilon --sigma 1 --delta 2 $base
+refused 2 "negative epsilon" sigma --epsilon -1 --delta 1e-5 $base
+refused 2 "NaN" sigma --epsilon nan --delta 1e-5 $base
+refused 2 "infinite epsilon" sigma --epsilon inf --delta 1e-5 $base
+refused 2 "T = 0" sigma --epsilon 1 --delta 1e-5 --releases 0 $base
+refused 2 "T = 1.5" sigma --epsilon 1 --delta 1e-5 --releases 1.5 $base
+refused 2 "T beyond any count" sigma --epsilon 1 --delta 1e-5 --releases 99999999999999999999 $base
+refused 2 "sensitivity 0" sigma --epsilon 1 --delta 1e-5 --sensitivity 0
+refused 2 "overflowing budget" epsilon --sigma 1e-300 --delta 1e-5 --sensitivity 1e200
+refused 2 "overflowing epsilon" epsilon --sigma 0.0001 --delta 1e-5 $base
+refused 2 "trailing characters" sigma --epsilon 1x --delta 1e-5 $base
+refused 2 "nothing given" sigma
+refused 2 "no sensitivity" sigma --epsilon 1 --delta 1e-5
+refused 2 "unknown rule" sigma --rule magic --epsilon 1 --delta 1e-5 $base
+refused 2 "unknown question" love
+refused 2 "two questions" sigma epsilon
+refused 2 "unknown option" sigma --colour red
+refused 2 "option without value" sigma --epsilon
+refused 2 "empty list" epsilon --sigma 1,,2 --delta 1e-5 $base
+refused 2 "missing file" epsilon --pld "$work/none.json" --delta 0.1
+echo '{"step":1,"infinity_mass":0.9,"mass":{"1":0.9}}' >"$work/heavy.json"
+refused 2 "masses above 1" epsilon --pld "$work/heavy.json" --delta 0.1
+refused 2 "vectors beyond the dimension" reconstruction --sigma 1 --vectors 9 --dimension 8
+refused 2 "figures without a place" figures
+
+# ---- words and figures
+$tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect all |
+    grep -q 'guessing between any two candidates, is right at most 55.0% of the time'
+say $? "explain names the neighbours"
+$tremolo account --help | grep -q 'usage: tremolo account'
+say $? "--help"
+if command -v gnuplot >/dev/null; then
+    $tremolo account figures --out "$work/figures" >/dev/null
+    ok=$?
+    for figure in rounds tradeoff noise; do
+        [ -s "$work/figures/$figure.svg" ] || ok=1
+    done
+    say $ok "figures are drawn"
+else
+    count=$((count + 1))
+    echo "ok $count - figures are drawn # SKIP no gnuplot"
+fi
+echo "1..$count"

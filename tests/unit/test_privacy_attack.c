@@ -1,0 +1,232 @@
+/* What attackers can do: tests, reconstruction, counting, sensitivity, words. */
+#include "tremolo_privacy.h"
+
+#include "mpfr_privacy.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void tradeoff_holds_the_truth(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    mpfr_t z, miss;
+    mpfr_inits2(REFERENCE_BITS, z, miss, (mpfr_ptr)NULL);
+    for (int i = 0; i < 60; i++) {
+        double mu = 5.0 * next_uniform(&seed);
+        double rate = i % 2 == 0 ? next_uniform(&seed) : exp(-600.0 * next_uniform(&seed));
+        struct tremolo_certified miss_rate;
+        assert_int_equal(tremolo_tradeoff_gaussian(&miss_rate, mu, rate), TREMOLO_OK);
+        /* z by halving on Q at 400 bits, then Q(mu - z). */
+        mpfr_t low, high, tail;
+        mpfr_inits2(REFERENCE_BITS, low, high, tail, (mpfr_ptr)NULL);
+        mpfr_set_si(low, -50, MPFR_RNDN);
+        mpfr_set_si(high, 50, MPFR_RNDN);
+        for (int step = 0; step < 120; step++) {
+            mpfr_add(z, low, high, MPFR_RNDN);
+            mpfr_div_2ui(z, z, 1, MPFR_RNDN);
+            reference_tail(tail, z);
+            mpfr_set(mpfr_cmp_d(tail, rate) > 0 ? low : high, z, MPFR_RNDN);
+        }
+        mpfr_d_sub(z, mu, z, MPFR_RNDN);
+        reference_tail(miss, z);
+        assert_true(mpfr_cmp_d(miss, miss_rate.lower) >= 0);
+        assert_true(mpfr_cmp_d(miss, miss_rate.upper) <= 0);
+        assert_true(miss_rate.upper - miss_rate.lower <= 1e-11 * miss_rate.upper + 1e-15);
+        mpfr_clears(low, high, tail, (mpfr_ptr)NULL);
+    }
+    mpfr_clears(z, miss, (mpfr_ptr)NULL);
+}
+
+/* A guarantee in (epsilon, delta) alone is weaker than mu itself. */
+static void budget_alone_says_less(void **state)
+{
+    (void)state;
+    struct tremolo_certified by_mu, by_budget, mu;
+    assert_int_equal(tremolo_gaussian_mu_for(&mu, 1.0, 1e-5), TREMOLO_OK);
+    for (double rate = 0.0; rate <= 1.0; rate += 0.01) {
+        assert_int_equal(tremolo_tradeoff_gaussian(&by_mu, mu.lower, rate), TREMOLO_OK);
+        assert_int_equal(tremolo_tradeoff_budget(&by_budget, 1.0, 1e-5, rate), TREMOLO_OK);
+        assert_true(by_mu.upper >= by_budget.lower);
+    }
+}
+
+/* P(X >= k) at the lower bound is at most the allowed error, and no longer so
+ * a little above it; likewise on the other side. MPFR sums the binomial. */
+static void upper_tail(mpfr_t sum, uint64_t k, uint64_t n, double p)
+{
+    mpfr_t term, ratio;
+    mpfr_inits2(REFERENCE_BITS, term, ratio, (mpfr_ptr)NULL);
+    mpfr_set_d(ratio, p, MPFR_RNDN);
+    mpfr_ui_sub(ratio, 1, ratio, MPFR_RNDN);
+    mpfr_pow_ui(term, ratio, (unsigned long)n, MPFR_RNDN); /* P(X = 0) */
+    mpfr_d_div(ratio, p, ratio, MPFR_RNDN);
+    mpfr_set_ui(sum, 0, MPFR_RNDN);
+    for (uint64_t i = 0; i <= n; i++) {
+        if (i >= k) {
+            mpfr_add(sum, sum, term, MPFR_RNDN);
+        }
+        mpfr_mul(term, term, ratio, MPFR_RNDN);
+        mpfr_mul_ui(term, term, (unsigned long)(n - i), MPFR_RNDN);
+        mpfr_div_ui(term, term, (unsigned long)(i + 1), MPFR_RNDN);
+    }
+    mpfr_clears(term, ratio, (mpfr_ptr)NULL);
+}
+
+static void proportions_are_bounded_exactly(void **state)
+{
+    (void)state;
+    static const uint64_t cases[][2] = {{0, 10},     {1, 10},     {10, 10},   {3, 1000},
+                                        {500, 1000}, {997, 1000}, {17, 4000}, {2345, 4000}};
+    static const double errors[] = {0.05, 1e-3, 1e-9};
+    mpfr_t tail;
+    mpfr_init2(tail, REFERENCE_BITS);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t j = 0; j < 3; j++) {
+            uint64_t k = cases[i][0];
+            uint64_t n = cases[i][1];
+            double lower = -1.0;
+            double upper = -1.0;
+            assert_int_equal(tremolo_binomial_bounds(&lower, &upper, k, n, errors[j]), TREMOLO_OK);
+            assert_true(0.0 <= lower && lower <= (double)k / (double)n);
+            assert_true((double)k / (double)n <= upper && upper <= 1.0);
+            if (k > 0) {
+                upper_tail(tail, k, n, lower);
+                assert_true(mpfr_cmp_d(tail, errors[j]) <= 0);
+                upper_tail(tail, k, n, lower * (1.0 + 1e-6));
+                assert_true(mpfr_cmp_d(tail, errors[j]) > 0);
+            }
+            if (k < n) { /* P(X <= k) = 1 - P(X >= k+1) */
+                upper_tail(tail, k + 1, n, upper);
+                mpfr_ui_sub(tail, 1, tail, MPFR_RNDN);
+                assert_true(mpfr_cmp_d(tail, errors[j]) <= 0);
+            }
+        }
+    }
+    mpfr_clear(tail);
+}
+
+/* Random pairs and phases never part further than the known-phase bound, and
+ * a constructed pair attains it. */
+static void sensitivity_is_a_maximum(void **state)
+{
+    (void)state;
+    uint64_t seed = 10;
+    for (int i = 0; i < 20000; i++) {
+        unsigned m = 1 + (unsigned)(4.0 * next_uniform(&seed));
+        struct tremolo_modulation modulation = {
+            0.9 * next_uniform(&seed), 3.0 * next_uniform(&seed), 6.0 * next_uniform(&seed), m};
+        struct tremolo_sensitivity bound;
+        assert_int_equal(tremolo_sensitivity_of(&bound, &modulation, 1.0), TREMOLO_OK);
+        assert_true(bound.exact.upper <= bound.known_phase.upper);
+        assert_true(bound.known_phase.lower <= bound.paper.upper);
+        /* In the basis of V plus one direction outside it. */
+        double step[5];
+        double norm = 0.0;
+        for (unsigned j = 0; j <= m; j++) {
+            step[j] = next_uniform(&seed) - 0.5;
+            norm += step[j] * step[j];
+        }
+        double square = 0.0;
+        for (unsigned j = 0; j <= m; j++) {
+            double t = step[j] / sqrt(norm);
+            double phase = 6.3 * next_uniform(&seed);
+            double moved = (1.0 - modulation.alpha) * t;
+            if (j < m) {
+                moved += modulation.lambda / sqrt((double)m) *
+                         (cos(modulation.omega * t + phase) - cos(phase));
+            }
+            square += moved * moved;
+        }
+        assert_true(sqrt(square) <= bound.known_phase.upper);
+    }
+    struct tremolo_modulation modulation = {0.5, 0.2, 1.0, 1};
+    struct tremolo_sensitivity bound;
+    assert_int_equal(tremolo_sensitivity_of(&bound, &modulation, 1.0), TREMOLO_OK);
+    double phase = -0.5 - 1.57079632679489661923; /* centres the sine on its peak */
+    double attained = 0.5 + 0.2 * (cos(1.0 + phase) - cos(phase));
+    assert_true(fabs(attained - bound.known_phase.value) <= 1e-14); /* a few roundings */
+    assert_true(fabs(bound.paper.value - 0.7) <= 1e-15);
+}
+
+static void information_falls_with_modulation(void **state)
+{
+    (void)state;
+    double last = 1.0;
+    double information = 0.0;
+    assert_int_equal(tremolo_arcsine_information(&information, 0.0), TREMOLO_OK);
+    assert_true(information == 1.0);
+    /* For small contrast the noise is nearly Gaussian: 1/(1 + c^2/2). */
+    assert_int_equal(tremolo_arcsine_information(&information, 0.05), TREMOLO_OK);
+    assert_true(fabs(information - 1.0 / (1.0 + 0.00125)) <= 1e-6);
+    for (double c = 0.5; c <= 64.0; c *= 2.0) {
+        assert_int_equal(tremolo_arcsine_information(&information, c), TREMOLO_OK);
+        assert_true(information > 0.0 && information < last);
+        last = information;
+    }
+    assert_int_equal(tremolo_arcsine_information(&information, NAN), TREMOLO_BAD_ARGUMENT);
+}
+
+static void reconstruction_bounds_are_ordered(void **state)
+{
+    (void)state;
+    struct tremolo_reconstruction_setup setup = {
+        {0.5, 0.8, 2.0, 2}, 7, 1.5, 3, true, 0.9, 0.4, 1.0};
+    struct tremolo_reconstruction bounds;
+    assert_int_equal(tremolo_reconstruction_bounds(&bounds, &setup), TREMOLO_OK);
+    assert_true(bounds.conditional <= bounds.phase_averaged);
+    assert_true(bounds.phase_averaged <= bounds.phase_averaged_trace);
+    assert_true(bounds.phase_averaged_trace <= bounds.marginal);
+    assert_true(bounds.marginal <= bounds.without_response);
+    assert_true(bounds.bayes < bounds.marginal && bounds.bayes < 1.0);
+    /* Without modulation and response all agree: sigma^2/(T (1-alpha)^2). */
+    setup.modulation.vectors = 0;
+    setup.response_in_clear = false;
+    assert_int_equal(tremolo_reconstruction_bounds(&bounds, &setup), TREMOLO_OK);
+    double plain = 1.5 * 1.5 / (3.0 * 0.25);
+    assert_true(fabs(bounds.conditional - plain) <= 1e-12 &&
+                fabs(bounds.marginal - plain) <= 1e-12);
+    setup.sigma = -1.0;
+    assert_int_equal(tremolo_reconstruction_bounds(&bounds, &setup), TREMOLO_BAD_ARGUMENT);
+}
+
+static void words_match_the_neighbours(void **state)
+{
+    (void)state;
+    char text[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_promise promise = {TREMOLO_NEIGHBOURS_ANY, 2.0, 8, 0.35, 1, 1e-5, true};
+    assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "guessing between any two candidates, is right at most 57.0%"));
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "any two samples of the study's domain"));
+    assert_non_null(strstr(text, "The response is one of the protected coordinates."));
+    promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+    promise.response_private = false;
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "at most 2 apart, and for those only"));
+    assert_non_null(strstr(text, "in the clear"));
+    assert_int_equal(tremolo_explain_distances(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "typical pair   distance 4"));
+    char small[8] = "before";
+    assert_int_equal(tremolo_explain_participant(small, sizeof small, &promise),
+                     TREMOLO_SHORT_BUFFER);
+    assert_string_equal(small, "before");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tradeoff_holds_the_truth),
+        cmocka_unit_test(budget_alone_says_less),
+        cmocka_unit_test(proportions_are_bounded_exactly),
+        cmocka_unit_test(sensitivity_is_a_maximum),
+        cmocka_unit_test(information_falls_with_modulation),
+        cmocka_unit_test(reconstruction_bounds_are_ordered),
+        cmocka_unit_test(words_match_the_neighbours),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
