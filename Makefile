@@ -84,7 +84,9 @@ $(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
 
 $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 	$(call say,LINK,$@)
-	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS_cli) $(LIBS)
+# libcsv has no pkg-config file.
+LIBS_cli := -lcsv
 
 # Programs outside the rooms: tests, benchmarks and examples see every
 # public header and link the library as a user would.
@@ -93,7 +95,7 @@ $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
 	$(call say,LINK,$@)
 	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP \
 	  $(EXTRA) -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
-LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
+LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp $(LIBS_cli)
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
