@@ -33,7 +33,6 @@ struct tremolo_ledger_file_options {
     const struct tremolo_files *files;                            /* NULL: the system's */
     int (*entropy)(void *context, uint8_t *bytes, size_t length); /* NULL: the kernel's */
     void *entropy_context;
-    const uint8_t *mac_key; /* TREMOLO_MAC_KEY_BYTES, copied; NULL: none */
 };
 
 struct tremolo_ledger_file; /* opaque */
@@ -47,14 +46,15 @@ tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
                          char why[TREMOLO_LEDGER_FILE_ERROR_BYTES],
                          const struct tremolo_ledger_file_options *options);
 
-/* The platform for the device core; lives as long as the ledger is open. */
+/* The platform for the device core, without a MAC key; it lives as long as the
+ * ledger is open. Callers with a key copy it and add theirs. */
 const struct tremolo_platform *tremolo_ledger_file_platform(struct tremolo_ledger_file *ledger);
 
 /* What failed last beneath the device core, as "write ledger: No space left on
  * device"; "" when nothing has. */
 const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger);
 
-/* Unlock and close; the MAC key is wiped. Accepts NULL. */
+/* Unlock and close. Accepts NULL. */
 void tremolo_ledger_file_close(struct tremolo_ledger_file *ledger);
 
 #ifdef __cplusplus
