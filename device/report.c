@@ -259,7 +259,8 @@ static enum tremolo_status unpack(int16_t *values, const struct tremolo_report *
     unsigned bits = 0;
     unsigned place;
     for (place = 0; place < 8u * report->coordinate_bytes; place++) {
-        value = value << 1 | (report->coordinates[place >> 3] >> (7 - (place & 7)) & 1u);
+        uint32_t byte = report->coordinates[place >> 3];
+        value = value << 1 | (byte >> (7 - (place & 7)) & 1);
         if (++bits < study->wire_bits) {
             continue;
         }

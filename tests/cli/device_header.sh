@@ -65,3 +65,10 @@ for compiler in g++ clang++; do
         expect "the example runs as $standard with $compiler" $? 0
     done
 done
+
+code=0
+for source in device/*.c; do
+    gcc -std=c99 -ffreestanding -Wall -Wextra -Wpedantic -Werror -DTREMOLO_WITHOUT_MAC \
+        -DTREMOLO_MAX_DIMENSION=8 -Istatus -Idevice -c -o "$work/small.o" "$source" || code=1
+done
+expect "the core compiles without the MAC and with eight features" $code 0
