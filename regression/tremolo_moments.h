@@ -6,7 +6,20 @@
  * and products in 64-bit integers, apart for each of 32 hash buckets, so the
  * result does not depend on order, threads or sharding to the bit.
  *
- * The buckets are what the group jackknife needs; totals are their sum. */
+ * The buckets are what the group jackknife needs; totals are their sum.
+ *
+ *     struct tremolo_moments *moments = NULL;
+ *     struct tremolo_sums all;
+ *     if (tremolo_moments_new(&moments, d + 1, 2047, 2047) == TREMOLO_OK &&
+ *         tremolo_moments_add(moments, rows, buckets, count) == TREMOLO_OK &&
+ *         tremolo_moments_total(moments, &all) == TREMOLO_OK) {
+ *         ... all.product[i * (d + 1) + j] / (double)all.count ...
+ *     }
+ *     tremolo_moments_free(moments);
+ *
+ * Limits: 2..257 coordinates, values of at most 15 bits and a sign,
+ * TREMOLO_MAX_FOLD_REPORTS reports. An object is used by one thread at a
+ * time; different objects are independent. */
 #ifndef TREMOLO_MOMENTS_H
 #define TREMOLO_MOMENTS_H
 
@@ -22,7 +35,12 @@ extern "C" {
 enum {
     TREMOLO_BUCKETS = 32,
     TREMOLO_MAX_FOLD_COORDINATES = 257, /* 256 features and the response */
+    TREMOLO_MAX_FOLD_VALUE = 32767,
+    TREMOLO_MAX_FOLD_THREADS = 64,
 };
+
+/* 2^33 reports of 32767 squared each stay below 2^63. */
+#define TREMOLO_MAX_FOLD_REPORTS (UINT64_C(1) << 33)
 
 /* Sums over the reports of one bucket, or of all. `sum` holds n entries,
  * `product` n * n in row-major order, symmetric. Both point into the object
@@ -33,6 +51,78 @@ struct tremolo_sums {
     const int64_t *sum;
     const int64_t *product;
 };
+
+/* Contents are private to the fold. */
+struct tremolo_moments;
+
+/* Create empty moments for rows of `coordinates` values. No feature exceeds
+ * feature_max in magnitude and no response exceeds response_max (each in
+ * 1..TREMOLO_MAX_FOLD_VALUE); smaller bounds on the features fold faster.
+ * The caller frees *moments; after a failure it is untouched. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments,
+                                                         size_t coordinates, int feature_max,
+                                                         int response_max);
+
+/* NULL is fine. */
+void tremolo_moments_free(struct tremolo_moments *moments);
+
+/* The bucket of a report, 0..31, from its 16-byte id. */
+unsigned tremolo_bucket_of(const uint8_t report_id[16]);
+
+/* Add `count` rows of `coordinates` values each, row after row; buckets[i] is
+ * the bucket of row i. BAD_ARGUMENT for a bucket above 31, OUT_OF_BOUNDS for
+ * a value beyond its maximum, OVERFLOWED past TREMOLO_MAX_FOLD_REPORTS,
+ * NO_MEMORY; after any failure the sums are what they were. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments,
+                                                         const int16_t *rows,
+                                                         const uint8_t *buckets, size_t count);
+
+/* The same on `threads` threads (1..TREMOLO_MAX_FOLD_THREADS), with the same
+ * result to the bit. Needs memory for one set of sums per thread. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add_parallel(struct tremolo_moments *moments,
+                                                                  const int16_t *rows,
+                                                                  const uint8_t *buckets,
+                                                                  size_t count, unsigned threads);
+
+/* Add the sums of `other`, which must have the same coordinates and maxima
+ * (BAD_ARGUMENT otherwise) and may not be `moments` itself. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
+                                                           const struct tremolo_moments *other);
+
+/* The sums of one bucket, or of all reports. They refer to memory inside
+ * `moments`: valid until it is changed, asked again for a total, or freed. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_moments_bucket(struct tremolo_moments *moments, struct tremolo_sums *sums, unsigned bucket);
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
+                                                           struct tremolo_sums *sums);
+
+size_t tremolo_moments_coordinates(const struct tremolo_moments *moments);
+uint64_t tremolo_moments_count(const struct tremolo_moments *moments);
+
+/* Serialised form: see moments_file.c for the byte table. `capacity` must be
+ * at least tremolo_moments_encoded_bytes(); SHORT_BUFFER otherwise. */
+size_t tremolo_moments_encoded_bytes(const struct tremolo_moments *moments);
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments,
+                                                            uint8_t *bytes, size_t capacity);
+
+/* Read the serialised form. The length must be exact, the checksum right and
+ * every sum one that reports within the stated maxima could give: MALFORMED
+ * otherwise, UNKNOWN_VERSION for a later format. What is allocated is bounded
+ * by `length`. The caller frees *moments; after a failure it is untouched. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments,
+                                                            const uint8_t *bytes, size_t length);
+
+/* Kernels, for tests and benchmarks: all give the same integers, and
+ * tremolo_moments_new() takes the fastest one this processor has. */
+enum tremolo_fold_kernel {
+    TREMOLO_FOLD_SCALAR = 0,
+    TREMOLO_FOLD_AVX2 = 1,
+};
+
+/* BAD_ARGUMENT when this processor or this build lacks the kernel. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_use_kernel(struct tremolo_moments *moments,
+                                                                enum tremolo_fold_kernel kernel);
+enum tremolo_fold_kernel tremolo_moments_kernel(const struct tremolo_moments *moments);
 
 #ifdef __cplusplus
 }

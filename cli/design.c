@@ -1,0 +1,277 @@
+/* design.c -- from a table to the numbers of a regression.
+ *
+ * A column is numeric when more than half of its present cells are numbers;
+ * any other cell in it is then a mistake and named. Otherwise it is a
+ * category. The response must be numeric. */
+#include "table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct column_plan {
+    size_t column;
+    size_t levels; /* 0 for a numeric column */
+    const char *level[DESIGN_LEVELS_MAX];
+};
+
+static bool refuse(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(char *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error, TABLE_ERROR_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool is_infinity(const char *text)
+{
+    text += *text == '+' || *text == '-';
+    return strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
+}
+
+static bool column_is_numeric(const struct table *table, size_t column)
+{
+    size_t numbers = 0, present = 0;
+    for (size_t r = 0; r < table->rows; r++) {
+        const char *text = table_cell(table, r, column);
+        double value;
+        if (!table_is_missing(text)) {
+            present++;
+            numbers += table_is_number(text, &value) || is_infinity(text);
+        }
+    }
+    return 2 * numbers > present;
+}
+
+static bool check_numbers(const struct table *table, size_t column, char *error)
+{
+    for (size_t r = 0; r < table->rows; r++) {
+        const char *text = table_cell(table, r, column);
+        double value;
+        if (!table_is_missing(text) && !table_is_number(text, &value)) {
+            return refuse(error, "line %zu, column '%.80s': '%.40s' is not a finite number",
+                          table->line[r], table->name[column], text);
+        }
+    }
+    return true;
+}
+
+static int compare_levels(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool collect_levels(struct column_plan *plan, const struct table *table, char *error)
+{
+    for (size_t r = 0; r < table->rows; r++) {
+        const char *text = table_cell(table, r, plan->column);
+        size_t i = 0;
+        while (i < plan->levels && strcmp(plan->level[i], text) != 0) {
+            i++;
+        }
+        if (i < plan->levels || table_is_missing(text)) {
+            continue;
+        }
+        if (plan->levels == DESIGN_LEVELS_MAX) {
+            return refuse(error, "line %zu, column '%.80s': more than %d categories",
+                          table->line[r], table->name[plan->column], DESIGN_LEVELS_MAX);
+        }
+        plan->level[plan->levels++] = text;
+    }
+    if (plan->levels < 2) {
+        return refuse(error, "column '%.80s' is constant, so it explains nothing",
+                      table->name[plan->column]);
+    }
+    qsort(plan->level, plan->levels, sizeof plan->level[0], compare_levels);
+    return true;
+}
+
+static bool plan_column(struct column_plan *plan, const struct table *table, size_t column,
+                        char *error)
+{
+    plan->column = column;
+    plan->levels = 0;
+    return column_is_numeric(table, column) ? check_numbers(table, column, error)
+                                            : collect_levels(plan, table, error);
+}
+
+/* Mark the wanted columns, all but the response without a list. */
+static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *table,
+                           size_t response, const char *features, char *error)
+{
+    for (size_t c = 0; c < table->columns; c++) {
+        wanted[c] = features == NULL && c != response;
+    }
+    while (features != NULL && *features != '\0') {
+        char name[TABLE_FIELD_BYTES_MAX + 1];
+        size_t length = strcspn(features, ",");
+        if (length > TABLE_FIELD_BYTES_MAX) {
+            return refuse(error, "a feature's name is too long");
+        }
+        memcpy(name, features, length);
+        name[length] = '\0';
+        size_t column = table_find(table, name);
+        if (column == table->columns) {
+            return refuse(error, "there is no column '%.80s'", name);
+        }
+        if (column == response) {
+            return refuse(error, "'%.80s' is both the response and a feature", name);
+        }
+        wanted[column] = true;
+        features += length;
+        features += *features == ',';
+    }
+    return true;
+}
+
+/* Plan every wanted column and count what they expand to. */
+static size_t plan_features(struct column_plan *plans, size_t *expanded, const bool *wanted,
+                            const struct table *table, char *error)
+{
+    size_t count = 0;
+    *expanded = 0;
+    for (size_t c = 0; c < table->columns; c++) {
+        if (!wanted[c]) {
+            continue;
+        }
+        if (!plan_column(&plans[count], table, c, error)) {
+            return 0;
+        }
+        *expanded += plans[count].levels == 0 ? 1 : plans[count].levels - 1;
+        count++;
+        if (*expanded > DESIGN_FEATURES_MAX) {
+            (void)refuse(error, "more than %d features", DESIGN_FEATURES_MAX);
+            return 0;
+        }
+    }
+    if (count == 0) {
+        (void)refuse(error, "there is no feature besides the response");
+    }
+    return count;
+}
+
+static bool row_is_complete(const struct table *table, const struct column_plan *plans,
+                            size_t count, size_t response, size_t row)
+{
+    bool complete = !table_is_missing(table_cell(table, row, response));
+    for (size_t p = 0; p < count && complete; p++) {
+        complete = !table_is_missing(table_cell(table, row, plans[p].column));
+    }
+    return complete;
+}
+
+static void fill_row(double *x, const struct table *table, const struct column_plan *plans,
+                     size_t count, size_t row)
+{
+    for (size_t p = 0; p < count; p++) {
+        const char *text = table_cell(table, row, plans[p].column);
+        if (plans[p].levels == 0) {
+            (void)table_is_number(text, x++);
+        }
+        for (size_t level = 1; level < plans[p].levels; level++) {
+            *x++ = strcmp(text, plans[p].level[level]) == 0;
+        }
+    }
+}
+
+static void fill_names(struct design *design, const struct table *table,
+                       const struct column_plan *plans, size_t count)
+{
+    size_t at = 0;
+    for (size_t p = 0; p < count; p++) {
+        const char *name = table->name[plans[p].column];
+        if (plans[p].levels == 0) {
+            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.120s",
+                           *name != '\0' ? name : "(unnamed)");
+        }
+        for (size_t level = 1; level < plans[p].levels; level++) {
+            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.60s=%.60s", name,
+                           plans[p].level[level]);
+        }
+    }
+}
+
+static bool refuse_constant(const struct design *design, char *error)
+{
+    for (size_t f = 0; f < design->features; f++) {
+        size_t r = 1;
+        while (r < design->rows && design->X[r * design->features + f] == design->X[f]) {
+            r++;
+        }
+        if (r >= design->rows) {
+            return refuse(error, "column '%.100s' is constant, so it explains nothing",
+                          design->name[f]);
+        }
+    }
+    size_t r = 1;
+    while (r < design->rows && design->y[r] == design->y[0]) {
+        r++;
+    }
+    return r < design->rows || refuse(error, "the response '%.100s' is constant", design->response);
+}
+
+static bool fill_design(struct design *design, const struct table *table,
+                        const struct column_plan *plans, size_t count, size_t response, char *error)
+{
+    design->name = calloc(design->features, sizeof *design->name);
+    design->X = malloc(table->rows * design->features * sizeof *design->X);
+    design->y = malloc(table->rows * sizeof *design->y);
+    if (design->name == NULL || design->X == NULL || design->y == NULL) {
+        return refuse(error, "out of memory");
+    }
+    fill_names(design, table, plans, count);
+    (void)snprintf(design->response, DESIGN_NAME_BYTES, "%.120s", table->name[response]);
+    for (size_t r = 0; r < table->rows; r++) {
+        if (!row_is_complete(table, plans, count, response, r)) {
+            design->dropped++;
+            continue;
+        }
+        fill_row(design->X + design->rows * design->features, table, plans, count, r);
+        (void)table_is_number(table_cell(table, r, response), &design->y[design->rows]);
+        design->rows++;
+    }
+    if (design->rows == 0) {
+        return refuse(error, "every row has a missing value");
+    }
+    return refuse_constant(design, error);
+}
+
+bool design_build(struct design *design, const struct table *table, const char *response,
+                  const char *features, char error[TABLE_ERROR_BYTES])
+{
+    bool wanted[TABLE_COLUMNS_MAX], good = false;
+    struct design made = {0};
+    size_t response_column = table_find(table, response);
+    if (response_column == table->columns) {
+        return refuse(error, "there is no column '%.100s' for the response", response);
+    }
+    struct column_plan *plans = calloc(table->columns, sizeof *plans);
+    if (plans == NULL) {
+        return refuse(error, "out of memory");
+    }
+    if (choose_columns(wanted, table, response_column, features, error) &&
+        check_numbers(table, response_column, error)) {
+        size_t count = plan_features(plans, &made.features, wanted, table, error);
+        good = count > 0 && fill_design(&made, table, plans, count, response_column, error);
+    }
+    free(plans);
+    if (!good) {
+        design_free(&made);
+        return false;
+    }
+    *design = made;
+    return true;
+}
+
+void design_free(struct design *design)
+{
+    free(design->name);
+    free(design->X);
+    free(design->y);
+    *design = (struct design){0};
+}

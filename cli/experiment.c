@@ -1,0 +1,220 @@
+/* experiment.c -- run one method on the training rows of a split. */
+#include "experiment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const method_names[METHOD_COUNT] = {"auto",   "one-shot", "iterative",
+                                                       "pooled", "dp-sgd",   "ols"};
+
+const char *method_name(enum method method)
+{
+    return method_names[method];
+}
+
+enum method method_find(const char *name)
+{
+    int method = 0;
+    while (method < METHOD_COUNT && strcmp(method_names[method], name) != 0) {
+        method++;
+    }
+    return (enum method)method;
+}
+
+bool method_takes_rounds(enum method method)
+{
+    return method == METHOD_ITERATIVE || method == METHOD_POOLED;
+}
+
+static struct fleet_setup setup_of(const struct split *split,
+                                   const struct experiment_options *options, uint64_t seed)
+{
+    return (struct fleet_setup){
+        .X = split->X,
+        .y = split->y,
+        .rows = split->train,
+        .response_bound = split->response_bound,
+        .request = {.dimension = split->d,
+                    .response_private = options->protect_all,
+                    .bound = split->bound,
+                    .radius = split->radius,
+                    .neighbours = options->neighbours,
+                    .distance = options->distance,
+                    .epsilon = options->epsilon,
+                    .delta = options->delta,
+                    .rounds =
+                        (uint16_t)(method_takes_rounds(options->method) ? options->rounds : 1),
+                    .calibration = options->calibration,
+                    .alpha = options->alpha,
+                    .lambda = options->vectors > 0 ? options->lambda : 0,
+                    .omega = options->vectors > 0 ? options->omega : 0,
+                    .vectors = options->vectors},
+        .seed = seed,
+        .threads = options->threads,
+        .fast_noise = options->fast_noise,
+        .progress = options->progress,
+    };
+}
+
+/* ------------------------------------------------------------- one release */
+
+static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fleet,
+                                      const struct experiment_options *options, uint64_t seed)
+{
+    struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
+    struct tremolo_fit fit = {0};
+    size_t d = fleet_study(fleet)->dimension;
+    double *zero = calloc(d, sizeof *zero);
+    double *V = calloc(options->vectors > 0 ? options->vectors * d : 1, sizeof *V);
+    enum tremolo_status status = zero == NULL || V == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    if (status == TREMOLO_OK && options->vectors > 0) {
+        status = tremolo_directions(V, options->vectors, zero, d, seed, 0);
+    }
+    if (status == TREMOLO_OK) {
+        status = fleet_release(&outcome->evidence, NULL, fleet, 0, V);
+    }
+    if (status == TREMOLO_OK && options->method == METHOD_ONE_SHOT) {
+        fit_options = (struct tremolo_fit_options){TREMOLO_METHOD_ONE_SHOT, false, options->ridge};
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_fit(outcome->beta, &fit, outcome->evidence, &fit_options);
+        outcome->intercept = fit.intercept;
+    }
+    free(zero);
+    free(V);
+    return status;
+}
+
+/* ------------------------------------------------------------------ rounds */
+
+struct rounds {
+    struct fleet *fleet;
+    size_t kept;
+    struct tremolo_debiased **evidence; /* of the rounds so far */
+};
+
+static enum tremolo_status release_round(void *context, size_t round, const double *beta,
+                                         const double *V, size_t vectors,
+                                         struct tremolo_debiased **evidence)
+{
+    struct rounds *rounds = context;
+    (void)beta;
+    enum tremolo_status status =
+        fleet_release(evidence, &rounds->evidence[rounds->kept], rounds->fleet, (uint16_t)round,
+                      vectors > 0 ? V : NULL);
+    rounds->kept += status == TREMOLO_OK;
+    return status;
+}
+
+/* Inference rests on all rounds together, whichever iterate predicts. */
+static enum tremolo_status pool_rounds(struct outcome *outcome, struct rounds *rounds,
+                                       enum method method)
+{
+    struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
+    struct tremolo_fit fit = {0};
+    enum tremolo_status status = tremolo_debias_pool(
+        &outcome->evidence, (const struct tremolo_debiased *const *)rounds->evidence, rounds->kept);
+    if (status == TREMOLO_OK && method == METHOD_POOLED) {
+        status = tremolo_fit(outcome->beta, &fit, outcome->evidence, &fit_options);
+        outcome->intercept = fit.intercept;
+    }
+    return status;
+}
+
+static enum tremolo_status run_rounds(struct outcome *outcome, struct fleet *fleet,
+                                      const struct experiment_options *options, uint64_t seed)
+{
+    struct tremolo_iterate_options iterate = {.rounds = options->rounds,
+                                              .vectors = options->vectors,
+                                              .step = options->step,
+                                              .radius = options->radius,
+                                              .seed = seed};
+    struct rounds rounds = {.fleet = fleet};
+    rounds.evidence = calloc(options->rounds, sizeof(struct tremolo_debiased *));
+    if (rounds.evidence == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status = tremolo_iterate(
+        outcome->beta, NULL, NULL, fleet_study(fleet)->dimension, &iterate, release_round, &rounds);
+    if (status == TREMOLO_OK) {
+        status = pool_rounds(outcome, &rounds, options->method);
+    }
+    for (size_t t = 0; t < rounds.kept; t++) {
+        tremolo_debias_free(rounds.evidence[t]);
+    }
+    free(rounds.evidence);
+    return status;
+}
+
+/* --------------------------------------------------------------- baselines */
+
+/* Clipped gradients of two people differ by at most 2 C, whoever they are. */
+static enum tremolo_status run_dp_sgd(struct outcome *outcome, const struct split *split,
+                                      const struct experiment_options *options, uint64_t seed)
+{
+    struct tremolo_certified sigma, epsilon;
+    struct tremolo_gaussian cost = {0};
+    enum tremolo_rule rule =
+        options->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
+    enum tremolo_status status = tremolo_rule_sigma(&sigma, rule, options->epsilon, options->delta,
+                                                    2 * options->clip, options->rounds, false);
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_add(&cost, 2 * options->clip, sigma.upper, options->rounds);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_epsilon(&epsilon, &cost, options->delta);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    const struct tremolo_dpsgd_options dpsgd = {options->rounds, options->clip, options->step,
+                                                sigma.upper, seed};
+    outcome->privacy.sigma = sigma.upper;
+    outcome->privacy.sensitivity = 2 * options->clip;
+    outcome->privacy.mu = tremolo_gaussian_mu(&cost).upper;
+    outcome->privacy.rho = tremolo_gaussian_rho(&cost).upper;
+    outcome->privacy.epsilon = epsilon.upper;
+    return tremolo_dpsgd(outcome->beta, split->X, split->y, split->train, split->d, &dpsgd);
+}
+
+static enum tremolo_status run_fleet(struct outcome *outcome, const struct split *split,
+                                     const struct experiment_options *options, uint64_t seed)
+{
+    struct fleet *fleet = NULL;
+    const struct fleet_setup setup = setup_of(split, options, seed);
+    enum tremolo_status status = fleet_new(&fleet, &setup);
+    if (status == TREMOLO_OK) {
+        outcome->privacy = *fleet_scales(fleet);
+        status = method_takes_rounds(options->method) ? run_rounds(outcome, fleet, options, seed)
+                                                      : run_single(outcome, fleet, options, seed);
+    }
+    fleet_free(fleet);
+    return status;
+}
+
+enum tremolo_status experiment_run(struct outcome *outcome, const struct split *split,
+                                   const struct experiment_options *options, uint64_t seed)
+{
+    struct outcome made = {.evidence = NULL};
+    enum tremolo_status status;
+    switch (options->method) {
+    case METHOD_OLS:
+        status = tremolo_ols(made.beta, &made.intercept, NULL, NULL, NULL, split->X, split->y,
+                             split->train, split->d, true);
+        break;
+    case METHOD_DP_SGD: status = run_dp_sgd(&made, split, options, seed); break;
+    default: status = run_fleet(&made, split, options, seed); break;
+    }
+    if (status != TREMOLO_OK) {
+        outcome_free(&made);
+        return status;
+    }
+    *outcome = made;
+    return TREMOLO_OK;
+}
+
+void outcome_free(struct outcome *outcome)
+{
+    tremolo_debias_free(outcome->evidence);
+    outcome->evidence = NULL;
+}

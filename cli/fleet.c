@@ -1,0 +1,287 @@
+/* fleet.c -- simulated devices: preparation, threads, and the way from a
+ * round's reports to debiased moments. The two ways to make reports are in
+ * fleet_exact.c and fleet_fast.c. */
+#include "fleet_parts.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "normal.h"
+#include "tremolo_host.h"
+
+unsigned fleet_processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1                          ? 1
+           : count > TREMOLO_MAX_FOLD_THREADS ? TREMOLO_MAX_FOLD_THREADS
+                                              : (unsigned)count;
+}
+
+const struct tremolo_mechanism_scales *fleet_scales(const struct fleet *fleet)
+{
+    return &fleet->scales;
+}
+
+const struct tremolo_study *fleet_study(const struct fleet *fleet)
+{
+    return &fleet->study;
+}
+
+/* ------------------------------------------------------------ preparation */
+
+static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet_setup *setup)
+{
+    const struct tremolo_bounds bounds = TREMOLO_HOST_BOUNDS;
+    size_t d = setup->request.dimension;
+    fleet->bounds = malloc(d * sizeof *fleet->bounds);
+    if (fleet->bounds == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < d; i++) {
+        fleet->bounds[i] = bounds;
+    }
+    fleet->study.bounds = fleet->bounds;
+    fleet->study.response_bounds = bounds;
+    memcpy(fleet->study.id, "simulated study, made at run time", TREMOLO_STUDY_ID_BYTES);
+    return tremolo_mechanism_fill(&fleet->study, &fleet->scales, &setup->request);
+}
+
+/* The same device is in the same bucket in every round, so that rounds can be
+ * pooled bucket by bucket. */
+static enum tremolo_status prepare_buckets(struct fleet *fleet)
+{
+    fleet->buckets = malloc(fleet->rows);
+    if (fleet->buckets == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t r = 0; r < fleet->rows; r++) {
+        uint64_t half[2] = {normal_hash(fleet->seed, r), r};
+        uint8_t id[16];
+        memcpy(id, half, sizeof id);
+        fleet->buckets[r] = (uint8_t)tremolo_bucket_of(id);
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status prepare_vectors(struct fleet *fleet)
+{
+    size_t m = fleet->study.vectors, n = fleet->d + 1;
+    if (m == 0) {
+        return TREMOLO_OK;
+    }
+    fleet->wire_vectors = malloc(m * fleet->d * sizeof *fleet->wire_vectors);
+    fleet->V = calloc(m * n, sizeof *fleet->V);
+    return fleet->wire_vectors != NULL && fleet->V != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+}
+
+enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup)
+{
+    struct fleet *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->rows = setup->rows;
+    made->d = setup->request.dimension;
+    made->seed = setup->seed;
+    made->threads = setup->threads;
+    made->fast = setup->fast_noise;
+    made->progress = setup->progress;
+    made->response_private = setup->request.response_private;
+    made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
+    enum tremolo_status status = prepare_study(made, setup);
+    if (status == TREMOLO_OK) {
+        status = prepare_buckets(made);
+    }
+    if (status == TREMOLO_OK) {
+        status = prepare_vectors(made);
+    }
+    if (status == TREMOLO_OK) {
+        status = made->fast ? fleet_fast_prepare(made, setup) : fleet_exact_prepare(made, setup);
+    }
+    if (status != TREMOLO_OK) {
+        fleet_free(made);
+        return status;
+    }
+    *fleet = made;
+    return TREMOLO_OK;
+}
+
+void fleet_free(struct fleet *fleet)
+{
+    if (fleet == NULL) {
+        return;
+    }
+    free(fleet->bounds);
+    free(fleet->buckets);
+    free(fleet->wire_vectors);
+    free(fleet->V);
+    free(fleet->raw);
+    free(fleet->ledgers);
+    free(fleet->base);
+    free(fleet->response);
+    free(fleet);
+}
+
+/* ---------------------------------------------------------------- threads */
+
+enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet)
+{
+    int wire_max = fleet->scales.wire_max;
+    return tremolo_moments_new(moments, fleet->d + 1, wire_max,
+                               fleet->response_private ? wire_max : TREMOLO_RESPONSE_MAX);
+}
+
+struct worker {
+    struct fleet *fleet;
+    struct fleet_pass pass;
+    unsigned number;
+    struct tremolo_moments *moments;
+    enum tremolo_status status;
+    pthread_t thread;
+    bool started;
+};
+
+/* Blocks are dealt out in turn; which thread makes a block changes nothing. */
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct fleet *fleet = worker->fleet;
+    size_t n = fleet->d + 1;
+    int16_t *rows = malloc(FLEET_BLOCK_ROWS * n * sizeof *rows);
+    worker->status = rows == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    for (size_t from = worker->number * (size_t)FLEET_BLOCK_ROWS;
+         from < fleet->rows && worker->status == TREMOLO_OK;
+         from += fleet->threads * (size_t)FLEET_BLOCK_ROWS) {
+        size_t count =
+            fleet->rows - from < FLEET_BLOCK_ROWS ? fleet->rows - from : FLEET_BLOCK_ROWS;
+        worker->status = fleet->fast ? fleet_fast_block(rows, fleet, from, count, &worker->pass)
+                                     : fleet_exact_block(rows, fleet, from, count, &worker->pass);
+        if (worker->status == TREMOLO_OK) {
+            worker->status =
+                tremolo_moments_add(worker->moments, rows, fleet->buckets + from, count);
+        }
+        progress_add(fleet->progress, count);
+    }
+    free(rows);
+    return NULL;
+}
+
+static enum tremolo_status run_workers(struct worker *workers, unsigned threads)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (unsigned t = 1; t < threads; t++) {
+        workers[t].started = pthread_create(&workers[t].thread, NULL, work, &workers[t]) == 0;
+    }
+    for (unsigned t = 0; t < threads; t++) {
+        if (workers[t].started) {
+            (void)pthread_join(workers[t].thread, NULL);
+        } else {
+            (void)work(&workers[t]);
+        }
+        status = status == TREMOLO_OK ? workers[t].status : status;
+    }
+    return status;
+}
+
+/* All rows once, into `moments`. */
+static enum tremolo_status run_pass(struct tremolo_moments *moments, struct fleet *fleet,
+                                    const struct fleet_pass *pass)
+{
+    struct worker workers[TREMOLO_MAX_FOLD_THREADS] = {{0}};
+    enum tremolo_status status = TREMOLO_OK;
+    for (unsigned t = 0; t < fleet->threads && status == TREMOLO_OK; t++) {
+        workers[t] = (struct worker){.fleet = fleet, .pass = *pass, .number = t};
+        status = fleet_moments(&workers[t].moments, fleet);
+    }
+    if (status == TREMOLO_OK) {
+        status = run_workers(workers, fleet->threads);
+    }
+    for (unsigned t = 0; t < fleet->threads; t++) {
+        if (status == TREMOLO_OK) {
+            status = tremolo_moments_merge(moments, workers[t].moments);
+        }
+        tremolo_moments_free(workers[t].moments);
+    }
+    return status;
+}
+
+enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
+                               uint64_t stream)
+{
+    struct fleet copy = *fleet; /* a fast pass changes nothing in it */
+    struct fleet_pass pass = {.stream = stream};
+    return fleet->fast ? run_pass(moments, &copy, &pass) : TREMOLO_BAD_ARGUMENT;
+}
+
+/* -------------------------------------------------------------- releasing */
+
+/* Vectors travel in steps of 2^-14; debiasing uses what travelled. */
+static void quantise_vectors(struct fleet *fleet, const double *V)
+{
+    size_t width = fleet->d + (fleet->response_private ? 1 : 0);
+    for (size_t j = 0; j < fleet->study.vectors; j++) {
+        for (size_t i = 0; i < fleet->d; i++) {
+            double entry = nearbyint(V[j * fleet->d + i] * TREMOLO_VECTOR_ONE);
+            fleet->wire_vectors[j * fleet->d + i] = (int16_t)entry;
+            fleet->V[j * width + i] = entry / TREMOLO_VECTOR_ONE;
+        }
+    }
+}
+
+static enum tremolo_status debias(struct tremolo_debiased **evidence, const struct fleet *fleet,
+                                  struct tremolo_moments *moments)
+{
+    struct tremolo_sums buckets[TREMOLO_BUCKETS];
+    struct tremolo_release release = {
+        .dimension = fleet->d,
+        .keep = fleet->scales.keep,
+        .noise_variance = fleet->scales.noise_variance,
+        .modulation = fleet->scales.modulation,
+        .vectors = fleet->study.vectors,
+        .V = fleet->V,
+        .feature_scale = fleet->scales.feature_scale,
+        .response_scale =
+            fleet->response_private ? fleet->scales.feature_scale : fleet->response_scale,
+        .response_private = fleet->response_private,
+    };
+    for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
+        enum tremolo_status status = tremolo_moments_bucket(moments, &buckets[b], b);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    return tremolo_debias_new(evidence, buckets, TREMOLO_BUCKETS, &release);
+}
+
+enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
+                                  struct tremolo_debiased **copy, struct fleet *fleet,
+                                  uint16_t round, const double *V)
+{
+    struct tremolo_moments *moments = NULL;
+    struct tremolo_debiased *made = NULL;
+    struct fleet_pass pass = {.round = {NULL, round}, .stream = round};
+    if (fleet->study.vectors > 0) {
+        quantise_vectors(fleet, V);
+        pass.round.vectors = fleet->wire_vectors;
+    }
+    enum tremolo_status status = fleet_moments(&moments, fleet);
+    if (status == TREMOLO_OK) {
+        status = run_pass(moments, fleet, &pass);
+    }
+    if (status == TREMOLO_OK) {
+        status = debias(&made, fleet, moments);
+    }
+    if (status == TREMOLO_OK && copy != NULL) {
+        status = debias(copy, fleet, moments);
+    }
+    tremolo_moments_free(moments);
+    if (status != TREMOLO_OK) {
+        tremolo_debias_free(made);
+        return status;
+    }
+    *evidence = made;
+    return TREMOLO_OK;
+}

@@ -1,0 +1,60 @@
+/* fleet.h -- many simulated devices, each with one row of data.
+ *
+ * A fleet turns scaled rows into reports and reports into debiased moments.
+ * Every device runs the real core (ledger, exact noise, report bytes, decoder)
+ * unless fast noise is asked for: then the map, noise of the same law and the
+ * rounding to the wire are computed many at a time, without ledger or bytes.
+ *
+ * Results depend on the seed alone, not on the number of threads: each device
+ * has its own entropy, drawn from the seed, and sums are exact. */
+#ifndef TREMOLO_CLI_FLEET_H
+#define TREMOLO_CLI_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "progress.h"
+#include "tremolo_mechanism.h"
+#include "tremolo_moments.h"
+#include "tremolo_regression.h"
+
+struct fleet_setup {
+    const double *X; /* rows * dimension scaled features, row by row */
+    const double *y; /* rows scaled responses */
+    size_t rows;
+    double response_bound; /* a public response is clamped to -+ this; > 0 */
+    struct tremolo_mechanism_request request;
+    uint64_t seed;
+    unsigned threads; /* 1..TREMOLO_MAX_FOLD_THREADS */
+    bool fast_noise;
+    struct progress *progress; /* told of every device's report; may be NULL */
+};
+
+struct fleet;
+
+/* The data are copied in the devices' own integers. Free with fleet_free. */
+enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup);
+void fleet_free(struct fleet *fleet);
+
+const struct tremolo_mechanism_scales *fleet_scales(const struct fleet *fleet);
+const struct tremolo_study *fleet_study(const struct fleet *fleet);
+
+/* One round: every device reports once. V holds request.vectors rows of d
+ * numbers, or is NULL without modulation. The evidence is the caller's; so is
+ * the same once more in *copy, unless copy is NULL. */
+enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
+                                  struct tremolo_debiased **copy, struct fleet *fleet,
+                                  uint16_t round, const double *V);
+
+/* The same as sums only, added to `moments` (see fleet_moments), with noise
+ * from `stream`: many passes over one fleet stand for many more devices. Fast
+ * noise only. */
+enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet);
+enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
+                               uint64_t stream);
+
+/* Processors of this machine, within the fold's limit. */
+unsigned fleet_processors(void);
+
+#endif

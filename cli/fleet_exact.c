@@ -1,0 +1,144 @@
+/* fleet_exact.c -- devices that run the real core: enrol with a budget for
+ * the study's rounds, report, and let the server's decoder read the bytes. */
+#include "fleet_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "normal.h"
+
+/* One device's surroundings: its ledger, and entropy drawn from the seed. */
+struct surroundings {
+    struct tremolo_host_memory *memory;
+    uint64_t key;
+    uint64_t counter;
+};
+
+static int draw_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    struct surroundings *around = context;
+    for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
+        uint64_t word = normal_hash(around->key, around->counter++);
+        size_t rest = length - i;
+        memcpy(bytes + i, &word, rest < sizeof word ? rest : sizeof word);
+    }
+    return 0;
+}
+
+static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length)
+{
+    const struct surroundings *around = context;
+    memcpy(bytes, &around->memory->slot[slot], length);
+    return 0;
+}
+
+static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t length)
+{
+    struct surroundings *around = context;
+    memcpy(&around->memory->slot[slot], bytes, length);
+    return 0;
+}
+
+static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row)
+{
+    size_t d = setup->request.dimension;
+    const struct tremolo_host_range range = {-setup->request.bound, setup->request.bound};
+    const struct tremolo_host_range public_range = {-setup->response_bound, setup->response_bound};
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < d && status == TREMOLO_OK; i++) {
+        status = tremolo_host_raw(&raw[i], setup->X[row * d + i], &range);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_host_raw(&raw[d], setup->y[row],
+                                  setup->request.response_private ? &range : &public_range);
+    }
+    return status;
+}
+
+enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_setup *setup)
+{
+    size_t n = fleet->d + 1;
+    enum tremolo_status status = TREMOLO_OK;
+    fleet->raw = malloc(fleet->rows * n * sizeof *fleet->raw);
+    if (fleet->study.rounds > 1) {
+        fleet->ledgers = calloc(fleet->rows, sizeof *fleet->ledgers);
+    }
+    if (fleet->raw == NULL || (fleet->study.rounds > 1 && fleet->ledgers == NULL)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t r = 0; r < fleet->rows && status == TREMOLO_OK; r++) {
+        status = raw_row(fleet->raw + r * n, setup, r);
+    }
+    return status;
+}
+
+/* What the wire carries back, through the server's decoder. */
+static enum tremolo_status read_report(int16_t *row, const struct fleet *fleet,
+                                       const uint8_t *bytes, size_t length)
+{
+    struct tremolo_report report;
+    enum tremolo_status status = tremolo_report_decode(&report, bytes, length);
+    if (status == TREMOLO_OK) {
+        status = tremolo_report_unpack(row, tremolo_study_coordinates(&fleet->study), &report,
+                                       &fleet->study);
+    }
+    if (status == TREMOLO_OK && !fleet->response_private) {
+        row[fleet->d] = report.response;
+    }
+    return status;
+}
+
+/* Enrol with a budget for exactly the study's rounds: a device that would
+ * have to spend more refuses, and the simulation fails. */
+static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo_platform *platform,
+                                 const struct tremolo_study *study)
+{
+    uint64_t budget = (uint64_t)tremolo_study_charge(study) * study->rounds;
+    return budget > UINT32_MAX ? TREMOLO_OVERFLOWED
+                               : tremolo_device_enrol(work, platform, (uint32_t)budget);
+}
+
+static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t device,
+                                      const struct fleet_pass *pass, struct tremolo_work *work,
+                                      struct tremolo_host_memory *memory)
+{
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    size_t length = sizeof bytes;
+    const int32_t *raw = fleet->raw + device * (fleet->d + 1);
+    const struct tremolo_sample sample = {.features = raw, .response = raw[fleet->d]};
+    struct surroundings around = {
+        memory, normal_hash(normal_hash(fleet->seed, device), pass->round.number), 0};
+    const struct tremolo_platform platform = {.context = &around,
+                                              .entropy = draw_entropy,
+                                              .read = read_slot,
+                                              .write = write_slot,
+                                              .studies = 1};
+    enum tremolo_status status = TREMOLO_OK;
+    if (pass->round.number == 0) {
+        status = enrol(work, &platform, &fleet->study);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_device_report(work, bytes, &length, &fleet->study, &pass->round, &sample,
+                                       &platform);
+    }
+    return status == TREMOLO_OK ? read_report(row, fleet, bytes, length) : status;
+}
+
+/* With a single round a ledger is forgotten with its device. */
+enum tremolo_status fleet_exact_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                                      const struct fleet_pass *pass)
+{
+    struct tremolo_work work;
+    struct tremolo_host_memory memory;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t r = 0; r < count && status == TREMOLO_OK; r++) {
+        struct tremolo_host_memory *ledger = &memory;
+        if (fleet->ledgers != NULL) {
+            ledger = &fleet->ledgers[from + r];
+        } else {
+            memset(&memory, 0, sizeof memory);
+        }
+        status = run_device(rows + r * (fleet->d + 1), fleet, from + r, pass, &work, ledger);
+    }
+    return status;
+}

@@ -1,0 +1,49 @@
+/* fleet_parts.h -- the inside of a fleet, shared by its three files. */
+#ifndef TREMOLO_CLI_FLEET_PARTS_H
+#define TREMOLO_CLI_FLEET_PARTS_H
+
+#include "fleet.h"
+
+#include "tremolo_device.h"
+#include "tremolo_host.h"
+
+enum { FLEET_BLOCK_ROWS = 512 };
+
+struct fleet {
+    size_t rows, d;
+    uint64_t seed;
+    unsigned threads;
+    bool fast;
+    struct progress *progress;
+    bool response_private;
+    double response_scale; /* wire units per scaled unit of a public response */
+    struct tremolo_study study;
+    struct tremolo_mechanism_scales scales;
+    struct tremolo_bounds *bounds;
+    uint8_t *buckets;      /* of every device */
+    int16_t *wire_vectors; /* the current round's, in 2^-14 */
+    double *V;             /* the same as debiasing wants them */
+    /* exact */
+    int32_t *raw;                        /* rows * (d + 1): features and response as measured */
+    struct tremolo_host_memory *ledgers; /* of every device; NULL with one round */
+    /* fast */
+    float *base;       /* rows * coordinates: clipped, shrunk, wire units */
+    int16_t *response; /* rows, when the response is public */
+};
+
+/* What one pass over the devices has in common. */
+struct fleet_pass {
+    struct tremolo_round round;
+    uint64_t stream; /* of the fast noise */
+};
+
+enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_setup *setup);
+enum tremolo_status fleet_fast_prepare(struct fleet *fleet, const struct fleet_setup *setup);
+
+/* Write `count` rows of d + 1 wire integers of the devices from `from`. */
+enum tremolo_status fleet_exact_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                                      const struct fleet_pass *pass);
+enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, size_t from,
+                                     size_t count, const struct fleet_pass *pass);
+
+#endif

@@ -1,0 +1,437 @@
+/* reproduce.c -- `tremolo reproduce`: the paper's experiments, end to end.
+ *
+ * Fetch the data sets, build the five tasks, tune the paper's three methods,
+ * sweep epsilon for them and for `auto`, and write tables, figures and a
+ * report. Everything is written to a folder beside its place and moved there
+ * at the end, so a failure leaves nothing behind. */
+#include "reproduce.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+extern char **environ;
+
+static const char command[] = "reproduce";
+
+static const char help[] =
+    "usage: tremolo reproduce [--out DIR] [OPTIONS]\n"
+    "\n"
+    "Repeat the paper's experiments on five data sets and write tables (CSV),\n"
+    "figures (SVG) and a report (Markdown).\n"
+    "\n"
+    "  --out DIR        where to write (default tremolo-reproduce)\n"
+    "  --data DIR       where the data sets are, or are fetched to (default DIR/data)\n"
+    "  --tasks A,B      of co2, fair, modechoice, lncoins, fmde (default: all)\n"
+    "  --repeats N      noise draws for each point (default 20)\n"
+    "  --seed S         (default 1)\n"
+    "  --exact-noise    run the device core for every report (slow)\n"
+    "  --threads N      (default: all processors; changes no result)\n"
+    "  --force          replace an earlier report\n";
+
+const enum method sweep_methods[SWEEP_METHODS] = {METHOD_ITERATIVE, METHOD_ONE_SHOT, METHOD_DP_SGD,
+                                                  METHOD_AUTO};
+
+double sweep_epsilon(size_t index)
+{
+    return 0.5 + 0.25 * (double)index;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- options */
+
+static bool parse_tasks(struct reproduce_options *options, const char *list)
+{
+    memset(options->wanted, 0, sizeof options->wanted);
+    while (*list != '\0') {
+        size_t length = strcspn(list, ","), t = 0;
+        while (t < TASK_COUNT &&
+               (strlen(tasks[t].key) != length || strncmp(tasks[t].key, list, length) != 0)) {
+            t++;
+        }
+        if (t == TASK_COUNT) {
+            return false;
+        }
+        options->wanted[t] = true;
+        list += length + (list[length] == ',');
+    }
+    return true;
+}
+
+static bool parse_value(struct reproduce_options *options, int *code, int option)
+{
+    long value = 0;
+    bool good = true;
+    switch (option) {
+    case 'o': options->out = optarg; break;
+    case 'd': options->data = optarg; break;
+    case 'x': options->exact_noise = true; break;
+    case 'f': options->force = true; break;
+    case 't': good = parse_tasks(options, optarg); break;
+    case 'r':
+        good = cli_parse_long(&value, optarg) && value >= 1 && value <= 10000;
+        options->repeats = (size_t)value;
+        break;
+    case 's':
+        good = cli_parse_long(&value, optarg) && value >= 0;
+        options->seed = (uint64_t)value;
+        break;
+    case 'n':
+        good = cli_parse_long(&value, optarg) && value >= 1 && value <= TREMOLO_MAX_FOLD_THREADS;
+        options->threads = (unsigned)value;
+        break;
+    default: break;
+    }
+    if (!good) {
+        *code = cli_fail(CLI_USAGE, command, "'%s' is not a valid value; see --help", optarg);
+    }
+    return good;
+}
+
+static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"out", required_argument, NULL, 'o'},     {"data", required_argument, NULL, 'd'},
+        {"tasks", required_argument, NULL, 't'},   {"repeats", required_argument, NULL, 'r'},
+        {"seed", required_argument, NULL, 's'},    {"exact-noise", no_argument, NULL, 'x'},
+        {"threads", required_argument, NULL, 'n'}, {"force", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    };
+    int option;
+    *options = (struct reproduce_options){.out = "tremolo-reproduce",
+                                          .repeats = 20,
+                                          .seed = 1,
+                                          .threads = fleet_processors(),
+                                          .wanted = {true, true, true, true, true}};
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            (void)fputs(help, stdout);
+            return false;
+        }
+        if (option == '?') {
+            *code = cli_fail(CLI_USAGE, command,
+                             "'%s' is no option, or lacks its value; see --help", argv[optind - 1]);
+            return false;
+        }
+        if (!parse_value(options, code, option)) {
+            return false;
+        }
+    }
+    if (strlen(options->out) >= PATH_MAX - 64 ||
+        (options->data != NULL && strlen(options->data) >= PATH_MAX)) {
+        *code = cli_fail(CLI_USAGE, command, "the folder's name is too long");
+        return false;
+    }
+    if (optind < argc) {
+        *code = cli_fail(CLI_USAGE, command, "'%s' is not expected; see --help", argv[optind]);
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------- data */
+
+bool reproduce_spawn(const char *folder, char *const argv[])
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child = 0;
+    int ended = 0;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return false;
+    }
+    bool good =
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
+        (folder == NULL || posix_spawn_file_actions_addchdir_np(&actions, folder) == 0) &&
+        posix_spawnp(&child, argv[0], &actions, NULL, argv, environ) == 0;
+    (void)posix_spawn_file_actions_destroy(&actions);
+    while (good && waitpid(child, &ended, 0) < 0) {
+        good = errno == EINTR;
+    }
+    return good && WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
+}
+
+/* The script lies in the source tree beside build/, or in share/tremolo beside
+ * bin/ once installed. */
+static bool fetch(const char *folder)
+{
+    static const char *const places[] = {"/../tools/fetch-data", "/../share/tremolo/fetch-data"};
+    char self[PATH_MAX], script[PATH_MAX + 64], target[2 * PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) {
+        return false;
+    }
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    (void)snprintf(target, sizeof target, "%s", folder);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        (void)snprintf(script, sizeof script, "%s%s", self, places[i]);
+        if (access(script, X_OK) == 0) {
+            char *const argv[] = {script, target, NULL};
+            return reproduce_spawn(NULL, argv);
+        }
+    }
+    return false;
+}
+
+static bool data_present(const char *folder)
+{
+    char path[2 * PATH_MAX];
+    for (size_t t = 0; t < TASK_COUNT; t++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, tasks[t].file);
+        if (access(path, R_OK) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The paper's convention: standardised on the training rows, 60/20/20. */
+static int load_cases(struct study_case *cases, size_t *count,
+                      const struct reproduce_options *options, const char *folder)
+{
+    char error[TABLE_ERROR_BYTES];
+    const char *constant = NULL;
+    for (size_t t = 0; t < TASK_COUNT; t++) {
+        if (!options->wanted[t]) {
+            continue;
+        }
+        struct study_case *made = &cases[*count];
+        made->task = &tasks[t];
+        if (!task_load(&made->design, made->task, folder, error)) {
+            return cli_fail(CLI_FAILED, command, "%s", error);
+        }
+        (*count)++;
+        enum tremolo_status status = split_make(&made->split, &constant, &made->design, 0.2, 0.2,
+                                                SCALING_STANDARD, false, options->seed);
+        if (status != TREMOLO_OK) {
+            return cli_fail(CLI_FAILED, command, "%s: %s", tasks[t].title,
+                            tremolo_status_sentence(status));
+        }
+    }
+    return CLI_DONE;
+}
+
+/* --------------------------------------------------------------- the sweep */
+
+static void set_options(struct study_case *cases, size_t count,
+                        const struct reproduce_options *options)
+{
+    for (size_t i = 0; i < count * SWEEP_METHODS; i++) {
+        enum method method = sweep_methods[i % SWEEP_METHODS];
+        bool paper = method != METHOD_AUTO;
+        cases[i / SWEEP_METHODS].options[i % SWEEP_METHODS] = (struct experiment_options){
+            .method = method,
+            .delta = 1e-5,
+            .distance = 1,
+            .calibration = paper ? TREMOLO_CALIBRATION_PAPER : TREMOLO_CALIBRATION_EXACT,
+            .rounds = 10,
+            .vectors = method == METHOD_ITERATIVE || method == METHOD_ONE_SHOT ? 1 : 0,
+            .alpha = paper ? 0.5 : 0,
+            .lambda = 0.2,
+            .omega = 1,
+            .ridge = 0.5,
+            .step = 0.5,
+            .clip = 2,
+            .fast_noise = !options->exact_noise,
+            .threads = 1,
+        };
+    }
+}
+
+static enum tremolo_status sweep(struct study_case *cases, size_t count,
+                                 const struct reproduce_options *options)
+{
+    size_t each = (size_t)SWEEP_METHODS * SWEEP_EPSILONS;
+    struct trial *trials = calloc(count * each, sizeof *trials);
+    if (trials == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count * each; i++) {
+        struct study_case *chosen = &cases[i / each];
+        size_t method = i % each / SWEEP_EPSILONS, epsilon = i % SWEEP_EPSILONS;
+        trials[i] = (struct trial){.split = &chosen->split,
+                                   .options = chosen->options[method],
+                                   .part = SPLIT_TEST,
+                                   .repeats = options->repeats,
+                                   .seed = options->seed + 100000 + epsilon};
+        trials[i].options.epsilon = sweep_epsilon(epsilon);
+    }
+    struct progress *progress = progress_new("sweeping epsilon", count * each);
+    enum tremolo_status status = trials_run(trials, count * each, options->threads, progress);
+    progress_free(progress);
+    for (size_t i = 0; i < count * each && status == TREMOLO_OK; i++) {
+        cases[i / each].sweep[i % each / SWEEP_EPSILONS][i % SWEEP_EPSILONS] = trials[i];
+    }
+    free(trials);
+    return status;
+}
+
+static enum tremolo_status run_ols(struct study_case *cases, size_t count)
+{
+    const struct experiment_options ols = {.method = METHOD_OLS};
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t c = 0; c < count && status == TREMOLO_OK; c++) {
+        struct outcome outcome = {.evidence = NULL};
+        status = experiment_run(&outcome, &cases[c].split, &ols, 0);
+        if (status == TREMOLO_OK) {
+            cases[c].r2_ols =
+                split_r2(&cases[c].split, SPLIT_TEST, outcome.beta, outcome.intercept);
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status run_all(struct study_case *cases, size_t count,
+                                   const struct reproduce_options *options)
+{
+    set_options(cases, count, options);
+    enum tremolo_status status = run_ols(cases, count);
+    if (status == TREMOLO_OK) {
+        status = reproduce_tune(cases, count, options);
+    }
+    return status == TREMOLO_OK ? sweep(cases, count, options) : status;
+}
+
+/* ------------------------------------------------------------------ output */
+
+/* Call `act` for every plain file in a folder. */
+static void each_file(const char *folder, const char *target,
+                      void (*act)(const char *path, const char *target, const char *name))
+{
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
+        char path[2 * PATH_MAX];
+        if (entry->d_name[0] != '.') {
+            (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            act(path, target, entry->d_name);
+        }
+    }
+    if (listing != NULL) {
+        (void)closedir(listing);
+    }
+}
+
+static void delete_file(const char *path, const char *target, const char *name)
+{
+    (void)target;
+    (void)name;
+    (void)unlink(path);
+}
+
+static void move_file(const char *path, const char *target, const char *name)
+{
+    char to[2 * PATH_MAX];
+    (void)snprintf(to, sizeof to, "%s/%s", target, name);
+    (void)rename(path, to);
+}
+
+/* The report is moved last: where it is, the rest is too. */
+static void publish(const char *work, const char *out)
+{
+    char from[PATH_MAX + 16], to[PATH_MAX + 16], held[PATH_MAX + 16];
+    (void)snprintf(from, sizeof from, "%s/report.md", work);
+    (void)snprintf(held, sizeof held, "%s/.report", work);
+    (void)snprintf(to, sizeof to, "%s/report.md", out);
+    (void)rename(from, held);
+    each_file(work, out, move_file);
+    (void)rename(held, to);
+}
+
+static int compute_and_write(const struct reproduce_options *options, const char *data,
+                             const char *work)
+{
+    struct study_case *cases = calloc(TASK_COUNT, sizeof *cases);
+    size_t count = 0;
+    double start = now();
+    if (cases == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    int code = load_cases(cases, &count, options, data);
+    if (code == CLI_DONE) {
+        enum tremolo_status status = run_all(cases, count, options);
+        if (status != TREMOLO_OK) {
+            code = cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
+        }
+    }
+    if (code == CLI_DONE) {
+        bool figures = reproduce_draw(work, cases, count);
+        if (!figures) {
+            (void)cli_fail(CLI_FAILED, command, "gnuplot failed or is missing; no figures");
+        }
+        if (!reproduce_write(work, cases, count, options, figures, now() - start)) {
+            code = cli_fail(CLI_FAILED, command, "%s: %s", work, strerror(errno));
+        }
+    }
+    for (size_t c = 0; c < count; c++) {
+        design_free(&cases[c].design);
+        split_free(&cases[c].split);
+    }
+    free(cases);
+    return code;
+}
+
+static int run_in(const struct reproduce_options *options, const char *data)
+{
+    char work[PATH_MAX];
+    (void)snprintf(work, sizeof work, "%s/.work-XXXXXX", options->out);
+    if (!data_present(data) && !fetch(data)) {
+        return cli_fail(CLI_FAILED, command,
+                        "the data sets could not be fetched to %s (tools/fetch-data)", data);
+    }
+    if (mkdtemp(work) == NULL) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", options->out, strerror(errno));
+    }
+    int code = compute_and_write(options, data, work);
+    if (code == CLI_DONE) {
+        publish(work, options->out);
+        printf("%s/report.md\n", options->out);
+    }
+    each_file(work, NULL, delete_file);
+    (void)rmdir(work);
+    return code;
+}
+
+int cli_reproduce(int argc, char **argv)
+{
+    struct reproduce_options options;
+    char report[PATH_MAX + 16], data[PATH_MAX + 16];
+    int code = CLI_DONE;
+    if (!parse(&options, &code, argc, argv)) {
+        return code;
+    }
+    (void)snprintf(report, sizeof report, "%s/report.md", options.out);
+    (void)snprintf(data, sizeof data, "%s/data", options.out);
+    if (access(report, F_OK) == 0 && !options.force) {
+        return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", report);
+    }
+    bool made = mkdir(options.out, 0777) == 0;
+    if (!made && errno != EEXIST) {
+        return cli_fail(CLI_USAGE, command, "%s: %s", options.out, strerror(errno));
+    }
+    code = run_in(&options, options.data != NULL ? options.data : data);
+    if (code != CLI_DONE && made) {
+        (void)rmdir(options.out); /* stays when fetched data are in it */
+    }
+    return code;
+}

@@ -1,0 +1,50 @@
+/* reproduce.h -- what the files of `tremolo reproduce` share. */
+#ifndef TREMOLO_CLI_REPRODUCE_H
+#define TREMOLO_CLI_REPRODUCE_H
+
+#include "tasks.h"
+#include "trial.h"
+
+enum {
+    SWEEP_EPSILONS = 39, /* 0.5, 0.75, ..., 10 */
+    SWEEP_METHODS = 4,
+};
+
+extern const enum method sweep_methods[SWEEP_METHODS];
+double sweep_epsilon(size_t index);
+
+/* One task on its way through the command. */
+struct study_case {
+    const struct task *task;
+    struct design design;
+    struct split split;
+    double r2_ols;
+    struct experiment_options options[SWEEP_METHODS]; /* tuned */
+    struct trial sweep[SWEEP_METHODS][SWEEP_EPSILONS];
+};
+
+struct reproduce_options {
+    const char *out, *data;
+    bool wanted[TASK_COUNT];
+    size_t repeats;
+    uint64_t seed;
+    unsigned threads;
+    bool exact_noise, force;
+};
+
+/* Choose one configuration per task and method on the validation rows. */
+enum tremolo_status reproduce_tune(struct study_case *cases, size_t count,
+                                   const struct reproduce_options *options);
+
+/* Write datasets.csv, tuning.csv, sweep.csv, the figures' scripts and
+ * report.md into `folder`; false with errno set. */
+bool reproduce_write(const char *folder, const struct study_case *cases, size_t count,
+                     const struct reproduce_options *options, bool figures, double seconds);
+
+/* Write figures.gp and run gnuplot on it. False when that cannot be done. */
+bool reproduce_draw(const char *folder, const struct study_case *cases, size_t count);
+
+/* Run a program with its output discarded; true when it ends with 0. */
+bool reproduce_spawn(const char *folder, char *const argv[]);
+
+#endif

@@ -1,0 +1,46 @@
+/* simulate.h -- what the files of `tremolo simulate` share. */
+#ifndef TREMOLO_CLI_SIMULATE_H
+#define TREMOLO_CLI_SIMULATE_H
+
+#include "experiment.h"
+
+enum { SIMULATE_REPEATS_MAX = 100000 };
+
+struct simulate_options {
+    const char *path, *response, *features;
+    char separator; /* 0: detect */
+    struct experiment_options experiment;
+    enum scaling scaling;
+    double test_share;
+    size_t repeats;
+    uint64_t seed;
+    bool json;
+};
+
+struct simulate_result {
+    size_t rows, dropped, dimension, devices, held_out;
+    double *r2, *r2_ols; /* one for each repeat */
+    double seconds;
+    /* of the first repeat */
+    struct tremolo_mechanism_scales privacy;
+    size_t coefficients; /* 0 when there is no inference; else features + intercept */
+    struct tremolo_coefficient *coefficient;
+    double *prediction; /* features, then intercept; own units */
+    const char *remark; /* why there is no inference, or NULL */
+};
+
+/* Read the command line. False with the exit code in *code when there is
+ * nothing to run (help included). */
+bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv);
+
+void simulate_print(const struct simulate_options *options, const struct design *design,
+                    const struct simulate_result *result);
+/* False without memory. */
+bool simulate_print_json(const struct simulate_options *options, const struct design *design,
+                         const struct simulate_result *result);
+
+double simulate_mean(const double *values, size_t count);
+double simulate_sd(const double *values, size_t count);
+const char *simulate_neighbours(char text[64], const struct simulate_options *options);
+
+#endif

@@ -1,0 +1,149 @@
+/* split.c -- shuffle, split and scale the rows of a design. */
+#include "experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "normal.h"
+
+static void shuffle(size_t *order, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    for (size_t i = count; i > 1; i--) {
+        size_t other = (size_t)(normal_hash(seed, i) % i);
+        size_t kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+}
+
+/* Centre and scale of `count` values that lie `stride` apart; false when they
+ * are all the same. */
+static bool measure(double *centre, double *scale, const double *values, size_t count,
+                    size_t stride, enum scaling scaling)
+{
+    double sum = 0, low = values[0], high = values[0], squares = 0;
+    for (size_t r = 0; r < count; r++) {
+        sum += values[r * stride];
+        low = fmin(low, values[r * stride]);
+        high = fmax(high, values[r * stride]);
+    }
+    double mean = sum / (double)count;
+    for (size_t r = 0; r < count; r++) {
+        squares += (values[r * stride] - mean) * (values[r * stride] - mean);
+    }
+    bool standard = scaling == SCALING_STANDARD;
+    *centre = standard ? mean : (low + high) / 2;
+    *scale = standard ? sqrt(squares / (double)count) : (high - low) / 2;
+    return high > low && *scale > 0 && isfinite(*scale);
+}
+
+static void apply(double *values, size_t count, size_t stride, double centre, double scale)
+{
+    for (size_t r = 0; r < count; r++) {
+        values[r * stride] = (values[r * stride] - centre) / scale;
+    }
+}
+
+static bool allocate(struct split *split, size_t rows)
+{
+    split->X = malloc(rows * split->d * sizeof *split->X);
+    split->y = malloc(rows * sizeof *split->y);
+    split->centre = malloc(split->d * sizeof *split->centre);
+    split->scale = malloc(split->d * sizeof *split->scale);
+    return split->X != NULL && split->y != NULL && split->centre != NULL && split->scale != NULL;
+}
+
+/* Scale by the training rows; the name of a constant column, or NULL. */
+static const char *scale_all(struct split *split, const struct design *design, enum scaling scaling)
+{
+    size_t rows = split->train + split->valid + split->test;
+    for (size_t i = 0; i < split->d; i++) {
+        if (!measure(&split->centre[i], &split->scale[i], split->X + i, split->train, split->d,
+                     scaling)) {
+            return design->name[i];
+        }
+        apply(split->X + i, rows, split->d, split->centre[i], split->scale[i]);
+    }
+    if (!measure(&split->response_centre, &split->response_scale, split->y, split->train, 1,
+                 scaling)) {
+        return design->response;
+    }
+    apply(split->y, rows, 1, split->response_centre, split->response_scale);
+    return NULL;
+}
+
+/* The least bounds and radius that alter no training row; a hair more, so
+ * that rounding cannot clip. */
+static void measure_bounds(struct split *split, bool protect_all)
+{
+    const double margin = 1 + 1e-9;
+    for (size_t r = 0; r < split->train; r++) {
+        double y = split->y[r], square = protect_all ? y * y : 0;
+        split->response_bound = fmax(split->response_bound, fabs(y) * margin);
+        for (size_t i = 0; i < split->d; i++) {
+            double x = split->X[r * split->d + i];
+            square += x * x;
+            split->bound = fmax(split->bound, fabs(x) * margin);
+        }
+        split->radius = fmax(split->radius, sqrt(square) * margin);
+    }
+    if (protect_all) {
+        split->bound = fmax(split->bound, split->response_bound);
+    }
+}
+
+enum tremolo_status split_make(struct split *split, const char **constant,
+                               const struct design *design, double valid_share, double test_share,
+                               enum scaling scaling, bool protect_all, uint64_t seed)
+{
+    struct split made = {.d = design->features};
+    size_t *order = malloc(design->rows * sizeof *order);
+    if (order == NULL || !allocate(&made, design->rows)) {
+        free(order);
+        split_free(&made);
+        return TREMOLO_NO_MEMORY;
+    }
+    shuffle(order, design->rows, seed);
+    for (size_t r = 0; r < design->rows; r++) {
+        memcpy(made.X + r * made.d, design->X + order[r] * made.d, made.d * sizeof *made.X);
+        made.y[r] = design->y[order[r]];
+    }
+    free(order);
+    made.valid = (size_t)(valid_share * (double)design->rows);
+    made.test = (size_t)(test_share * (double)design->rows);
+    made.train = design->rows - made.valid - made.test;
+    const char *same = scale_all(&made, design, scaling);
+    if (same != NULL) {
+        *constant = same;
+        split_free(&made);
+        return TREMOLO_SINGULAR;
+    }
+    measure_bounds(&made, protect_all);
+    *split = made;
+    return TREMOLO_OK;
+}
+
+void split_free(struct split *split)
+{
+    free(split->X);
+    free(split->y);
+    free(split->centre);
+    free(split->scale);
+    *split = (struct split){0};
+}
+
+double split_r2(const struct split *split, enum split_part part, const double *beta,
+                double intercept)
+{
+    size_t from = part == SPLIT_TRAIN   ? 0
+                  : part == SPLIT_VALID ? split->train
+                                        : split->train + split->valid;
+    size_t rows = part == SPLIT_TRAIN   ? split->train
+                  : part == SPLIT_VALID ? split->valid
+                                        : split->test;
+    return tremolo_r2(beta, intercept, split->X + from * split->d, split->y + from, rows, split->d);
+}

@@ -1,0 +1,367 @@
+/* moments.c -- the life of struct tremolo_moments: creation, adding with its
+ * checks, threads, merging and reading. The arithmetic is in fold.c. */
+#include "moments_internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PANEL_ROWS_MAX = 1024,         /* long enough to hide the tile's ends */
+    PANEL_VALUES_MAX = 128 * 1024, /* 256 kB: a panel stays in the second-level cache */
+    PANEL_GAP = 32,                /* columns must not fall on the same cache sets */
+    STAGE_GAP = 32,                /* nor stages; also room for the last copying step */
+};
+
+static bool creation_valid(size_t coordinates, int feature_max, int response_max)
+{
+    return coordinates >= 2 && coordinates <= TREMOLO_MAX_FOLD_COORDINATES && feature_max >= 1 &&
+           feature_max <= TREMOLO_MAX_FOLD_VALUE && response_max >= 1 &&
+           response_max <= TREMOLO_MAX_FOLD_VALUE;
+}
+
+static size_t panel_rows(const struct tremolo_moments *moments, size_t columns)
+{
+    int largest = moments->feature_max;
+    if (!moments->split_response && moments->response_max > largest) {
+        largest = moments->response_max;
+    }
+    if (moments->split_response && largest < 128) {
+        largest = 128;
+    }
+    size_t rows = fold_rows_max(largest);
+    size_t cached = PANEL_VALUES_MAX / columns;
+    rows = rows < cached ? rows : cached;
+    rows = rows < PANEL_ROWS_MAX ? rows : PANEL_ROWS_MAX;
+    return rows - rows % FOLD_LANES;
+}
+
+static bool allocate_workspace(struct tremolo_moments *moments)
+{
+    struct fold_workspace *work = &moments->work;
+    work->columns = moments->n + 1 + (moments->split_response ? 1 : 0);
+    work->rows_max = panel_rows(moments, work->columns);
+    work->stride = work->rows_max + PANEL_GAP;
+    size_t bytes = work->columns * work->stride * sizeof *work->panel;
+    work->panel = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    work->stage_values = work->rows_max * moments->n + STAGE_GAP;
+    work->stages = malloc(TREMOLO_BUCKETS * work->stage_values * sizeof *work->stages);
+    if (work->panel == NULL || work->stages == NULL) {
+        return false;
+    }
+    int16_t *ones = work->panel + (work->columns - 1) * work->stride;
+    for (size_t r = 0; r < work->rows_max; r++) {
+        ones[r] = 1;
+    }
+    return true;
+}
+
+static bool allocate_sums(struct tremolo_moments *moments)
+{
+    size_t n = moments->n, each = n + n * n;
+    moments->storage = calloc((TREMOLO_BUCKETS + 1) * each, sizeof *moments->storage);
+    if (moments->storage == NULL) {
+        return false;
+    }
+    for (size_t b = 0; b <= TREMOLO_BUCKETS; b++) {
+        moments->bucket[b].sum = moments->storage + b * each;
+        moments->bucket[b].product = moments->bucket[b].sum + n;
+    }
+    return true;
+}
+
+enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t coordinates,
+                                        int feature_max, int response_max)
+{
+    if (moments == NULL || !creation_valid(coordinates, feature_max, response_max)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_moments *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->n = coordinates;
+    made->feature_max = feature_max;
+    made->response_max = response_max;
+    made->split_response = response_max > feature_max && response_max > 128;
+    made->kernel = tremolo_fold_avx2();
+    if (made->kernel == NULL) {
+        made->kernel = &tremolo_fold_scalar;
+    }
+    if (!allocate_sums(made) || !allocate_workspace(made)) {
+        tremolo_moments_free(made);
+        return TREMOLO_NO_MEMORY;
+    }
+    *moments = made;
+    return TREMOLO_OK;
+}
+
+void tremolo_moments_free(struct tremolo_moments *moments)
+{
+    if (moments == NULL) {
+        return;
+    }
+    free(moments->work.panel);
+    free(moments->work.stages);
+    free(moments->storage);
+    free(moments);
+}
+
+enum tremolo_status tremolo_moments_use_kernel(struct tremolo_moments *moments,
+                                               enum tremolo_fold_kernel kernel)
+{
+    const struct fold_kernel *wanted = NULL;
+    if (kernel == TREMOLO_FOLD_SCALAR) {
+        wanted = &tremolo_fold_scalar;
+    } else if (kernel == TREMOLO_FOLD_AVX2) {
+        wanted = tremolo_fold_avx2();
+    }
+    if (moments == NULL || wanted == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    moments->kernel = wanted;
+    return TREMOLO_OK;
+}
+
+enum tremolo_fold_kernel tremolo_moments_kernel(const struct tremolo_moments *moments)
+{
+    return moments->kernel == &tremolo_fold_scalar ? TREMOLO_FOLD_SCALAR : TREMOLO_FOLD_AVX2;
+}
+
+/* Ids are drawn at random by honest devices; multiplying by an odd constant
+ * and keeping the top bits spreads ids that count upwards as well. */
+unsigned tremolo_bucket_of(const uint8_t report_id[16])
+{
+    uint64_t mixed = 0;
+    for (int i = 0; i < 16; i++) {
+        mixed = (mixed ^ report_id[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        mixed ^= mixed >> 29;
+    }
+    return (unsigned)(mixed >> 59);
+}
+
+static bool buckets_valid(const uint8_t *buckets, size_t count)
+{
+    uint8_t all = 0;
+    for (size_t i = 0; i < count; i++) {
+        all |= buckets[i];
+    }
+    return all < TREMOLO_BUCKETS;
+}
+
+static bool values_within(const struct tremolo_moments *moments, const int16_t *rows, size_t count)
+{
+    size_t n = moments->n;
+    if (moments->feature_max == moments->response_max) {
+        return moments->kernel->within(rows, count * n, moments->feature_max);
+    }
+    bool good = true;
+    for (size_t r = 0; r < count; r++, rows += n) {
+        int y = rows[n - 1];
+        good &= y <= moments->response_max && y >= -moments->response_max;
+        good &= moments->kernel->within(rows, n - 1, moments->feature_max);
+    }
+    return good;
+}
+
+static enum tremolo_status check_addition(const struct tremolo_moments *moments,
+                                          const int16_t *rows, const uint8_t *buckets, size_t count)
+{
+    if (moments == NULL || ((rows == NULL || buckets == NULL) && count > 0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (count > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
+        return TREMOLO_OVERFLOWED;
+    }
+    if (!buckets_valid(buckets, count)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    return values_within(moments, rows, count) ? TREMOLO_OK : TREMOLO_OUT_OF_BOUNDS;
+}
+
+enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const int16_t *rows,
+                                        const uint8_t *buckets, size_t count)
+{
+    enum tremolo_status status = check_addition(moments, rows, buckets, count);
+    if (status == TREMOLO_OK) {
+        tremolo_fold_rows(moments, rows, buckets, count);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------- threads */
+
+struct slice {
+    struct tremolo_moments *partial;
+    const int16_t *rows;
+    const uint8_t *buckets;
+    size_t count;
+    enum tremolo_status status;
+    pthread_t thread;
+    bool started;
+};
+
+static void *fold_slice(void *argument)
+{
+    struct slice *slice = argument;
+    slice->status = tremolo_moments_add(slice->partial, slice->rows, slice->buckets, slice->count);
+    return NULL;
+}
+
+static enum tremolo_status prepare_slices(struct slice *slices, unsigned threads,
+                                          const struct tremolo_moments *moments,
+                                          const int16_t *rows, const uint8_t *buckets, size_t count)
+{
+    size_t from = 0;
+    for (unsigned t = 0; t < threads; t++) {
+        size_t to = count / threads * (t + 1) + count % threads * (t + 1) / threads;
+        enum tremolo_status status = tremolo_moments_new(
+            &slices[t].partial, moments->n, moments->feature_max, moments->response_max);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        slices[t].partial->kernel = moments->kernel;
+        slices[t].rows = rows + from * moments->n;
+        slices[t].buckets = buckets + from;
+        slices[t].count = to - from;
+        from = to;
+    }
+    return TREMOLO_OK;
+}
+
+/* A thread that cannot be started is no failure: its slice is folded here. */
+static enum tremolo_status run_slices(struct slice *slices, unsigned threads)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (unsigned t = 1; t < threads; t++) {
+        slices[t].started = pthread_create(&slices[t].thread, NULL, fold_slice, &slices[t]) == 0;
+    }
+    for (unsigned t = 0; t < threads; t++) {
+        if (slices[t].started) {
+            (void)pthread_join(slices[t].thread, NULL);
+        } else {
+            (void)fold_slice(&slices[t]);
+        }
+        if (status == TREMOLO_OK) {
+            status = slices[t].status;
+        }
+    }
+    return status;
+}
+
+enum tremolo_status tremolo_moments_add_parallel(struct tremolo_moments *moments,
+                                                 const int16_t *rows, const uint8_t *buckets,
+                                                 size_t count, unsigned threads)
+{
+    struct slice slices[TREMOLO_MAX_FOLD_THREADS] = {{0}};
+    if (moments == NULL || threads < 1 || threads > TREMOLO_MAX_FOLD_THREADS) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (threads == 1 || count == 0) {
+        return tremolo_moments_add(moments, rows, buckets, count);
+    }
+    if (rows == NULL || buckets == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (count > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
+        return TREMOLO_OVERFLOWED;
+    }
+    enum tremolo_status status = prepare_slices(slices, threads, moments, rows, buckets, count);
+    if (status == TREMOLO_OK) {
+        status = run_slices(slices, threads);
+    }
+    for (unsigned t = 0; t < threads && status == TREMOLO_OK; t++) {
+        status = tremolo_moments_merge(moments, slices[t].partial);
+    }
+    for (unsigned t = 0; t < threads; t++) {
+        tremolo_moments_free(slices[t].partial);
+    }
+    return status;
+}
+
+/* ------------------------------------------------- merging and reading */
+
+static void add_sums(struct bucket_sums *into, const struct bucket_sums *from, size_t n)
+{
+    into->count += from->count;
+    for (size_t i = 0; i < n; i++) {
+        into->sum[i] += from->sum[i];
+    }
+    for (size_t i = 0; i < n * n; i++) {
+        into->product[i] += from->product[i];
+    }
+}
+
+enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
+                                          const struct tremolo_moments *other)
+{
+    if (moments == NULL || other == NULL || moments == other || moments->n != other->n ||
+        moments->feature_max != other->feature_max ||
+        moments->response_max != other->response_max) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (tremolo_moments_count(other) > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
+        return TREMOLO_OVERFLOWED;
+    }
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        add_sums(&moments->bucket[b], &other->bucket[b], moments->n);
+    }
+    return TREMOLO_OK;
+}
+
+static void mirror(struct bucket_sums *sums, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            sums->product[i * n + j] = sums->product[j * n + i];
+        }
+    }
+}
+
+static void answer(struct tremolo_sums *sums, struct bucket_sums *from, size_t n)
+{
+    mirror(from, n);
+    *sums = (struct tremolo_sums){n, from->count, from->sum, from->product};
+}
+
+enum tremolo_status tremolo_moments_bucket(struct tremolo_moments *moments,
+                                           struct tremolo_sums *sums, unsigned bucket)
+{
+    if (moments == NULL || sums == NULL || bucket >= TREMOLO_BUCKETS) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    answer(sums, &moments->bucket[bucket], moments->n);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
+                                          struct tremolo_sums *sums)
+{
+    if (moments == NULL || sums == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    size_t n = moments->n;
+    struct bucket_sums *total = &moments->bucket[TREMOLO_BUCKETS];
+    total->count = 0;
+    memset(total->sum, 0, n * sizeof *total->sum);
+    memset(total->product, 0, n * n * sizeof *total->product);
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        add_sums(total, &moments->bucket[b], n);
+    }
+    answer(sums, total, n);
+    return TREMOLO_OK;
+}
+
+size_t tremolo_moments_coordinates(const struct tremolo_moments *moments)
+{
+    return moments->n;
+}
+
+uint64_t tremolo_moments_count(const struct tremolo_moments *moments)
+{
+    uint64_t count = 0;
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        count += moments->bucket[b].count;
+    }
+    return count;
+}

@@ -1,0 +1,47 @@
+/* moments_internal.h -- the inside of struct tremolo_moments, shared by the
+ * fold (moments.c, fold.c) and the serialised form (moments_file.c).
+ *
+ * Invariants:
+ * 1. Only the upper triangle (row <= column) of `product` is kept up to date;
+ *    the lower one is copied from it when a caller asks for the sums.
+ * 2. No bucket's count exceeds TREMOLO_MAX_FOLD_REPORTS, nor does their sum,
+ *    so no 64-bit sum overflows.
+ * 3. Between calls the workspace holds nothing but the panel's constant
+ *    column, which is 1 throughout. */
+#ifndef TREMOLO_MOMENTS_INTERNAL_H
+#define TREMOLO_MOMENTS_INTERNAL_H
+
+#include "fold_kernel.h"
+#include "tremolo_moments.h"
+
+struct bucket_sums {
+    uint64_t count;
+    int64_t *sum;     /* n entries */
+    int64_t *product; /* n * n, see invariant 1 */
+};
+
+struct fold_workspace {
+    size_t columns;      /* panel columns, the constant one included */
+    size_t stride;       /* int16 values from one column to the next */
+    size_t rows_max;     /* rows a panel takes */
+    int16_t *panel;      /* 64-byte aligned */
+    size_t stage_values; /* int16 values from one stage to the next */
+    int16_t *stages;     /* TREMOLO_BUCKETS stages of rows_max rows each */
+};
+
+struct tremolo_moments {
+    size_t n;
+    int feature_max;
+    int response_max;
+    bool split_response; /* see fold.c */
+    const struct fold_kernel *kernel;
+    struct bucket_sums bucket[TREMOLO_BUCKETS + 1]; /* the last is for totals */
+    int64_t *storage;
+    struct fold_workspace work;
+};
+
+/* Fold rows that are known to be within bounds. */
+void tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
+                       size_t count);
+
+#endif

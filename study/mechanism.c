@@ -1,0 +1,240 @@
+/* mechanism.c -- choose the device's integers for a guarantee.
+ *
+ * Noise on the fine grid has the standard deviation 2^p, so the guarantee
+ * fixes the largest sensitivity in fine units: 2^p / s, with s the noise
+ * needed for sensitivity 1 (rounded up by the accountant). All else follows
+ * from it by rounding down: the clip radius or the neighbours' distance that
+ * the device's own formula (device/study.c) maps below it, then the fine units
+ * of a feature's range. A larger p makes the device's rounding matter less;
+ * the largest that its fixed-point ranges admit is taken. */
+#include "tremolo_mechanism.h"
+
+#include <math.h>
+
+enum {
+    NOISE_LOG2_MAX = 23,
+    NOISE_LOG2_MIN = 10,
+    WIRE_BITS_DEFAULT = 12,
+    WIRE_BITS_MAX = 16,
+    WIRE_NOISE_LOG2 = 6, /* 64 wire units to one standard deviation */
+    WIRE_NOISE_LOG2_MIN = 3,
+};
+
+static const double turn = 6.283185307179586;
+
+static bool positive(double value)
+{
+    return isfinite(value) && value > 0;
+}
+
+static enum tremolo_status check_request(const struct tremolo_mechanism_request *request)
+{
+    if (request->dimension < 1 || request->dimension > TREMOLO_MAX_DIMENSION) {
+        return TREMOLO_BAD_DIMENSION;
+    }
+    if (!(request->alpha >= 0 && request->alpha < 1)) {
+        return TREMOLO_BAD_ALPHA;
+    }
+    if (request->vectors > request->dimension) {
+        return TREMOLO_BAD_VECTORS;
+    }
+    if (request->vectors > 0 ? !positive(request->lambda) : request->lambda != 0) {
+        return TREMOLO_BAD_LAMBDA;
+    }
+    if (request->vectors > 0 ? !positive(request->omega) : request->omega != 0) {
+        return TREMOLO_BAD_OMEGA;
+    }
+    if (request->neighbours == TREMOLO_NEIGHBOURS_DISTANCE &&
+        !(positive(request->distance) && request->distance <= 2 * request->radius)) {
+        return TREMOLO_BAD_NEIGHBOURS;
+    }
+    bool good = positive(request->bound) && positive(request->radius) &&
+                positive(request->epsilon) && request->delta > 0 && request->delta < 1 &&
+                request->rounds >= 1;
+    return good ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
+}
+
+/* Noise needed for a release of sensitivity 1, in each round. The paper's
+ * calibration counts the modulation's slope as sensitivity too, which is the
+ * same as this much more noise for the release as it is. */
+static enum tremolo_status noise_multiplier(double *multiplier,
+                                            const struct tremolo_mechanism_request *request)
+{
+    struct tremolo_certified sigma;
+    enum tremolo_rule rule =
+        request->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
+    enum tremolo_status status = tremolo_rule_sigma(&sigma, rule, request->epsilon, request->delta,
+                                                    1.0, request->rounds, false);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    *multiplier = sigma.upper;
+    if (request->calibration == TREMOLO_CALIBRATION_PAPER && request->vectors > 0) {
+        double slope = request->lambda * request->omega / sqrt((double)request->vectors);
+        *multiplier *= 1 + slope / (1 - request->alpha);
+    }
+    return TREMOLO_OK;
+}
+
+/* The sensitivity in fine units if distance and clip were `length`; the
+ * device's formula decides, we only search below an estimate of its inverse. */
+static uint32_t largest_length(struct tremolo_study *study, uint32_t *field, double estimate,
+                               double limit)
+{
+    double start = floor(estimate);
+    if (!(start >= 1)) {
+        return 0;
+    }
+    *field = start < 268435456.0 ? (uint32_t)start : UINT32_C(1) << 28;
+    while (*field > 0 && (double)tremolo_study_sensitivity(study) > limit) {
+        (*field)--;
+    }
+    return *field;
+}
+
+/* Fill clip, distance and unit for a sensitivity of at most `limit` fine
+ * units. False when they do not fit 32-bit ranges or round to nothing. */
+static bool fill_lengths(struct tremolo_study *study, double *fine_per_scaled, double limit,
+                         const struct tremolo_mechanism_request *request)
+{
+    double keep = (double)study->keep / TREMOLO_KEEP_ONE;
+    double scale;
+    if (request->neighbours == TREMOLO_NEIGHBOURS_ANY) {
+        study->distance = 0;
+        scale = largest_length(study, &study->clip, limit / (2 * keep), limit) / request->radius;
+    } else {
+        double rounding = 3 * ceil(sqrt((double)tremolo_study_coordinates(study))) + 3;
+        study->clip = UINT32_C(1) << 28; /* out of the way of the distance */
+        scale = largest_length(study, &study->distance, (limit - rounding) / keep, limit) /
+                request->distance;
+    }
+    double unit = floor(scale * request->bound);
+    if (!(unit >= 1 && unit <= 16777216.0)) {
+        return false;
+    }
+    study->unit = (uint32_t)unit;
+    *fine_per_scaled = unit / request->bound;
+    if (request->neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
+        double clip = ceil(request->radius * *fine_per_scaled);
+        if (!(clip <= 268435456.0 && 2 * clip >= study->distance)) {
+            return false;
+        }
+        study->clip = (uint32_t)clip;
+    }
+    return true;
+}
+
+static bool fill_modulation(struct tremolo_study *study, double fine_per_scaled,
+                            const struct tremolo_mechanism_request *request)
+{
+    study->vectors = (uint16_t)request->vectors;
+    study->amplitude = 0;
+    study->frequency = 0;
+    if (request->vectors == 0) {
+        return true;
+    }
+    double amplitude =
+        nearbyint(request->lambda / sqrt((double)request->vectors) * fine_per_scaled);
+    double frequency = nearbyint(request->omega / turn * 0x1p40 / fine_per_scaled);
+    if (!(amplitude >= 1 && amplitude <= 67108864.0 && frequency >= 1 &&
+          frequency <= 2147483648.0)) {
+        return false;
+    }
+    study->amplitude = (uint32_t)amplitude;
+    study->frequency = (uint32_t)frequency;
+    return true;
+}
+
+/* Try one grid: noise 2^p, wire noise 2^gap, the given bits. */
+static bool try_grid(struct tremolo_study *study, double *fine_per_scaled, double multiplier,
+                     unsigned p, unsigned gap, unsigned bits,
+                     const struct tremolo_mechanism_request *request)
+{
+    study->noise_log2 = (uint8_t)p;
+    study->wire_shift = (uint8_t)(p - gap);
+    study->wire_bits = (uint8_t)bits;
+    return fill_lengths(study, fine_per_scaled, floor(ldexp(1, (int)p) / multiplier), request) &&
+           fill_modulation(study, *fine_per_scaled, request) &&
+           tremolo_study_check(study) == TREMOLO_OK;
+}
+
+static bool choose_grid(struct tremolo_study *study, double *fine_per_scaled, double multiplier,
+                        const struct tremolo_mechanism_request *request)
+{
+    for (unsigned gap = WIRE_NOISE_LOG2; gap >= WIRE_NOISE_LOG2_MIN; gap--) {
+        for (unsigned bits = WIRE_BITS_DEFAULT; bits <= WIRE_BITS_MAX; bits++) {
+            for (unsigned p = NOISE_LOG2_MAX; p >= NOISE_LOG2_MIN; p--) {
+                if (try_grid(study, fine_per_scaled, multiplier, p, gap, bits, request)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Everything is computed from the study's integers, not from the request. */
+static enum tremolo_status fill_scales(struct tremolo_mechanism_scales *scales,
+                                       const struct tremolo_study *study, double fine_per_scaled,
+                                       const struct tremolo_mechanism_request *request)
+{
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified epsilon;
+    double noise = ldexp(1, study->noise_log2), wire = ldexp(1, study->wire_shift);
+    double sensitivity = tremolo_study_sensitivity(study);
+    enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, noise, study->rounds);
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_epsilon(&epsilon, &cost, request->delta);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double amplitude = study->amplitude / wire;
+    *scales = (struct tremolo_mechanism_scales){
+        .feature_scale = fine_per_scaled / wire,
+        .keep = (double)study->keep / TREMOLO_KEEP_ONE,
+        .noise_variance = (noise / wire) * (noise / wire) + 1.0 / 12,
+        .modulation = amplitude * amplitude / 2,
+        .sigma = noise / fine_per_scaled,
+        .sensitivity = sensitivity / fine_per_scaled,
+        .mu = tremolo_gaussian_mu(&cost).upper,
+        .rho = tremolo_gaussian_rho(&cost).upper,
+        .epsilon = epsilon.upper,
+        .wire_max = (1 << (study->wire_bits - 1)) - 1,
+    };
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_mechanism_fill(struct tremolo_study *study,
+                                           struct tremolo_mechanism_scales *scales,
+                                           const struct tremolo_mechanism_request *request)
+{
+    double multiplier = 0, fine_per_scaled = 0;
+    struct tremolo_mechanism_scales filled;
+    if (study == NULL || study->bounds == NULL || scales == NULL || request == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = check_request(request);
+    if (status == TREMOLO_OK) {
+        status = noise_multiplier(&multiplier, request);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct tremolo_study made = *study;
+    made.rounds = request->rounds;
+    made.samples = 1;
+    made.dimension = (uint16_t)request->dimension;
+    made.response = request->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
+    made.keep = (uint16_t)fmax(1, nearbyint((1 - request->alpha) * TREMOLO_KEEP_ONE));
+    if (!choose_grid(&made, &fine_per_scaled, multiplier, request)) {
+        return TREMOLO_UNREACHABLE;
+    }
+    status = fill_scales(&filled, &made, fine_per_scaled, request);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    *study = made;
+    *scales = filled;
+    return TREMOLO_OK;
+}

@@ -1,0 +1,181 @@
+/* test_cli_table.c -- CSV reading: quotes, separators, missing values,
+ * categories, and errors that name line and column. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The command's parts are not in the library, so they are compiled in; before
+ * cmocka, which takes the name `fail`. */
+#include "../../cli/design.c"
+#include "../../cli/table.c"
+
+#include <cmocka.h>
+
+static char path[64];
+
+static void write_file(const char *text, size_t length)
+{
+    (void)snprintf(path, sizeof path, "/tmp/tremolo-table-XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, length), (ssize_t)length);
+    (void)close(file);
+}
+
+static struct table *must_read(const char *text, char separator)
+{
+    char error[TABLE_ERROR_BYTES] = "";
+    struct table *table = NULL;
+    write_file(text, strlen(text));
+    bool good = table_read(&table, path, separator, error);
+    (void)unlink(path);
+    assert_string_equal(error, "");
+    assert_true(good);
+    return table;
+}
+
+static void must_refuse(const char *text, size_t length, const char *reason)
+{
+    char error[TABLE_ERROR_BYTES] = "";
+    struct table *table = NULL;
+    write_file(text, length);
+    assert_false(table_read(&table, path, 0, error));
+    (void)unlink(path);
+    assert_null(table);
+    if (strstr(error, reason) == NULL) {
+        assert_string_equal(error, reason);
+    }
+}
+
+static void test_quotes_and_line_ends(void **unused)
+{
+    (void)unused;
+    struct table *table =
+        must_read("\xEF\xBB\xBF\"a, b\",c\r\n\r\n\"x \"\"y\"\"\",\"two\nlines\"\r\n 3 ,4", 0);
+    assert_int_equal(table->columns, 2);
+    assert_int_equal(table->rows, 2);
+    assert_string_equal(table->name[0], "a, b");
+    assert_string_equal(table_cell(table, 0, 0), "x \"y\"");
+    assert_string_equal(table_cell(table, 0, 1), "two\nlines");
+    assert_string_equal(table_cell(table, 1, 0), "3");
+    assert_int_equal(table->line[0], 3);
+    assert_int_equal(table->line[1], 5);
+    table_free(table);
+}
+
+static void test_separators(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2\n", "a|b\n1|2\n",
+                                        "\"a,,,\";b\n1;2\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct table *table = must_read(texts[i], 0);
+        assert_int_equal(table->columns, 2);
+        assert_string_equal(table_cell(table, 0, 1), "2");
+        table_free(table);
+    }
+    struct table *table = must_read("a:b\n1:2\n", ':');
+    assert_int_equal(table->columns, 2);
+    table_free(table);
+}
+
+static void test_malformed_files(void **unused)
+{
+    (void)unused;
+    must_refuse("", 0, "no row of data");
+    must_refuse("a,b\n", 4, "no row of data");
+    must_refuse("a,b\n1,2\n3\n", 10, "line 3: 1 columns where the header has 2");
+    must_refuse("a,a\n1,2\n", 8, "line 1, column 2: the name 'a' is there twice");
+    must_refuse("a,b\n1,\"2\"x\n", 12, "line 2, column 2: a quote is out of place");
+    must_refuse("a,b\n1,\"2\n", 9, "a quoted field is not closed");
+    must_refuse("a,b\n1,\0002\n", 9, "line 2, column 2");
+    char error[TABLE_ERROR_BYTES];
+    struct table *table = NULL;
+    assert_false(table_read(&table, "/nonexistent/x.csv", 0, error));
+    assert_non_null(strstr(error, "No such file"));
+}
+
+static void test_numbers(void **unused)
+{
+    (void)unused;
+    static const char *const good[] = {"0", "-1.5", "+2", ".5", "1e3", "1E-3"};
+    static const char *const bad[] = {"", "1 2", "inf", "nan", "0x10", "e", "1e999", "--1", "1,5"};
+    double value;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(table_is_number(good[i], &value));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(table_is_number(bad[i], &value));
+    }
+}
+
+static void test_design(void **unused)
+{
+    (void)unused;
+    struct design design;
+    char error[TABLE_ERROR_BYTES] = "";
+    struct table *table = must_read("y,x,colour\n1,2,red\nNA,3,blue\n3,?,red\n4,5,blue\n"
+                                    "5,,green\n6,7.5,green\n7,nan,red\n",
+                                    0);
+    assert_true(design_build(&design, table, "y", NULL, error));
+    assert_int_equal(design.rows, 3);
+    assert_int_equal(design.dropped, 4);
+    assert_int_equal(design.features, 3);
+    assert_string_equal(design.name[0], "x");
+    assert_string_equal(design.name[1], "colour=green");
+    assert_string_equal(design.name[2], "colour=red");
+    static const double expected[] = {2, 0, 1, 5, 0, 0, 7.5, 1, 0};
+    assert_memory_equal(design.X, expected, sizeof expected);
+    assert_true(design.y[0] == 1 && design.y[1] == 4 && design.y[2] == 6);
+    design_free(&design);
+    assert_true(design_build(&design, table, "y", "x", error));
+    assert_int_equal(design.features, 1);
+    design_free(&design);
+    assert_false(design_build(&design, table, "z", NULL, error));
+    assert_string_equal(error, "there is no column 'z' for the response");
+    assert_false(design_build(&design, table, "y", "x,w", error));
+    assert_string_equal(error, "there is no column 'w'");
+    assert_false(design_build(&design, table, "y", "y", error));
+    table_free(table);
+}
+
+static void check_design_refused(const char *text, const char *reason)
+{
+    struct design design;
+    char error[TABLE_ERROR_BYTES] = "";
+    struct table *table = must_read(text, 0);
+    assert_false(design_build(&design, table, "y", NULL, error));
+    assert_string_equal(error, reason);
+    table_free(table);
+}
+
+static void test_bad_designs(void **unused)
+{
+    (void)unused;
+    check_design_refused("y,x\n1,2\n2,oops\n3,4\n4,5\n",
+                         "line 3, column 'x': 'oops' is not a finite number");
+    check_design_refused("y,x\n1,2\n2,inf\n3,4\n4,5\n",
+                         "line 3, column 'x': 'inf' is not a finite number");
+    check_design_refused("y,x\n1,2\ntwo,3\n", "line 3, column 'y': 'two' is not a finite number");
+    check_design_refused("y,x\n1,2\n2,2\n", "column 'x' is constant, so it explains nothing");
+    check_design_refused("y,x\n1,a\n2,a\n", "column 'x' is constant, so it explains nothing");
+    check_design_refused("y,x\n1,2\n1,3\n", "the response 'y' is constant");
+    check_design_refused("y,x\n1,NA\nNA,3\n", "every row has a missing value");
+    check_design_refused("y\n1\n", "there is no feature besides the response");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotes_and_line_ends),
+        cmocka_unit_test(test_separators),
+        cmocka_unit_test(test_malformed_files),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_design),
+        cmocka_unit_test(test_bad_designs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
