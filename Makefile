@@ -39,7 +39,7 @@ SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -
 # On this machine the generator computes four blocks at once. The device
 # brings its own byte loops; the compiler must not turn them back
 # into calls of memcpy or memset.
-STD_device := -std=c99 -ffreestanding -fno-builtin -DTREMOLO_LANES=4 \
+STD_device  = -std=c99 -ffreestanding -fno-builtin -DTREMOLO_LANES=4 \
               $(shell $(CC) -fno-tree-loop-distribute-patterns -E - </dev/null >/dev/null 2>&1 \
                 && echo -fno-tree-loop-distribute-patterns)
 QUIET   := $(if $(V),,@)
@@ -71,7 +71,7 @@ define room_rules
 $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
-	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$(STD_device),$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
+	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
 	  -DTREMOLO_VERSION='"$(VERSION)"' -Istatus -I$(1) $(addprefix -I,$(USES_$(1))) \
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) -MMD -MP -c -o $$@ $$<
 endef
