@@ -272,11 +272,8 @@ int account_epsilon(const struct account_options *options)
         return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
     } else {
         status = compose(&cost, options, sensitivity);
-        if (status == TREMOLO_OK && options->rule == TREMOLO_RULE_EXACT) {
-            status = tremolo_gaussian_epsilon(&epsilon, &cost, options->delta);
-        } else if (status == TREMOLO_OK) {
-            status = tremolo_zcdp_epsilon(&epsilon, conversion_of(options),
-                                          tremolo_gaussian_rho(&cost).upper, options->delta);
+        if (status == TREMOLO_OK) {
+            status = tremolo_composed_epsilon(&epsilon, options->rule, &cost, options->delta);
         }
     }
     return print_or_fail(options, "epsilon", status, epsilon);
@@ -319,12 +316,12 @@ int account_delta(const struct account_options *options)
     if (options->sigma.count == 1) {
         status = tremolo_rule_delta(&delta, options->rule, options->sigma.item[0], sensitivity,
                                     options->releases, options->epsilon, options->force);
-    } else if (options->rule != TREMOLO_RULE_EXACT) {
-        return account_fail(CLI_USAGE, "unequal rounds have a delta under the exact rule only");
+    } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
+        return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
     } else {
         status = compose(&cost, options, sensitivity);
         if (status == TREMOLO_OK) {
-            status = tremolo_gaussian_delta(&delta, &cost, options->epsilon);
+            status = tremolo_composed_delta(&delta, options->rule, &cost, options->epsilon);
         }
     }
     return print_or_fail(options, "delta", status, delta);
