@@ -22,7 +22,6 @@
  * times below it (tests/unit/test_privacy_pld.c checks that margin). */
 #include "pld.h"
 
-#include <complex.h> /* before fftw3.h: its complex is then C's */
 #include <fftw3.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -164,12 +163,11 @@ static bool workspace_make(struct workspace *work, size_t n)
     return true;
 }
 
-/* z^exponent by squaring, in real arithmetic: C's complex product looks for
- * infinities, which cannot occur here (|z| <= 1). */
-static double complex power_of(double complex z, uint64_t exponent)
+/* z^exponent by squaring, in place. */
+static void raise_to(fftw_complex z, uint64_t exponent)
 {
-    double x = creal(z);
-    double y = cimag(z);
+    double x = z[0];
+    double y = z[1];
     double re = 1.0;
     double im = 0.0;
     for (; exponent > 0; exponent >>= 1) {
@@ -182,7 +180,8 @@ static double complex power_of(double complex z, uint64_t exponent)
         y = 2.0 * x * y;
         x = square;
     }
-    return CMPLX(re, im);
+    z[0] = re;
+    z[1] = im;
 }
 
 /* Fill the cyclic array with tilted masses; returns their 2-norm. */
@@ -203,39 +202,65 @@ static double load_tilted(struct workspace *work, const struct pld_side *side, d
     return sqrt(square) * (1.0 + 1e-6);
 }
 
+/* Sums over the spectrum that bound what its errors do. */
+struct spectrum_sums {
+    double amplified; /* (T (|z|+E)^(T-1))^2 */
+    double power;     /* |z|^T */
+    double square;    /* |z|^2T */
+    double dropped;   /* |z|^T where it was replaced by 0 */
+};
+
+/* Raise every entry to the T-th power and divide by n. Entries whose power is
+ * below e^-100 become 0; most are, so they are told apart by their square
+ * alone and counted as if each were at that limit. */
+static struct spectrum_sums raise_spectrum(struct workspace *work, uint64_t releases,
+                                           double forward_error)
+{
+    double n = (double)work->n;
+    double t = (double)releases;
+    double limit = exp(-100.0 / t);
+    double least = fmax(limit - forward_error, 0.0);
+    double grown_limit = t * exp(-100.0 * (t - 1.0) / t);
+    double size_limit = exp(-100.0);
+    struct spectrum_sums sums = {0.0, 0.0, 0.0, 0.0};
+    for (size_t k = 0; k <= work->n / 2; k++) {
+        double both = k == 0 || k == work->n / 2 ? 1.0 : 2.0;
+        double *z = work->spectrum[k];
+        double size_square = z[0] * z[0] + z[1] * z[1];
+        double grown = grown_limit;
+        double size = size_limit;
+        if (size_square < least * least * (1.0 - 1e-12)) {
+            z[0] = z[1] = 0.0;
+            sums.dropped += both * size;
+        } else {
+            double log_size = log(sqrt(size_square) + forward_error);
+            grown = t * exp((t - 1.0) * log_size);
+            size = exp(t * log_size);
+            raise_to(z, releases);
+            z[0] /= n;
+            z[1] /= n;
+        }
+        sums.amplified += both * grown * grown;
+        sums.power += both * size;
+        sums.square += both * size * size;
+    }
+    return sums;
+}
+
 /* The T-fold cyclic convolution in place; returns a bound on the error of
  * each of its entries. */
 static double convolve(struct workspace *work, uint64_t releases, double norm)
 {
     double n = (double)work->n;
-    double t = (double)releases;
     double eta = 8.0 * UNIT_ROUNDOFF * log2(n);
     double forward_error = eta * sqrt(n) * norm;
     fftw_execute(work->forward);
-    double amplified = 0.0; /* sum (T (|z|+E)^(T-1))^2 */
-    double power_sum = 0.0; /* sum |z|^T */
-    double power_square = 0.0;
-    double dropped = 0.0;
-    for (size_t k = 0; k <= work->n / 2; k++) {
-        double both = k == 0 || k == work->n / 2 ? 1.0 : 2.0;
-        double complex z = work->spectrum[k];
-        double log_size = log(hypot(creal(z), cimag(z)) + forward_error);
-        double grown = t * exp((t - 1.0) * log_size);
-        double size = exp(t * log_size);
-        amplified += both * grown * grown;
-        power_sum += both * size;
-        power_square += both * size * size;
-        if (t * log_size < -100.0) {
-            work->spectrum[k] = 0.0; /* off by at most size, below e^-100 */
-            dropped += both * size;
-        } else {
-            work->spectrum[k] = power_of(z, releases) / n;
-        }
-    }
+    struct spectrum_sums sums = raise_spectrum(work, releases, forward_error);
     fftw_execute(work->backward);
-    double error =
-        (forward_error * sqrt(amplified) + 4.0 * UNIT_ROUNDOFF * t * power_sum + dropped) / n +
-        eta * sqrt(power_square / n);
+    double error = (forward_error * sqrt(sums.amplified) +
+                    4.0 * UNIT_ROUNDOFF * (double)releases * sums.power + sums.dropped) /
+                       n +
+                   eta * sqrt(sums.square / n);
     return error * (1.0 + 1e-6);
 }
 
