@@ -125,15 +125,7 @@ static double outside(const struct pld_side *side, uint64_t releases, double lam
     return sum;
 }
 
-struct workspace {
-    size_t n;
-    double *real;
-    fftw_complex *spectrum;
-    fftw_plan forward;
-    fftw_plan backward;
-};
-
-static void workspace_free(struct workspace *work)
+void pld_workspace_free(struct pld_workspace *work)
 {
     pthread_mutex_lock(&planner);
     if (work->forward != NULL) {
@@ -145,11 +137,19 @@ static void workspace_free(struct workspace *work)
     pthread_mutex_unlock(&planner);
     fftw_free(work->real);
     fftw_free(work->spectrum);
+    *work = (struct pld_workspace){0};
 }
 
-static bool workspace_make(struct workspace *work, size_t n)
+/* Make room for n points, or keep what is there. */
+static bool workspace_ensure(struct pld_workspace *work, size_t n)
 {
-    *work = (struct workspace){n, fftw_alloc_real(n), fftw_alloc_complex(n / 2 + 1), NULL, NULL};
+    if (work->n == n) {
+        return true;
+    }
+    pld_workspace_free(work);
+    work->n = n;
+    work->real = fftw_alloc_real(n);
+    work->spectrum = fftw_alloc_complex(n / 2 + 1);
     if (work->real != NULL && work->spectrum != NULL) {
         pthread_mutex_lock(&planner);
         work->forward = fftw_plan_dft_r2c_1d((int)n, work->real, work->spectrum, FFTW_ESTIMATE);
@@ -157,7 +157,7 @@ static bool workspace_make(struct workspace *work, size_t n)
         pthread_mutex_unlock(&planner);
     }
     if (work->forward == NULL || work->backward == NULL) {
-        workspace_free(work);
+        pld_workspace_free(work);
         return false;
     }
     return true;
@@ -185,7 +185,7 @@ static void raise_to(fftw_complex z, uint64_t exponent)
 }
 
 /* Fill the cyclic array with tilted masses; returns their 2-norm. */
-static double load_tilted(struct workspace *work, const struct pld_side *side, double lambda,
+static double load_tilted(struct pld_workspace *work, const struct pld_side *side, double lambda,
                           double log_sum)
 {
     memset(work->real, 0, work->n * sizeof *work->real);
@@ -213,7 +213,7 @@ struct spectrum_sums {
 /* Raise every entry to the T-th power and divide by n. Entries whose power is
  * below e^-100 become 0; most are, so they are told apart by their square
  * alone and counted as if each were at that limit. */
-static struct spectrum_sums raise_spectrum(struct workspace *work, uint64_t releases,
+static struct spectrum_sums raise_spectrum(struct pld_workspace *work, uint64_t releases,
                                            double forward_error)
 {
     double n = (double)work->n;
@@ -249,7 +249,7 @@ static struct spectrum_sums raise_spectrum(struct workspace *work, uint64_t rele
 
 /* The T-fold cyclic convolution in place; returns a bound on the error of
  * each of its entries. */
-static double convolve(struct workspace *work, uint64_t releases, double norm)
+static double convolve(struct pld_workspace *work, uint64_t releases, double norm)
 {
     double n = (double)work->n;
     double eta = 8.0 * UNIT_ROUNDOFF * log2(n);
@@ -265,7 +265,7 @@ static double convolve(struct workspace *work, uint64_t releases, double norm)
 }
 
 /* sum over s > epsilon of P~(s) w(s - epsilon) and the sum of w alone. */
-static void weigh(const struct workspace *work, double step, double lambda, double epsilon,
+static void weigh(const struct pld_workspace *work, double step, double lambda, double epsilon,
                   double *sum, double *weights)
 {
     int64_t start = (int64_t)floor(epsilon / step) - (int64_t)(work->n / 2);
@@ -305,7 +305,7 @@ static size_t choose_length(const struct pld_side *side, uint64_t releases, doub
 
 static enum tremolo_status compose_finite(struct tremolo_certified *delta,
                                           const struct pld_side *side, uint64_t releases,
-                                          double epsilon)
+                                          double epsilon, struct pld_workspace *work)
 {
     double t = (double)releases;
     double lambda = choose_tilt(side, releases, epsilon);
@@ -315,16 +315,14 @@ static enum tremolo_status compose_finite(struct tremolo_certified *delta,
     if (n == 0) {
         return TREMOLO_NOT_CONVERGED;
     }
-    struct workspace work;
-    if (!workspace_make(&work, n)) {
+    if (!workspace_ensure(work, n)) {
         return TREMOLO_NO_MEMORY;
     }
-    double norm = load_tilted(&work, side, lambda, at.log_sum);
-    double entry_error = convolve(&work, releases, norm);
+    double norm = load_tilted(work, side, lambda, at.log_sum);
+    double entry_error = convolve(work, releases, norm);
     double sum = 0.0;
     double weights = 0.0;
-    weigh(&work, side->step, lambda, epsilon, &sum, &weights);
-    workspace_free(&work);
+    weigh(work, side->step, lambda, epsilon, &sum, &weights);
 
     double absolute =
         entry_error * weights + wrapped / (lambda + 1.0) +
@@ -362,7 +360,7 @@ static void single_release(struct tremolo_certified *delta, const struct pld_sid
 }
 
 enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct pld_side *side,
-                                   uint64_t releases, double epsilon)
+                                   uint64_t releases, double epsilon, struct pld_workspace *work)
 {
     double t = (double)releases;
     double moved =
@@ -373,7 +371,7 @@ enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct
     if (releases == 1) {
         single_release(&finite, side, moved);
     } else if (top > moved) {
-        status = compose_finite(&finite, side, releases, moved);
+        status = compose_finite(&finite, side, releases, moved, work);
     }
     if (status != TREMOLO_OK) {
         return status;
