@@ -89,6 +89,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->threads = setup->threads;
     made->fast = setup->fast_noise;
     made->progress = setup->progress;
+    made->reports = setup->reports;
     made->response_private = setup->request.response_private;
     made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
     enum tremolo_status status = prepare_study(made, setup);
@@ -204,7 +205,7 @@ static enum tremolo_status run_workers(struct worker *workers, unsigned threads)
     return status;
 }
 
-/* All rows once, into `moments`. */
+/* All rows once, into `moments`; what it holds after a failure is of no use. */
 static enum tremolo_status run_pass(struct tremolo_moments *moments, struct fleet *fleet,
                                     const struct fleet_pass *pass)
 {
@@ -212,12 +213,15 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned t = 0; t < fleet->threads && status == TREMOLO_OK; t++) {
         workers[t] = (struct worker){.fleet = fleet, .pass = *pass, .number = t};
-        status = fleet_moments(&workers[t].moments, fleet);
+        workers[t].moments = t == 0 ? moments : NULL;
+        if (t > 0) {
+            status = fleet_moments(&workers[t].moments, fleet);
+        }
     }
     if (status == TREMOLO_OK) {
         status = run_workers(workers, fleet->threads);
     }
-    for (unsigned t = 0; t < fleet->threads; t++) {
+    for (unsigned t = 1; t < fleet->threads; t++) {
         if (status == TREMOLO_OK) {
             status = tremolo_moments_merge(moments, workers[t].moments);
         }

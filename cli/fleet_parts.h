@@ -17,6 +17,7 @@ struct fleet {
     unsigned threads;
     bool fast;
     struct progress *progress;
+    FILE *reports;
     bool response_private;
     double response_scale; /* wire units per scaled unit of a public response */
     struct tremolo_study study;
