@@ -3,6 +3,7 @@
 #   make               build/tremolo and build/libtremolo.a
 #   make run           the main job, end to end, on embedded defaults
 #   make test          all tests on this machine        make bench   speed, as ratios
+#   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the arrows between rooms         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
@@ -38,7 +39,7 @@ SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -
 # On this machine the generator computes four blocks at once. The device
 # brings its own byte loops; the compiler must not turn them back
 # into calls of memcpy or memset.
-STD_device := -std=c99 -ffreestanding -fno-builtin -DTREMOLO_LANES=4 \
+STD_device  = -std=c99 -ffreestanding -fno-builtin -DTREMOLO_LANES=4 \
               $(shell $(CC) -fno-tree-loop-distribute-patterns -E - </dev/null >/dev/null 2>&1 \
                 && echo -fno-tree-loop-distribute-patterns)
 QUIET   := $(if $(V),,@)
@@ -70,7 +71,7 @@ define room_rules
 $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
-	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$(STD_device),$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
+	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
 	  -DTREMOLO_VERSION='"$(VERSION)"' -Istatus -I$(1) $(addprefix -I,$(USES_$(1))) \
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) -MMD -MP -c -o $$@ $$<
 endef
@@ -93,8 +94,9 @@ $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP \
-	  -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
-LIBS_tests := -lcmocka -lmpfr -lgmp $(LIBS_cli)
+	  $(EXTRA) -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
+LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp $(LIBS_cli)
+$(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
@@ -112,10 +114,31 @@ run: $(BUILD)/bin/examples/thousand_devices
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
 test: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@$(MAKE) --no-print-directory run-tests
+	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS=tools/run-fuzz
 .PHONY: run-tests
 run-tests: $(TEST_PROGRAMS) $(BUILD)/tremolo
-	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS)
+	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS) $(MORE_TESTS)
+
+# Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,
+# and a few seconds each as part of the tests.
+FUZZ_SECONDS ?= 60
+TEST_FUZZ_SECONDS ?= 10
+.PHONY: fuzz test-sanitize test-asan test-msan
+fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tools/run-fuzz
+
+# Unit and fault tests under ASan and UBSan with gcc, and those of the device
+# under MSan, which only clang has.
+test-sanitize: test-asan test-msan
+test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
+	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/*.c tests/fault/*.c))"
+test-msan: $(BUILD)/.setup-build $(BUILD)/.setup-test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory \
+	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/test_device_*.c tests/fault/test_device_*.c))"
+.PHONY: run-programs
+run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
+	@BUILD=$(BUILD) tools/run-tests $^
 
 # ---------------------------------------------------------------- measuring
 # Every program bench/bench_*.c and every script bench/*.sh, in turn.
@@ -125,6 +148,13 @@ bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench
 	@for program in $(BENCH_PROGRAMS); do echo "== $${program##*/}"; $$program || exit 1; done
 	@for script in $(sort $(wildcard bench/*.sh)); do \
 	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
+
+# ---------------------------------------------------------------- ports
+# Every port is built from the two files that embedders take.
+test-ports: $(BUILD)/.setup-ports
+	@BUILD=$(BUILD) tools/test-ports
+size: $(BUILD)/.setup-ports
+	@BUILD=$(BUILD) tools/size
 
 # ---------------------------------------------------------------- checks
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)

@@ -275,7 +275,7 @@ static int32_t unpack_one(const uint8_t *packed, uint32_t *place, unsigned width
     uint32_t value = 0;
     unsigned bit;
     for (bit = 0; bit < width; bit++, ++*place) {
-        uint32_t next = packed[*place >> 3] >> (7 - (*place & 7)) & 1u;
+        uint32_t next = (uint32_t)packed[*place >> 3] >> (7 - (*place & 7)) & 1u;
         value = (bit == 0 ? 0 - next : value) << 1 | next;
     }
     return (int32_t)value;

@@ -97,7 +97,7 @@ struct approx normal_mills(double x)
         mills.error = 32.0 * UNIT_ROUNDOFF / mills.value;
         return mills;
     }
-    struct ladder ladder;
+    struct ladder ladder = {{0.0}, {0.0}};
     ladder_descend(&ladder, x, 1);
     mills.value = ladder.ratio[0];
     mills.error = ladder.error[0];
@@ -113,7 +113,7 @@ static struct approx mills_slope(double t)
         slope.error = (32.0 * fabs(t) + 3.0) * UNIT_ROUNDOFF / slope.value;
         return slope;
     }
-    struct ladder ladder;
+    struct ladder ladder = {{0.0}, {0.0}};
     ladder_descend(&ladder, t, 1);
     slope.value = ladder.ratio[0] * ladder.ratio[1];
     slope.error = ladder.error[0] + ladder.error[1] + 2.0 * UNIT_ROUNDOFF;
@@ -142,7 +142,7 @@ static struct approx drop_by_series(double a, double mu)
 {
     int terms = 2 + (int)(38.0 / log(a / mu));
     terms = terms < SERIES_TERMS_MAX ? terms : SERIES_TERMS_MAX;
-    struct ladder ladder;
+    struct ladder ladder = {{0.0}, {0.0}};
     ladder_descend(&ladder, a, terms);
 
     /* The tail after the last term is between 0 and 1: start in the middle. */

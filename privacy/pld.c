@@ -17,6 +17,8 @@ void tremolo_pld_free(struct tremolo_pld *pld)
     if (pld != NULL) {
         free(pld->upper.mass);
         free(pld->lower.mass);
+        free(pld->upper.log_mass);
+        free(pld->lower.log_mass);
         free(pld);
     }
 }
@@ -33,6 +35,15 @@ static bool masses_make_sense(const double *mass, size_t count, double infinity_
     return fabs(sum - 1.0) <= 1e-9;
 }
 
+bool pld_side_finish(struct pld_side *side)
+{
+    side->log_mass = malloc(side->count * sizeof *side->log_mass);
+    for (size_t i = 0; side->log_mass != NULL && i < side->count; i++) {
+        side->log_mass[i] = side->mass[i] > 0.0 ? log(side->mass[i]) : -INFINITY;
+    }
+    return side->log_mass != NULL;
+}
+
 static bool copy_masses(struct pld_side *side, const double *mass)
 {
     side->mass = malloc(side->count * sizeof *mass);
@@ -40,7 +51,7 @@ static bool copy_masses(struct pld_side *side, const double *mass)
         return false;
     }
     memcpy(side->mass, mass, side->count * sizeof *mass);
-    return true;
+    return pld_side_finish(side);
 }
 
 enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld, const double *mass,
@@ -58,7 +69,7 @@ enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld, const doub
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    struct pld_side side = {NULL, count, first, step, 0.0, infinity_mass, 0.0};
+    struct pld_side side = {NULL, NULL, count, first, step, 0.0, infinity_mass, 0.0};
     made->upper = side;
     made->lower = side;
     if (!copy_masses(&made->upper, mass) || !copy_masses(&made->lower, mass)) {
@@ -113,10 +124,11 @@ static struct tremolo_certified log_bound(double epsilon, const void *context)
 }
 
 static enum tremolo_status invert_bound(struct tremolo_certified *epsilon,
-                                        struct bound_question *question, double delta)
+                                        const struct bound_question *question, double delta)
 {
     enum tremolo_status inner = TREMOLO_OK;
-    question->status = &inner;
+    struct bound_question local = {question->side, question->releases, question->is_upper, &inner};
+    question = &local;
     struct inversion problem = {log_bound, question, log(delta), INVERT_DECREASING, true};
     if (log_bound(0.0, question).upper <= problem.target) {
         *epsilon = interval_exact(0.0);

@@ -10,6 +10,7 @@ enum { PLD_ATOMS_MAX = 1 << 22 };
  * mass_error bounds the relative error of each mass. */
 struct pld_side {
     double *mass;
+    double *log_mass; /* its logarithm; every tilt starts from it */
     size_t count;
     int64_t first;
     double step;
@@ -24,6 +25,9 @@ struct tremolo_pld {
     struct pld_side upper;
     struct pld_side lower;
 };
+
+/* Fill log_mass once the masses are final; false when out of memory. */
+bool pld_side_finish(struct pld_side *side);
 
 /* delta of `releases` releases from one side, as a proved interval. */
 enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct pld_side *side,

@@ -54,7 +54,7 @@ static struct cumulant cumulant_at(const struct pld_side *side, double lambda)
     double peak = -INFINITY;
     for (size_t i = 0; i < side->count; i++) {
         if (side->mass[i] > 0.0) {
-            peak = fmax(peak, log(side->mass[i]) + lambda * loss_at(side, i));
+            peak = fmax(peak, side->log_mass[i] + lambda * loss_at(side, i));
         }
     }
     double centre = 0.5 * (loss_at(side, 0) + loss_at(side, side->count - 1));
@@ -64,15 +64,16 @@ static struct cumulant cumulant_at(const struct pld_side *side, double lambda)
     for (size_t i = 0; i < side->count; i++) {
         if (side->mass[i] > 0.0) {
             double away = loss_at(side, i) - centre;
-            double weight = exp(log(side->mass[i]) + lambda * loss_at(side, i) - peak);
+            double weight = exp(side->log_mass[i] + lambda * loss_at(side, i) - peak);
             sum += weight;
             first += weight * away;
             second += weight * away * away;
         }
     }
-    first /= sum;
-    struct cumulant result = {peak + log(sum), centre + first,
-                              fmax(second / sum - first * first, 0.0)};
+    first /= fmax(sum, 1.0);
+    /* The largest weight is 1 by the choice of peak, so the sum is at least 1. */
+    struct cumulant result = {peak + log(fmax(sum, 1.0)), centre + first,
+                              fmax(second / fmax(sum, 1.0) - first * first, 0.0)};
     return result;
 }
 
@@ -112,8 +113,8 @@ static double outside(const struct pld_side *side, uint64_t releases, double lam
     double sum = 0.0;
     for (int sign = -1; sign <= 1; sign += 2) {
         double best = 1.0;
-        for (double scale = 0.5; scale <= 1.0; scale += 0.5) {
-            double theta = scale * reach / (t * at->variance + side->step * side->step);
+        for (int halves = 1; halves <= 2; halves++) {
+            double theta = 0.5 * halves * reach / (t * at->variance + side->step * side->step);
             struct cumulant moved = cumulant_at(side, lambda + sign * theta);
             double exponent =
                 t * (moved.log_sum - at->log_sum) - sign * theta * t * at->mean - theta * reach;
@@ -163,16 +164,25 @@ static bool workspace_make(struct workspace *work, size_t n)
     return true;
 }
 
+/* z^exponent by squaring, in real arithmetic: C's complex product looks for
+ * infinities, which cannot occur here (|z| <= 1). */
 static double complex power_of(double complex z, uint64_t exponent)
 {
-    double complex result = 1.0;
+    double x = creal(z);
+    double y = cimag(z);
+    double re = 1.0;
+    double im = 0.0;
     for (; exponent > 0; exponent >>= 1) {
         if (exponent & 1) {
-            result *= z;
+            double next = re * x - im * y;
+            im = re * y + im * x;
+            re = next;
         }
-        z *= z;
+        double square = x * x - y * y;
+        y = 2.0 * x * y;
+        x = square;
     }
-    return result;
+    return CMPLX(re, im);
 }
 
 /* Fill the cyclic array with tilted masses; returns their 2-norm. */
@@ -183,7 +193,7 @@ static double load_tilted(struct workspace *work, const struct pld_side *side, d
     for (size_t i = 0; i < side->count; i++) {
         if (side->mass[i] > 0.0) {
             size_t slot = (size_t)(side->first + (int64_t)i) & (work->n - 1);
-            work->real[slot] += exp(log(side->mass[i]) + lambda * loss_at(side, i) - log_sum);
+            work->real[slot] += exp(side->log_mass[i] + lambda * loss_at(side, i) - log_sum);
         }
     }
     double square = 0.0;
@@ -205,20 +215,27 @@ static double convolve(struct workspace *work, uint64_t releases, double norm)
     double amplified = 0.0; /* sum (T (|z|+E)^(T-1))^2 */
     double power_sum = 0.0; /* sum |z|^T */
     double power_square = 0.0;
+    double dropped = 0.0;
     for (size_t k = 0; k <= work->n / 2; k++) {
         double both = k == 0 || k == work->n / 2 ? 1.0 : 2.0;
         double complex z = work->spectrum[k];
-        double complex raised = power_of(z, releases);
-        double grown = exp((t - 1.0) * log(cabs(z) + forward_error));
-        double size = cabs(raised);
-        amplified += both * t * grown * t * grown;
+        double log_size = log(hypot(creal(z), cimag(z)) + forward_error);
+        double grown = t * exp((t - 1.0) * log_size);
+        double size = exp(t * log_size);
+        amplified += both * grown * grown;
         power_sum += both * size;
         power_square += both * size * size;
-        work->spectrum[k] = raised / n;
+        if (t * log_size < -100.0) {
+            work->spectrum[k] = 0.0; /* off by at most size, below e^-100 */
+            dropped += both * size;
+        } else {
+            work->spectrum[k] = power_of(z, releases) / n;
+        }
     }
     fftw_execute(work->backward);
-    double error = (forward_error * sqrt(amplified) + 4.0 * UNIT_ROUNDOFF * t * power_sum) / n +
-                   eta * sqrt(power_square / n);
+    double error =
+        (forward_error * sqrt(amplified) + 4.0 * UNIT_ROUNDOFF * t * power_sum + dropped) / n +
+        eta * sqrt(power_square / n);
     return error * (1.0 + 1e-6);
 }
 

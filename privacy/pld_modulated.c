@@ -247,11 +247,14 @@ enum tremolo_status tremolo_pld_modulated(struct tremolo_pld **pld, double shift
     bool filled = side_make(&made->lower, &plan) && fill_lower(&made->lower, &plan);
     plan_make(&plan, s * (1.0 + hair), contrast * (1.0 - hair), cells);
     filled = filled && side_make(&made->upper, &plan);
+    if (filled) {
+        fill_upper(&made->upper, &plan);
+        filled = pld_side_finish(&made->lower) && pld_side_finish(&made->upper);
+    }
     if (!filled) {
         tremolo_pld_free(made);
         return TREMOLO_NO_MEMORY;
     }
-    fill_upper(&made->upper, &plan);
     *pld = made;
     return TREMOLO_OK;
 }

@@ -42,7 +42,9 @@ enum tremolo_status tremolo_arcsine_information(double *information, double cont
     const double step = 1.0 / 16.0;
     double mass = 0.0;
     double score_square = 0.0;
-    for (double x = 0.5 * step; x < contrast + 9.0; x += step) {
+    int points = (int)((contrast + 9.0) / step);
+    for (int k = 0; k < points; k++) {
+        double x = (k + 0.5) * step;
         double density = 0.0;
         double slope = 0.0;
         for (size_t i = 0; i < phases; i++) {

@@ -201,36 +201,43 @@ double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *ev
     return count;
 }
 
-double evidence_joint(double *joint, double *mean, const struct tremolo_debiased *evidence,
-                      bool centred, size_t skip)
+/* One entry of the debiased moment, straight from the buckets: slower than
+ * evidence_raw for a whole matrix, but it needs no memory and cannot fail. */
+static double joint_entry(const struct tremolo_debiased *evidence, const double *mean, bool centred,
+                          size_t i, size_t j)
 {
-    double count = evidence_raw(joint, mean, evidence, centred, skip);
-    for (size_t i = 0; i < evidence->n * evidence->n; i++) {
-        joint[i] -= evidence->bias[i];
+    size_t at = i * evidence->n + j;
+    double K = evidence->devices;
+    double sum = 0.0;
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        sum += evidence->bucket[b].product[at];
     }
-    return count;
+    double moment = sum / K;
+    if (centred) {
+        moment = (moment - mean[i] * mean[j]) * (K / fmax(K - 1.0, 1.0));
+    }
+    return moment - evidence->bias[at];
 }
 
 void tremolo_debias_moments(double *S, double *Z, double *yy,
                             const struct tremolo_debiased *evidence, bool centred)
 {
     size_t d = evidence->d;
-    size_t n = evidence->n;
-    double *joint = linear_new(n * n);
-    if (joint == NULL) {
-        return;
+    double mean[TREMOLO_MAX_FEATURES + 1] = {0};
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        for (size_t i = 0; i <= d; i++) {
+            mean[i] += evidence->bucket[b].sum[i] / evidence->devices;
+        }
     }
-    (void)evidence_joint(joint, NULL, evidence, centred, TREMOLO_BUCKETS);
-    for (size_t i = 0; i < d && S != NULL; i++) {
-        memcpy(S + i * d, joint + i * n, d * sizeof *S);
+    for (size_t i = 0; i < d * d && S != NULL; i++) {
+        S[i] = joint_entry(evidence, mean, centred, i / d, i % d);
     }
-    if (Z != NULL) {
-        memcpy(Z, joint + d * n, d * sizeof *Z);
+    for (size_t i = 0; i < d && Z != NULL; i++) {
+        Z[i] = joint_entry(evidence, mean, centred, i, d);
     }
     if (yy != NULL) {
-        *yy = joint[n * n - 1];
+        *yy = joint_entry(evidence, mean, centred, d, d);
     }
-    free(joint);
 }
 
 /* ---------------------------------------------------------------- pooling */

@@ -36,8 +36,4 @@ struct tremolo_debiased {
 double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *evidence,
                     bool centred, size_t skip);
 
-/* The same with the bias removed. */
-double evidence_joint(double *joint, double *mean, const struct tremolo_debiased *evidence,
-                      bool centred, size_t skip);
-
 #endif

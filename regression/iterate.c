@@ -176,19 +176,12 @@ static enum tremolo_status fit_pool(double *beta, const struct iteration *it)
     struct tremolo_fit fit;
     struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
     options.intercept = it->options->intercept;
-    const struct tremolo_debiased **rounds = calloc(it->done, sizeof *rounds);
-    if (rounds == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    for (size_t t = 0; t < it->done; t++) {
-        rounds[t] = it->rounds[t];
-    }
-    enum tremolo_status status = tremolo_debias_pool(&pool, rounds, it->done);
+    enum tremolo_status status =
+        tremolo_debias_pool(&pool, (const struct tremolo_debiased *const *)it->rounds, it->done);
     if (status == TREMOLO_OK) {
         status = tremolo_fit(beta, &fit, pool, &options);
     }
     tremolo_debias_free(pool);
-    free(rounds);
     return status;
 }
 

@@ -30,6 +30,7 @@ struct problem {
     long double *residual; /* rows */
     double *f;             /* rows */
     double *g;             /* columns */
+    double *h;             /* columns */
 };
 
 static bool problem_allocate(struct problem *p, size_t rows, size_t columns)
@@ -45,8 +46,9 @@ static bool problem_allocate(struct problem *p, size_t rows, size_t columns)
     p->residual = calloc(rows, sizeof *p->residual);
     p->f = linear_new(rows);
     p->g = linear_new(columns);
+    p->h = linear_new(columns);
     return p->X && p->qr && p->scale && p->tau && p->pivot && p->solution && p->residual && p->f &&
-           p->g;
+           p->g && p->h;
 }
 
 static void problem_free(struct problem *p)
@@ -60,6 +62,7 @@ static void problem_free(struct problem *p)
     free(p->residual);
     free(p->f);
     free(p->g);
+    free(p->h);
 }
 
 static void load_design(struct problem *p, const double *X, size_t dimension)
@@ -125,29 +128,24 @@ static void residuals(struct problem *p, const double *y)
 static bool correct(struct problem *p)
 {
     size_t columns = (size_t)p->columns;
-    double *h = linear_new(columns);
-    bool done = false;
-    if (h == NULL) {
-        return false;
-    }
     for (size_t k = 0; k < columns; k++) {
-        h[k] = p->g[p->pivot[k] - 1];
+        p->h[k] = p->g[p->pivot[k] - 1];
     }
-    if (LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'T', 'N', p->columns, 1, p->qr, p->rows, h,
+    if (LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'T', 'N', p->columns, 1, p->qr, p->rows, p->h,
                        p->columns) != 0 ||
         LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', p->rows, 1, p->columns, p->qr, p->rows, p->tau,
                        p->f, p->rows) != 0) {
-        goto done;
+        return false;
     }
     for (size_t k = 0; k < columns; k++) {
-        p->g[k] = p->f[k] - h[k];
-        p->f[k] = h[k];
+        p->g[k] = p->f[k] - p->h[k];
+        p->f[k] = p->h[k];
     }
     if (LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', p->columns, 1, p->qr, p->rows, p->g,
                        p->columns) != 0 ||
         LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'N', p->rows, 1, p->columns, p->qr, p->rows, p->tau,
                        p->f, p->rows) != 0) {
-        goto done;
+        return false;
     }
     for (size_t k = 0; k < columns; k++) {
         p->solution[p->pivot[k] - 1] += p->g[k];
@@ -155,10 +153,7 @@ static bool correct(struct problem *p)
     for (size_t i = 0; i < (size_t)p->rows; i++) {
         p->residual[i] += p->f[i];
     }
-    done = true;
-done:
-    free(h);
-    return done;
+    return true;
 }
 
 /* Squared length of row j of R^-1 P', the factor of coefficient j's variance. */

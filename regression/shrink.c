@@ -4,7 +4,7 @@
  * of (x, y) without noise and D the known noise, so that a released row has
  * moment A = P + D. We maximise
  *     -K/2 [log det A + tr(A^-1 M)]                    what the reports say
- *     -nu/2 [log det S + mu tr(S^-1)]                  S is near mu I
+ *     -nu/2 [log det S + tr(T S^-1)]                   S is near T
  *     -1/2 [kappa mu |beta|^2 + omega yy] / s2 - omega/2 log s2
  * over P = (S, S beta; ., s2 + beta' S beta), S > 0, s2 > 0. M is the raw joint
  * moment. The first line is the likelihood of Gaussian rows; for other rows it
@@ -13,10 +13,14 @@
  * when noise is large. The other lines are worth nu, kappa and omega
  * pseudo-devices without noise. They vanish beside K as K grows or noise falls.
  *
- * The constants mu, nu and kappa come from the same moments:
+ * The constants come from the same moments:
  *   mu     the mean eigenvalue of S, as its posterior mean under a flat prior above
  *          the bound |Z|^2/(d yy) <= mu, plus one standard deviation: too small a
  *          mu makes coefficients overshoot, too large a one only shrinks them;
+ *   T      mu I, raised along Z to what the reports say of z'Sz, as far as they say
+ *          it clearly. Coefficients mostly point along Z, and where features are
+ *          correlated that is a direction of large variance, in which a target of
+ *          mu would let them overshoot;
  *   nu     from the spread of S's eigenvalues beyond noise: for an inverse-Wishart S,
  *          E|S - mu I|_F^2 = mu^2 d (d+1)/nu. The estimate is averaged with
  *          NU_PRIOR by precision, since at large noise the spread is unknowable;
@@ -29,6 +33,7 @@
  * extrapolation is kept only if the objective does not fall. */
 #include "shrink.h"
 #include "linear.h"
+#include "tremolo_regression.h"
 
 #include <float.h>
 #include <math.h>
@@ -40,7 +45,8 @@
 #define NU_SPREAD_FLOOR 0.6  /* of the prior's spread, while noise hides the real one */
 #define NU_SPREAD_LEAST 0.05 /* the same once the spread is seen */
 #define MU_CAUTION      1.0  /* standard deviations added to mu */
-#define KAPPA_WEIGHT    0.8
+#define ALONG_PRIOR     0.5  /* sd of z'Sz about mu before reports, in units of mu */
+#define KAPPA_WEIGHT    0.6
 #define KAPPA_OPTIMISM  1.0 /* standard deviations added to |Z|^2 for kappa */
 #define RESIDUAL_PSEUDO 0.3 /* omega */
 #define LARGEST_SIGNAL  0.98
@@ -49,6 +55,8 @@
 
 struct constants {
     double mu;
+    double raise; /* T = mu I + raise z z' */
+    double z[TREMOLO_MAX_FEATURES];
     double nu;
     double kappa;
     double yy;
@@ -122,6 +130,37 @@ static double choose_nu(const struct shrink_problem *problem, double mean, doubl
     return mu * mu * d * (d + 1.0) / fmax(combined, floor_share * prior);
 }
 
+/* Set z, the direction of Z, and how far T exceeds mu along it: the precision-
+ * weighted mean of mu and the reports' z'Sz, never below mu. */
+static void choose_direction(struct constants *c, const struct shrink_problem *problem,
+                             double z_length)
+{
+    size_t d = problem->d;
+    size_t n = d + 1;
+    double noise = problem->noise;
+    double along = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        c->z[i] = (problem->raw[i * n + d] - problem->bias[i * n + d]) / z_length;
+    }
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            along += c->z[i] * c->z[j] * (problem->raw[i * n + j] - problem->bias[i * n + j]);
+        }
+    }
+    double prior = ALONG_PRIOR * ALONG_PRIOR * c->mu * c->mu;
+    double variance = (2.0 * noise * noise + 4.0 * noise * fmax(along, c->mu)) / problem->devices;
+    double weight = prior / (prior + variance);
+    c->raise = fmax(weight * (along - c->mu), 0.0);
+    if (d == 1) {
+        c->raise = 0.0; /* mu is all there is */
+    }
+}
+
+static double target(const struct constants *c, size_t i, size_t j)
+{
+    return (i == j ? c->mu : 0.0) + c->raise * c->z[i] * c->z[j];
+}
+
 static double choose_kappa(size_t d, double signal, double mu, double yy)
 {
     double r = fmin(signal / (mu * yy), LARGEST_SIGNAL);
@@ -162,6 +201,7 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
     }
     constants->mu = mu + MU_CAUTION * sd;
     constants->yy = yy;
+    choose_direction(constants, problem, sqrt(fmax(z2, DBL_MIN)));
     constants->nu = choose_nu(problem, mean, constants->mu);
     double signal_sd = sqrt(z_noise * (2.0 * (double)d * z_noise + 4.0 * signal));
     constants->kappa = choose_kappa(d, signal + KAPPA_OPTIMISM * signal_sd, mu, yy);
@@ -223,9 +263,9 @@ static bool maximise(struct engine *engine, struct state *next)
     double K = engine->problem->devices;
     for (size_t i = 0; i < d; i++) {
         for (size_t j = 0; j < d; j++) {
-            double unit = i == j ? c->mu : 0.0;
-            next->S[i * d + j] = (K * E[i * n + j] + c->nu * unit) / (K + c->nu);
-            engine->normal[i * d + j] = E[i * n + j] + c->kappa / K * unit;
+            double ridge = i == j ? c->kappa / K * c->mu : 0.0;
+            next->S[i * d + j] = (K * E[i * n + j] + c->nu * target(c, i, j)) / (K + c->nu);
+            engine->normal[i * d + j] = E[i * n + j] + ridge;
         }
         engine->right[i] = E[i * n + d];
     }
@@ -262,9 +302,8 @@ static double loss_of(struct engine *engine, const struct state *state)
         return INFINITY;
     }
     double prior = linear_cholesky_logdet(engine->normal, d);
-    memset(engine->X, 0, n * n * sizeof(double));
-    for (size_t i = 0; i < d; i++) {
-        engine->X[i * d + i] = c->mu;
+    for (size_t i = 0; i < d * d; i++) {
+        engine->X[i] = target(c, i / d, i % d);
     }
     linear_cholesky_solve(engine->X, engine->normal, d, d);
     for (size_t i = 0; i < d; i++) {

@@ -1,0 +1,236 @@
+/* tremolo.mjs -- the device core in a browser or under Node.
+ *
+ *     import { Tremolo, browserPlatform } from "./tremolo.mjs";
+ *     const device = await Tremolo.load(await (await fetch("tremolo.wasm")).arrayBuffer(),
+ *                                       browserPlatform("my-app"));
+ *     if (device.budgetOrNull() === null) device.enrol(1 << 24);
+ *     const bytes = device.report(study, { number: 0, vectors: [] },
+ *                                 { number: 0, features: [7200, 61], response: 48 });
+ *
+ * A study is an object with the fields of struct tremolo_study under the same
+ * names: id is 32 bytes, bounds and response_bounds are pairs [low, high],
+ * response is 0 (public) or 1 (private). All numbers are integers; one that
+ * does not fit its type is a RangeError, because wrapping it silently could
+ * spend more than was agreed. A refusal of the core is a TremoloError.
+ *
+ * The platform is what the header asks of it, as synchronous functions:
+ *     entropy(bytes)        fill a Uint8Array
+ *     read(slot)            the Uint8Array last written there, or null
+ *     write(slot, bytes)    store a copy, durably
+ *     counter(), advance(n) optional, together: a monotonic counter
+ *     studies, macKey       a number; 16 bytes or null
+ * A callback that throws refuses the release, as a failing one in C does. */
+
+/* Name and largest value, in the order of enum number in tremolo_wasm.c. */
+const NUMBERS = [
+    ["unit", 2 ** 32 - 1], ["clip", 2 ** 32 - 1], ["distance", 2 ** 32 - 1],
+    ["amplitude", 2 ** 32 - 1], ["frequency", 2 ** 32 - 1], ["dimension", 2 ** 16 - 1],
+    ["keep", 2 ** 16 - 1], ["vectors", 2 ** 16 - 1], ["rounds", 2 ** 16 - 1],
+    ["samples", 2 ** 16 - 1], ["noise_log2", 255], ["wire_shift", 255], ["wire_bits", 255],
+    ["response", 255],
+];
+const BUFFER = { numbers: 0, id: 1, bounds: 2, vectors: 3, features: 4 };
+const NO_RESPONSE = 2 ** 31 - 1;
+
+export class TremoloError extends Error {
+    constructor(name, status) {
+        super(`tremolo: ${name}`);
+        this.status = status;
+        this.statusName = name;
+    }
+}
+
+function integer(value, low, high, name) {
+    if (!Number.isInteger(value) || value < low || value > high) {
+        throw new RangeError(`tremolo: ${name} is not an integer from ${low} to ${high}`);
+    }
+    return value;
+}
+
+function sized(list, length, name) {
+    if (list.length !== length) {
+        throw new RangeError(`tremolo: ${name} has ${list.length} entries instead of ${length}`);
+    }
+    return list;
+}
+
+const int32 = (value, name) => integer(value, -(2 ** 31), 2 ** 31 - 1, name);
+const int16 = (value, name) => integer(value, -(2 ** 15), 2 ** 15 - 1, name);
+
+/* The imports of the module, for a platform and a way to reach the memory. */
+function imports(platform, memory) {
+    const guarded = (call) => (...values) => {
+        try {
+            call(...values);
+            return 0;
+        } catch {
+            return 1;
+        }
+    };
+    const at = (address, length) => new Uint8Array(memory(), address, length);
+    return {
+        /* Through an array of its own, so that the platform never holds a
+         * view of the module's memory. */
+        entropy: guarded((address, length) => {
+            const bytes = new Uint8Array(length);
+            platform.entropy(bytes);
+            at(address, length).set(bytes);
+            bytes.fill(0);
+        }),
+        read: guarded((slot, address, length) => {
+            const stored = platform.read(slot) ?? new Uint8Array(0);
+            at(address, length).fill(0).set(stored.subarray(0, length));
+        }),
+        write: guarded((slot, address, length) => {
+            platform.write(slot, at(address, length).slice());
+        }),
+        counter: guarded((address) => {
+            const value = integer(platform.counter(), 0, 2 ** 32 - 1, "the counter");
+            new Uint32Array(memory(), address, 1)[0] = value;
+        }),
+        advance: guarded((value) => platform.advance(value >>> 0)),
+    };
+}
+
+export class Tremolo {
+    #core;
+
+    /* source: the bytes of tremolo.wasm. */
+    static async load(source, platform) {
+        let core;
+        const tremolo = imports(platform, () => core.memory.buffer);
+        core = (await WebAssembly.instantiate(source, { tremolo })).instance.exports;
+        const device = new Tremolo();
+        device.#core = core;
+        const key = platform.macKey ?? null;
+        if (key !== null) {
+            device.#bytes(core.mac_key_bytes(), 16).set(sized(key, 16, "macKey"));
+        }
+        const counts = Boolean(platform.counter && platform.advance);
+        core.set_platform(integer(platform.studies, 1, 16, "studies"), counts, key !== null);
+        return device;
+    }
+
+    /* Make the ledger, once, with a budget in units of mu^2 / 2^24. */
+    enrol(budget) {
+        this.#must(this.#core.enrol(integer(budget, 0, 2 ** 32 - 1, "budget")));
+    }
+
+    /* What is left of the budget. */
+    budget() {
+        this.#must(this.#core.budget());
+        return this.#core.last_answer() >>> 0;
+    }
+
+    /* The same, or null for a device that has no ledger yet. */
+    budgetOrNull() {
+        try {
+            return this.budget();
+        } catch (error) {
+            if (error.statusName === "LEDGER_MISSING") return null;
+            throw error;
+        }
+    }
+
+    /* What one release of the study costs, and its sensitivity. */
+    cost(study) {
+        this.#setStudy(study);
+        return {
+            charge: this.#core.study_charge() >>> 0,
+            sensitivity: this.#core.study_sensitivity() >>> 0,
+        };
+    }
+
+    /* The report's bytes, made or repeated. */
+    report(study, round, sample) {
+        const number = integer(round.number, 0, 2 ** 16 - 1, "round.number");
+        const which = integer(sample.number ?? 0, 0, 2 ** 16 - 1, "sample.number");
+        const response = int32(sample.response, "sample.response");
+        this.#setStudy(study);
+        this.#setVectors(study, round.vectors ?? []);
+        const features = this.#values(Int32Array, BUFFER.features, study.dimension);
+        try {
+            sized(sample.features, study.dimension, "features");
+            sample.features.forEach((value, i) => (features[i] = int32(value, "a feature")));
+            this.#must(this.#core.make_report(number, which, response));
+            return this.#bytes(this.#core.report_bytes(), this.#core.last_answer()).slice();
+        } finally {
+            features.fill(0);
+        }
+    }
+
+    /* Read a report back: round, response (or null) and wire coordinates. */
+    decode(study, bytes) {
+        const capacity = this.#core.report_capacity();
+        this.#setStudy(study);
+        this.#bytes(this.#core.report_bytes(), capacity).set(bytes.subarray(0, capacity));
+        this.#must(this.#core.decode(bytes.length));
+        const count = this.#core.last_answer();
+        const start = this.#core.coordinate_values();
+        const response = this.#core.decoded_response();
+        return {
+            round: this.#core.decoded_round(),
+            response: response === NO_RESPONSE ? null : response,
+            coordinates: Array.from(new Int16Array(this.#core.memory.buffer, start, count)),
+        };
+    }
+
+    /* Throws unless the report decoded last carries the platform's MAC. */
+    verify() {
+        this.#must(this.#core.verify());
+    }
+
+    #bytes(address, length) {
+        return new Uint8Array(this.#core.memory.buffer, address, length);
+    }
+
+    #values(kind, buffer, length) {
+        return new kind(this.#core.memory.buffer, this.#core.buffer(buffer), length);
+    }
+
+    #must(status) {
+        if (status !== 0) {
+            const start = this.#core.status_name(status);
+            const bytes = this.#bytes(start, 32);
+            const name = String.fromCharCode(...bytes.subarray(0, bytes.indexOf(0)));
+            throw new TremoloError(name, status);
+        }
+    }
+
+    #setStudy(study) {
+        const d = integer(study.dimension, 1, this.#core.max_dimension(), "dimension");
+        const numbers = this.#values(Uint32Array, BUFFER.numbers, NUMBERS.length);
+        NUMBERS.forEach(([name, most], i) => (numbers[i] = integer(study[name], 0, most, name)));
+        this.#values(Uint8Array, BUFFER.id, 32).set(sized(study.id, 32, "id"));
+        const bounds = this.#values(Int32Array, BUFFER.bounds, 2 * (d + 1));
+        const pairs = [...sized(study.bounds, d, "bounds"), study.response_bounds];
+        pairs.flatMap((pair) => [...sized(pair, 2, "a pair of bounds")])
+            .forEach((value, i) => (bounds[i] = int32(value, "a bound")));
+        this.#must(this.#core.set_study());
+    }
+
+    #setVectors(study, rows) {
+        sized(rows, study.vectors, "vectors");
+        rows.forEach((row) => sized(row, study.dimension, "a vector"));
+        const entries = this.#values(Int16Array, BUFFER.vectors, study.vectors * study.dimension);
+        rows.flatMap((row) => [...row]).forEach((v, i) => (entries[i] = int16(v, "an entry")));
+    }
+}
+
+/* A platform for web pages: the browser's generator, and a ledger in a
+ * storage with getItem and setItem under keys that start with `name`. A page
+ * has no better place to keep a ledger, and a user can clear it: the core
+ * then refuses until the device is enrolled again. */
+export function browserPlatform(name, storage = globalThis.localStorage, studies = 4) {
+    const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+    const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+    return {
+        studies,
+        entropy: (bytes) => globalThis.crypto.getRandomValues(bytes),
+        read: (slot) => {
+            const text = storage.getItem(`${name}/${slot}`);
+            return text === null ? null : unhex(text);
+        },
+        write: (slot, bytes) => storage.setItem(`${name}/${slot}`, hex(bytes)),
+    };
+}

@@ -1,0 +1,74 @@
+# The device's header compiles as C++, and the example in its opening comment
+# compiles and runs as printed.
+. tests/common/tap.sh
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+tools/amalgamate "$work" || exit 1
+
+# The example is the first block of lines indented by five blanks.
+{
+    cat <<'START'
+#include <stdio.h>
+#include "memory_platform.h"
+static const struct tremolo_bounds bounds[2] = {{0, 20000}, {40, 100}};
+static size_t sent;
+static void send(const uint8_t *report, size_t length)
+{
+    sent = length > 0 && report[0] == 0x86 ? length : 0;
+}
+static struct tremolo_study make_study(void)
+{
+    static struct tremolo_study study;
+    study.bounds = bounds;
+    study.response_bounds.high = 100;
+    study.unit = study.clip = 1 << 18;
+    study.dimension = 2;
+    study.keep = TREMOLO_KEEP_ONE;
+    study.rounds = study.samples = 1;
+    study.noise_log2 = 18;
+    study.wire_shift = study.wire_bits = 12;
+    return study;
+}
+int main(void)
+{
+    static struct tremolo_work enrolling;
+    static struct memory_device device;
+    const uint8_t entropy[TREMOLO_SEED_BYTES] = {1, 2, 3};
+    struct tremolo_platform platform = memory_platform(&device, NULL);
+    struct tremolo_study study = make_study();
+    device.entropy = entropy;
+    if (tremolo_device_enrol(&enrolling, &platform, tremolo_study_charge(&study)) != TREMOLO_OK) {
+        return 1;
+    }
+START
+    sed -n '/\*\/$/q; s/^ \*     //p' device/tremolo_device.h
+    cat <<'END'
+    return sent == length && status == TREMOLO_OK ? 0 : 1;
+}
+END
+} >"$work/example.c"
+
+lines=$(sed -n '/\*\/$/q; s/^ \*     //p' device/tremolo_device.h | wc -l)
+[ "$lines" -ge 8 ] && [ "$lines" -le 14 ]
+expect "the header's example has $lines lines" $? 0
+
+gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -I"$work" -Iports -o "$work/example" \
+    "$work/example.c" "$work/tremolo_device.c" && "$work/example"
+expect "the example runs as C" $? 0
+
+gcc -std=c99 -c -o "$work/core.o" "$work/tremolo_device.c"
+for compiler in g++ clang++; do
+    for standard in c++11 c++17; do
+        $compiler -x c++ -std=$standard -Wall -Wextra -Wpedantic -Werror -I"$work" -Iports \
+            -c -o "$work/example.o" "$work/example.c" &&
+            $compiler -o "$work/example" "$work/example.o" "$work/core.o" && "$work/example"
+        expect "the example runs as $standard with $compiler" $? 0
+    done
+done
+
+code=0
+for source in device/*.c; do
+    gcc -std=c99 -ffreestanding -Wall -Wextra -Wpedantic -Werror -DTREMOLO_WITHOUT_MAC \
+        -DTREMOLO_MAX_DIMENSION=8 -Istatus -Idevice -c -o "$work/small.o" "$source" || code=1
+done
+expect "the core compiles without the MAC and with eight features" $code 0
