@@ -33,7 +33,8 @@ PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
 PKGS_host       := jansson libcurl
-PKGS_cli        := jansson libsodium
+PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
+PKGS_cli        := jansson libsodium libcurl
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)

@@ -44,6 +44,8 @@ int cli_plan(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_study(int argc, char **argv);
 int cli_reproduce(int argc, char **argv);
+int cli_serve(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
+int cli_status(int argc, char **argv);
 
 #endif
