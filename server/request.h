@@ -61,6 +61,7 @@ struct request {
     struct answer answer;
     bool answered; /* answer is ready */
     bool waiting;  /* a job is with the writer */
+    _Atomic bool decided; /* hands the job's results over, whatever the library does */
     bool sequence; /* many reports, answered by index */
     bool too_large;
     uint8_t *body;
