@@ -186,6 +186,59 @@ static void test_partial_rollback_never_forgets(void **state)
     assert_false(world.violated);
 }
 
+/* A counter one behind is a cut between commit and counter; two behind, or
+ * ahead, is no state this ledger was ever in. */
+static void test_counter_out_of_step(void **state)
+{
+    static struct world world;
+    (void)state;
+    world_init(&world, 1);
+    run_script(&world);
+    assert_int_equal(world.device.storage.counter, RELEASES);
+    world.device.storage.counter = RELEASES - 1;
+    check_end(&world);
+    assert_int_equal(world.device.storage.counter, RELEASES);
+    world.device.storage.counter = RELEASES - 2;
+    assert_status(release(&world, 0, 1, 0), TREMOLO_LEDGER_ROLLED_BACK);
+    world.device.storage.counter = RELEASES + 1;
+    assert_status(release(&world, 0, 1, 0), TREMOLO_LEDGER_ROLLED_BACK);
+}
+
+/* Slots that are sound each but belong to two ledgers: two reports under one
+ * number, or two budgets. */
+static void test_slots_of_two_ledgers(void **state)
+{
+    static struct world one;
+    static struct world other;
+    (void)state;
+    world_init(&one, 0);
+    world_init(&other, 0);
+    other.device.entropy.state = 8;
+    run_script(&one);
+    run_script(&other);
+    memcpy(one.device.storage.slot[1], other.device.storage.slot[1], FAKE_SLOT_BYTES);
+    assert_status(release(&one, 0, 1, 0), TREMOLO_LEDGER_DAMAGED);
+    world_init(&one, 0);
+    world_init(&other, 0);
+    assert_status(tremolo_device_enrol(&one.work, &one.platform, 1000), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&other.work, &other.platform, 1001), TREMOLO_OK);
+    memcpy(one.device.storage.slot[2], other.device.storage.slot[2], 2 * FAKE_SLOT_BYTES);
+    assert_status(release(&one, 0, 0, 0), TREMOLO_LEDGER_DAMAGED);
+}
+
+/* A ledger that has not spent yet and lost a slot is a ledger. */
+static void test_enrolment_sees_a_single_slot(void **state)
+{
+    static struct world world;
+    (void)state;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        world_init(&world, 0);
+        assert_status(enrol(&world), TREMOLO_OK);
+        memset(world.device.storage.slot[slot], 0xff, FAKE_SLOT_BYTES);
+        assert_status(enrol(&world), TREMOLO_LEDGER_EXISTS);
+    }
+}
+
 static void swap_slots(struct world *world, unsigned a, unsigned b)
 {
     uint8_t kept[FAKE_SLOT_BYTES];
@@ -361,6 +414,9 @@ int main(void)
         cmocka_unit_test(test_other_number_of_entries_refuses),
         cmocka_unit_test(test_whole_rollback_is_seen_with_a_counter),
         cmocka_unit_test(test_partial_rollback_never_forgets),
+        cmocka_unit_test(test_counter_out_of_step),
+        cmocka_unit_test(test_slots_of_two_ledgers),
+        cmocka_unit_test(test_enrolment_sees_a_single_slot),
         cmocka_unit_test(test_swapped_slots),
         cmocka_unit_test(test_failing_storage_calls),
         cmocka_unit_test(test_repetition_is_free_and_identical),
