@@ -107,7 +107,8 @@ static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo
 
 /* Every call ends here, with a wiped work object; what was in it before does
  * not matter. */
-static enum tremolo_status finish(struct tremolo_work *work, enum tremolo_status status)
+static TREMOLO_APART enum tremolo_status finish(struct tremolo_work *work,
+                                                enum tremolo_status status)
 {
     if (work != NULL) {
         tremolo_bytes_wipe(work, sizeof *work);

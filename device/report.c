@@ -38,15 +38,13 @@ enum {
 /* All lengths and numbers of a report fit 16 bits. */
 static uint8_t *put_head(uint8_t *out, unsigned major, uint32_t value)
 {
-    if (value < 24) {
-        *out++ = (uint8_t)(major | value);
-        return out;
-    }
-    if (value < 256) {
-        *out++ = (uint8_t)(major | 24);
-    } else {
+    if (value >= 256) {
         *out++ = (uint8_t)(major | 25);
         *out++ = (uint8_t)(value >> 8);
+    } else if (value >= 24) {
+        *out++ = (uint8_t)(major | 24);
+    } else {
+        value |= major;
     }
     *out++ = (uint8_t)value;
     return out;
