@@ -2,6 +2,7 @@
 #
 #   make               build/tremolo and build/libtremolo.a
 #   make run           the main job, end to end, on embedded defaults
+#   make serve         the same, and the server stays
 #   make test          all tests on this machine        make bench   speed, as ratios
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
@@ -60,7 +61,7 @@ PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 LIBS = $(PACKAGE_LIBS) -lcsv -lpthread -lm
 ALL_INCLUDES := -Istatus $(addprefix -I,$(LIBRARY_ROOMS))
 
-.PHONY: all run test test-ports bench size check-layers lint format install clean help \
+.PHONY: all run serve test test-ports bench size check-layers lint format install clean help \
         amalgamation
 all: $(BUILD)/tremolo
 
@@ -108,8 +109,10 @@ amalgamation:
 	@echo "$(BUILD)/amalgamation/tremolo_device.c and .h"
 
 # ---------------------------------------------------------------- running
-run: $(BUILD)/bin/examples/thousand_devices
-	@$<
+run: $(BUILD)/tremolo
+	@$(BUILD)/tremolo demo
+serve: $(BUILD)/tremolo
+	@$(BUILD)/tremolo demo --stay --listen 8787
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.
