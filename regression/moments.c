@@ -195,8 +195,8 @@ struct slice {
     const int16_t *rows;
     const uint8_t *buckets;
     size_t count;
-    enum tremolo_status status;
     pthread_t thread;
+    enum tremolo_status status;
     bool started;
 };
 
