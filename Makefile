@@ -31,7 +31,10 @@ USES_cli        := device privacy regression study host server
 # Well-kept parts from Debian, each named by the room that needs it.
 PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
-PKGS_cli        := jansson
+PKGS_study      := jansson libsodium
+PKGS_host       := jansson libcurl
+PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
+PKGS_cli        := jansson libsodium libcurl
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
@@ -53,7 +56,8 @@ LIBRARY_OBJECTS := $(foreach room,$(LIBRARY_ROOMS),$(call objects,$(room)))
 CLI_OBJECTS := $(call objects,cli)
 packages := $(foreach room,$(ROOMS),$(if $(call sources,$(room)),$(PKGS_$(room))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
-LIBS = $(PACKAGE_LIBS) -lpthread -lm
+# libcsv has no pkg-config file.
+LIBS = $(PACKAGE_LIBS) -lcsv -lpthread -lm
 ALL_INCLUDES := -Istatus $(addprefix -I,$(LIBRARY_ROOMS))
 
 .PHONY: all run test test-ports bench size check-layers lint format install clean help \
@@ -84,9 +88,7 @@ $(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
 
 $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 	$(call say,LINK,$@)
-	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS_cli) $(LIBS)
-# libcsv has no pkg-config file.
-LIBS_cli := -lcsv
+	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 # Programs outside the rooms: tests, benchmarks and examples see every
 # public header and link the library as a user would; tests and benchmarks
@@ -102,8 +104,7 @@ $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	$(call say,LINK,$@)
 	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP \
 	  $(EXTRA) -o $@ $< $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
-LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp $(LIBS_cli)
-LIBS_bench := $(LIBS_cli)
+LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -39,9 +39,21 @@ extern "C" {
     X(WRONG_STUDY, 33, "the report belongs to another study")                                      \
     X(OUT_OF_BOUNDS, 34, "a value is outside the study's bounds")                                  \
     X(BAD_MAC, 35, "the report's authentication tag is missing or does not match")                 \
+    X(BAD_STUDY, 36, "the file is not a valid study")                                              \
+    X(BAD_SIGNATURE, 37, "the signature is not that of the expected key")                          \
+    X(BAD_POLICY, 38, "the policy file is not valid")                                              \
+    X(BAD_SAMPLE, 39, "the sample does not name every feature once, in the study's terms")         \
+    X(BAD_ANSWER, 40, "the server's answer is not what the protocol says")                         \
+    X(SERVER_REFUSED, 41, "the server refused the report")                                         \
+    X(ROUND_CLOSED, 42, "the study takes no reports now")                                          \
     X(NO_ENTROPY, 50, "the entropy source failed or is stuck")                                     \
     X(STORAGE_FAILED, 51, "the ledger's storage could not be read or written")                     \
     X(NO_MEMORY, 52, "out of memory")                                                              \
+    X(LEDGER_BUSY, 53, "another process is using this ledger")                                     \
+    X(NETWORK_FAILED, 54, "the server could not be reached in time")                               \
+    X(STORE_FULL, 60, "there is no room left on the disk")                                         \
+    X(STORE_FAILED, 61, "the store could not be read or written")                                  \
+    X(NOT_SYNCED, 62, "the disk did not confirm a write")                                          \
     X(NOT_CONVERGED, 70, "the computation did not reach its stated accuracy")                      \
     X(SINGULAR, 71, "the matrix is singular to working precision")                                 \
     X(OVERFLOWED, 72, "the result does not fit the range of numbers")                              \
@@ -53,7 +65,9 @@ extern "C" {
     X(LEDGER_FULL, 95, "the ledger has no room for another study")                                 \
     X(ROUND_PASSED, 96, "a later round or sample of this study was already released")              \
     X(INVALID_CALIBRATION, 97, "this calibration rule does not hold for the request")              \
-    X(UNREACHABLE, 98, "no amount of noise within range gives this guarantee")
+    X(UNREACHABLE, 98, "no amount of noise within range gives this guarantee")                     \
+    X(NOT_TRUSTED, 99, "the server's key is not pinned, and nobody said to trust it")              \
+    X(POLICY_REFUSED, 100, "the study asks for more than this device's policy allows")
 
 enum tremolo_status {
 #define TREMOLO_STATUS_ENUM(name, number, sentence) TREMOLO_##name = (number),

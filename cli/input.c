@@ -1,0 +1,65 @@
+/* input.c -- read whole files within a bound. */
+#include "input.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "tremolo_study_file.h"
+
+/* Up to `most` + 1 bytes, so that a longer file shows. */
+static int read_bounded(char **text, size_t *length, const char *command, const char *name,
+                        size_t most)
+{
+    FILE *stream = strcmp(name, "-") == 0 ? stdin : fopen(name, "rbe");
+    if (stream == NULL) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", name, strerror(errno));
+    }
+    char *bytes = malloc(most + 2);
+    size_t got = bytes != NULL ? fread(bytes, 1, most + 1, stream) : 0;
+    int failed = bytes == NULL || ferror(stream);
+    int problem = bytes == NULL ? ENOMEM : errno;
+    if (stream != stdin) {
+        (void)fclose(stream);
+    }
+    if (failed) {
+        free(bytes);
+        return cli_fail(CLI_FAILED, command, "%s: %s", name, strerror(problem));
+    }
+    bytes[got] = '\0';
+    *text = bytes;
+    *length = got;
+    return CLI_DONE;
+}
+
+int cli_read_file(char **text, size_t *length, const char *command, const char *name, size_t most)
+{
+    int code = read_bounded(text, length, command, name, most);
+    if (code == CLI_DONE && *length > most) {
+        free(*text);
+        *text = NULL;
+        return cli_fail(CLI_USAGE, command, "%s has more than %zu bytes", name, most);
+    }
+    return code;
+}
+
+int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name)
+{
+    enum { LONGEST = 256 };
+    char *text = NULL;
+    size_t got = 0;
+    int code = cli_read_file(&text, &got, command, name, LONGEST);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    text[strcspn(text, " \t\r\n")] = '\0';
+    enum tremolo_status status = tremolo_base64_decode(bytes, length, text);
+    sodium_memzero(text, got);
+    free(text);
+    return status == TREMOLO_OK
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, command, "%s: must hold %zu bytes in base64url", name, length);
+}

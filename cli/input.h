@@ -1,0 +1,15 @@
+/* input.h -- read whole files within a bound. */
+#ifndef TREMOLO_CLI_INPUT_H
+#define TREMOLO_CLI_INPUT_H
+
+#include <stddef.h>
+
+/* Read a file, or standard input for "-", into memory that the caller frees,
+ * with a zero after it. Files of more than `most` bytes are refused.
+ * CLI_DONE, or the exit code after a message of `command`. */
+int cli_read_file(char **text, size_t *length, const char *command, const char *name, size_t most);
+
+/* Fill exactly `length` bytes from a file with one line of base64url: keys. */
+int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name);
+
+#endif

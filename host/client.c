@@ -1,0 +1,513 @@
+/* client.c -- take part in a study: whom to trust, what to allow, what to send.
+ *
+ * The order is section 5 of docs/protocol.md. Everything that can refuse comes
+ * before the device core is asked, and nothing after it can change the bytes:
+ * the ledger holds them. */
+#include "client_parts.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "file_steps.h"
+#include "tremolo_host.h"
+
+enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
+
+/* ---------------------------------------------------------------- surroundings */
+
+static int64_t system_now_ms(void *context)
+{
+    struct timespec now;
+    (void)context;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int system_sleep_ms(void *context, int64_t milliseconds)
+{
+    struct timespec left = {.tv_sec = (time_t)(milliseconds / 1000),
+                            .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    (void)context;
+    return nanosleep(&left, NULL); /* an interrupting signal means stop */
+}
+
+/* Each function the caller leaves out is the system's. */
+static enum tremolo_status set_surroundings(struct tremolo_client *client,
+                                            const struct tremolo_client_options *options,
+                                            const struct tremolo_client_surroundings *given)
+{
+    if (given != NULL) {
+        client->around = *given;
+    }
+    struct tremolo_client_surroundings *around = &client->around;
+    client->files = around->files != NULL ? *around->files : tremolo_files_system();
+    around->now_ms = around->now_ms != NULL ? around->now_ms : system_now_ms;
+    around->sleep_ms = around->sleep_ms != NULL ? around->sleep_ms : system_sleep_ms;
+    around->entropy = around->entropy != NULL ? around->entropy : tremolo_host_entropy;
+    if (around->exchange == NULL) {
+        client->transport = transport_new(options->ca_file);
+    }
+    return around->exchange == NULL && client->transport == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- address */
+
+/* Plain HTTP never leaves the machine. */
+static bool is_safe_scheme(const char *url)
+{
+    static const char *const starts[] = {
+        "https://",          "http://127.0.0.1:", "http://127.0.0.1/", "http://localhost:",
+        "http://localhost/", "http://[::1]:",     "http://[::1]/"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        if (strncmp(url, starts[i], strlen(starts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The URL ends in the study's id; nothing may follow it. */
+static enum tremolo_status set_address(struct tremolo_client *client, const char *url)
+{
+    static const char marker[] = "/v1/studies/";
+    size_t length = strlen(url);
+    if (length >= sizeof client->url || length < ID_CHARACTERS + sizeof marker) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+                            "the study's URL must end in /v1/studies/ and its id");
+    }
+    for (const char *at = url; *at != '\0'; at++) {
+        if (*at <= 0x20 || *at > 0x7e || strchr("?#@\\", *at) != NULL) {
+            return client_fails(client, TREMOLO_BAD_ARGUMENT,
+                                "the study's URL has a character it must not have");
+        }
+    }
+    const char *id = url + length - ID_CHARACTERS;
+    if (strncmp(id - (sizeof marker - 1), marker, sizeof marker - 1) != 0 ||
+        tremolo_base64_decode(client->study_id, sizeof client->study_id, id) != TREMOLO_OK) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+                            "the study's URL must end in /v1/studies/ and its id");
+    }
+    if (!is_safe_scheme(url)) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+                            "the study's URL must be https, or http on this machine");
+    }
+    memcpy(client->url, url, length + 1);
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status set_device(struct tremolo_client *client,
+                                      const struct tremolo_client_options *options)
+{
+    bool has_id = options->device_id != NULL;
+    if (has_id != (options->mac_key != NULL)) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+                            "a device's name and its key belong together");
+    }
+    if (!has_id) {
+        return TREMOLO_OK;
+    }
+    if (options->device_id_length < 1 || options->device_id_length > TREMOLO_DEVICE_ID_MAX) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT, "a device's name has 1 to %d bytes",
+                            TREMOLO_DEVICE_ID_MAX);
+    }
+    memcpy(client->mac_key, options->mac_key, sizeof client->mac_key);
+    return tremolo_base64_encode(client->device_name, sizeof client->device_name,
+                                 options->device_id, options->device_id_length);
+}
+
+/* ---------------------------------------------------------------- ledger */
+
+static enum tremolo_status enrol(struct tremolo_client *client)
+{
+    uint32_t budget = 0;
+    enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
+    if (status == TREMOLO_OK) {
+        status = tremolo_device_enrol(&client->work, &client->platform, budget);
+    }
+    return status;
+}
+
+/* The core's sentence, with what the storage said when that failed. */
+static enum tremolo_status ledger_fails(struct tremolo_client *client, enum tremolo_status status)
+{
+    const char *error = tremolo_ledger_file_error(client->ledger);
+    bool storage = status == TREMOLO_STORAGE_FAILED && error[0] != '\0';
+    return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
+                        storage ? "; " : "", storage ? error : "");
+}
+
+static enum tremolo_status open_ledger(struct tremolo_client *client,
+                                       const struct tremolo_client_options *options)
+{
+    char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
+    uint32_t left = 0;
+    struct tremolo_ledger_file_options ledger_options = {
+        .directory = options->state_directory,
+        .counter = options->counter_file,
+        .studies = options->ledger_studies,
+        .create = options->enrol,
+        .files = &client->files,
+        .entropy = client->around.entropy,
+        .entropy_context = client->around.context,
+    };
+    enum tremolo_status status = tremolo_ledger_file_open(&client->ledger, why, &ledger_options);
+    if (status != TREMOLO_OK) {
+        return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
+                            why[0] != '\0' ? "; " : "", why);
+    }
+    client->platform = *tremolo_ledger_file_platform(client->ledger);
+    status = tremolo_device_budget(&client->work, &left, &client->platform);
+    if (options->enrol && (status == TREMOLO_LEDGER_MISSING || status == TREMOLO_LEDGER_DAMAGED)) {
+        /* A cut during an earlier enrolment looks damaged, too; the core
+         * itself refuses where a ledger once was whole. */
+        enum tremolo_status enrolled = enrol(client);
+        status = enrolled == TREMOLO_LEDGER_EXISTS ? status : enrolled;
+    }
+    return status == TREMOLO_OK ? status : ledger_fails(client, status);
+}
+
+/* ---------------------------------------------------------------- trust */
+
+/* The pinned key: the caller's, or that of the state directory. *pinned is
+ * false when there is none. */
+static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned, const char *path,
+                                    const struct tremolo_client_options *options)
+{
+    char text[128];
+    size_t length = 0;
+    *pinned = true;
+    if (options->server_key != NULL) {
+        memcpy(client->server_key, options->server_key, sizeof client->server_key);
+        return TREMOLO_OK;
+    }
+    if (host_read_file(&client->files, path, text, sizeof text, &length) != 0) {
+        *pinned = false;
+        return errno == ENOENT ? TREMOLO_OK
+                               : client_fails(client, TREMOLO_STORAGE_FAILED, "the pinned key: %s",
+                                              strerror(errno));
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return tremolo_base64_decode(client->server_key, sizeof client->server_key, text) == TREMOLO_OK
+               ? TREMOLO_OK
+               : client_fails(client, TREMOLO_NOT_TRUSTED, "the pinned key's file is damaged");
+}
+
+static enum tremolo_status pin_key(struct tremolo_client *client, const char *path)
+{
+    char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNING_PUBLIC_BYTES) + 1];
+    enum tremolo_status status =
+        tremolo_base64_encode(text, sizeof text, client->server_key, sizeof client->server_key);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    size_t length = strlen(text);
+    text[length] = '\n';
+    return host_replace_file(&client->files, path, text, length + 1) == 0
+               ? TREMOLO_OK
+               : client_fails(client, TREMOLO_STORAGE_FAILED, "cannot pin the key: %s",
+                              strerror(errno));
+}
+
+static enum tremolo_status explain_study(struct tremolo_client *client, enum tremolo_status status,
+                                         const struct tremolo_study_problems *problems)
+{
+    switch (status) {
+    case TREMOLO_OK: return TREMOLO_OK;
+    case TREMOLO_BAD_STUDY:
+        return client_fails(client, status, "the server's study is not valid: %s %s (%zu in all)",
+                            problems->item[0].path, problems->item[0].reason, problems->count);
+    case TREMOLO_WRONG_STUDY:
+        return client_fails(client, status, "the server sent another study than the URL names");
+    case TREMOLO_BAD_SIGNATURE:
+        return client_fails(client, status, "the study is not signed by the pinned key");
+    default: return client_fails(client, status, "%s", tremolo_status_sentence(status));
+    }
+}
+
+/* Fetch and verify; `key` is NULL for trust on first use, which leaves the key
+ * the server names in client->server_key. */
+static enum tremolo_status fetch_study(struct tremolo_client *client, const uint8_t *key)
+{
+    size_t length = 0;
+    uint8_t named[TREMOLO_SIGNING_PUBLIC_BYTES];
+    enum tremolo_status status = client_get(client, &length, "", TREMOLO_CLIENT_MAX_STUDY_BYTES);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
+    if (problems == NULL) {
+        return client_fails(client, TREMOLO_NO_MEMORY, "out of memory");
+    }
+    status = tremolo_study_receive(&client->study, named, problems, (const char *)client->answer,
+                                   length, client->study_id, key);
+    if (status == TREMOLO_OK && key == NULL) {
+        memcpy(client->server_key, named, sizeof named);
+    }
+    status = explain_study(client, status, problems);
+    free(problems);
+    return status;
+}
+
+static enum tremolo_status trust_and_fetch(struct tremolo_client *client,
+                                           const struct tremolo_client_options *options)
+{
+    char path[HOST_PATH_BYTES];
+    bool pinned = false;
+    if (host_path(path, options->state_directory, "server.key") != 0) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT, "the state directory's name is too long");
+    }
+    enum tremolo_status status = find_key(client, &pinned, path, options);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    if (!pinned && !options->trust_new) {
+        return client_fails(client, TREMOLO_NOT_TRUSTED, "%s",
+                            tremolo_status_sentence(TREMOLO_NOT_TRUSTED));
+    }
+    status = fetch_study(client, pinned ? client->server_key : NULL);
+    return status == TREMOLO_OK && !pinned ? pin_key(client, path) : status;
+}
+
+/* ---------------------------------------------------------------- admission */
+
+/* Room for a round's vectors, and the key where the study wants one. */
+static enum tremolo_status prepare_study(struct tremolo_client *client)
+{
+    const struct tremolo_study *study = tremolo_study_file_device(client->study);
+    bool keys = tremolo_study_file_terms(client->study)->enrolment == TREMOLO_STUDY_KEYS;
+    if (keys && client->device_name[0] == '\0') {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+                            "the study takes enrolled devices only; give this one's name and key");
+    }
+    if (!keys) {
+        client->device_name[0] = '\0'; /* an open study need not know who reports */
+    }
+    client->platform.mac_key = keys ? client->mac_key : NULL;
+    if (study->vectors > 0) {
+        client->round.vectors =
+            calloc((size_t)study->vectors * study->dimension, sizeof *client->round.vectors);
+        if (client->round.vectors == NULL) {
+            return client_fails(client, TREMOLO_NO_MEMORY, "out of memory");
+        }
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status begin(struct tremolo_client *client,
+                                 const struct tremolo_client_options *options,
+                                 const struct tremolo_client_surroundings *surroundings)
+{
+    client->policy =
+        options->policy != NULL ? *options->policy : (struct tremolo_policy)TREMOLO_POLICY_DEFAULTS;
+    client->attempt_ms = options->attempt_ms;
+    client->give_up_ms = options->give_up_ms;
+    client->answer = malloc(TREMOLO_CLIENT_MAX_ROUND_BYTES + 1);
+    enum tremolo_status status = client->answer == NULL
+                                     ? TREMOLO_NO_MEMORY
+                                     : set_surroundings(client, options, surroundings);
+    if (status != TREMOLO_OK) {
+        return client_fails(client, status, "%s", tremolo_status_sentence(status));
+    }
+    status = set_address(client, options->study_url);
+    if (status == TREMOLO_OK) {
+        status = set_device(client, options);
+    }
+    if (status == TREMOLO_OK) {
+        status = open_ledger(client, options);
+    }
+    if (status == TREMOLO_OK) {
+        client_start_clock(client);
+        status = trust_and_fetch(client, options);
+    }
+    if (status == TREMOLO_OK) {
+        status =
+            tremolo_policy_ask(&client->policy, client->why, sizeof client->why, client->study);
+    }
+    return status == TREMOLO_OK ? prepare_study(client) : status;
+}
+
+enum tremolo_status tremolo_client_open(struct tremolo_client **client,
+                                        char why[TREMOLO_CLIENT_WHY_BYTES],
+                                        const struct tremolo_client_options *options,
+                                        const struct tremolo_client_surroundings *surroundings)
+{
+    if (client == NULL || options == NULL || options->study_url == NULL ||
+        options->state_directory == NULL || options->attempt_ms < 1 || options->give_up_ms < 1) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_client *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status = begin(made, options, surroundings);
+    if (status == TREMOLO_OK) {
+        *client = made;
+        return TREMOLO_OK;
+    }
+    if (why != NULL) {
+        memcpy(why, made->why, sizeof made->why);
+    }
+    tremolo_client_close(made);
+    return status;
+}
+
+void tremolo_client_close(struct tremolo_client *client)
+{
+    if (client == NULL) {
+        return;
+    }
+    tremolo_ledger_file_close(client->ledger);
+    transport_free(client->transport);
+    tremolo_study_file_free(client->study);
+    free(client->round.vectors);
+    free(client->answer);
+    explicit_bzero(client, sizeof *client);
+    free(client);
+}
+
+const struct tremolo_study_file *tremolo_client_study(const struct tremolo_client *client)
+{
+    return client->study;
+}
+
+const char *tremolo_client_why(const struct tremolo_client *client)
+{
+    return client->why;
+}
+
+/* ---------------------------------------------------------------- samples */
+
+static enum tremolo_status keep_sample(struct tremolo_client *client, enum tremolo_status status)
+{
+    client->has_sample = status == TREMOLO_OK;
+    return status;
+}
+
+enum tremolo_status tremolo_client_sample(struct tremolo_client *client, const char *text,
+                                          size_t length)
+{
+    if (client == NULL || text == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    return keep_sample(client, sample_from_text(client->features, &client->response, client->why,
+                                                sizeof client->why, client->study, text, length));
+}
+
+enum tremolo_status tremolo_client_values(struct tremolo_client *client, const double *values,
+                                          size_t count)
+{
+    if (client == NULL || values == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (count != tremolo_study_file_dimension(client->study) + 1) {
+        return keep_sample(client, client_fails(client, TREMOLO_BAD_SAMPLE, "%s",
+                                                tremolo_status_sentence(TREMOLO_BAD_SAMPLE)));
+    }
+    enum tremolo_status status =
+        sample_from_values(client->features, &client->response, client->study, values);
+    if (status != TREMOLO_OK) {
+        (void)client_fails(client, status, "%s", tremolo_status_sentence(status));
+    }
+    return keep_sample(client, status);
+}
+
+enum tremolo_status tremolo_client_sample_number(struct tremolo_client *client, unsigned number)
+{
+    if (client == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (number >= tremolo_study_file_device(client->study)->samples) {
+        return client_fails(client, TREMOLO_BAD_SAMPLES, "%s",
+                            tremolo_status_sentence(TREMOLO_BAD_SAMPLES));
+    }
+    client->sample_number = (uint16_t)number;
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- reporting */
+
+/* {"accepted", "repeated", ...}: exactly one report is accounted for. */
+static enum tremolo_status read_receipt(struct tremolo_client *client, bool *repeated,
+                                        size_t length)
+{
+    json_t *root = json_loadb((const char *)client->answer, length, JSON_REJECT_DUPLICATES, NULL);
+    json_int_t accepted = json_integer_value(json_object_get(root, "accepted"));
+    json_int_t before = json_integer_value(json_object_get(root, "repeated"));
+    bool good = (accepted == 1 && before == 0) || (accepted == 0 && before == 1);
+    if (good) {
+        *repeated = before == 1;
+        client_read_next(&client->round, root);
+    }
+    json_decref(root);
+    return good ? TREMOLO_OK
+                : client_fails(client, TREMOLO_BAD_ANSWER, "the server's receipt is not one");
+}
+
+static enum tremolo_status make(struct tremolo_client *client, uint8_t *report, size_t *length)
+{
+    struct tremolo_round round = {client->round.vectors, client->round.number};
+    struct tremolo_sample sample = {client->features, client->response, client->sample_number};
+    enum tremolo_status status = tremolo_device_report(&client->work, report, length,
+                                                       tremolo_study_file_device(client->study),
+                                                       &round, &sample, &client->platform);
+    return status == TREMOLO_OK ? status : ledger_fails(client, status);
+}
+
+static enum tremolo_status fill_receipt(struct tremolo_client *client,
+                                        struct tremolo_client_receipt *receipt,
+                                        const uint8_t *report, size_t length, bool repeated)
+{
+    struct tremolo_report decoded;
+    uint32_t left = 0;
+    enum tremolo_status status = tremolo_report_decode(&decoded, report, length);
+    if (status == TREMOLO_OK) {
+        status = tremolo_device_budget(&client->work, &left, &client->platform);
+    }
+    if (status != TREMOLO_OK) {
+        return ledger_fails(client, status);
+    }
+    *receipt = (struct tremolo_client_receipt){
+        .round = decoded.round,
+        .report_bytes = length,
+        .repeated = repeated,
+        .attempts = client->attempts,
+        .budget_left = left,
+    };
+    memcpy(receipt->report_id, decoded.id, sizeof receipt->report_id);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_client_report(struct tremolo_client *client,
+                                          struct tremolo_client_receipt *receipt)
+{
+    uint8_t report[TREMOLO_MAX_REPORT_BYTES];
+    size_t length = sizeof report;
+    size_t answered = 0;
+    bool repeated = false;
+    if (client == NULL || receipt == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (!client->has_sample) {
+        return client_fails(client, TREMOLO_BAD_SAMPLE, "there is no sample to report");
+    }
+    client_start_clock(client);
+    enum tremolo_status status = client_fetch_round(client);
+    if (status == TREMOLO_OK && client->round.state != ROUND_OPEN) {
+        status = client_fails(client, TREMOLO_ROUND_CLOSED, "the study takes no reports now");
+    }
+    if (status == TREMOLO_OK) {
+        status = make(client, report, &length);
+    }
+    if (status == TREMOLO_OK) {
+        status = client_post(client, &answered, "/reports", report, length,
+                             TREMOLO_CLIENT_MAX_RECEIPT_BYTES);
+    }
+    if (status == TREMOLO_OK) {
+        status = read_receipt(client, &repeated, answered);
+    }
+    return status == TREMOLO_OK ? fill_receipt(client, receipt, report, length, repeated) : status;
+}

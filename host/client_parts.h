@@ -1,0 +1,94 @@
+/* client_parts.h -- inside of a client; private to this room.
+ *
+ *     client.c        opening, what is trusted, making and sending a report
+ *     client_wire.c   exchanges with the server: retry, backoff, answers
+ *     client_round.c  the current round: fetch, check, follow
+ *     sample_text.c   a sample from JSON or CSV
+ *     transport.c     HTTP by libcurl */
+#ifndef TREMOLO_CLIENT_PARTS_H
+#define TREMOLO_CLIENT_PARTS_H
+
+#include "tremolo_client.h"
+#include "tremolo_ledger_file.h"
+
+struct transport; /* transport.c */
+
+enum round_state { ROUND_OPEN, ROUND_WAITING, ROUND_DONE };
+
+/* The round as broadcast, and when to come again. */
+struct client_round {
+    enum round_state state;
+    uint16_t number;
+    int64_t earliest_ms;
+    int64_t latest_ms;
+    int16_t *vectors; /* m * d, or NULL without modulation */
+};
+
+struct tremolo_client {
+    struct tremolo_client_surroundings around;
+    struct tremolo_files files;
+    struct transport *transport; /* NULL when the exchange is the caller's */
+    struct tremolo_ledger_file *ledger;
+    struct tremolo_platform platform; /* the ledger's, with our MAC key */
+    struct tremolo_policy policy;
+    struct tremolo_study_file *study;
+    uint8_t study_id[TREMOLO_STUDY_ID_BYTES];
+    uint8_t server_key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    uint8_t mac_key[TREMOLO_MAC_KEY_BYTES];
+    char device_name[TREMOLO_BASE64_BYTES(TREMOLO_DEVICE_ID_MAX)]; /* "" without */
+    char url[TREMOLO_CLIENT_MAX_URL];                              /* of the study */
+    long attempt_ms;
+    long give_up_ms;
+    int64_t deadline_ms; /* of the call that is running */
+    unsigned attempts;   /* of the exchange that is running */
+    struct client_round round;
+    uint8_t *answer; /* room for the longest answer and a zero */
+    bool has_sample;
+    uint16_t sample_number;
+    int32_t features[TREMOLO_MAX_DIMENSION];
+    int32_t response;
+    struct tremolo_work work;
+    char why[TREMOLO_CLIENT_WHY_BYTES];
+};
+
+/* Remember a sentence; the status comes back, so that a function can end with
+ * it. */
+enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_status status,
+                                 const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The time allowed for one call starts now. */
+void client_start_clock(struct tremolo_client *client);
+
+/* GET url/path, or POST a body, until the server answers 2xx, refuses for
+ * good, or time is up. The answer, of at most `most` bytes, is in
+ * client->answer. SERVER_REFUSED, ROUND_CLOSED (410), NETWORK_FAILED. */
+enum tremolo_status client_get(struct tremolo_client *client, size_t *length, const char *path,
+                               size_t most);
+enum tremolo_status client_post(struct tremolo_client *client, size_t *length, const char *path,
+                                const uint8_t *body, size_t body_length, size_t most);
+
+/* Wait a random time between both ends. NETWORK_FAILED when told to stop. */
+enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms);
+
+/* Fetch the current round into client->round, verified. Studies that need no
+ * broadcast have round 0, always open. */
+enum tremolo_status client_fetch_round(struct tremolo_client *client);
+
+/* Read "next" of an answer, in seconds, within sensible ends. */
+struct json_t;
+void client_read_next(struct client_round *round, const struct json_t *root);
+
+/* A sample from text into raw integers; `why` gets a sentence. */
+enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char *why, size_t bytes,
+                                     const struct tremolo_study_file *file, const char *text,
+                                     size_t length);
+enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
+                                       const struct tremolo_study_file *file, const double *values);
+
+/* HTTP by libcurl. NULL without memory. */
+struct transport *transport_new(const char *ca_file);
+void transport_free(struct transport *transport);
+int transport_exchange(void *transport, struct tremolo_http_answer *answer,
+                       const struct tremolo_http_request *request);
+
+#endif

@@ -1,0 +1,205 @@
+/* client_wire.c -- talk to the server until it answers, refuses, or time is up.
+ *
+ * What is sent again is always the same bytes: nothing here knows how to make
+ * a report. */
+#include "client_parts.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BACKOFF_FIRST_MS = 1000,
+    BACKOFF_LONGEST_MS = 30000,
+    ATTEMPTS_MAX = 100000,
+    DETAIL_BYTES = 120,
+};
+
+enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_status status,
+                                 const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(client->why, sizeof client->why, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void client_start_clock(struct tremolo_client *client)
+{
+    client->deadline_ms = client->around.now_ms(client->around.context) + client->give_up_ms;
+    client->attempts = 0;
+}
+
+/* ---------------------------------------------------------------- waiting */
+
+/* A number in [0, range]; without entropy the middle, which harms nobody: it
+ * only spreads devices over time. */
+static int64_t random_up_to(const struct tremolo_client *client, int64_t range)
+{
+    uint32_t word = UINT32_MAX / 2;
+    uint8_t bytes[4];
+    if (client->around.entropy(client->around.context, bytes, sizeof bytes) == 0) {
+        memcpy(&word, bytes, sizeof word);
+    }
+    return (int64_t)((double)range * (word / 4294967295.0));
+}
+
+enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms)
+{
+    int64_t wait = low_ms + (high_ms > low_ms ? random_up_to(client, high_ms - low_ms) : 0);
+    if (client->around.sleep_ms(client->around.context, wait) != 0) {
+        return client_fails(client, TREMOLO_NETWORK_FAILED, "told to stop while waiting");
+    }
+    return TREMOLO_OK;
+}
+
+/* How long to wait after failure number `attempt`, counted from 1: half to all
+ * of a time that doubles up to its longest, or what the server asks for. */
+static void backoff(int64_t *low_ms, int64_t *high_ms, unsigned attempt, long retry_after_s)
+{
+    int64_t step = BACKOFF_FIRST_MS;
+    for (unsigned i = 1; i < attempt && step < BACKOFF_LONGEST_MS; i++) {
+        step *= 2;
+    }
+    step = step < BACKOFF_LONGEST_MS ? step : BACKOFF_LONGEST_MS;
+    *low_ms = step / 2;
+    *high_ms = step;
+    int64_t asked = retry_after_s > 0 ? (int64_t)retry_after_s * 1000 : 0;
+    if (asked > *low_ms) {
+        *low_ms = asked;
+        *high_ms = asked + asked / 10;
+    }
+}
+
+/* ---------------------------------------------------------------- answers */
+
+static bool is_worth_repeating(long status)
+{
+    static const long codes[] = {0, 408, 425, 429, 500, 502, 503, 504};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (status == codes[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "detail" or "title" of a problem, for the sentence; what is not printable
+ * ASCII is shown as a question mark. */
+static void read_detail(char detail[DETAIL_BYTES], const struct tremolo_http_answer *answer)
+{
+    json_t *root = json_loadb((const char *)answer->body, answer->length, 0, NULL);
+    const char *text = json_string_value(json_object_get(root, "detail"));
+    if (text == NULL) {
+        text = json_string_value(json_object_get(root, "title"));
+    }
+    (void)snprintf(detail, DETAIL_BYTES, "%s%s", text != NULL ? ": " : "",
+                   text != NULL ? text : "");
+    for (char *at = detail; *at != '\0'; at++) {
+        if (*at < 0x20 || *at > 0x7e) {
+            *at = '?';
+        }
+    }
+    json_decref(root);
+}
+
+static enum tremolo_status refusal(struct tremolo_client *client,
+                                   const struct tremolo_http_answer *answer)
+{
+    char detail[DETAIL_BYTES];
+    read_detail(detail, answer);
+    enum tremolo_status status =
+        answer->status == 410 ? TREMOLO_ROUND_CLOSED : TREMOLO_SERVER_REFUSED;
+    return client_fails(client, status, "the server answered %ld%s", answer->status, detail);
+}
+
+/* ---------------------------------------------------------------- exchanges */
+
+/* Between two attempts; NETWORK_FAILED when the next would come too late. */
+static enum tremolo_status pause_before_next(struct tremolo_client *client,
+                                             const struct tremolo_http_answer *answer)
+{
+    int64_t low = 0;
+    int64_t high = 0;
+    backoff(&low, &high, client->attempts, answer->retry_after_s);
+    int64_t left = client->deadline_ms - client->around.now_ms(client->around.context);
+    if (low >= left || client->attempts >= ATTEMPTS_MAX) {
+        return client_fails(client, TREMOLO_NETWORK_FAILED,
+                            "gave up after %u attempts; last: %s%ld%s%s", client->attempts,
+                            answer->status != 0 ? "the server answered " : "status ",
+                            answer->status, answer->status != 0 ? "" : ", ",
+                            answer->status != 0 ? "" : answer->error);
+    }
+    return client_wait(client, low, high < left ? high : left);
+}
+
+static long time_for_one(const struct tremolo_client *client)
+{
+    int64_t left = client->deadline_ms - client->around.now_ms(client->around.context);
+    int64_t time = left < client->attempt_ms ? left : client->attempt_ms;
+    return time > 1 ? (long)time : 1;
+}
+
+/* By the caller's function, or by libcurl without one. */
+static int send_once(struct tremolo_client *client, struct tremolo_http_answer *answer,
+                     const struct tremolo_http_request *request)
+{
+    return client->transport != NULL
+               ? transport_exchange(client->transport, answer, request)
+               : client->around.exchange(client->around.context, answer, request);
+}
+
+static enum tremolo_status exchange(struct tremolo_client *client, size_t *length,
+                                    struct tremolo_http_request *request)
+{
+    client->attempts = 0;
+    for (;;) {
+        struct tremolo_http_answer answer = {.retry_after_s = -1, .body = client->answer};
+        request->timeout_ms = time_for_one(client);
+        client->attempts++;
+        if (send_once(client, &answer, request) != 0) {
+            answer.status = 0;
+        }
+        if (answer.status >= 200 && answer.status < 300) {
+            *length = answer.length;
+            return TREMOLO_OK;
+        }
+        if (!is_worth_repeating(answer.status)) {
+            return refusal(client, &answer);
+        }
+        enum tremolo_status status = pause_before_next(client, &answer);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+}
+
+enum { URL_BYTES = TREMOLO_CLIENT_MAX_URL + 32 }; /* the study's, and a path of ours */
+
+enum tremolo_status client_get(struct tremolo_client *client, size_t *length, const char *path,
+                               size_t most)
+{
+    char url[URL_BYTES];
+    struct tremolo_http_request request = {.method = "GET", .url = url, .answer_max = most};
+    (void)snprintf(url, sizeof url, "%s%s", client->url, path);
+    return exchange(client, length, &request);
+}
+
+enum tremolo_status client_post(struct tremolo_client *client, size_t *length, const char *path,
+                                const uint8_t *body, size_t body_length, size_t most)
+{
+    char url[URL_BYTES];
+    struct tremolo_http_request request = {
+        .method = "POST",
+        .url = url,
+        .media_type = "application/cbor",
+        .device = client->device_name[0] != '\0' ? client->device_name : NULL,
+        .body = body,
+        .body_length = body_length,
+        .answer_max = most,
+    };
+    (void)snprintf(url, sizeof url, "%s%s", client->url, path);
+    return exchange(client, length, &request);
+}

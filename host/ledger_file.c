@@ -1,0 +1,335 @@
+/* ledger_file.c -- the device's ledger in a directory.
+ *
+ *     lock         an empty file; its lock is the directory's
+ *     ledger       what the device core reads and writes, as below
+ *     ledger.new   a ledger being made; never read
+ *
+ * The ledger is one file of fixed size:
+ *
+ *     offset             bytes
+ *     0                  4096    "tremolo ledger 1 studies N\n", then zeros
+ *     4096               R       slot A of each entry, 1024 bytes apart
+ *     4096 + R           R       slot B of each entry
+ *
+ * with R = 1024 N rounded up to 4096. Slots are written in place. Writing a
+ * new file and renaming it would be atomic too, but the device core's two
+ * slots already survive a torn write, and in place
+ *
+ *     1. all blocks are allocated when the ledger is made: a disk that fills
+ *        up later cannot strand a device between a charge and its report;
+ *     2. a commit is two writes and two syncs, and changes no directory.
+ *
+ * A and B of an entry never share a 4096-byte block, so a block torn by a
+ * power cut damages one of them at most; neighbours in the block have
+ * their other slot.
+ *
+ * A failed fsync may leave the new image in the cache only. Nothing leaves
+ * then. When the core comes again it finds that image, writes slot B and
+ * needs a sync that succeeds before it hands anything out, so that at least one
+ * slot on disk holds every charge whose bytes left; should the other be old by
+ * then, the core refuses (LEDGER_ROLLED_BACK), which is the safe side. */
+#include "tremolo_ledger_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file_steps.h"
+#include "tremolo_host.h"
+
+enum { BLOCK_BYTES = 4096, SLOT_BYTES = 1024, HEADER_TEXT_BYTES = 64, COUNTER_TEXT_BYTES = 16 };
+
+_Static_assert(sizeof(struct tremolo_slot) <= SLOT_BYTES, "a slot has its own place");
+
+struct tremolo_ledger_file {
+    struct tremolo_files files;
+    struct tremolo_platform platform;
+    int (*entropy)(void *context, uint8_t *bytes, size_t length);
+    void *entropy_context;
+    int lock_fd;
+    int fd;
+    char ledger_path[HOST_PATH_BYTES];
+    char counter_path[HOST_PATH_BYTES];
+    char error[TREMOLO_LEDGER_FILE_ERROR_BYTES];
+};
+
+/* Remember what failed, and say so to the device core; errno stays. */
+static int failed(struct tremolo_ledger_file *ledger, const char *what)
+{
+    int error = errno;
+    (void)snprintf(ledger->error, sizeof ledger->error, "%.100s: %.50s", what, strerror(error));
+    errno = error;
+    return -1;
+}
+
+/* ---------------------------------------------------------------- callbacks */
+
+static off_t region_bytes(unsigned studies)
+{
+    off_t bytes = (off_t)studies * SLOT_BYTES;
+    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
+static off_t slot_offset(const struct tremolo_ledger_file *ledger, unsigned slot)
+{
+    off_t region = slot % 2 == 0 ? 0 : region_bytes(ledger->platform.studies);
+    return BLOCK_BYTES + region + (off_t)(slot / 2) * SLOT_BYTES;
+}
+
+static int ledger_read(void *context, unsigned slot, uint8_t *bytes, size_t length)
+{
+    struct tremolo_ledger_file *ledger = context;
+    return host_read_all(&ledger->files, ledger->fd, bytes, length, slot_offset(ledger, slot)) == 0
+               ? 0
+               : failed(ledger, "read the ledger");
+}
+
+static int ledger_write(void *context, unsigned slot, const uint8_t *bytes, size_t length)
+{
+    struct tremolo_ledger_file *ledger = context;
+    const struct tremolo_files *files = &ledger->files;
+    if (host_write_all(files, ledger->fd, bytes, length, slot_offset(ledger, slot)) != 0) {
+        return failed(ledger, "write the ledger");
+    }
+    return files->fsync(files->context, ledger->fd) == 0 ? 0 : failed(ledger, "sync the ledger");
+}
+
+static int ledger_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    struct tremolo_ledger_file *ledger = context;
+    return ledger->entropy(ledger->entropy_context, bytes, length);
+}
+
+/* No file is a counter of zero: so it was before enrolment. A lost one is
+ * older than the ledger and refused as such by the device core. */
+static int ledger_counter(void *context, uint32_t *value)
+{
+    struct tremolo_ledger_file *ledger = context;
+    char text[COUNTER_TEXT_BYTES];
+    size_t length = 0;
+    char *end = NULL;
+    if (host_read_file(&ledger->files, ledger->counter_path, text, sizeof text, &length) != 0) {
+        if (errno == ENOENT) {
+            *value = 0;
+            return 0;
+        }
+        return failed(ledger, "read the counter");
+    }
+    errno = 0;
+    unsigned long parsed = strtoul(text, &end, 10);
+    if (end == text || *end != '\n' || errno != 0 || parsed > UINT32_MAX) {
+        errno = EINVAL;
+        return failed(ledger, "read the counter");
+    }
+    *value = (uint32_t)parsed;
+    return 0;
+}
+
+static int ledger_advance(void *context, uint32_t value)
+{
+    struct tremolo_ledger_file *ledger = context;
+    char text[COUNTER_TEXT_BYTES];
+    int length = snprintf(text, sizeof text, "%lu\n", (unsigned long)value);
+    return host_replace_file(&ledger->files, ledger->counter_path, text, (size_t)length) == 0
+               ? 0
+               : failed(ledger, "advance the counter");
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static enum tremolo_status lock_directory(struct tremolo_ledger_file *ledger, const char *directory)
+{
+    const struct tremolo_files *files = &ledger->files;
+    char path[HOST_PATH_BYTES];
+    if (host_path(path, directory, "lock") != 0) {
+        (void)failed(ledger, directory);
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    ledger->lock_fd = files->open(files->context, path, O_RDWR | O_CREAT, 0600);
+    if (ledger->lock_fd < 0) {
+        (void)failed(ledger, path);
+        return errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED;
+    }
+    if (files->lock(files->context, ledger->lock_fd) != 0) {
+        bool busy = errno == EAGAIN || errno == EACCES || errno == EWOULDBLOCK;
+        (void)failed(ledger, path);
+        return busy ? TREMOLO_LEDGER_BUSY : TREMOLO_STORAGE_FAILED;
+    }
+    return TREMOLO_OK;
+}
+
+/* An empty ledger, whole and durable before it gets its name. */
+static int make_ledger(const struct tremolo_ledger_file *ledger, const char *directory,
+                       unsigned studies)
+{
+    const struct tremolo_files *files = &ledger->files;
+    char temporary[HOST_PATH_BYTES];
+    char header[HEADER_TEXT_BYTES] = {0};
+    (void)snprintf(header, sizeof header, "tremolo ledger 1 studies %u\n", studies);
+    if (host_path(temporary, directory, "ledger.new") != 0) {
+        return -1;
+    }
+    int fd = files->open(files->context, temporary, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0) {
+        return -1;
+    }
+    int result = files->allocate(files->context, fd, BLOCK_BYTES + 2 * region_bytes(studies));
+    if (result == 0) {
+        result = host_write_all(files, fd, header, sizeof header, 0);
+    }
+    if (result == 0) {
+        result = files->fsync(files->context, fd);
+    }
+    int error = errno;
+    if (files->close(files->context, fd) != 0 && result == 0) {
+        return -1;
+    }
+    errno = error;
+    if (result != 0 || files->rename(files->context, temporary, ledger->ledger_path) != 0) {
+        return -1;
+    }
+    return host_sync_directory(files, directory);
+}
+
+static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
+                                       const struct tremolo_ledger_file_options *options)
+{
+    const struct tremolo_files *files = &ledger->files;
+    unsigned studies = options->studies != 0 ? options->studies : TREMOLO_LEDGER_FILE_STUDIES;
+    ledger->fd = files->open(files->context, ledger->ledger_path, O_RDWR, 0);
+    if (ledger->fd < 0 && errno == ENOENT && options->create) {
+        if (make_ledger(ledger, options->directory, studies) != 0) {
+            (void)failed(ledger, "make the ledger");
+            return TREMOLO_STORAGE_FAILED;
+        }
+        ledger->fd = files->open(files->context, ledger->ledger_path, O_RDWR, 0);
+    }
+    if (ledger->fd < 0) {
+        (void)failed(ledger, ledger->ledger_path);
+        return errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED;
+    }
+    return TREMOLO_OK;
+}
+
+/* How many entries the ledger was made with: only that number opens it. */
+static enum tremolo_status read_header(struct tremolo_ledger_file *ledger)
+{
+    char header[HEADER_TEXT_BYTES + 1] = {0};
+    char expected[HEADER_TEXT_BYTES + 1];
+    unsigned studies = 0;
+    if (host_read_all(&ledger->files, ledger->fd, header, HEADER_TEXT_BYTES, 0) != 0) {
+        (void)failed(ledger, "read the ledger");
+        return TREMOLO_STORAGE_FAILED;
+    }
+    for (unsigned n = 1; n <= TREMOLO_MAX_STUDIES && studies == 0; n++) {
+        (void)snprintf(expected, sizeof expected, "tremolo ledger 1 studies %u\n", n);
+        studies = strcmp(header, expected) == 0 ? n : 0;
+    }
+    if (studies == 0) {
+        (void)snprintf(ledger->error, sizeof ledger->error, "the ledger's header is damaged");
+        return TREMOLO_LEDGER_DAMAGED;
+    }
+    ledger->platform.studies = studies;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
+                                   const struct tremolo_ledger_file_options *options)
+{
+    const struct tremolo_files *files = &ledger->files;
+    if (options->create && files->mkdir(files->context, options->directory, 0700) != 0 &&
+        errno != EEXIST) {
+        (void)failed(ledger, options->directory);
+        return TREMOLO_STORAGE_FAILED;
+    }
+    if (options->create && host_sync_parent(files, options->directory) != 0) {
+        (void)failed(ledger, "sync the parent directory");
+        return TREMOLO_STORAGE_FAILED;
+    }
+    enum tremolo_status status = lock_directory(ledger, options->directory);
+    if (status == TREMOLO_OK) {
+        status = open_ledger(ledger, options);
+    }
+    return status == TREMOLO_OK ? read_header(ledger) : status;
+}
+
+static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
+                                     const struct tremolo_ledger_file_options *options)
+{
+    if (options->counter != NULL) {
+        int written =
+            snprintf(ledger->counter_path, sizeof ledger->counter_path, "%s", options->counter);
+        if (written < 0 || (size_t)written >= sizeof ledger->counter_path - 8) {
+            return TREMOLO_BAD_ARGUMENT;
+        }
+    }
+    return host_path(ledger->ledger_path, options->directory, "ledger") == 0 ? TREMOLO_OK
+                                                                             : TREMOLO_BAD_ARGUMENT;
+}
+
+enum tremolo_status tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
+                                             char why[TREMOLO_LEDGER_FILE_ERROR_BYTES],
+                                             const struct tremolo_ledger_file_options *options)
+{
+    if (ledger == NULL || options == NULL || options->directory == NULL ||
+        options->studies > TREMOLO_MAX_STUDIES) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_ledger_file *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->files = options->files != NULL ? *options->files : tremolo_files_system();
+    made->entropy = options->entropy != NULL ? options->entropy : tremolo_host_entropy;
+    made->entropy_context = options->entropy_context;
+    made->lock_fd = -1;
+    made->fd = -1;
+    made->platform = (struct tremolo_platform){
+        .context = made,
+        .entropy = ledger_entropy,
+        .read = ledger_read,
+        .write = ledger_write,
+        .counter = options->counter != NULL ? ledger_counter : NULL,
+        .advance = options->counter != NULL ? ledger_advance : NULL,
+    };
+    enum tremolo_status status = set_paths(made, options);
+    if (status == TREMOLO_OK) {
+        status = prepare(made, options);
+    }
+    if (status == TREMOLO_OK) {
+        *ledger = made;
+        return TREMOLO_OK;
+    }
+    if (why != NULL) {
+        memcpy(why, made->error, sizeof made->error);
+    }
+    tremolo_ledger_file_close(made);
+    return status;
+}
+
+const struct tremolo_platform *tremolo_ledger_file_platform(struct tremolo_ledger_file *ledger)
+{
+    return &ledger->platform;
+}
+
+const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger)
+{
+    return ledger->error;
+}
+
+/* Closing loses nothing: everything was synced when it was written. */
+void tremolo_ledger_file_close(struct tremolo_ledger_file *ledger)
+{
+    if (ledger == NULL) {
+        return;
+    }
+    if (ledger->fd >= 0) {
+        (void)ledger->files.close(ledger->files.context, ledger->fd);
+    }
+    if (ledger->lock_fd >= 0) {
+        (void)ledger->files.close(ledger->files.context, ledger->lock_fd);
+    }
+    free(ledger);
+}

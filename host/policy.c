@@ -1,0 +1,162 @@
+/* policy.c -- what this device allows, whatever a study asks. */
+#include "tremolo_policy.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sentence for the caller, and the status that goes with it. */
+__attribute__((format(printf, 4, 5))) static enum tremolo_status
+refuse(enum tremolo_status status, char *why, size_t bytes, const char *format, ...)
+{
+    if (why != NULL && bytes > 0) {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(why, bytes, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+static bool read_number(double *value, const json_t *root, const char *key, double high)
+{
+    const json_t *found = json_object_get(root, key);
+    if (found == NULL) {
+        return true;
+    }
+    double number = json_number_value(found);
+    if (!json_is_number(found) || !(number > 0) || !(number <= high)) {
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+static bool read_studies(struct tremolo_policy *policy, const json_t *root)
+{
+    const json_t *list = json_object_get(root, "studies");
+    if (list == NULL) {
+        return true;
+    }
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > TREMOLO_POLICY_MAX_STUDIES) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text == NULL ||
+            tremolo_base64_decode(policy->studies[i], TREMOLO_STUDY_ID_BYTES, text) != TREMOLO_OK) {
+            return false;
+        }
+    }
+    policy->only_listed = true;
+    policy->study_count = count;
+    return true;
+}
+
+/* A misspelt limit would be no limit: unknown keys are refused. */
+static const char *unknown_key(json_t *root)
+{
+    static const char *const known[] = {"epsilon_per_study", "epsilon_total", "delta", "studies",
+                                        "comment"};
+    for (void *at = json_object_iter(root); at != NULL; at = json_object_iter_next(root, at)) {
+        bool found = false;
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+            found = found || strcmp(json_object_iter_key(at), known[i]) == 0;
+        }
+        if (!found) {
+            return json_object_iter_key(at);
+        }
+    }
+    return NULL;
+}
+
+static enum tremolo_status read_policy(struct tremolo_policy *policy, char *why, size_t bytes,
+                                       json_t *root)
+{
+    const char *unknown = unknown_key(root);
+    if (unknown != NULL) {
+        return refuse(TREMOLO_BAD_POLICY, why, bytes, "%.64s is not a key of a policy", unknown);
+    }
+    if (!read_number(&policy->epsilon_per_study, root, "epsilon_per_study", 100) ||
+        !read_number(&policy->epsilon_total, root, "epsilon_total", 100)) {
+        return refuse(TREMOLO_BAD_POLICY, why, bytes,
+                      "epsilon_per_study and epsilon_total must be above 0 and at most 100");
+    }
+    if (!read_number(&policy->delta, root, "delta", 0.1)) {
+        return refuse(TREMOLO_BAD_POLICY, why, bytes, "delta must be above 0 and at most 0.1");
+    }
+    if (!read_studies(policy, root)) {
+        return refuse(TREMOLO_BAD_POLICY, why, bytes, "studies must be a list of at most %d ids",
+                      TREMOLO_POLICY_MAX_STUDIES);
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_policy_parse(struct tremolo_policy *policy, char *why, size_t bytes,
+                                         const char *json, size_t length)
+{
+    json_error_t error;
+    struct tremolo_policy *read = malloc(sizeof *read);
+    if (policy == NULL || json == NULL || read == NULL) {
+        free(read);
+        return policy == NULL || json == NULL ? TREMOLO_BAD_ARGUMENT : TREMOLO_NO_MEMORY;
+    }
+    *read = (struct tremolo_policy)TREMOLO_POLICY_DEFAULTS;
+    json_t *root = length <= TREMOLO_POLICY_MAX_BYTES
+                       ? json_loadb(json, length, JSON_REJECT_DUPLICATES, &error)
+                       : NULL;
+    enum tremolo_status status =
+        json_is_object(root)
+            ? read_policy(read, why, bytes, root)
+            : refuse(TREMOLO_BAD_POLICY, why, bytes, "must be a JSON object of at most %d bytes",
+                     TREMOLO_POLICY_MAX_BYTES);
+    if (status == TREMOLO_OK) {
+        *policy = *read;
+    }
+    json_decref(root);
+    free(read);
+    return status;
+}
+
+static bool is_listed(const struct tremolo_policy *policy, const uint8_t *id)
+{
+    for (size_t i = 0; i < policy->study_count; i++) {
+        if (memcmp(policy->studies[i], id, TREMOLO_STUDY_ID_BYTES) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char *why, size_t bytes,
+                                       const struct tremolo_study_file *file)
+{
+    struct tremolo_study_guarantee guarantee;
+    if (policy == NULL || file == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (policy->only_listed && !is_listed(policy, tremolo_study_file_id(file))) {
+        return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
+                      "the policy lists the studies it allows, and this is none of them");
+    }
+    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, policy->delta);
+    if (status != TREMOLO_OK) {
+        return refuse(status, why, bytes, "%s", tremolo_status_sentence(status));
+    }
+    /* The accountant's upper bound may pass the asked epsilon by rounding. */
+    if (guarantee.epsilon > policy->epsilon_per_study * (1 + 1e-9)) {
+        return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
+                      "the study costs epsilon %.4g at delta %.3g, the policy allows %.4g",
+                      guarantee.epsilon, policy->delta, policy->epsilon_per_study);
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_policy_budget(uint32_t *budget, const struct tremolo_policy *policy)
+{
+    return policy == NULL ? TREMOLO_BAD_ARGUMENT
+                          : tremolo_study_budget(budget, policy->epsilon_total, policy->delta);
+}

@@ -1,0 +1,260 @@
+/* sample_text.c -- a sample from JSON or CSV into the device's integers.
+ *
+ * Both become a list of values by feature, as text or number; then each
+ * feature's kind decides. Every feature and the response must be there once,
+ * and nothing else: a misspelt name would otherwise be a wrong sample. */
+#include "client_parts.h"
+
+#include <csv.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "tremolo_host.h"
+
+static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
+
+struct reading {
+    const struct tremolo_study_file *file;
+    double values[TREMOLO_MAX_COORDINATES];
+    bool seen[TREMOLO_MAX_COORDINATES]; /* by feature; the response is the last */
+    char *why;
+    size_t why_bytes;
+};
+
+__attribute__((format(printf, 2, 3))) static bool complain(const struct reading *reading,
+                                                           const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(reading->why, reading->why_bytes, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---------------------------------------------------------------- one value */
+
+static const struct tremolo_study_feature *feature_at(const struct tremolo_study_file *file,
+                                                      size_t index)
+{
+    return index < tremolo_study_file_feature_count(file) ? tremolo_study_file_feature(file, index)
+                                                          : tremolo_study_file_response(file);
+}
+
+static bool set_level(struct reading *reading, const struct tremolo_study_feature *feature,
+                      const char *text)
+{
+    size_t level = 0;
+    while (level < feature->level_count && strcmp(feature->levels[level], text) != 0) {
+        level++;
+    }
+    if (level == feature->level_count) {
+        return complain(reading, "%s has no such level", feature->name);
+    }
+    for (size_t j = 0; j < feature->width; j++) {
+        reading->values[feature->first + j] = j + 1 == level ? 1 : 0;
+    }
+    return true;
+}
+
+static bool parse_number(double *value, const char *text)
+{
+    char *end = NULL;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+static bool set_yes_no(struct reading *reading, const struct tremolo_study_feature *feature,
+                       const char *text)
+{
+    static const char *const words[] = {"0", "1", "no", "yes", "false", "true"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcasecmp(text, words[i]) == 0) {
+            reading->values[feature->first] = (double)(i % 2);
+            return true;
+        }
+    }
+    return complain(reading, "%s must be yes or no", feature->name);
+}
+
+/* `text` is the value as written, whatever its JSON type was. */
+static bool set_value(struct reading *reading, const char *name, const char *text)
+{
+    size_t count = tremolo_study_file_feature_count(reading->file);
+    size_t index = 0;
+    while (index <= count && strcmp(feature_at(reading->file, index)->name, name) != 0) {
+        index++;
+    }
+    if (index > count) {
+        return complain(reading, "the study has no feature named %.64s", name);
+    }
+    const struct tremolo_study_feature *feature = feature_at(reading->file, index);
+    if (reading->seen[index]) {
+        return complain(reading, "%s is given twice", feature->name);
+    }
+    reading->seen[index] = true;
+    switch (feature->kind) {
+    case TREMOLO_STUDY_CATEGORY: return set_level(reading, feature, text);
+    case TREMOLO_STUDY_YES_NO: return set_yes_no(reading, feature, text);
+    case TREMOLO_STUDY_NUMERIC: break;
+    }
+    return parse_number(&reading->values[feature->first], text) ||
+           complain(reading, "%s must be a number", feature->name);
+}
+
+static bool all_seen(const struct reading *reading)
+{
+    for (size_t i = 0; i <= tremolo_study_file_feature_count(reading->file); i++) {
+        if (!reading->seen[i]) {
+            return complain(reading, "%s is missing", feature_at(reading->file, i)->name);
+        }
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- JSON */
+
+static bool set_json(struct reading *reading, const char *name, const json_t *value)
+{
+    char number[64];
+    if (json_is_string(value)) {
+        return set_value(reading, name, json_string_value(value));
+    }
+    if (json_is_boolean(value)) {
+        return set_value(reading, name, json_is_true(value) ? "true" : "false");
+    }
+    if (!json_is_number(value)) {
+        return complain(reading, "%.64s must be a number, text or true or false", name);
+    }
+    (void)snprintf(number, sizeof number, "%.17g", json_number_value(value));
+    return set_value(reading, name, number);
+}
+
+static bool read_json(struct reading *reading, const char *text, size_t length)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    /* The parser's own words quote the text, which is private. */
+    bool good = root != NULL || complain(reading, "line %d is not JSON", error.line);
+    for (void *at = json_object_iter(root); good && at != NULL;
+         at = json_object_iter_next(root, at)) {
+        good = set_json(reading, json_object_iter_key(at), json_object_iter_value(at));
+    }
+    json_decref(root);
+    return good;
+}
+
+/* ---------------------------------------------------------------- CSV */
+
+struct csv_cells {
+    char *names[TREMOLO_MAX_COORDINATES];
+    char *values[TREMOLO_MAX_COORDINATES];
+    size_t columns[2];
+    size_t line;
+    bool failed;
+};
+
+static void on_cell(void *bytes, size_t length, void *context)
+{
+    struct csv_cells *cells = context;
+    if (cells->line > 1 || cells->columns[cells->line] == TREMOLO_MAX_COORDINATES) {
+        cells->failed = true;
+        return;
+    }
+    char **place = cells->line == 0 ? cells->names : cells->values;
+    char *copy = strndup(length > 0 ? bytes : "", length);
+    cells->failed = cells->failed || copy == NULL;
+    place[cells->columns[cells->line]++] = copy;
+}
+
+static void on_line_end(int separator, void *context)
+{
+    (void)separator;
+    ((struct csv_cells *)context)->line++;
+}
+
+static void free_cells(struct csv_cells *cells)
+{
+    for (size_t i = 0; i < TREMOLO_MAX_COORDINATES; i++) {
+        free(cells->names[i]);
+        if (cells->values[i] != NULL) {
+            explicit_bzero(cells->values[i], strlen(cells->values[i]));
+        }
+        free(cells->values[i]);
+    }
+    free(cells);
+}
+
+static bool split_csv(struct csv_cells *cells, const char *text, size_t length)
+{
+    struct csv_parser parser;
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+        return false;
+    }
+    bool good = csv_parse(&parser, text, length, on_cell, on_line_end, cells) == length &&
+                csv_fini(&parser, on_cell, on_line_end, cells) == 0;
+    csv_free(&parser);
+    return good && !cells->failed && cells->line == 2 && cells->columns[0] == cells->columns[1];
+}
+
+static bool read_csv(struct reading *reading, const char *text, size_t length)
+{
+    struct csv_cells *cells = calloc(1, sizeof *cells);
+    if (cells == NULL) {
+        return complain(reading, "out of memory");
+    }
+    bool good = split_csv(cells, text, length) ||
+                complain(reading, "must be a JSON object, or one CSV line of names and one of "
+                                  "as many values");
+    for (size_t i = 0; good && i < cells->columns[0]; i++) {
+        good = set_value(reading, cells->names[i], cells->values[i]);
+    }
+    free_cells(cells);
+    return good;
+}
+
+/* ---------------------------------------------------------------- both */
+
+enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
+                                       const struct tremolo_study_file *file, const double *values)
+{
+    int32_t raw[TREMOLO_MAX_COORDINATES];
+    size_t d = tremolo_study_file_dimension(file);
+    for (size_t i = 0; i <= d; i++) {
+        const struct tremolo_study_coordinate *coordinate = tremolo_study_file_coordinate(file, i);
+        struct tremolo_host_range range = {coordinate->low, coordinate->high};
+        enum tremolo_status status = tremolo_host_raw(&raw[i], values[i], &range);
+        if (status != TREMOLO_OK) {
+            explicit_bzero(raw, sizeof raw);
+            return status;
+        }
+    }
+    memcpy(features, raw, d * sizeof *raw);
+    *response = raw[d];
+    explicit_bzero(raw, sizeof raw);
+    return raw_bounds.high == TREMOLO_STUDY_RAW_MAX ? TREMOLO_OK : TREMOLO_BAD_BOUNDS;
+}
+
+enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char *why, size_t bytes,
+                                     const struct tremolo_study_file *file, const char *text,
+                                     size_t length)
+{
+    struct reading reading = {.file = file, .why = why, .why_bytes = bytes};
+    size_t start = 0;
+    while (start < length && strchr(" \t\r\n", text[start]) != NULL && text[start] != '\0') {
+        start++;
+    }
+    bool is_json = start < length && text[start] == '{';
+    bool good = length <= TREMOLO_CLIENT_MAX_SAMPLE_BYTES ||
+                complain(&reading, "has more than %d bytes", TREMOLO_CLIENT_MAX_SAMPLE_BYTES);
+    good = good && (is_json ? read_json(&reading, text, length) : read_csv(&reading, text, length));
+    good = good && all_seen(&reading);
+    enum tremolo_status status =
+        good ? sample_from_values(features, response, file, reading.values) : TREMOLO_BAD_SAMPLE;
+    explicit_bzero(&reading, sizeof reading);
+    return status;
+}

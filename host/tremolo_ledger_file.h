@@ -1,0 +1,64 @@
+/* tremolo_ledger_file.h -- a device's ledger in a directory.
+ *
+ *     struct tremolo_ledger_file *ledger = NULL;
+ *     struct tremolo_ledger_file_options options = {.directory = "/var/lib/app/tremolo"};
+ *     status = tremolo_ledger_file_open(&ledger, &options);
+ *     status = tremolo_device_report(&work, report, &length, study, &round, &sample,
+ *                                    tremolo_ledger_file_platform(ledger));
+ *     tremolo_ledger_file_close(ledger);
+ *
+ * While it is open the directory is locked: another process, or another
+ * open in this one, gets LEDGER_BUSY. One thread at a time. */
+#ifndef TREMOLO_LEDGER_FILE_H
+#define TREMOLO_LEDGER_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_device.h"
+#include "tremolo_files.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TREMOLO_LEDGER_FILE_STUDIES = 16, TREMOLO_LEDGER_FILE_ERROR_BYTES = 160 };
+
+struct tremolo_ledger_file_options {
+    const char *directory; /* made, with mode 700, when `create` is set */
+    const char *counter;   /* file of the monotonic counter, best on other storage; NULL: none */
+    unsigned studies; /* 1..TREMOLO_MAX_STUDIES when it is made; 0: TREMOLO_LEDGER_FILE_STUDIES */
+    bool create;      /* make an empty ledger file where there is none */
+    const struct tremolo_files *files;                            /* NULL: the system's */
+    int (*entropy)(void *context, uint8_t *bytes, size_t length); /* NULL: the kernel's */
+    void *entropy_context;
+};
+
+struct tremolo_ledger_file; /* opaque */
+
+/* Open and lock. LEDGER_MISSING without `create` when there is no ledger,
+ * LEDGER_BUSY, STORAGE_FAILED, NO_MEMORY. A made file is empty: enrol the
+ * device next (tremolo_device_enrol). On failure *ledger is untouched and
+ * `why`, unless NULL, holds a sentence. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
+                         char why[TREMOLO_LEDGER_FILE_ERROR_BYTES],
+                         const struct tremolo_ledger_file_options *options);
+
+/* The platform for the device core, without a MAC key; it lives as long as the
+ * ledger is open. Callers with a key copy it and add theirs. */
+const struct tremolo_platform *tremolo_ledger_file_platform(struct tremolo_ledger_file *ledger);
+
+/* What failed last beneath the device core, as "write ledger: No space left on
+ * device"; "" when nothing has. */
+const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger);
+
+/* Unlock and close. Accepts NULL. */
+void tremolo_ledger_file_close(struct tremolo_ledger_file *ledger);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,311 @@
+/* file_guarantee.c -- from a study's terms to integers, and from integers to
+ * what they promise.
+ *
+ * Integers that a file brings along are believed in nothing: they must fit
+ * together, stand for the terms beside them, and cost no more than the file
+ * says, all by our own computation. */
+#include "study_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tremolo_mechanism.h"
+#include "tremolo_privacy.h"
+
+/* What rounding in the accountant may add to an epsilon. */
+static const double epsilon_slack = 1e-9;
+
+static void set_bounds(struct tremolo_study_file *file)
+{
+    struct tremolo_bounds raw = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
+    for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
+        file->bounds[i] = raw;
+    }
+    file->device.bounds = file->bounds;
+    file->device.response_bounds = raw;
+}
+
+/* ---------------------------------------------------------------- computed */
+
+static struct tremolo_mechanism_request request_of(const struct tremolo_study_file *file)
+{
+    static const enum tremolo_calibration calibrations[] = {
+        TREMOLO_CALIBRATION_EXACT, TREMOLO_CALIBRATION_ZCDP, TREMOLO_CALIBRATION_PAPER};
+    const struct tremolo_study_terms *terms = &file->terms;
+    struct tremolo_mechanism_request request = TREMOLO_MECHANISM_DEFAULTS;
+    request.dimension = file->dimension;
+    request.response_private = terms->response_private;
+    request.bound = 1;
+    request.radius = terms->clip;
+    request.neighbours = terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
+    request.distance = terms->distance;
+    request.epsilon = terms->epsilon;
+    request.delta = terms->delta;
+    request.rounds = (uint16_t)(terms->rounds * terms->samples);
+    request.calibration = calibrations[terms->calibration];
+    request.alpha = terms->alpha;
+    request.lambda = terms->lambda;
+    request.omega = terms->omega;
+    request.vectors = terms->vectors;
+    return request;
+}
+
+static const char *path_of(enum tremolo_status status)
+{
+    switch (status) {
+    case TREMOLO_BAD_NEIGHBOURS: return "privacy.neighbours.distance";
+    case TREMOLO_BAD_ALPHA: return "protocol.alpha";
+    case TREMOLO_BAD_LAMBDA: return "protocol.lambda";
+    case TREMOLO_BAD_OMEGA: return "protocol.omega";
+    case TREMOLO_BAD_VECTORS: return "protocol.vectors";
+    case TREMOLO_INVALID_CALIBRATION: return "protocol.calibration";
+    default: return "privacy";
+    }
+}
+
+static void compute(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    struct tremolo_mechanism_request request = request_of(file);
+    struct tremolo_mechanism_scales scales;
+    enum tremolo_status status = tremolo_mechanism_fill(&file->device, &scales, &request);
+    if (status != TREMOLO_OK) {
+        study_problem(reader, path_of(status), "%s", tremolo_status_sentence(status));
+    }
+}
+
+/* ---------------------------------------------------------------- brought along */
+
+static uint64_t read_integer(struct study_reader *reader, const json_t *object, const char *key,
+                             uint64_t high)
+{
+    uint64_t value = 0;
+    (void)study_whole(reader, &value, object, key, STUDY_REQUIRED, 0, high);
+    return value;
+}
+
+static void read_integers(struct study_reader *reader, struct tremolo_study *device,
+                          const json_t *object)
+{
+    static const char *const keys[] = {"noise_log2", "wire_shift", "wire_bits", "keep",      "unit",
+                                       "clip",       "distance",   "amplitude", "frequency", NULL};
+    study_only_keys(reader, object, keys);
+    device->noise_log2 = (uint8_t)read_integer(reader, object, "noise_log2", UINT8_MAX);
+    device->wire_shift = (uint8_t)read_integer(reader, object, "wire_shift", UINT8_MAX);
+    device->wire_bits = (uint8_t)read_integer(reader, object, "wire_bits", UINT8_MAX);
+    device->keep = (uint16_t)read_integer(reader, object, "keep", UINT16_MAX);
+    device->unit = (uint32_t)read_integer(reader, object, "unit", UINT32_MAX);
+    device->clip = (uint32_t)read_integer(reader, object, "clip", UINT32_MAX);
+    device->distance = (uint32_t)read_integer(reader, object, "distance", UINT32_MAX);
+    device->amplitude = (uint32_t)read_integer(reader, object, "amplitude", UINT32_MAX);
+    device->frequency = (uint32_t)read_integer(reader, object, "frequency", UINT32_MAX);
+}
+
+/* Within one step, or within a hundredth where steps are small. */
+static bool stands_for(uint32_t integer, double term)
+{
+    return fabs(integer - term) <= fmax(1.0, term / 100);
+}
+
+/* The integers are those of the terms beside them. Only the distance matters
+ * for the promise: it must not be shorter than the words say. */
+static void compare_with_terms(struct study_reader *reader, const struct tremolo_study_file *file)
+{
+    const struct tremolo_study *device = &file->device;
+    const struct tremolo_study_terms *terms = &file->terms;
+    double unit = device->unit;
+    double turn = 6.283185307179586;
+    double root = sqrt(fmax(1, terms->vectors));
+    if ((terms->distance == 0) != (device->distance == 0) ||
+        device->distance < terms->distance * unit * (1 - epsilon_slack)) {
+        study_problem(reader, "distance", "is shorter than privacy.neighbours says");
+    }
+    if (!stands_for(device->keep, (1 - terms->alpha) * TREMOLO_KEEP_ONE)) {
+        study_problem(reader, "keep", "is not 1 - protocol.alpha");
+    }
+    if (!stands_for(device->clip, terms->clip * unit)) {
+        study_problem(reader, "clip", "is not privacy.clip");
+    }
+    if (!stands_for(device->amplitude, terms->lambda / root * unit)) {
+        study_problem(reader, "amplitude", "is not protocol.lambda");
+    }
+    if (!stands_for(device->frequency, terms->omega / turn * 0x1p40 / fmax(1, unit))) {
+        study_problem(reader, "frequency", "is not protocol.omega");
+    }
+}
+
+static void check_cost(struct study_reader *reader, const struct tremolo_study_file *file)
+{
+    struct tremolo_study_guarantee guarantee;
+    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, file->terms.delta);
+    if (status != TREMOLO_OK) {
+        study_problem(reader, "", "%s", tremolo_status_sentence(status));
+    } else if (guarantee.epsilon > file->terms.epsilon * (1 + epsilon_slack)) {
+        study_problem(reader, "", "costs epsilon %.6g, more than privacy.epsilon",
+                      guarantee.epsilon);
+    }
+}
+
+static void bring_along(struct study_reader *reader, struct tremolo_study_file *file,
+                        const json_t *object)
+{
+    struct tremolo_study *device = &file->device;
+    const struct tremolo_study_terms *terms = &file->terms;
+    size_t before = study_enter(reader, "mechanism");
+    read_integers(reader, device, object);
+    device->response = terms->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
+    device->dimension = (uint16_t)file->dimension;
+    device->vectors = (uint16_t)terms->vectors;
+    device->rounds = (uint16_t)terms->rounds;
+    device->samples = (uint16_t)terms->samples;
+    if (reader->problems->count == 0) {
+        enum tremolo_status status = tremolo_study_check(device);
+        if (status != TREMOLO_OK) {
+            study_problem(reader, "", "%s", tremolo_status_sentence(status));
+        }
+    }
+    if (reader->problems->count == 0) {
+        compare_with_terms(reader, file);
+        check_cost(reader, file);
+    }
+    study_leave(reader, before);
+}
+
+void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    const json_t *object = study_object(reader, file->root, "mechanism", STUDY_OPTIONAL);
+    set_bounds(file);
+    if (object != NULL) {
+        bring_along(reader, file, object);
+    } else if (reader->problems->count == 0) {
+        compute(reader, file);
+        file->device.rounds = (uint16_t)file->terms.rounds;
+        file->device.samples = (uint16_t)file->terms.samples;
+    }
+}
+
+/* ---------------------------------------------------------------- promises */
+
+struct tremolo_study_release tremolo_study_file_release(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study *device = &file->device;
+    double wire = ldexp(1, device->wire_shift);
+    double noise = ldexp(1, device->noise_log2) / wire;
+    double amplitude = device->amplitude / wire;
+    double feature_scale = device->unit / wire;
+    bool is_private = file->terms.response_private;
+    int wire_max = (1 << (device->wire_bits - 1)) - 1;
+    return (struct tremolo_study_release){
+        .dimension = file->dimension,
+        .keep = (double)device->keep / TREMOLO_KEEP_ONE,
+        .noise_variance = noise * noise + 1.0 / 12,
+        .modulation = amplitude * amplitude / 2,
+        .vectors = device->vectors,
+        .feature_scale = feature_scale,
+        .response_scale = is_private ? feature_scale : TREMOLO_RESPONSE_MAX,
+        .response_private = is_private,
+        .wire_max = wire_max,
+        .response_max = is_private ? wire_max : TREMOLO_RESPONSE_MAX,
+    };
+}
+
+enum tremolo_status tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
+                                                 const struct tremolo_study_file *file,
+                                                 double delta)
+{
+    if (guarantee == NULL || file == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const struct tremolo_study *device = &file->device;
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified epsilon;
+    double noise = ldexp(1, device->noise_log2);
+    double sensitivity = tremolo_study_sensitivity(device);
+    uint64_t releases = (uint64_t)device->rounds * device->samples;
+    enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, noise, releases);
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_epsilon(&epsilon, &cost, delta);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double apart = device->distance != 0 ? device->distance : 2.0 * device->clip;
+    *guarantee = (struct tremolo_study_guarantee){
+        .mu = tremolo_gaussian_mu(&cost).upper,
+        .rho = tremolo_gaussian_rho(&cost).upper,
+        .epsilon = epsilon.upper,
+        .delta = delta,
+        .sigma = noise / device->unit,
+        .sensitivity = sensitivity / device->unit,
+        .distance = file->terms.distance > 0 ? file->terms.distance : apart / device->unit,
+        .releases = releases,
+        .charge = tremolo_study_charge(device),
+    };
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
+                                             const struct tremolo_study_file *file)
+{
+    struct tremolo_study_guarantee guarantee;
+    char reviewer[TREMOLO_EXPLAIN_BYTES];
+    char participant[TREMOLO_EXPLAIN_BYTES];
+    char distances[TREMOLO_EXPLAIN_BYTES];
+    if (text == NULL || file == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, file->terms.delta);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct tremolo_promise promise = {
+        .neighbours =
+            file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
+        .distance = guarantee.distance,
+        .dimension = (unsigned)file->dimension,
+        .mu = guarantee.mu,
+        .releases = guarantee.releases,
+        .delta = file->terms.delta,
+        .response_private = file->terms.response_private,
+    };
+    status = tremolo_explain_reviewer(reviewer, sizeof reviewer, &promise);
+    if (status == TREMOLO_OK) {
+        status = tremolo_explain_participant(participant, sizeof participant, &promise);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_explain_distances(distances, sizeof distances, &promise);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    if (strlen(reviewer) + strlen(participant) + strlen(distances) + 128 > bytes) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    (void)snprintf(text, bytes,
+                   "For the reviewer:\n%s\n\nFor the participant:\n%s\n\n"
+                   "The same at other distances (in half ranges):\n%s",
+                   reviewer, participant, distances);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, double delta)
+{
+    struct tremolo_certified mu;
+    if (budget == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = tremolo_gaussian_mu_for(&mu, epsilon, delta);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    /* Squaring may round up by one part in 2^53: step below it first. */
+    double charge = floor(nextafter(mu.lower * mu.lower, 0) * (double)TREMOLO_CHARGE_ONE);
+    if (!(charge >= 1)) {
+        return TREMOLO_UNREACHABLE;
+    }
+    if (charge > UINT32_MAX) {
+        return TREMOLO_OVERFLOWED;
+    }
+    *budget = (uint32_t)charge;
+    return TREMOLO_OK;
+}

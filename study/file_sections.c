@@ -1,0 +1,425 @@
+/* file_sections.c -- the sections of a study file, one function each.
+ *
+ * Every function reads all it can, notes what is wrong and leaves defaults
+ * where nothing is written; whether the file is a study is decided at the
+ * end, by the number of problems. */
+#include "study_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
+const char *const study_protects[] = {"features", "all", NULL};
+const char *const study_sent[] = {"public", "private", NULL};
+const char *const study_protocols[] = {"one-shot", "iterative", NULL};
+const char *const study_calibrations[] = {"exact", "zcdp", "paper", NULL};
+const char *const study_enrolments[] = {"open", "keys", NULL};
+
+/* Wide enough for every unit, narrow enough that no width overflows. */
+static const struct study_interval any_bound = {-1e100, 1e100, false, false};
+
+static void read_bounds(struct study_reader *reader, struct tremolo_study_feature *feature,
+                        const json_t *object)
+{
+    bool low = study_number(reader, &feature->low, object, "low", STUDY_REQUIRED, &any_bound);
+    bool high = study_number(reader, &feature->high, object, "high", STUDY_REQUIRED, &any_bound);
+    if (!low || !high) {
+        return;
+    }
+    double width = feature->high - feature->low;
+    if (!(width > 0)) {
+        study_problem(reader, "high", "must be above low");
+    } else if (!(width >= fmax(fabs(feature->low), fabs(feature->high)) * 1e-9)) {
+        study_problem(reader, "high", "is too close to low to tell values apart");
+    }
+}
+
+static void read_levels(struct study_reader *reader, struct study_feature *feature,
+                        const json_t *object)
+{
+    const json_t *levels = json_object_get(object, "levels");
+    size_t count = json_array_size(levels);
+    if (!json_is_array(levels) || count < 2 || count > TREMOLO_STUDY_MAX_LEVELS) {
+        study_problem(reader, "levels", "must be a list of 2 to %d names",
+                      TREMOLO_STUDY_MAX_LEVELS);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *level = json_array_get(levels, i);
+        const char *text = json_string_value(level);
+        size_t length = json_string_length(level);
+        size_t before = study_enter_element(reader, "levels", i);
+        if (text == NULL || length < 1 || length > TREMOLO_STUDY_MAX_NAME ||
+            !study_text_is_sound(text)) {
+            study_problem(reader, "", "must be a name of 1 to %d bytes without control characters",
+                          TREMOLO_STUDY_MAX_NAME);
+            text = "";
+        }
+        for (size_t j = 0; j < i && *text != '\0'; j++) {
+            if (strcmp(feature->level[j], text) == 0) {
+                study_problem(reader, "", "is the same as level %zu", j);
+                break;
+            }
+        }
+        study_leave(reader, before);
+        feature->level[i] = text;
+    }
+    feature->shown.levels = feature->level;
+    feature->shown.level_count = count;
+}
+
+static void refuse_key(struct study_reader *reader, const json_t *object, const char *key,
+                       const char *where)
+{
+    if (json_object_get(object, key) != NULL) {
+        study_problem(reader, key, "belongs to %s only", where);
+    }
+}
+
+static void read_feature(struct study_reader *reader, struct study_feature *feature,
+                         const json_t *object)
+{
+    static const char *const keys[] = {"name", "unit", "kind", "low", "high", "levels", NULL};
+    struct tremolo_study_feature *shown = &feature->shown;
+    unsigned kind = TREMOLO_STUDY_NUMERIC;
+    *shown = (struct tremolo_study_feature){.name = "", .unit = "", .high = 1, .width = 1};
+    if (!json_is_object(object)) {
+        study_problem(reader, "", "must be an object");
+        return;
+    }
+    study_only_keys(reader, object, keys);
+    (void)study_text(reader, &shown->name, object, "name", STUDY_REQUIRED, 1,
+                     TREMOLO_STUDY_MAX_NAME);
+    (void)study_text(reader, &shown->unit, object, "unit", STUDY_OPTIONAL, 0,
+                     TREMOLO_STUDY_MAX_NAME);
+    if (!study_choice(reader, &kind, object, "kind", STUDY_OPTIONAL, study_kinds)) {
+        return;
+    }
+    shown->kind = (enum tremolo_study_kind)kind;
+    if (kind == TREMOLO_STUDY_NUMERIC) {
+        read_bounds(reader, shown, object);
+    } else {
+        refuse_key(reader, object, "low", "numeric features");
+        refuse_key(reader, object, "high", "numeric features");
+    }
+    if (kind == TREMOLO_STUDY_CATEGORY) {
+        read_levels(reader, feature, object);
+        shown->width = shown->level_count > 0 ? shown->level_count - 1 : 1;
+    } else {
+        refuse_key(reader, object, "levels", "categories");
+    }
+}
+
+static void read_response(struct study_reader *reader, struct tremolo_study_file *file,
+                          unsigned *sent, bool *sent_given)
+{
+    static const char *const keys[] = {"name", "unit", "low", "high", "sent", NULL};
+    struct tremolo_study_feature *shown = &file->features[file->feature_count].shown;
+    *shown = (struct tremolo_study_feature){.name = "", .unit = "", .high = 1, .width = 1};
+    const json_t *object = study_object(reader, file->root, "response", STUDY_REQUIRED);
+    if (object == NULL) {
+        return;
+    }
+    size_t before = study_enter(reader, "response");
+    study_only_keys(reader, object, keys);
+    (void)study_text(reader, &shown->name, object, "name", STUDY_REQUIRED, 1,
+                     TREMOLO_STUDY_MAX_NAME);
+    (void)study_text(reader, &shown->unit, object, "unit", STUDY_OPTIONAL, 0,
+                     TREMOLO_STUDY_MAX_NAME);
+    read_bounds(reader, shown, object);
+    *sent_given = json_object_get(object, "sent") != NULL &&
+                  study_choice(reader, sent, object, "sent", STUDY_OPTIONAL, study_sent);
+    study_leave(reader, before);
+}
+
+static void read_features(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    const json_t *list = json_object_get(file->root, "features");
+    for (size_t i = 0; i < file->feature_count; i++) {
+        size_t before = study_enter_element(reader, "features", i);
+        read_feature(reader, &file->features[i], json_array_get(list, i));
+        study_leave(reader, before);
+    }
+}
+
+/* ---------------------------------------------------------------- coordinates */
+
+static void name_coordinate(struct tremolo_study_file *file, size_t index,
+                            const struct tremolo_study_feature *feature, const char *level)
+{
+    (void)snprintf(file->names[index], sizeof file->names[index], "%s%s%s", feature->name,
+                   level != NULL ? "=" : "", level != NULL ? level : "");
+    file->coordinates[index] = (struct tremolo_study_coordinate){
+        .name = file->names[index], .low = feature->low, .high = feature->high};
+}
+
+/* Expand features into coordinates; the response is coordinate d. */
+static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    size_t d = 0;
+    for (size_t i = 0; i <= file->feature_count; i++) {
+        struct tremolo_study_feature *feature = &file->features[i].shown;
+        size_t room = i < file->feature_count ? TREMOLO_MAX_DIMENSION : TREMOLO_MAX_COORDINATES;
+        if (d + feature->width > room) {
+            study_problem(reader, "features", "make more than %d coordinates",
+                          TREMOLO_MAX_DIMENSION);
+            return false;
+        }
+        feature->first = d;
+        for (size_t j = 0; j < feature->width; j++) {
+            name_coordinate(file, d++, feature,
+                            feature->level_count > 0 ? feature->levels[j + 1] : NULL);
+        }
+    }
+    file->dimension = d - 1;
+    return true;
+}
+
+/* A name stands for one thing only: features, the response, and what
+ * categories expand to. */
+static void check_names(struct study_reader *reader, const struct tremolo_study_file *file)
+{
+    for (size_t i = 1; i <= file->feature_count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (*file->features[i].shown.name != '\0' &&
+                strcmp(file->features[i].shown.name, file->features[j].shown.name) == 0) {
+                size_t before = i < file->feature_count ? study_enter_element(reader, "features", i)
+                                                        : study_enter(reader, "response");
+                study_problem(reader, "name", "is also the name of features[%zu]", j);
+                study_leave(reader, before);
+                break;
+            }
+        }
+    }
+    for (size_t i = 1; i <= file->dimension; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (strchr(file->names[i], '=') != NULL &&
+                strcmp(file->names[i], file->names[j]) == 0) {
+                study_problem(reader, "features", "give two coordinates the name %s",
+                              file->names[i]);
+                break;
+            }
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- privacy */
+
+static void read_neighbours(struct study_reader *reader, struct tremolo_study_terms *terms,
+                            const json_t *object)
+{
+    static const char *const keys[] = {"distance", NULL};
+    static const struct study_interval positive = {0, 1e6, true, false};
+    const json_t *found = json_object_get(object, "neighbours");
+    if (found == NULL || (json_is_string(found) && strcmp(json_string_value(found), "any") == 0)) {
+        return;
+    }
+    if (!json_is_object(found)) {
+        study_problem(reader, "neighbours", "must be \"any\" or {\"distance\": r}");
+        return;
+    }
+    size_t before = study_enter(reader, "neighbours");
+    study_only_keys(reader, found, keys);
+    (void)study_number(reader, &terms->distance, found, "distance", STUDY_REQUIRED, &positive);
+    study_leave(reader, before);
+}
+
+static void read_privacy(struct study_reader *reader, struct tremolo_study_file *file,
+                         unsigned sent, bool sent_given)
+{
+    static const char *const keys[] = {"epsilon", "delta", "neighbours", "protects", "clip", NULL};
+    static const struct study_interval epsilon = {0, 100, true, false};
+    static const struct study_interval delta = {1e-12, 0.1, false, false};
+    static const struct study_interval clip = {0, 1e3, true, false};
+    struct tremolo_study_terms *terms = &file->terms;
+    unsigned protects = 0;
+    const json_t *object = study_object(reader, file->root, "privacy", STUDY_REQUIRED);
+    if (object == NULL) {
+        return;
+    }
+    size_t before = study_enter(reader, "privacy");
+    study_only_keys(reader, object, keys);
+    (void)study_number(reader, &terms->epsilon, object, "epsilon", STUDY_REQUIRED, &epsilon);
+    (void)study_number(reader, &terms->delta, object, "delta", STUDY_OPTIONAL, &delta);
+    (void)study_number(reader, &terms->clip, object, "clip", STUDY_OPTIONAL, &clip);
+    read_neighbours(reader, terms, object);
+    if (study_choice(reader, &protects, object, "protects", STUDY_REQUIRED, study_protects)) {
+        terms->response_private = protects == 1;
+        if (sent_given && sent != protects) {
+            study_problem(reader, "protects", "is \"%s\", but the response is sent \"%s\"",
+                          study_protects[protects], study_sent[sent]);
+        }
+    }
+    if (terms->clip == 0) {
+        terms->clip = sqrt((double)(file->dimension + terms->response_private));
+    }
+    if (terms->distance > 2 * terms->clip) {
+        study_problem(reader, "neighbours.distance", "is more than twice the clip radius %g",
+                      terms->clip);
+    }
+    study_leave(reader, before);
+}
+
+/* ---------------------------------------------------------------- protocol */
+
+static void read_modulation(struct study_reader *reader, struct tremolo_study_file *file,
+                            const json_t *object)
+{
+    static const struct study_interval share = {0, 1, false, true};
+    static const struct study_interval positive = {0, 1e6, true, false};
+    struct tremolo_study_terms *terms = &file->terms;
+    uint64_t vectors = 0;
+    /* Iterative vectors are orthogonal to the coefficients. */
+    uint64_t most = file->dimension - (terms->protocol == TREMOLO_STUDY_ITERATIVE ? 1 : 0);
+    if (!study_whole(reader, &vectors, object, "vectors", STUDY_OPTIONAL, 0, most)) {
+        return;
+    }
+    terms->vectors = (unsigned)vectors;
+    (void)study_number(reader, &terms->alpha, object, "alpha", STUDY_OPTIONAL, &share);
+    if (vectors > 0) {
+        (void)study_number(reader, &terms->lambda, object, "lambda", STUDY_REQUIRED, &positive);
+        (void)study_number(reader, &terms->omega, object, "omega", STUDY_REQUIRED, &positive);
+    } else {
+        refuse_key(reader, object, "lambda", "studies with vectors");
+        refuse_key(reader, object, "omega", "studies with vectors");
+    }
+}
+
+static void read_close(struct study_reader *reader, struct tremolo_study_terms *terms,
+                       const json_t *object)
+{
+    static const char *const keys[] = {"reports", "seconds", NULL};
+    const json_t *found = study_object(reader, object, "close", STUDY_OPTIONAL);
+    if (found == NULL) {
+        return;
+    }
+    size_t before = study_enter(reader, "close");
+    study_only_keys(reader, found, keys);
+    (void)study_whole(reader, &terms->close_reports, found, "reports", STUDY_OPTIONAL, 1,
+                      UINT64_C(1000000000000));
+    (void)study_whole(reader, &terms->close_seconds, found, "seconds", STUDY_OPTIONAL, 1,
+                      UINT64_C(1000000000));
+    study_leave(reader, before);
+}
+
+static void read_rounds(struct study_reader *reader, struct tremolo_study_terms *terms,
+                        const json_t *object)
+{
+    static const struct study_interval positive = {0, 1e6, true, false};
+    uint64_t rounds = 1;
+    terms->radius = 1;
+    terms->step = 1;
+    (void)study_whole(reader, &rounds, object, "rounds", STUDY_REQUIRED, 1, STUDY_MAX_ROUNDS);
+    terms->rounds = (unsigned)rounds;
+    (void)study_number(reader, &terms->radius, object, "radius", STUDY_OPTIONAL, &positive);
+    (void)study_number(reader, &terms->step, object, "step", STUDY_OPTIONAL, &positive);
+    read_close(reader, terms, object);
+}
+
+static void read_protocol(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    static const char *const keys[] = {"kind",   "calibration", "vectors", "alpha",
+                                       "lambda", "omega",       "rounds",  "radius",
+                                       "step",   "close",       NULL};
+    static const char *const iterative_only[] = {"rounds", "radius", "step", "close"};
+    struct tremolo_study_terms *terms = &file->terms;
+    unsigned kind = TREMOLO_STUDY_ONE_SHOT;
+    unsigned calibration = TREMOLO_STUDY_EXACT;
+    terms->rounds = 1;
+    const json_t *object = study_object(reader, file->root, "protocol", STUDY_REQUIRED);
+    if (object == NULL) {
+        return;
+    }
+    size_t before = study_enter(reader, "protocol");
+    study_only_keys(reader, object, keys);
+    (void)study_choice(reader, &calibration, object, "calibration", STUDY_OPTIONAL,
+                       study_calibrations);
+    terms->calibration = (enum tremolo_study_calibration)calibration;
+    if (study_choice(reader, &kind, object, "kind", STUDY_REQUIRED, study_protocols)) {
+        terms->protocol = (enum tremolo_study_protocol)kind;
+        if (kind == TREMOLO_STUDY_ITERATIVE) {
+            read_rounds(reader, terms, object);
+        }
+        for (size_t i = 0; kind == TREMOLO_STUDY_ONE_SHOT && i < 4; i++) {
+            refuse_key(reader, object, iterative_only[i], "iterative studies");
+        }
+        read_modulation(reader, file, object);
+    }
+    study_leave(reader, before);
+}
+
+/* ---------------------------------------------------------------- limits */
+
+static void read_limits(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    static const char *const keys[] = {"devices", "samples", "opens", "closes", "enrolment", NULL};
+    struct tremolo_study_terms *terms = &file->terms;
+    uint64_t samples = 1;
+    unsigned enrolment = TREMOLO_STUDY_OPEN;
+    terms->devices = TREMOLO_STUDY_MAX_DEVICES;
+    terms->samples = 1;
+    terms->opens = INT64_MIN;
+    terms->closes = INT64_MAX;
+    const json_t *object = study_object(reader, file->root, "limits", STUDY_OPTIONAL);
+    if (object == NULL) {
+        return;
+    }
+    size_t before = study_enter(reader, "limits");
+    study_only_keys(reader, object, keys);
+    (void)study_whole(reader, &terms->devices, object, "devices", STUDY_OPTIONAL, 1,
+                      TREMOLO_STUDY_MAX_DEVICES);
+    (void)study_whole(reader, &samples, object, "samples", STUDY_OPTIONAL, 1,
+                      TREMOLO_STUDY_MAX_SAMPLES);
+    terms->samples = (unsigned)samples;
+    if (samples * terms->rounds > UINT16_MAX) {
+        study_problem(reader, "samples", "times the rounds is more than 65535 releases");
+    }
+    if (study_date(reader, &terms->opens, object, "opens") &&
+        study_date(reader, &terms->closes, object, "closes") && terms->opens >= terms->closes) {
+        study_problem(reader, "closes", "must be after opens");
+    }
+    (void)study_choice(reader, &enrolment, object, "enrolment", STUDY_OPTIONAL, study_enrolments);
+    terms->enrolment = (enum tremolo_study_enrolment)enrolment;
+    study_leave(reader, before);
+}
+
+/* ---------------------------------------------------------------- all */
+
+static void read_head(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    static const char *const keys[] = {"tremolo", "title",    "purpose", "features",  "response",
+                                       "privacy", "protocol", "limits",  "mechanism", NULL};
+    uint64_t version = STUDY_VERSION;
+    file->terms.title = "";
+    file->terms.purpose = "";
+    study_only_keys(reader, file->root, keys);
+    (void)study_whole(reader, &version, file->root, "tremolo", STUDY_REQUIRED, STUDY_VERSION,
+                      STUDY_VERSION);
+    (void)study_text(reader, &file->terms.title, file->root, "title", STUDY_REQUIRED, 1,
+                     TREMOLO_STUDY_MAX_TITLE);
+    (void)study_text(reader, &file->terms.purpose, file->root, "purpose", STUDY_OPTIONAL, 0,
+                     TREMOLO_STUDY_MAX_PURPOSE);
+}
+
+void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    unsigned sent = 0;
+    bool sent_given = false;
+    read_head(reader, file);
+    if (file->feature_count == 0) {
+        study_problem(reader, "features", "must be a list of 1 to %d features",
+                      TREMOLO_MAX_DIMENSION);
+    }
+    read_features(reader, file);
+    read_response(reader, file, &sent, &sent_given);
+    if (!expand(reader, file) || file->dimension == 0) {
+        file->dimension = 1; /* what follows is read for its own problems only */
+    }
+    check_names(reader, file);
+    file->terms.delta = 1e-5;
+    read_privacy(reader, file, sent, sent_given);
+    read_protocol(reader, file);
+    read_limits(reader, file);
+}

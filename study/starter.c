@@ -1,0 +1,107 @@
+/* starter.c -- study files to begin with.
+ *
+ * Both are valid as they are, so that whoever edits one always has something
+ * that `check` accepts a step behind; what must be replaced says so. */
+#include "study_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STARTER_FLAGS = JSON_INDENT(2) | JSON_REAL_PRECISION(12) };
+
+static const char starter_text[] =
+    "{\n"
+    "  \"tremolo\": 1,\n"
+    "  \"title\": \"Sleep and resting heart rate\",\n"
+    "  \"purpose\": \"Does sleep predict the resting heart rate, given age and steps?\",\n"
+    "  \"features\": [\n"
+    "    {\"comment\": \"Bounds are public: choose them from common knowledge, never from the "
+    "data. Values outside are clamped.\",\n"
+    "     \"name\": \"age\", \"unit\": \"years\", \"low\": 18, \"high\": 90},\n"
+    "    {\"name\": \"sleep\", \"unit\": \"hours\", \"low\": 3, \"high\": 12},\n"
+    "    {\"name\": \"steps\", \"unit\": \"1/day\", \"low\": 0, \"high\": 30000},\n"
+    "    {\"name\": \"smoker\", \"kind\": \"yes-no\"},\n"
+    "    {\"comment\": \"The first level is the reference the others are compared with.\",\n"
+    "     \"name\": \"watch\", \"kind\": \"category\", \"levels\": [\"wrist\", \"ring\", "
+    "\"chest\"]}\n"
+    "  ],\n"
+    "  \"response\": {\"name\": \"heart rate\", \"unit\": \"1/min\", \"low\": 40, \"high\": 110},\n"
+    "  \"privacy\": {\n"
+    "    \"comment\": \"neighbours: 'any' two people, or {'distance': r} in half ranges. "
+    "protects: 'all', or 'features' when the response may be seen.\",\n"
+    "    \"epsilon\": 2, \"delta\": 1e-5, \"neighbours\": \"any\", \"protects\": \"all\"\n"
+    "  },\n"
+    "  \"protocol\": {\n"
+    "    \"comment\": \"one-shot, or iterative with rounds; both take vectors, alpha, lambda and "
+    "omega for the modulation.\",\n"
+    "    \"kind\": \"one-shot\"\n"
+    "  },\n"
+    "  \"limits\": {\"devices\": 100000, \"samples\": 1, \"closes\": \"2030-01-01\", "
+    "\"enrolment\": \"open\"}\n"
+    "}\n";
+
+enum tremolo_status tremolo_study_starter(char **json)
+{
+    if (json == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    char *copy = malloc(sizeof starter_text);
+    if (copy == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    memcpy(copy, starter_text, sizeof starter_text);
+    *json = copy;
+    return TREMOLO_OK;
+}
+
+static json_t *placeholder(const char *name)
+{
+    return json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment",
+                     "replace low and high by public bounds", "name", name, "unit", "", "low", 0,
+                     "high", 1);
+}
+
+/* The column that is the response, or `count` when there is none of that name. */
+static size_t find_response(const char *const *names, size_t count, const char *response)
+{
+    size_t index = count - 1;
+    for (size_t i = 0; response != NULL && i <= count; i++) {
+        index = i;
+        if (i < count && strcmp(names[i], response) == 0) {
+            break;
+        }
+    }
+    return index;
+}
+
+enum tremolo_status tremolo_study_starter_for(char **json, const char *const *names, size_t count,
+                                              const char *response)
+{
+    if (json == NULL || names == NULL || count < 2 || count > TREMOLO_MAX_DIMENSION + 1) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    size_t chosen = find_response(names, count, response);
+    if (chosen == count) {
+        return TREMOLO_BAD_STUDY;
+    }
+    json_t *features = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (i != chosen) {
+            (void)json_array_append_new(features, placeholder(names[i]));
+        }
+    }
+    json_t *object = json_pack(
+        "{s:i, s:s, s:o, s:o, s:{s:f, s:f, s:s, s:s}, s:{s:s}, s:{s:s}}", "tremolo", STUDY_VERSION,
+        "title", "Untitled study", "features", features, "response", placeholder(names[chosen]),
+        "privacy", "epsilon", 2.0, "delta", 1e-5, "neighbours", "any", "protects", "all",
+        "protocol", "kind", "one-shot", "limits", "enrolment", "open");
+    char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
+    bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
+    json_decref(object);
+    if (text == NULL || !whole) {
+        free(text);
+        return TREMOLO_NO_MEMORY;
+    }
+    *json = text;
+    return TREMOLO_OK;
+}

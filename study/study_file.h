@@ -1,0 +1,102 @@
+/* study_file.h -- inside of a parsed study; private to this room.
+ *
+ * A file keeps the JSON tree it was read from: all strings point into it. */
+#ifndef TREMOLO_STUDY_INSIDE_H
+#define TREMOLO_STUDY_INSIDE_H
+
+#include <jansson.h>
+
+#include "tremolo_study_file.h"
+
+enum {
+    STUDY_VERSION = 1,
+    STUDY_COORDINATE_NAME_BYTES = 2 * TREMOLO_STUDY_MAX_NAME + 2, /* "feature=level" */
+    STUDY_MAX_ROUNDS = 1000,
+};
+
+struct study_feature {
+    struct tremolo_study_feature shown;
+    const char *level[TREMOLO_STUDY_MAX_LEVELS];
+};
+
+struct tremolo_study_file {
+    json_t *root;
+    struct tremolo_study_terms terms;
+    size_t feature_count;
+    struct study_feature *features; /* feature_count, then the response */
+    size_t dimension;
+    struct tremolo_study_coordinate coordinates[TREMOLO_MAX_COORDINATES];
+    char names[TREMOLO_MAX_COORDINATES][STUDY_COORDINATE_NAME_BYTES];
+    struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
+    struct tremolo_study device;
+    uint8_t *canonical;
+    size_t canonical_length;
+};
+
+/* Where a reader stands in the file, and what it found wrong so far. */
+struct study_reader {
+    struct tremolo_study_problems *problems;
+    char path[TREMOLO_STUDY_PATH_BYTES];
+    size_t path_length;
+};
+
+/* Note a problem of member `key` ("" is the object itself) where we stand. */
+void study_problem(struct study_reader *reader, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Step into a member or, with the list's key, an element; the answer is what
+ * study_leave() takes to step back. */
+size_t study_enter(struct study_reader *reader, const char *key);
+size_t study_enter_element(struct study_reader *reader, const char *key, size_t index);
+void study_leave(struct study_reader *reader, size_t path_length);
+
+/* Readers of one member. False, with a problem noted and the output untouched,
+ * when it is wrong; true, with the output untouched, when it is left out and
+ * not required. */
+enum study_need { STUDY_OPTIONAL, STUDY_REQUIRED };
+struct study_interval {
+    double low;
+    double high;
+    bool low_open; /* the bound itself is refused */
+    bool high_open;
+};
+bool study_number(struct study_reader *reader, double *value, const json_t *object, const char *key,
+                  enum study_need need, const struct study_interval *interval);
+bool study_whole(struct study_reader *reader, uint64_t *value, const json_t *object,
+                 const char *key, enum study_need need, uint64_t low, uint64_t high);
+bool study_text(struct study_reader *reader, const char **value, const json_t *object,
+                const char *key, enum study_need need, size_t low, size_t high);
+bool study_choice(struct study_reader *reader, unsigned *value, const json_t *object,
+                  const char *key, enum study_need need, const char *const *choices);
+bool study_date(struct study_reader *reader, int64_t *value, const json_t *object, const char *key);
+
+/* The object at `key`, or NULL with a problem unless it is optional and left
+ * out; and a check that an object has no key outside the NULL-ended list. */
+const json_t *study_object(struct study_reader *reader, const json_t *object, const char *key,
+                           enum study_need need);
+void study_only_keys(struct study_reader *reader, const json_t *object, const char *const *keys);
+bool study_text_is_sound(const char *text);
+
+/* Sections of the file, each into its part of `file`. */
+void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);
+
+/* With everything read and no problem: the device's integers, computed or as
+ * the file has them and then checked. */
+void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file);
+
+/* Canonical encoding and id. */
+enum tremolo_status study_identify(struct tremolo_study_file *file);
+
+/* The words of a file's choices, NULL-ended, indexed by their enums. */
+extern const char *const study_kinds[];
+extern const char *const study_protects[];
+extern const char *const study_sent[];
+extern const char *const study_protocols[];
+extern const char *const study_calibrations[];
+extern const char *const study_enrolments[];
+
+/* "2026-11-15T08:00:00Z", 20 characters and a zero. */
+enum { STUDY_DATE_BYTES = 24 };
+void study_date_text(char text[STUDY_DATE_BYTES], int64_t seconds);
+
+#endif

@@ -1,0 +1,335 @@
+/* tremolo_study_file.h -- what everybody agreed on, as people write it.
+ *
+ * A study is a JSON file: features with public bounds, a response, a
+ * guarantee, a protocol and limits (docs/protocol.md lists every key). Reading
+ * it explains every problem at once; what is read is immutable, and its id is
+ * a hash of its canonical encoding, so two parties with the same id agree on
+ * every number, the device's integers included.
+ *
+ *     struct tremolo_study_file *file = NULL;
+ *     struct tremolo_study_problems problems;
+ *     enum tremolo_status status = tremolo_study_file_parse(&file, &problems, json, length);
+ *     if (status == TREMOLO_BAD_STUDY) {
+ *         for (size_t i = 0; i < problems.stored; i++) {
+ *             printf("%s: %s\n", problems.item[i].path, problems.item[i].reason);
+ *         }
+ *     }
+ *     const struct tremolo_study *study = tremolo_study_file_device(file);
+ *     ...
+ *     tremolo_study_file_free(file);
+ *
+ * Scaled units: a feature (and a private response) at its public bounds has
+ * the scaled value -1 or 1; clip radius, neighbour distance, lambda, omega
+ * and the coefficients' ball are given in these. A category of k levels
+ * becomes k - 1 yes/no coordinates, the first level being the reference.
+ *
+ * A file, once parsed, is never changed: any number of threads may read it.
+ * All strings are UTF-8, as written (markup included: escape them when you
+ * print HTML), free of control characters, and live as long as the file. */
+#ifndef TREMOLO_STUDY_FILE_H
+#define TREMOLO_STUDY_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_device.h"
+#include "tremolo_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Limits of a file. */
+enum {
+    TREMOLO_STUDY_MAX_BYTES = 256 * 1024, /* of JSON text */
+    TREMOLO_STUDY_MAX_DEPTH = 16,
+    TREMOLO_STUDY_MAX_TITLE = 200, /* bytes of UTF-8, here and below */
+    TREMOLO_STUDY_MAX_PURPOSE = 4000,
+    TREMOLO_STUDY_MAX_NAME = 64, /* of features, levels and units */
+    TREMOLO_STUDY_MAX_LEVELS = 64,
+    TREMOLO_STUDY_MAX_SAMPLES = 1000,
+    TREMOLO_STUDY_MAX_PROBLEMS = 64, /* stored; all are counted */
+    TREMOLO_STUDY_PATH_BYTES = 96,
+    TREMOLO_STUDY_REASON_BYTES = 192,
+};
+#define TREMOLO_STUDY_MAX_DEVICES 8000000000u
+
+/* Raw values of a device with an operating system run from -RAW_MAX to
+ * RAW_MAX between the bounds of each coordinate (the same numbers as
+ * TREMOLO_HOST_BOUNDS). */
+#define TREMOLO_STUDY_RAW_MAX 1073741823
+
+/* Where and why a file is not a study. Path as in "features[2].high"; "" is
+ * the whole file. */
+struct tremolo_study_problem {
+    char path[TREMOLO_STUDY_PATH_BYTES];
+    char reason[TREMOLO_STUDY_REASON_BYTES];
+};
+struct tremolo_study_problems {
+    size_t count;  /* all that were found */
+    size_t stored; /* the first of them, in `item` */
+    struct tremolo_study_problem item[TREMOLO_STUDY_MAX_PROBLEMS];
+};
+
+struct tremolo_study_file; /* opaque */
+
+/* Read a study. On success *file is the caller's (tremolo_study_file_free) and
+ * problems->count is 0. BAD_STUDY: problems says all; NO_MEMORY, BAD_ARGUMENT.
+ * *file is untouched on failure. `problems` is always written unless null. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_file_parse(struct tremolo_study_file **file, struct tremolo_study_problems *problems,
+                         const char *json, size_t length);
+void tremolo_study_file_free(struct tremolo_study_file *file); /* accepts NULL */
+
+/* ------------------------------------------------------------------------
+ * What a study says. */
+
+enum tremolo_study_kind {
+    TREMOLO_STUDY_NUMERIC = 0,
+    TREMOLO_STUDY_CATEGORY = 1,
+    TREMOLO_STUDY_YES_NO = 2,
+};
+
+/* A feature as written, or the response (always numeric, first = d). */
+struct tremolo_study_feature {
+    const char *name;
+    const char *unit; /* "" without one */
+    enum tremolo_study_kind kind;
+    double low; /* public bounds in the feature's own unit; 0 and 1 unless numeric */
+    double high;
+    const char *const *levels; /* of a category, NULL otherwise */
+    size_t level_count;
+    size_t first; /* its first coordinate */
+    size_t width; /* how many it has: 1, or levels - 1 */
+};
+
+/* One coordinate after expansion: "name", or "name=level". Its centre
+ * (low + high) / 2 and half range (high - low) / 2 are what struct
+ * tremolo_units calls centre and scale. */
+struct tremolo_study_coordinate {
+    const char *name;
+    double low;
+    double high;
+};
+
+enum tremolo_study_protocol {
+    TREMOLO_STUDY_ONE_SHOT = 0,
+    TREMOLO_STUDY_ITERATIVE = 1,
+};
+enum tremolo_study_calibration {
+    TREMOLO_STUDY_EXACT = 0,
+    TREMOLO_STUDY_ZCDP = 1,
+    TREMOLO_STUDY_PAPER = 2,
+};
+enum tremolo_study_enrolment {
+    TREMOLO_STUDY_OPEN = 0, /* anybody may report */
+    TREMOLO_STUDY_KEYS = 1, /* reports carry a MAC under a per-device key */
+};
+
+/* Everything else, in plain numbers. Optional numbers that the file leaves
+ * out hold the stated default. */
+struct tremolo_study_terms {
+    const char *title;
+    const char *purpose; /* "" without one */
+    /* The guarantee as asked for; tremolo_study_file_guarantee() has what the
+     * integers give. */
+    double epsilon;
+    double delta;
+    double distance;       /* of neighbours, scaled; 0: any two people */
+    double clip;           /* radius, scaled; default: the whole box, sqrt(coordinates) */
+    bool response_private; /* protects "all" */
+    enum tremolo_study_calibration calibration;
+    /* Protocol. */
+    enum tremolo_study_protocol protocol;
+    unsigned rounds;  /* T; 1 for one-shot */
+    unsigned vectors; /* m; 0 without modulation, the default */
+    double alpha;
+    double lambda;
+    double omega;
+    double radius;          /* ball that iterative coefficients are kept in, scaled; default 1 */
+    double step;            /* step = this / |S|; default 1 */
+    uint64_t close_reports; /* close a round at so many reports; 0: not by count */
+    uint64_t close_seconds; /* after so long; 0: not by time */
+    /* Limits. */
+    uint64_t devices; /* that may report at most; default TREMOLO_STUDY_MAX_DEVICES */
+    unsigned samples; /* of a device in each round; default 1 */
+    int64_t opens;    /* Unix seconds; INT64_MIN: always was */
+    int64_t closes;   /* INT64_MAX: never */
+    enum tremolo_study_enrolment enrolment;
+};
+
+const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_study_file *file);
+
+/* Features as written, and the response. */
+size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file);
+const struct tremolo_study_feature *
+tremolo_study_file_feature(const struct tremolo_study_file *file, size_t index);
+const struct tremolo_study_feature *
+tremolo_study_file_response(const struct tremolo_study_file *file);
+
+/* Coordinates after expansion: d of them, and the response as number d, be it
+ * public or private. */
+size_t tremolo_study_file_dimension(const struct tremolo_study_file *file);
+const struct tremolo_study_coordinate *
+tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t index);
+
+/* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX
+ * and the id. Lives as long as the file. */
+const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
+
+/* A released row in plain numbers; the members are those of struct
+ * tremolo_release (regression/), which adds the round's vectors V. */
+struct tremolo_study_release {
+    size_t dimension;
+    double keep;
+    double noise_variance; /* wire units^2, the grid's 1/12 included */
+    double modulation;     /* wire units^2 along each vector */
+    size_t vectors;
+    double feature_scale;  /* wire units per scaled unit */
+    double response_scale; /* TREMOLO_RESPONSE_MAX when public */
+    bool response_private;
+    int wire_max;     /* no released coordinate exceeds this in magnitude */
+    int response_max; /* nor does a response this */
+};
+struct tremolo_study_release tremolo_study_file_release(const struct tremolo_study_file *file);
+
+/* What the integers promise over all releases of a device, each number
+ * rounded to the side that promises less. */
+struct tremolo_study_guarantee {
+    double mu;
+    double rho;
+    double epsilon; /* at `delta` */
+    double delta;
+    double sigma;       /* noise of one release, scaled */
+    double sensitivity; /* l2, scaled */
+    double distance;    /* between neighbours, scaled: r, or the diameter */
+    uint64_t releases;
+    uint32_t charge; /* of one release, mu^2 / 2^24, as ledgers count */
+};
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
+                             const struct tremolo_study_file *file, double delta);
+
+/* The guarantee in words: for a reviewer, for a participant, and the table of
+ * distances, each ending in a line feed. SHORT_BUFFER when it does not fit
+ * (TREMOLO_STUDY_WORDS_BYTES does); the text is untouched on failure. */
+#define TREMOLO_STUDY_WORDS_BYTES 8192
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_file_words(char *text, size_t bytes, const struct tremolo_study_file *file);
+
+/* The largest ledger budget (mu^2 / 2^24, rounded down) that keeps a device's
+ * whole life within (epsilon, delta). UNREACHABLE when it is below one unit,
+ * OVERFLOWED when it exceeds 32 bits. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon,
+                                                          double delta);
+
+/* ------------------------------------------------------------------------
+ * Identity. */
+
+/* 32 bytes: BLAKE2b-256 of the canonical encoding. */
+const uint8_t *tremolo_study_file_id(const struct tremolo_study_file *file);
+
+/* The canonical encoding (docs/protocol.md); *bytes lives as long as the file. */
+size_t tremolo_study_file_canonical(const uint8_t **bytes, const struct tremolo_study_file *file);
+
+/* The normalised study as compact JSON, with the device's integers under
+ * "mechanism": parsing it gives the same id on every machine. The caller
+ * frees *json with free(). Untouched on failure. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_file_json(char **json,
+                                                             const struct tremolo_study_file *file);
+
+/* Unpadded base64url, as ids, keys and signatures are written everywhere.
+ * encode needs TREMOLO_BASE64_BYTES(length) bytes with the terminating zero.
+ * decode wants exactly `length` bytes (64 at most) and refuses any other text
+ * (MALFORMED). */
+#define TREMOLO_BASE64_BYTES(length) (((length)*4 + 2) / 3 + 1)
+#define TREMOLO_STUDY_ID_TEXT_BYTES  TREMOLO_BASE64_BYTES(TREMOLO_STUDY_ID_BYTES)
+TREMOLO_MUST_USE enum tremolo_status tremolo_base64_encode(char *text, size_t capacity,
+                                                           const uint8_t *bytes, size_t length);
+TREMOLO_MUST_USE enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_t length,
+                                                           const char *text);
+
+/* ------------------------------------------------------------------------
+ * Keys. A server has one Ed25519 key, made from a 32-byte seed that it keeps
+ * in a file, and one 32-byte secret from which the keys of devices follow. */
+enum {
+    TREMOLO_SIGNING_SEED_BYTES = 32,
+    TREMOLO_SIGNING_SECRET_BYTES = 64,
+    TREMOLO_SIGNING_PUBLIC_BYTES = 32,
+    TREMOLO_SIGNATURE_BYTES = 64,
+    TREMOLO_DEVICE_SECRET_BYTES = 32,
+    TREMOLO_DEVICE_ID_MAX = 32, /* a device's name: 1 to 32 bytes of any kind */
+};
+
+/* Public and secret key from a seed. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_signing_keys(uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES],
+                     uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES],
+                     const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES]);
+
+/* Sign a study's id, and check that signature: BAD_SIGNATURE when it is not
+ * this key's. Signed are the bytes "tremolo study 1", a zero byte, the id. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES],
+                   const uint8_t id[TREMOLO_STUDY_ID_BYTES],
+                   const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
+                     const uint8_t id[TREMOLO_STUDY_ID_BYTES],
+                     const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
+
+/* The same for one round's broadcast: "tremolo round 1", a zero byte, the id,
+ * the round's number and the study's m * d vector entries, each as two bytes,
+ * most significant first. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_round_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES], const struct tremolo_study *study,
+                   const struct tremolo_round *round,
+                   const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_round_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
+                     const struct tremolo_study *study, const struct tremolo_round *round,
+                     const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
+
+/* The MAC key of a device: the first 16 bytes of BLAKE2b-256 of the device's
+ * id, keyed with the server's secret. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_device_key(uint8_t key[TREMOLO_MAC_KEY_BYTES],
+                   const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES], const uint8_t *device_id,
+                   size_t device_id_length);
+
+/* ------------------------------------------------------------------------
+ * What a server publishes: the body of GET /v1/studies/{id}. */
+
+/* {"id", "key", "signature", "study"} as text; the caller frees it. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_publish(char **body, const struct tremolo_study_file *file,
+                      const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
+
+/* Read such a body. The study's id is computed anew and must be the one that
+ * was asked for (WRONG_STUDY); the signature must be that of `public_key`
+ * (BAD_SIGNATURE). When public_key is NULL the key the body names is used and
+ * returned in `named_key`: that is trust on first use, the caller's decision.
+ * BAD_STUDY with problems otherwise. Outputs untouched on failure, but for
+ * problems; named_key and problems may be NULL. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_receive(struct tremolo_study_file **file,
+                      uint8_t named_key[TREMOLO_SIGNING_PUBLIC_BYTES],
+                      struct tremolo_study_problems *problems, const char *body, size_t length,
+                      const uint8_t id[TREMOLO_STUDY_ID_BYTES],
+                      const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
+
+/* A starter file that explains itself by example, and one for the columns of
+ * a CSV header (`names`, `count` of them, 2..257; the last is the response,
+ * unless `response` names another). Bounds are placeholders to be replaced.
+ * The caller frees *json. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter_for(char **json,
+                                                               const char *const *names,
+                                                               size_t count, const char *response);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
