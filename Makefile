@@ -2,6 +2,7 @@
 #
 #   make               build/tremolo and build/libtremolo.a
 #   make run           the main job, end to end, on embedded defaults
+#   make serve         the same, and the server stays
 #   make test          all tests on this machine        make bench   speed, as ratios
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
@@ -60,7 +61,7 @@ PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 LIBS = $(PACKAGE_LIBS) -lcsv -lpthread -lm
 ALL_INCLUDES := -Istatus $(addprefix -I,$(LIBRARY_ROOMS))
 
-.PHONY: all run test test-ports bench size check-layers lint format install clean help \
+.PHONY: all run serve test test-ports bench size check-layers lint format install clean help \
         amalgamation
 all: $(BUILD)/tremolo
 
@@ -115,17 +116,20 @@ amalgamation:
 	@echo "$(BUILD)/amalgamation/tremolo_device.c and .h"
 
 # ---------------------------------------------------------------- running
-run: $(BUILD)/bin/examples/thousand_devices
-	@$<
+run: $(BUILD)/tremolo
+	@$(BUILD)/tremolo demo
+serve: $(BUILD)/tremolo
+	@$(BUILD)/tremolo demo --stay --listen 8787
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
-TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
+TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh tests/e2e/*.sh))
+E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)))
 test: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS=tools/run-fuzz
 .PHONY: run-tests
-run-tests: $(TEST_PROGRAMS) $(BUILD)/tremolo
+run-tests: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS) $(MORE_TESTS)
 
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,

@@ -46,6 +46,16 @@ int cli_read_file(char **text, size_t *length, const char *command, const char *
     return code;
 }
 
+int cli_read_start(char **text, size_t *length, const char *command, const char *name, size_t most)
+{
+    int code = read_bounded(text, length, command, name, most);
+    if (code == CLI_DONE && *length > most) {
+        (*text)[most] = '\0';
+        *length = most;
+    }
+    return code;
+}
+
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name)
 {
     enum { LONGEST = 256 };

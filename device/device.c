@@ -4,8 +4,8 @@
  *     1. check everything that came from outside;
  *     2. look into the ledger: repeat stored bytes, or see that the budget
  *        covers a new release;
- *     3. draw phases and noise, before the sample is touched, so that run
- *        time and failures say nothing about it;
+ *     3. draw phases and noise, before the sample is touched, so that how long
+ *        that takes, and whether it fails, say nothing about it;
  *     4. prepare, modulate, add, round, encode, all inside the work object;
  *     5. commit charge and bytes;
  *     6. hand the bytes out; wipe. */
@@ -107,7 +107,8 @@ static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo
 
 /* Every call ends here, with a wiped work object; what was in it before does
  * not matter. */
-static enum tremolo_status finish(struct tremolo_work *work, enum tremolo_status status)
+static TREMOLO_APART enum tremolo_status finish(struct tremolo_work *work,
+                                                enum tremolo_status status)
 {
     if (work != NULL) {
         tremolo_bytes_wipe(work, sizeof *work);

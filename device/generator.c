@@ -26,16 +26,24 @@ static lanes rotate_lanes(lanes value, unsigned count)
     return value << count | value >> (32 - count);
 }
 
-static QUARTER void quarter_round(lanes *a, lanes *b, lanes *c, lanes *d)
+static QUARTER void quarter_round(lanes *pa, lanes *pb, lanes *pc, lanes *pd)
 {
-    *a += *b;
-    *d = rotate_lanes(*d ^ *a, 16);
-    *c += *d;
-    *b = rotate_lanes(*b ^ *c, 12);
-    *a += *b;
-    *d = rotate_lanes(*d ^ *a, 8);
-    *c += *d;
-    *b = rotate_lanes(*b ^ *c, 7);
+    lanes a = *pa;
+    lanes b = *pb;
+    lanes c = *pc;
+    lanes d = *pd;
+    a += b;
+    d = rotate_lanes(d ^ a, 16);
+    c += d;
+    b = rotate_lanes(b ^ c, 12);
+    a += b;
+    d = rotate_lanes(d ^ a, 8);
+    c += d;
+    b = rotate_lanes(b ^ c, 7);
+    *pa = a;
+    *pb = b;
+    *pc = c;
+    *pd = d;
 }
 
 /* Columns, then diagonals. */

@@ -8,20 +8,25 @@
 
 /* The height of one wave in fine units. The inner product is in 2^-14 fine
  * units and frequency in 2^-40 turns, so an angle in 2^-32 turns has 22 bits
- * too many. The value's halves keep each product within 32 bits; the angle is
- * taken modulo a turn, so what overflows in it does not matter. */
+ * too many. Values are at most 2^24 and a vector's norm is one, so each half
+ * of the inner product is below 2^31 by Cauchy-Schwarz. The angle is taken
+ * modulo a turn: what overflows in it does not matter. */
 static int32_t wave_height(const int32_t *value, const int16_t *vector, uint32_t phase,
                            const struct tremolo_study *study)
 {
-    int64_t product = 0;
+    int32_t high = 0;
+    int32_t low = 0;
     uint32_t angle;
     unsigned i;
     for (i = 0; i < study->dimension; i++) {
-        product +=
-            (int64_t)((value[i] >> 16) * vector[i]) * 65536 + (value[i] & 0xffff) * vector[i];
+        high += (value[i] >> 12) * vector[i];
+        low += (value[i] & 0xfff) * vector[i];
     }
-    angle = phase + ((uint32_t)(product >> 32) * study->frequency << 10) +
-            tremolo_product_shifted((uint32_t)product, study->frequency, 22);
+    /* high 2^12 + low in words of 20 + 32 bits. */
+    high += low >> 12;
+    angle = phase + ((uint32_t)(high >> 20) * study->frequency << 10) +
+            tremolo_product_shifted((uint32_t)high << 12 | ((uint32_t)low & 0xfff),
+                                    study->frequency, 22);
     return tremolo_product_down((int32_t)study->amplitude, tremolo_cosine(angle), 15);
 }
 

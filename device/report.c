@@ -38,15 +38,13 @@ enum {
 /* All lengths and numbers of a report fit 16 bits. */
 static uint8_t *put_head(uint8_t *out, unsigned major, uint32_t value)
 {
-    if (value < 24) {
-        *out++ = (uint8_t)(major | value);
-        return out;
-    }
-    if (value < 256) {
-        *out++ = (uint8_t)(major | 24);
-    } else {
+    if (value >= 256) {
         *out++ = (uint8_t)(major | 25);
         *out++ = (uint8_t)(value >> 8);
+    } else if (value >= 24) {
+        *out++ = (uint8_t)(major | 24);
+    } else {
+        value |= major;
     }
     *out++ = (uint8_t)value;
     return out;
@@ -69,7 +67,7 @@ static uint8_t *put_response(uint8_t *out, const struct tremolo_study *study, in
  * arithmetically, and the vectors would show one that does not. */
 static int32_t to_wire(int32_t sum, const struct tremolo_study *study)
 {
-    int32_t end = (INT32_C(1) << (study->wire_bits - 1)) - 1;
+    int32_t end = (INT32_C(1) << study->wire_bits >> 1) - 1;
     sum = (sum + (INT32_C(1) << study->wire_shift >> 1)) >> study->wire_shift;
     return sum > end ? end : sum < -end ? -end : sum;
 }

@@ -15,7 +15,6 @@ enum {
     UNIT_LOG2 = 24,
     CLIP_LOG2 = 28,
     LAMBDA_LOG2 = 26,
-    FREQUENCY_LOG2 = 31,
     WIRE_LOG2_MAX = 29, /* sign included */
 };
 
@@ -71,16 +70,16 @@ static enum tremolo_status check_bounds(const struct tremolo_study *study)
     }
 }
 
+/* A wave without vectors, or vectors without a wave, is a mistake. */
 static enum tremolo_status check_modulation(const struct tremolo_study *study)
 {
-    uint32_t used = study->vectors != 0;
     if (study->vectors > study->dimension || study->vectors > TREMOLO_MAX_VECTORS) {
         return TREMOLO_BAD_VECTORS;
     }
-    if (used != (study->amplitude != 0) || study->amplitude > UINT32_C(1) << LAMBDA_LOG2) {
+    if (study->vectors == 0 ? study->amplitude != 0 : outside(study->amplitude, LAMBDA_LOG2)) {
         return TREMOLO_BAD_LAMBDA;
     }
-    return used != (study->frequency != 0) || study->frequency >> FREQUENCY_LOG2 != 0
+    return (study->vectors == 0 ? study->frequency != 0 : (int32_t)study->frequency <= 0)
                ? TREMOLO_BAD_OMEGA
                : TREMOLO_OK;
 }

@@ -5,7 +5,6 @@
 
 #include "mpfr_privacy.h"
 
-#include <complex.h>
 #include <fftw3.h>
 #include <math.h>
 #include <setjmp.h>

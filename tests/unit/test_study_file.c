@@ -1,0 +1,465 @@
+/* test_study_file.c -- what is a study, what is not and why, and what it says. */
+#include <math.h>
+
+#include "study_json.h"
+#include "tremolo_privacy.h"
+
+/* ---------------------------------------------------------------- problems */
+
+struct fault {
+    const char *path;
+    const char *json;   /* NULL: remove */
+    const char *where;  /* path of the problem; NULL: same as `path` */
+    const char *reason; /* part of it */
+};
+
+static const struct fault faults[] = {
+    {"tremolo", "2", NULL, "1 to 1"},
+    {"tremolo", NULL, NULL, "required"},
+    {"title", "\"\"", NULL, "1 to 200 bytes"},
+    {"title", "7", NULL, "text"},
+    {"title", "\"a\\nb\"", NULL, "control"},
+    {"title", "\"a\\u0085b\"", NULL, "control"},
+    {"titel", "\"x\"", NULL, "not a key"},
+    {"features", "[]", NULL, "1 to 256"},
+    {"features", "{}", NULL, "1 to 256"},
+    {"features[1]", "3", NULL, "object"},
+    {"features[1].name", NULL, NULL, "required"},
+    {"features[1].name", "\"a\"", NULL, "features[0]"},
+    {"features[1].name", "\"c=y\"", "features", "two coordinates"},
+    {"features[1].kind", "\"number\"", NULL, "\"numeric\", \"category\" or \"yes-no\""},
+    {"features[1].low", NULL, NULL, "required"},
+    {"features[1].low", "1", "features[1].high", "above low"},
+    {"features[1].low", "\"0\"", NULL, "number"},
+    {"features[1].high", "1e200", NULL, "at most"},
+    {"features[1].levels", "[\"p\", \"q\"]", NULL, "categories only"},
+    {"features[1].colour", "1", NULL, "not a key"},
+    {"features[1].comment", "1", NULL, "text"},
+    {"features[2].levels", "[\"x\"]", NULL, "2 to 64"},
+    {"features[2].levels[1]", "\"x\"", NULL, "same as level 0"},
+    {"features[2].levels[2]", "\"\"", NULL, "name"},
+    {"features[2].low", "0", NULL, "numeric features only"},
+    {"features[3].high", "0", NULL, "numeric features only"},
+    {"response", NULL, NULL, "required"},
+    {"response", "[]", NULL, "object"},
+    {"response.name", "\"d\"", NULL, "features[3]"},
+    {"response.high", "0", NULL, "above low"},
+    {"response.sent", "\"public\"", "privacy.protects", "sent \"public\""},
+    {"response.kind", "\"numeric\"", NULL, "not a key"},
+    {"privacy", NULL, NULL, "required"},
+    {"privacy.epsilon", "0", NULL, "above 0"},
+    {"privacy.epsilon", "101", NULL, "at most 100"},
+    {"privacy.epsilon", NULL, NULL, "required"},
+    {"privacy", "{\"epsilon\": 1e-9, \"delta\": 1e-12, \"protects\": \"all\"}", NULL,
+     "no amount of noise"},
+    {"privacy.delta", "0", NULL, "at least"},
+    {"privacy.protects", "\"nothing\"", NULL, "\"features\" or \"all\""},
+    {"privacy.neighbours", "\"some\"", NULL, "any"},
+    {"privacy.neighbours", "{}", "privacy.neighbours.distance", "required"},
+    {"privacy.neighbours", "{\"distance\": 0}", "privacy.neighbours.distance", "above 0"},
+    {"privacy.neighbours", "{\"distance\": 9}", "privacy.neighbours.distance", "twice the clip"},
+    {"privacy.clip", "0", NULL, "above 0"},
+    {"protocol", NULL, NULL, "required"},
+    {"protocol.kind", "\"once\"", NULL, "\"one-shot\" or \"iterative\""},
+    {"protocol.kind", "\"iterative\"", "protocol.rounds", "required"},
+    {"protocol.rounds", "3", NULL, "iterative studies only"},
+    {"protocol.step", "3", NULL, "iterative studies only"},
+    {"protocol.lambda", "1", NULL, "studies with vectors only"},
+    {"protocol.vectors", "6", NULL, "0 to 5"},
+    {"protocol.vectors", "1.5", NULL, "whole"},
+    {"protocol.vectors", "1", "protocol.lambda", "required"},
+    {"protocol.alpha", "1", NULL, "below 1"},
+    {"protocol.calibration", "\"loose\"", NULL, "\"exact\""},
+    {"limits", "{\"samples\": 0}", "limits.samples", "1 to 1000"},
+    {"limits", "{\"devices\": 1e10}", "limits.devices", "8000000000"},
+    {"limits", "{\"opens\": \"2026-02-29\"}", "limits.opens", "date"},
+    {"limits", "{\"opens\": \"2026-2-9\"}", "limits.opens", "date"},
+    {"limits", "{\"closes\": \"2026-02-09T24:00:00Z\"}", "limits.closes", "date"},
+    {"limits", "{\"closes\": \"1969-12-31\"}", "limits.closes", "date"},
+    {"limits", "{\"opens\": \"2026-01-02\", \"closes\": \"2026-01-02\"}", "limits.closes", "after"},
+    {"limits", "{\"enrolment\": \"all\"}", "limits.enrolment", "\"open\" or \"keys\""},
+    {"mechanism", "{}", "mechanism.noise_log2", "required"},
+};
+
+static bool is_named(const struct tremolo_study_problems *problems, const char *path,
+                     const char *reason)
+{
+    for (size_t i = 0; i < problems->stored; i++) {
+        if (strcmp(problems->item[i].path, path) == 0 &&
+            (reason == NULL || strstr(problems->item[i].reason, reason) != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_each_fault_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        const struct fault *fault = &faults[i];
+        struct tremolo_study_file *file = NULL;
+        struct tremolo_study_problems problems;
+        json_t *root = study_base();
+        study_edit(root, fault->path, fault->json);
+        enum tremolo_status status = study_parse(&file, &problems, root);
+        const char *where = fault->where != NULL ? fault->where : fault->path;
+        if (status != TREMOLO_BAD_STUDY || !is_named(&problems, where, fault->reason)) {
+            fail_msg("%s = %s: wanted a problem at %s, first is %s: %s", fault->path,
+                     fault->json != NULL ? fault->json : "nothing", where,
+                     problems.stored > 0 ? problems.item[0].path : "-",
+                     problems.stored > 0 ? problems.item[0].reason : "-");
+        }
+        assert_null(file);
+        json_decref(root);
+    }
+}
+
+static void test_all_faults_at_once(void **state)
+{
+    static const char *const edits[][2] = {
+        {"title", "\"\""},
+        {"features[0].high", "-5"},
+        {"features[2].levels[1]", "\"x\""},
+        {"response.low", "\"no\""},
+        {"privacy.epsilon", "-1"},
+        {"protocol.vectors", "99"},
+        {"limits", "{\"samples\": 0, \"closes\": \"soon\"}"},
+    };
+    struct tremolo_study_file *file = NULL;
+    struct tremolo_study_problems problems;
+    json_t *root = study_base();
+    (void)state;
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        study_edit(root, edits[i][0], edits[i][1]);
+    }
+    assert_status(study_parse(&file, &problems, root), TREMOLO_BAD_STUDY);
+    assert_int_equal(problems.count, 8);
+    assert_int_equal(problems.stored, 8);
+    json_decref(root);
+}
+
+static void test_more_problems_than_are_stored(void **state)
+{
+    struct tremolo_study_file *file = NULL;
+    struct tremolo_study_problems problems;
+    json_t *root = study_base();
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof key, "extra%d", i);
+        assert_int_equal(json_object_set_new(root, key, json_true()), 0);
+    }
+    assert_status(study_parse(&file, &problems, root), TREMOLO_BAD_STUDY);
+    assert_int_equal(problems.count, 100);
+    assert_int_equal(problems.stored, TREMOLO_STUDY_MAX_PROBLEMS);
+    json_decref(root);
+}
+
+static void refuse_text(const char *text, size_t length, const char *reason)
+{
+    struct tremolo_study_file *file = NULL;
+    struct tremolo_study_problems problems;
+    assert_status(tremolo_study_file_parse(&file, &problems, text, length), TREMOLO_BAD_STUDY);
+    assert_int_equal(problems.count, 1);
+    if (strstr(problems.item[0].reason, reason) == NULL) {
+        fail_msg("'%s' does not say '%s'", problems.item[0].reason, reason);
+    }
+    assert_null(file);
+}
+
+static void test_text_that_is_no_study(void **state)
+{
+    static char big[TREMOLO_STUDY_MAX_BYTES + 1];
+    (void)state;
+    refuse_text("", 0, "line");
+    refuse_text("[1]", 3, "object");
+    refuse_text("{\"a\":1,\"a\":2}", 13, "duplicate");
+    refuse_text("{\"a\":\"\xff\"}", 9, "decode byte");
+    memset(big, '[', sizeof big);
+    refuse_text(big, 17, "16 levels");
+    refuse_text(big, sizeof big, "262144 bytes");
+    memset(big, ' ', sizeof big);
+    refuse_text(big, TREMOLO_STUDY_MAX_BYTES, "line");
+}
+
+static void test_null_arguments(void **state)
+{
+    struct tremolo_study_file *file = NULL;
+    (void)state;
+    assert_status(tremolo_study_file_parse(NULL, NULL, "{}", 2), TREMOLO_BAD_ARGUMENT);
+    assert_status(tremolo_study_file_parse(&file, NULL, NULL, 2), TREMOLO_BAD_ARGUMENT);
+    assert_status(tremolo_study_file_parse(&file, NULL, "{}", 2), TREMOLO_BAD_STUDY);
+    tremolo_study_file_free(NULL);
+}
+
+/* ---------------------------------------------------------------- content */
+
+static void test_categories_expand(void **state)
+{
+    static const char *const names[] = {"a", "b", "c=y", "c=z", "d", "r"};
+    struct tremolo_study_file *file = study_with(NULL, NULL, NULL, NULL);
+    (void)state;
+    assert_int_equal(tremolo_study_file_dimension(file), 5);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(tremolo_study_file_coordinate(file, i)->name, names[i]);
+    }
+    assert_null(tremolo_study_file_coordinate(file, 6));
+    const struct tremolo_study_feature *category = tremolo_study_file_feature(file, 2);
+    assert_int_equal(category->first, 2);
+    assert_int_equal(category->width, 2);
+    assert_string_equal(category->levels[0], "x");
+    assert_true(tremolo_study_file_coordinate(file, 3)->high == 1);
+    assert_true(tremolo_study_file_coordinate(file, 0)->high == 10);
+    assert_int_equal(tremolo_study_file_response(file)->first, 5);
+    assert_null(tremolo_study_file_feature(file, 4));
+    tremolo_study_file_free(file);
+}
+
+/* 257 coordinates are too many, 256 are not: a category of 64 levels is 63. */
+static void test_most_coordinates(void **state)
+{
+    struct tremolo_study_file *file = NULL;
+    struct tremolo_study_problems problems;
+    json_t *root = study_base();
+    json_t *features = json_array();
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        json_t *levels = json_array();
+        for (int j = 0; j < 64; j++) {
+            json_array_append_new(levels, json_sprintf("%d", j));
+        }
+        json_array_append_new(features, json_pack("{s:o, s:s, s:o}", "name", json_sprintf("f%d", i),
+                                                  "kind", "category", "levels", levels));
+    }
+    for (int i = 0; i < 4; i++) {
+        json_array_append_new(
+            features, json_pack("{s:o, s:s}", "name", json_sprintf("g%d", i), "kind", "yes-no"));
+    }
+    json_object_set_new(root, "features", features);
+    assert_status(study_parse(&file, &problems, root), TREMOLO_OK);
+    assert_int_equal(tremolo_study_file_dimension(file), 256);
+    tremolo_study_file_free(file);
+    file = NULL;
+    json_array_append_new(features, json_pack("{s:s, s:s}", "name", "h", "kind", "yes-no"));
+    assert_status(study_parse(&file, &problems, root), TREMOLO_BAD_STUDY);
+    assert_true(is_named(&problems, "features", "256 coordinates"));
+    json_decref(root);
+}
+
+static void test_markup_is_text(void **state)
+{
+    struct tremolo_study_file *file =
+        study_with("title", "\"<script>alert('x')</script> & \\\"q\\\"\"", NULL, NULL);
+    (void)state;
+    assert_string_equal(tremolo_study_file_terms(file)->title,
+                        "<script>alert('x')</script> & \"q\"");
+    tremolo_study_file_free(file);
+}
+
+static void test_defaults(void **state)
+{
+    struct tremolo_study_file *file = study_with(NULL, NULL, NULL, NULL);
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    (void)state;
+    assert_true(terms->delta == 1e-5);
+    assert_true(terms->distance == 0);
+    assert_true(terms->clip == sqrt(6.0));
+    assert_int_equal(terms->rounds, 1);
+    assert_int_equal(terms->samples, 1);
+    assert_true(terms->opens == INT64_MIN && terms->closes == INT64_MAX);
+    assert_int_equal(terms->devices, TREMOLO_STUDY_MAX_DEVICES);
+    assert_int_equal(terms->enrolment, TREMOLO_STUDY_OPEN);
+    assert_string_equal(terms->purpose, "");
+    tremolo_study_file_free(file);
+}
+
+static void test_dates(void **state)
+{
+    struct tremolo_study_file *file = study_with(
+        "limits", "{\"opens\": \"2024-02-29\", \"closes\": \"2026-11-15T20:00:01Z\"}", NULL, NULL);
+    (void)state;
+    /* By `date -u -d ... +%s`. */
+    assert_int_equal(tremolo_study_file_terms(file)->opens, 1709164800);
+    assert_int_equal(tremolo_study_file_terms(file)->closes, 1794772801);
+    tremolo_study_file_free(file);
+}
+
+/* ---------------------------------------------------------------- guarantee */
+
+/* Studies of every kind: the integers pass the device's check, and what they
+ * cost is at most what was asked and, but for the coarse rules, close to it. */
+static void test_integers_keep_the_promise(void **state)
+{
+    static const struct {
+        const char *privacy;
+        const char *protocol;
+        double least; /* share of epsilon that must be used */
+    } cases[] = {
+        {"{\"epsilon\": 1, \"protects\": \"all\"}", "{\"kind\": \"one-shot\"}", 0.999},
+        {"{\"epsilon\": 0.1, \"protects\": \"features\"}", "{\"kind\": \"one-shot\"}", 0.999},
+        {"{\"epsilon\": 10, \"protects\": \"all\", \"neighbours\": {\"distance\": 0.5}}",
+         "{\"kind\": \"one-shot\", \"calibration\": \"zcdp\"}", 0.8},
+        {"{\"epsilon\": 2, \"delta\": 1e-9, \"protects\": \"features\", \"clip\": 1.5}",
+         "{\"kind\": \"iterative\", \"rounds\": 5, \"vectors\": 2, \"alpha\": 0.5, \"lambda\": 0.2,"
+         "\"omega\": 1}",
+         0.999},
+        {"{\"epsilon\": 2, \"protects\": \"all\"}",
+         "{\"kind\": \"one-shot\", \"calibration\": \"paper\", \"vectors\": 1, \"alpha\": 0.5,"
+         "\"lambda\": 0.2, \"omega\": 1}",
+         0.5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tremolo_study_file *file =
+            study_with("privacy", cases[i].privacy, "protocol", cases[i].protocol);
+        const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+        const struct tremolo_study *device = tremolo_study_file_device(file);
+        struct tremolo_study_guarantee guarantee;
+        assert_status(tremolo_study_check(device), TREMOLO_OK);
+        assert_int_equal(device->rounds, terms->rounds);
+        assert_status(tremolo_study_file_guarantee(&guarantee, file, terms->delta), TREMOLO_OK);
+        /* The accountant's own upper rounding. */
+        assert_true(guarantee.epsilon <= terms->epsilon * (1 + 1e-9));
+        assert_true(guarantee.epsilon >= terms->epsilon * cases[i].least);
+        assert_int_equal(guarantee.charge, tremolo_study_charge(device));
+        assert_memory_equal(device->id, tremolo_study_file_id(file), TREMOLO_STUDY_ID_BYTES);
+        tremolo_study_file_free(file);
+    }
+}
+
+static void test_samples_share_the_budget(void **state)
+{
+    struct tremolo_study_file *one = study_with(NULL, NULL, NULL, NULL);
+    struct tremolo_study_file *four = study_with("limits", "{\"samples\": 4}", NULL, NULL);
+    struct tremolo_study_guarantee a;
+    struct tremolo_study_guarantee b;
+    (void)state;
+    assert_status(tremolo_study_file_guarantee(&a, one, 1e-5), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee(&b, four, 1e-5), TREMOLO_OK);
+    assert_int_equal(b.releases, 4);
+    assert_int_equal(tremolo_study_file_device(four)->samples, 4);
+    assert_int_equal(tremolo_study_file_device(four)->rounds, 1);
+    /* Equal up to the integers' rounding, a few in 2^20. */
+    assert_true(fabs(b.mu / a.mu - 1) < 1e-4);
+    assert_true(fabs(b.sigma / a.sigma - 2) < 1e-3);
+    tremolo_study_file_free(one);
+    tremolo_study_file_free(four);
+}
+
+/* mean g^2 = keep^2 scale^2 x^2 + noise + modulation must be what the wire
+ * format says in fine units. */
+static void test_release_matches_the_wire_format(void **state)
+{
+    struct tremolo_study_file *file =
+        study_with("protocol",
+                   "{\"kind\": \"one-shot\", \"vectors\": 2, \"alpha\": 0.5, \"lambda\": 0.4,"
+                   "\"omega\": 1}",
+                   NULL, NULL);
+    const struct tremolo_study *device = tremolo_study_file_device(file);
+    struct tremolo_study_release release = tremolo_study_file_release(file);
+    double step = ldexp(1, device->wire_shift);
+    (void)state;
+    assert_int_equal(release.dimension, 5);
+    assert_true(release.keep == 0.5);
+    assert_true(release.feature_scale * step == device->unit);
+    assert_true(release.response_private && release.response_scale == release.feature_scale);
+    assert_true(release.noise_variance ==
+                ldexp(1, 2 * (device->noise_log2 - device->wire_shift)) + 1.0 / 12);
+    double amplitude = 0.4 / sqrt(2.0) * release.feature_scale;
+    /* The amplitude is rounded to a fine unit. */
+    assert_true(fabs(release.modulation / (amplitude * amplitude / 2) - 1) < 1e-4);
+    assert_int_equal(release.wire_max, (1 << (device->wire_bits - 1)) - 1);
+    tremolo_study_file_free(file);
+    file = study_with("privacy.protects", "\"features\"", NULL, NULL);
+    release = tremolo_study_file_release(file);
+    assert_false(release.response_private);
+    assert_true(release.response_scale == TREMOLO_RESPONSE_MAX);
+    assert_int_equal(release.response_max, TREMOLO_RESPONSE_MAX);
+    tremolo_study_file_free(file);
+}
+
+static void test_words(void **state)
+{
+    char text[TREMOLO_STUDY_WORDS_BYTES];
+    char small[64] = "untouched";
+    struct tremolo_study_file *file = study_with("privacy",
+                                                 "{\"epsilon\": 1, \"protects\": \"features\","
+                                                 "\"neighbours\": {\"distance\": 0.5}}",
+                                                 NULL, NULL);
+    (void)state;
+    assert_status(tremolo_study_file_words(text, sizeof text, file), TREMOLO_OK);
+    assert_non_null(strstr(text, "at most 0.5 apart"));
+    assert_non_null(strstr(text, "in the clear"));
+    assert_status(tremolo_study_file_words(small, sizeof small, file), TREMOLO_SHORT_BUFFER);
+    assert_string_equal(small, "untouched");
+    tremolo_study_file_free(file);
+}
+
+/* The budget is the largest whole charge within the promise: one more unit
+ * breaks it. */
+static void test_budget_is_the_largest(void **state)
+{
+    (void)state;
+    for (double epsilon = 0.25; epsilon < 20; epsilon *= 2) {
+        uint32_t budget = 0;
+        struct tremolo_certified delta;
+        assert_status(tremolo_study_budget(&budget, epsilon, 1e-5), TREMOLO_OK);
+        struct tremolo_gaussian within = {(double)budget / (double)TREMOLO_CHARGE_ONE, 0};
+        struct tremolo_gaussian beyond = {((double)budget + 2) / (double)TREMOLO_CHARGE_ONE, 0};
+        assert_status(tremolo_gaussian_delta(&delta, &within, epsilon), TREMOLO_OK);
+        assert_true(delta.upper <= 1e-5);
+        assert_status(tremolo_gaussian_delta(&delta, &beyond, epsilon), TREMOLO_OK);
+        assert_true(delta.lower > 1e-5);
+    }
+    uint32_t budget = 7;
+    assert_status(tremolo_study_budget(&budget, 1e-6, 1e-12), TREMOLO_UNREACHABLE);
+    assert_status(tremolo_study_budget(&budget, 1000, 1e-5), TREMOLO_OVERFLOWED);
+    assert_int_equal(budget, 7);
+}
+
+static void test_starters_are_studies(void **state)
+{
+    static const char *const columns[] = {"one", "two", "three"};
+    struct tremolo_study_file *file = NULL;
+    char *text = NULL;
+    (void)state;
+    assert_status(tremolo_study_starter(&text), TREMOLO_OK);
+    assert_status(tremolo_study_file_parse(&file, NULL, text, strlen(text)), TREMOLO_OK);
+    tremolo_study_file_free(file);
+    free(text);
+    text = NULL;
+    assert_status(tremolo_study_starter_for(&text, columns, 3, "two"), TREMOLO_OK);
+    assert_status(tremolo_study_file_parse(&file, NULL, text, strlen(text)), TREMOLO_OK);
+    assert_string_equal(tremolo_study_file_response(file)->name, "two");
+    assert_string_equal(tremolo_study_file_feature(file, 1)->name, "three");
+    tremolo_study_file_free(file);
+    free(text);
+    text = NULL;
+    assert_status(tremolo_study_starter_for(&text, columns, 3, "four"), TREMOLO_BAD_STUDY);
+    assert_status(tremolo_study_starter_for(&text, columns, 1, NULL), TREMOLO_BAD_ARGUMENT);
+    assert_null(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_fault_is_named),
+        cmocka_unit_test(test_all_faults_at_once),
+        cmocka_unit_test(test_more_problems_than_are_stored),
+        cmocka_unit_test(test_text_that_is_no_study),
+        cmocka_unit_test(test_null_arguments),
+        cmocka_unit_test(test_categories_expand),
+        cmocka_unit_test(test_most_coordinates),
+        cmocka_unit_test(test_markup_is_text),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_integers_keep_the_promise),
+        cmocka_unit_test(test_samples_share_the_budget),
+        cmocka_unit_test(test_release_matches_the_wire_format),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_budget_is_the_largest),
+        cmocka_unit_test(test_starters_are_studies),
+    };
+    return cmocka_run_group_tests_name("study file", tests, NULL, NULL);
+}
