@@ -33,7 +33,8 @@ PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
 PKGS_host       := jansson libcurl
-PKGS_cli        := jansson libsodium
+PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
+PKGS_cli        := jansson libsodium libcurl
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
@@ -113,11 +114,12 @@ run: $(BUILD)/bin/examples/thousand_devices
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
-TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
+TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh tests/e2e/*.sh))
+E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)))
 test: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS=tools/run-fuzz
 .PHONY: run-tests
-run-tests: $(TEST_PROGRAMS) $(BUILD)/tremolo
+run-tests: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS) $(MORE_TESTS)
 
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,

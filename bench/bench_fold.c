@@ -8,18 +8,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench.h"
 #include "tremolo_moments.h"
 
 void openblas_set_num_threads(int threads);
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 struct data {
     size_t n, count;
@@ -42,20 +35,20 @@ static void fill(struct data *data)
 
 static double time_dsyrk(const struct data *data)
 {
-    double start = now();
+    double start = bench_seconds();
     cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)data->n, (int)data->count, 1.0,
                 data->doubles, (int)data->n, 0.0, data->matrix, (int)data->n);
-    return now() - start;
+    return bench_seconds() - start;
 }
 
 static double time_fold(const struct data *data, struct tremolo_moments *moments,
                         const uint8_t *buckets)
 {
-    double start = now();
+    double start = bench_seconds();
     if (tremolo_moments_add(moments, data->rows, buckets, data->count) != TREMOLO_OK) {
         exit(1);
     }
-    return now() - start;
+    return bench_seconds() - start;
 }
 
 static double smaller(double a, double b)

@@ -8,7 +8,7 @@
 #include "bench.h"
 #include "tremolo_privacy.h"
 
-enum { CALIBRATIONS = 5000, ROUNDS = 10000 };
+enum { CALIBRATIONS = 5000, ROUNDS = 10000, RUNS = 5 };
 
 static int bench_calibrations(const char *name, enum tremolo_rule rule, double delta)
 {
@@ -29,24 +29,32 @@ static int bench_calibrations(const char *name, enum tremolo_rule rule, double d
     return 0;
 }
 
+/* Building the distribution and one question, the best of five. */
 static int bench_composition(unsigned cells)
 {
-    struct tremolo_pld *pld = NULL;
-    struct tremolo_certified delta;
-    struct tremolo_certified exact;
-    double start = bench_seconds();
-    enum tremolo_status status = tremolo_pld_modulated(&pld, 1.0, 100.0, 0.0, cells);
-    if (status == TREMOLO_OK) {
-        status = tremolo_pld_delta(&delta, pld, ROUNDS, 4.0);
+    struct tremolo_certified delta = {0.0, 0.0, 0.0};
+    struct tremolo_certified exact = {0.0, 0.0, 0.0};
+    double best = 1e9;
+    for (int run = 0; run < RUNS; run++) {
+        struct tremolo_pld *pld = NULL;
+        double start = bench_seconds();
+        enum tremolo_status status = tremolo_pld_modulated(&pld, 1.0, 100.0, 0.0, cells);
+        if (status == TREMOLO_OK) {
+            status = tremolo_pld_delta(&delta, pld, ROUNDS, 4.0);
+        }
+        double seconds = bench_seconds() - start;
+        tremolo_pld_free(pld);
+        if (status != TREMOLO_OK) {
+            return 1;
+        }
+        best = seconds < best ? seconds : best;
     }
-    double seconds = bench_seconds() - start;
-    tremolo_pld_free(pld);
-    if (status != TREMOLO_OK || tremolo_rule_delta(&exact, TREMOLO_RULE_EXACT, 100.0, 1.0, ROUNDS,
-                                                   4.0, false) != TREMOLO_OK) {
+    if (tremolo_rule_delta(&exact, TREMOLO_RULE_EXACT, 100.0, 1.0, ROUNDS, 4.0, false) !=
+        TREMOLO_OK) {
         return 1;
     }
     (void)printf("%d rounds, %4u cells/sigma: delta(4) in [%.6g, %.6g], exact %.6g, %.4f s\n",
-                 ROUNDS, cells, delta.lower, delta.upper, exact.value, seconds);
+                 ROUNDS, cells, delta.lower, delta.upper, exact.value, best);
     return 0;
 }
 

@@ -72,6 +72,13 @@ void account_put(json_t *object, const char *name, struct tremolo_certified numb
  * cannot be written. */
 int account_print(json_t *object);
 
+/* One number as JSON or as a line, or what the status says. */
+int account_print_or_fail(const struct account_options *options, const char *name,
+                          enum tremolo_status status, struct tremolo_certified number);
+
+/* Answer from the distribution in --pld. */
+int account_from_pld(const struct account_options *options, bool want_epsilon);
+
 int account_sigma(const struct account_options *options);
 int account_epsilon(const struct account_options *options);
 int account_delta(const struct account_options *options);

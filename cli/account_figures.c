@@ -95,26 +95,38 @@ static bool write_noise(FILE *data)
     return good;
 }
 
+/* Four rules, the same colours everywhere. */
+#define LOOK                                                                                       \
+    "set linetype 1 lw 3 lc rgb '#0060ad'\nset linetype 2 lw 2 lc rgb '#2a9d5c'\n"                 \
+    "set linetype 3 lw 2 lc rgb '#e08a00'\nset linetype 4 lw 2 lc rgb '#9a3fb5'\n"
+
 static const struct figure figures[] = {
     {"rounds",
-     "set xlabel 'rounds'\nset ylabel 'epsilon at delta 1e-5, sigma 20'\nset key left top\n"
-     "set yrange [0:8]\n"
-     "plot 'rounds.dat' u 1:5 w l lw 2 t 'classical, added up', '' u 1:4 w l lw 2 t 'zCDP, paper', "
-     "'' u 1:3 w l lw 2 t 'zCDP, tight', '' u 1:2 w l lw 3 t 'exact'\n",
+     LOOK
+     "set xlabel 'rounds'\nset ylabel 'epsilon at delta 1e-5, sigma 20'\nset key right center\n"
+     "set yrange [0:6]\n"
+     "plot 'rounds.dat' u 1:5 w l lt 4 t 'classical, added up', '' u 1:4 w l lt 3 t "
+     "'zCDP, paper', '' u 1:3 w l lt 2 t 'zCDP, tight', '' u 1:2 w l lt 1 t 'exact'\n",
      write_rounds},
     {"tradeoff",
-     "set xlabel 'false positives'\nset ylabel 'false negatives, at least'\nset size square\n"
-     "plot 'tradeoff.dat' u 1:2 w l lw 3 t 'mu 0.268: epsilon 1 at 1e-5', '' u 1:5 w l lw 2 t "
-     "'(1, 1e-5) alone', '' u 1:3 w l lw 2 t 'mu 1', '' u 1:4 w l lw 2 t 'mu 2', 1-x w l dt 2 t "
-     "'blind guess'\n",
+     LOOK "set xlabel 'false positives'\nset ylabel 'false negatives, at least'\nset size square\n"
+          "plot 1-x w l lt 4 dt 2 t 'blind guess', 'tradeoff.dat' u 1:2 w l lt 1 t "
+          "'mu 0.268: epsilon 1 at 1e-5', '' u 1:5 w l lt 3 t '(1, 1e-5) alone', '' u 1:3 w l lt 2 "
+          "t 'mu 1', '' u 1:4 w l lt 2 dt 3 t 'mu 2'\n",
      write_tradeoff},
     {"noise",
-     "set xlabel 'epsilon'\nset ylabel 'noise sd at sensitivity 1, delta 1e-5'\nset logscale xy\n"
-     "set xrange [0.1:31]\nset style fill transparent solid 0.15 noborder\n"
-     "plot 'noise.dat' u 1:($6<$2?$6:NaN):2 w filledcurves lc 'red' t 'classical: too little', "
-     "'' u 1:5 w l lw 2 t 'classical', '' u 1:6 w l lw 2 dt 3 t 'classical, unproved', "
-     "'' u 1:4 w l lw 2 t 'zCDP, paper', '' u 1:3 w l lw 2 t 'zCDP, tight', "
-     "'' u 1:2 w l lw 3 t 'exact'\n",
+     LOOK
+     "set multiplot layout 1,2\nset logscale x\nset xrange [0.1:31]\nset xlabel 'epsilon'\n"
+     "set logscale y\nset ylabel 'noise sd at sensitivity 1, delta 1e-5'\n"
+     "plot 'noise.dat' u 1:5 w l lt 4 t 'classical', '' u 1:6 w l lt 4 dt 3 t "
+     "'classical, unproved', '' u 1:4 w l lt 3 t 'zCDP, paper', '' u 1:3 w l lt 2 t "
+     "'zCDP, tight', '' u 1:2 w l lt 1 t 'exact'\n"
+     "unset logscale y\nset yrange [0.7:1.6]\nset ylabel 'noise sd relative to the exact one'\n"
+     "set object 1 rectangle from graph 0, first 0.7 to graph 1, first 1 fc rgb '#ff4040' fs "
+     "solid 0.2 noborder behind\nset label 1 'too little noise: no guarantee' at 0.12,0.74\n"
+     "plot 'noise.dat' u 1:($5/$2) w l lt 4 t 'classical', '' u 1:($6/$2) w l lt 4 dt 3 t "
+     "'classical, unproved', '' u 1:($4/$2) w l lt 3 t 'zCDP, paper', '' u 1:($3/$2) w l lt 2 "
+     "t 'zCDP, tight', 1 w l lt 1 t 'exact'\nunset multiplot\n",
      write_noise},
 };
 
@@ -135,7 +147,7 @@ static bool write_file(const char *directory, const char *name, const char *suff
         good = figure->write(file);
     } else {
         good = fprintf(file,
-                       "set terminal svg size 640,440 background 'white'\nset output '%s.svg'\n"
+                       "set terminal svg size 900,440 background 'white'\nset output '%s.svg'\n"
                        "set grid\n%s",
                        name, figure->script) > 0;
     }

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 void account_put(json_t *object, const char *name, struct tremolo_certified number)
 {
@@ -155,85 +154,10 @@ static int print_bound(const struct account_options *options, const char *name,
     return CLI_DONE;
 }
 
-static int print_or_fail(const struct account_options *options, const char *name,
-                         enum tremolo_status status, struct tremolo_certified number)
+int account_print_or_fail(const struct account_options *options, const char *name,
+                          enum tremolo_status status, struct tremolo_certified number)
 {
     return status == TREMOLO_OK ? print_bound(options, name, number) : account_status(status);
-}
-
-/* A distribution file: {"step": h, "infinity_mass": p, "mass": {"k": p, ...}}. */
-static int load_pld(struct tremolo_pld **pld, const char *path)
-{
-    const size_t span_max = 1u << 20;
-    json_error_t error;
-    json_t *file = json_load_file(path, 0, &error);
-    double step = 0.0;
-    double infinity_mass = 0.0;
-    json_t *mass = NULL;
-    double *masses = NULL;
-    int result = CLI_USAGE;
-    if (file == NULL || json_unpack(file, "{s:F,s:F,s:o}", "step", &step, "infinity_mass",
-                                    &infinity_mass, "mass", &mass) != 0) {
-        result =
-            account_fail(CLI_USAGE, "'%s' is not a loss distribution: %s", path,
-                         file == NULL ? error.text : "step, infinity_mass and mass are needed");
-        goto done;
-    }
-    long first = 0;
-    long last = 0;
-    bool any = false;
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(mass, key, value)
-    {
-        long k = 0;
-        if (!cli_parse_long(&k, key) || !json_is_number(value) || labs(k) > 1000000000L) {
-            result = account_fail(CLI_USAGE, "'%s': the mass at '%s' is no number at a whole place",
-                                  path, key);
-            goto done;
-        }
-        first = any && first < k ? first : k;
-        last = any && last > k ? last : k;
-        any = true;
-    }
-    if (!any || (size_t)(last - first) >= span_max) {
-        result = account_fail(CLI_USAGE, "'%s': masses span more than %zu steps, or none", path,
-                              span_max);
-        goto done;
-    }
-    masses = calloc((size_t)(last - first) + 1, sizeof *masses);
-    if (masses == NULL) {
-        result = account_status(TREMOLO_NO_MEMORY);
-        goto done;
-    }
-    json_object_foreach(mass, key, value)
-    {
-        masses[strtol(key, NULL, 10) - first] = json_number_value(value);
-    }
-    enum tremolo_status status = tremolo_pld_from_masses(pld, masses, (size_t)(last - first) + 1,
-                                                         first, step, infinity_mass);
-    result = status == TREMOLO_OK
-                 ? CLI_DONE
-                 : account_fail(CLI_USAGE, "'%s': the masses do not make a distribution", path);
-done:
-    free(masses);
-    json_decref(file);
-    return result;
-}
-
-static int answer_from_pld(const struct account_options *options, bool want_epsilon)
-{
-    struct tremolo_pld *pld = NULL;
-    struct tremolo_certified number = {0.0, 0.0, 0.0};
-    int loaded = load_pld(&pld, options->pld_file);
-    if (loaded != CLI_DONE) {
-        return loaded;
-    }
-    enum tremolo_status status =
-        want_epsilon ? tremolo_pld_epsilon(&number, pld, options->releases, options->delta)
-                     : tremolo_pld_delta(&number, pld, options->releases, options->epsilon);
-    tremolo_pld_free(pld);
-    return print_or_fail(options, want_epsilon ? "epsilon" : "delta", status, number);
 }
 
 static enum tremolo_conversion conversion_of(const struct account_options *options)
@@ -250,10 +174,10 @@ int account_epsilon(const struct account_options *options)
         return missing("--delta");
     }
     if (options->pld_file != NULL) {
-        return answer_from_pld(options, true);
+        return account_from_pld(options, true);
     }
     if (given(options->rho)) {
-        return print_or_fail(
+        return account_print_or_fail(
             options, "epsilon",
             tremolo_zcdp_epsilon(&epsilon, conversion_of(options), options->rho, options->delta),
             epsilon);
@@ -272,14 +196,11 @@ int account_epsilon(const struct account_options *options)
         return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
     } else {
         status = compose(&cost, options, sensitivity);
-        if (status == TREMOLO_OK && options->rule == TREMOLO_RULE_EXACT) {
-            status = tremolo_gaussian_epsilon(&epsilon, &cost, options->delta);
-        } else if (status == TREMOLO_OK) {
-            status = tremolo_zcdp_epsilon(&epsilon, conversion_of(options),
-                                          tremolo_gaussian_rho(&cost).upper, options->delta);
+        if (status == TREMOLO_OK) {
+            status = tremolo_composed_epsilon(&epsilon, options->rule, &cost, options->delta);
         }
     }
-    return print_or_fail(options, "epsilon", status, epsilon);
+    return account_print_or_fail(options, "epsilon", status, epsilon);
 }
 
 int account_delta(const struct account_options *options)
@@ -291,10 +212,10 @@ int account_delta(const struct account_options *options)
         return missing("--epsilon");
     }
     if (options->pld_file != NULL) {
-        return answer_from_pld(options, false);
+        return account_from_pld(options, false);
     }
     if (given(options->rho)) {
-        return print_or_fail(
+        return account_print_or_fail(
             options, "delta",
             tremolo_zcdp_delta(&delta, conversion_of(options), options->rho, options->epsilon),
             delta);
@@ -304,10 +225,11 @@ int account_delta(const struct account_options *options)
         if (!(shift >= 1.0 && shift <= 1e6) || shift != floor(shift)) {
             return account_fail(CLI_USAGE, "--discrete needs a whole --sensitivity up to 1000000");
         }
-        return print_or_fail(options, "delta",
-                             tremolo_discrete_gaussian_delta(&delta, options->variance,
-                                                             (uint32_t)shift, options->epsilon),
-                             delta);
+        return account_print_or_fail(options, "delta",
+                                     tremolo_discrete_gaussian_delta(&delta, options->variance,
+                                                                     (uint32_t)shift,
+                                                                     options->epsilon),
+                                     delta);
     }
     if (options->sigma.count == 0) {
         return missing("--sigma, --rho, --discrete or --pld");
@@ -319,15 +241,15 @@ int account_delta(const struct account_options *options)
     if (options->sigma.count == 1) {
         status = tremolo_rule_delta(&delta, options->rule, options->sigma.item[0], sensitivity,
                                     options->releases, options->epsilon, options->force);
-    } else if (options->rule != TREMOLO_RULE_EXACT) {
-        return account_fail(CLI_USAGE, "unequal rounds have a delta under the exact rule only");
+    } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
+        return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
     } else {
         status = compose(&cost, options, sensitivity);
         if (status == TREMOLO_OK) {
-            status = tremolo_gaussian_delta(&delta, &cost, options->epsilon);
+            status = tremolo_composed_delta(&delta, options->rule, &cost, options->epsilon);
         }
     }
-    return print_or_fail(options, "delta", status, delta);
+    return account_print_or_fail(options, "delta", status, delta);
 }
 
 int account_rho(const struct account_options *options)
@@ -340,7 +262,7 @@ int account_rho(const struct account_options *options)
             return CLI_USAGE;
         }
         enum tremolo_status status = compose(&cost, options, sensitivity);
-        return print_or_fail(options, "rho", status, tremolo_gaussian_rho(&cost));
+        return account_print_or_fail(options, "rho", status, tremolo_gaussian_rho(&cost));
     }
     if (!given(options->epsilon) || !given(options->delta)) {
         return missing("--sigma and --sensitivity, or --epsilon and --delta");

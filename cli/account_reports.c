@@ -37,6 +37,55 @@ static enum tremolo_status calibrate(double *sigma, double *spent,
     return status;
 }
 
+enum { CALIBRATIONS = 3 };
+
+/* One epsilon under all calibrations, printed or as JSON. */
+static enum tremolo_status compare_row(json_t *rows, const struct calibration *calibrations,
+                                       const struct account_options *options, uint64_t releases,
+                                       double epsilon, double delta)
+{
+    double true_sensitivity = calibrations[CALIBRATIONS - 1].sensitivity;
+    double sigma[CALIBRATIONS];
+    double spent[CALIBRATIONS];
+    for (size_t j = 0; j < CALIBRATIONS; j++) {
+        enum tremolo_status status = calibrate(&sigma[j], &spent[j], &calibrations[j],
+                                               true_sensitivity, releases, epsilon, delta);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    if (!options->json) {
+        (void)printf("%8g", epsilon);
+        for (size_t j = 0; j < CALIBRATIONS; j++) {
+            (void)printf("  %10.6f  %8.5f", sigma[j], spent[j]);
+        }
+        (void)putchar('\n');
+        return TREMOLO_OK;
+    }
+    json_t *row = json_pack("{s:f}", "epsilon", epsilon);
+    for (size_t j = 0; j < CALIBRATIONS; j++) {
+        (void)json_object_set_new(
+            row, calibrations[j].name,
+            json_pack("{s:f,s:f}", "sigma", sigma[j], "epsilon_spent", spent[j]));
+    }
+    (void)json_array_append_new(rows, row);
+    return TREMOLO_OK;
+}
+
+static void compare_heading(const struct calibration *calibrations,
+                            const struct tremolo_modulation *modulation, uint64_t releases,
+                            double delta, double distance)
+{
+    (void)printf("%llu rounds, delta %g, neighbours at distance %g, alpha %g lambda %g omega %g "
+                 "m %u\nnoise sd per round, and the epsilon it really costs\n\n%8s",
+                 (unsigned long long)releases, delta, distance, modulation->alpha,
+                 modulation->lambda, modulation->omega, modulation->vectors, "epsilon");
+    for (size_t j = 0; j < CALIBRATIONS; j++) {
+        (void)printf("  %10s  %8s", calibrations[j].name, "spent");
+    }
+    (void)putchar('\n');
+}
+
 int account_compare(const struct account_options *options)
 {
     static const double epsilons[] = {0.5, 1.0, 2.0, 5.0, 10.0};
@@ -48,58 +97,26 @@ int account_compare(const struct account_options *options)
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
-    const struct calibration calibrations[] = {
+    /* The last one is the truth that the others are measured by. */
+    const struct calibration calibrations[CALIBRATIONS] = {
         {"paper", TREMOLO_RULE_ZCDP, found.paper.upper},
         {"zcdp", TREMOLO_RULE_ZCDP, found.exact.upper},
         {"exact", TREMOLO_RULE_EXACT, found.exact.upper},
     };
-    json_t *rows = json_array();
     if (!options->json) {
-        (void)printf(
-            "%llu rounds, delta %g, neighbours at distance %g, alpha %g lambda %g omega %g "
-            "m %u\nnoise sd per round, and the epsilon it really costs\n\n%8s",
-            (unsigned long long)releases, delta, distance, options->modulation.alpha,
-            options->modulation.lambda, options->modulation.omega, options->modulation.vectors,
-            "epsilon");
-        for (size_t j = 0; j < 3; j++) {
-            (void)printf("  %10s  %8s", calibrations[j].name, "spent");
-        }
-        (void)putchar('\n');
+        compare_heading(calibrations, &options->modulation, releases, delta, distance);
     }
-    for (size_t i = 0; i < sizeof epsilons / sizeof epsilons[0]; i++) {
-        json_t *row = json_pack("{s:f}", "epsilon", epsilons[i]);
-        if (!options->json) {
-            (void)printf("%8g", epsilons[i]);
-        }
-        for (size_t j = 0; j < 3; j++) {
-            double sigma = 0.0;
-            double spent = 0.0;
-            status = calibrate(&sigma, &spent, &calibrations[j], found.exact.upper, releases,
-                               epsilons[i], delta);
-            if (status != TREMOLO_OK) {
-                json_decref(row);
-                json_decref(rows);
-                return account_status(status);
-            }
-            (void)json_object_set_new(
-                row, calibrations[j].name,
-                json_pack("{s:f,s:f}", "sigma", sigma, "epsilon_spent", spent));
-            if (!options->json) {
-                (void)printf("  %10.6f  %8.5f", sigma, spent);
-            }
-        }
-        if (!options->json) {
-            (void)putchar('\n');
-        }
-        (void)json_array_append_new(rows, row);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < sizeof epsilons / sizeof epsilons[0] && status == TREMOLO_OK; i++) {
+        status = compare_row(rows, calibrations, options, releases, epsilons[i], delta);
     }
     json_t *object =
         json_pack("{s:I,s:f,s:o}", "releases", (json_int_t)releases, "delta", delta, "rows", rows);
-    if (options->json) {
+    if (status == TREMOLO_OK && options->json) {
         return account_print(object);
     }
     json_decref(object);
-    return CLI_DONE;
+    return status == TREMOLO_OK ? CLI_DONE : account_status(status);
 }
 
 /* ---- modulation: delta along v_j with and without it */

@@ -39,10 +39,13 @@ enum cli_exit cli_exit_of(enum tremolo_status status);
 /* The subcommands, one file each. */
 int cli_account(int argc, char **argv);
 int cli_audit(int argc, char **argv);
+int cli_fit(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_study(int argc, char **argv);
 int cli_reproduce(int argc, char **argv);
+int cli_serve(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
+int cli_status(int argc, char **argv);
 
 #endif

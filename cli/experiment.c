@@ -1,8 +1,11 @@
 /* experiment.c -- run one method on the training rows of a split. */
 #include "experiment.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report_file.h"
 
 static const char *const method_names[METHOD_COUNT] = {"auto",   "one-shot", "iterative",
                                                        "pooled", "dp-sgd",   "ols"};
@@ -50,16 +53,48 @@ static struct fleet_setup setup_of(const struct split *split,
                     .omega = options->vectors > 0 ? options->omega : 0,
                     .vectors = options->vectors},
         .seed = seed,
-        .threads = options->threads,
+        .threads = options->save != NULL ? 1 : options->threads,
         .fast_noise = options->fast_noise,
         .progress = options->progress,
+        .reports = options->save != NULL ? options->save->file : NULL,
     };
 }
 
 /* ------------------------------------------------------------- one release */
 
-static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fleet,
-                                      const struct experiment_options *options, uint64_t seed)
+/* The line before the reports: the study, and the way back to own units. */
+static enum tremolo_status save_header(const struct split *split, const struct fleet *fleet,
+                                       const struct experiment_options *options, const double *V)
+{
+    size_t count = options->vectors * split->d;
+    struct report_header header = {
+        .study = *fleet_study(fleet),
+        .feature_bound = split->bound,
+        .response_bound = split->response_bound,
+        .distance = options->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : options->distance,
+        .delta = options->delta,
+        .centre = split->centre,
+        .scale = split->scale,
+        .response_centre = split->response_centre,
+        .response_scale = split->response_scale,
+        .name = options->save->design->name,
+    };
+    memcpy(header.response, options->save->design->response, sizeof header.response);
+    header.vectors = calloc(count > 0 ? count : 1, sizeof *header.vectors);
+    if (header.vectors == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        header.vectors[i] = (int16_t)nearbyint(V[i] * TREMOLO_VECTOR_ONE);
+    }
+    bool good = report_file_begin(options->save->file, &header);
+    free(header.vectors);
+    return good ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
+}
+
+static enum tremolo_status run_single(struct outcome *outcome, const struct split *split,
+                                      struct fleet *fleet, const struct experiment_options *options,
+                                      uint64_t seed)
 {
     struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
     struct tremolo_fit fit = {0};
@@ -69,6 +104,9 @@ static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fle
     enum tremolo_status status = zero == NULL || V == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
     if (status == TREMOLO_OK && options->vectors > 0) {
         status = tremolo_directions(V, options->vectors, zero, d, seed, 0);
+    }
+    if (status == TREMOLO_OK && options->save != NULL) {
+        status = save_header(split, fleet, options, V);
     }
     if (status == TREMOLO_OK) {
         status = fleet_release(&outcome->evidence, NULL, fleet, 0, V);
@@ -185,8 +223,9 @@ static enum tremolo_status run_fleet(struct outcome *outcome, const struct split
     enum tremolo_status status = fleet_new(&fleet, &setup);
     if (status == TREMOLO_OK) {
         outcome->privacy = *fleet_scales(fleet);
-        status = method_takes_rounds(options->method) ? run_rounds(outcome, fleet, options, seed)
-                                                      : run_single(outcome, fleet, options, seed);
+        status = method_takes_rounds(options->method)
+                     ? run_rounds(outcome, fleet, options, seed)
+                     : run_single(outcome, split, fleet, options, seed);
     }
     fleet_free(fleet);
     return status;

@@ -26,6 +26,12 @@ const char *method_name(enum method method);
 /* METHOD_COUNT when there is no such method. */
 enum method method_find(const char *name);
 
+/* Where the reports of a method with one release are kept. */
+struct experiment_save {
+    FILE *file;
+    const struct design *design; /* for the names */
+};
+
 struct experiment_options {
     enum method method;
     double epsilon, delta;
@@ -41,7 +47,8 @@ struct experiment_options {
     double clip;   /* dp-sgd: C */
     bool fast_noise;
     unsigned threads;
-    struct progress *progress; /* may be NULL */
+    struct progress *progress;          /* may be NULL */
+    const struct experiment_save *save; /* may be NULL; needs exact noise */
 };
 
 /* Scaled rows of one split; `centre` and `scale` lead back to own units. */

@@ -89,6 +89,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->threads = setup->threads;
     made->fast = setup->fast_noise;
     made->progress = setup->progress;
+    made->reports = setup->reports;
     made->response_private = setup->request.response_private;
     made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
     enum tremolo_status status = prepare_study(made, setup);
@@ -144,26 +145,44 @@ struct worker {
     bool started;
 };
 
-/* Blocks are dealt out in turn; which thread makes a block changes nothing. */
+static size_t at_most(size_t count, size_t limit)
+{
+    return count < limit ? count : limit;
+}
+
+/* Rows of the devices from `from`, block by block. */
+static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size_t from,
+                                      size_t count)
+{
+    struct fleet *fleet = worker->fleet;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t done = 0; done < count && status == TREMOLO_OK; done += FLEET_BLOCK_ROWS) {
+        size_t block = at_most(count - done, FLEET_BLOCK_ROWS);
+        int16_t *at = rows + done * (fleet->d + 1);
+        status = fleet->fast ? fleet_fast_block(at, fleet, from + done, block, &worker->pass)
+                             : fleet_exact_block(at, fleet, from + done, block, &worker->pass);
+        progress_add(fleet->progress, block);
+    }
+    return status;
+}
+
+/* Batches are dealt out in turn; which thread makes one changes nothing. */
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct fleet *fleet = worker->fleet;
-    size_t n = fleet->d + 1;
-    int16_t *rows = malloc(FLEET_BLOCK_ROWS * n * sizeof *rows);
+    size_t batch = at_most(fleet->rows / fleet->threads + 1, FLEET_BATCH_ROWS);
+    batch = (batch + FLEET_BLOCK_ROWS - 1) / FLEET_BLOCK_ROWS * FLEET_BLOCK_ROWS;
+    int16_t *rows = malloc(batch * (fleet->d + 1) * sizeof *rows);
     worker->status = rows == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    for (size_t from = worker->number * (size_t)FLEET_BLOCK_ROWS;
-         from < fleet->rows && worker->status == TREMOLO_OK;
-         from += fleet->threads * (size_t)FLEET_BLOCK_ROWS) {
-        size_t count =
-            fleet->rows - from < FLEET_BLOCK_ROWS ? fleet->rows - from : FLEET_BLOCK_ROWS;
-        worker->status = fleet->fast ? fleet_fast_block(rows, fleet, from, count, &worker->pass)
-                                     : fleet_exact_block(rows, fleet, from, count, &worker->pass);
+    for (size_t from = worker->number * batch; from < fleet->rows && worker->status == TREMOLO_OK;
+         from += fleet->threads * batch) {
+        size_t count = at_most(fleet->rows - from, batch);
+        worker->status = make_batch(rows, worker, from, count);
         if (worker->status == TREMOLO_OK) {
             worker->status =
                 tremolo_moments_add(worker->moments, rows, fleet->buckets + from, count);
         }
-        progress_add(fleet->progress, count);
     }
     free(rows);
     return NULL;
@@ -186,7 +205,7 @@ static enum tremolo_status run_workers(struct worker *workers, unsigned threads)
     return status;
 }
 
-/* All rows once, into `moments`. */
+/* All rows once, into `moments`; what it holds after a failure is of no use. */
 static enum tremolo_status run_pass(struct tremolo_moments *moments, struct fleet *fleet,
                                     const struct fleet_pass *pass)
 {
@@ -194,12 +213,15 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned t = 0; t < fleet->threads && status == TREMOLO_OK; t++) {
         workers[t] = (struct worker){.fleet = fleet, .pass = *pass, .number = t};
-        status = fleet_moments(&workers[t].moments, fleet);
+        workers[t].moments = t == 0 ? moments : NULL;
+        if (t > 0) {
+            status = fleet_moments(&workers[t].moments, fleet);
+        }
     }
     if (status == TREMOLO_OK) {
         status = run_workers(workers, fleet->threads);
     }
-    for (unsigned t = 0; t < fleet->threads; t++) {
+    for (unsigned t = 1; t < fleet->threads; t++) {
         if (status == TREMOLO_OK) {
             status = tremolo_moments_merge(moments, workers[t].moments);
         }

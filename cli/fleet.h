@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "progress.h"
 #include "tremolo_mechanism.h"
@@ -29,6 +30,8 @@ struct fleet_setup {
     unsigned threads; /* 1..TREMOLO_MAX_FOLD_THREADS */
     bool fast_noise;
     struct progress *progress; /* told of every device's report; may be NULL */
+    FILE *reports;             /* every report's length (2 bytes, low first) and bytes; may be
+                      NULL. Needs exact noise and one thread. */
 };
 
 struct fleet;

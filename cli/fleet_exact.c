@@ -121,6 +121,12 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
         status = tremolo_device_report(work, bytes, &length, &fleet->study, &pass->round, &sample,
                                        &platform);
     }
+    if (status == TREMOLO_OK && fleet->reports != NULL) {
+        const uint8_t head[2] = {(uint8_t)length, (uint8_t)(length >> 8)};
+        bool written = fwrite(head, sizeof head, 1, fleet->reports) == 1 &&
+                       fwrite(bytes, length, 1, fleet->reports) == 1;
+        status = written ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
+    }
     return status == TREMOLO_OK ? read_report(row, fleet, bytes, length) : status;
 }
 

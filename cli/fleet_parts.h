@@ -7,7 +7,9 @@
 #include "tremolo_device.h"
 #include "tremolo_host.h"
 
-enum { FLEET_BLOCK_ROWS = 512 };
+/* Devices are simulated by the block and folded by the batch: the fold wants
+ * long runs of each of its 32 buckets. */
+enum { FLEET_BLOCK_ROWS = 512, FLEET_BATCH_ROWS = 16 * FLEET_BLOCK_ROWS };
 
 struct fleet {
     size_t rows, d;
@@ -15,6 +17,7 @@ struct fleet {
     unsigned threads;
     bool fast;
     struct progress *progress;
+    FILE *reports;
     bool response_private;
     double response_scale; /* wire units per scaled unit of a public response */
     struct tremolo_study study;

@@ -10,10 +10,13 @@ static int run_help(int argc, char **argv);
 static const struct cli_command commands[] = {
     {"account", "what a release costs: sigma, epsilon, delta, rho and more", cli_account},
     {"audit", "what the bytes of this build really give away", cli_audit},
+    {"fit", "learn the regression from a file of reports", cli_fit},
     {"plan", "what to expect of a study before anyone reports", cli_plan},
     {"reproduce", "repeat the paper's experiments", cli_reproduce},
     {"report", "send this device's report to a study", cli_report},
+    {"serve", "take reports over HTTP, keep them, estimate from them", cli_serve},
     {"simulate", "try a study on a CSV file, every row a device", cli_simulate},
+    {"status", "what a server has so far", cli_status},
     {"study", "write, check, name and show study files", cli_study},
     {"version", "print the version", run_version},
     {"help", "list the commands", run_help},

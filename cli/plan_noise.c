@@ -1,46 +1,12 @@
 /* plan_noise.c -- how much noise a planned release needs.
  *
- * The exact rule is the Gaussian mechanism's own curve, solved for the noise; zcdp
- * and the paper's rule follow their closed forms. Everything is in units of the
- * sensitivity, so one solution serves every study. */
+ * The accountant calibrates for sensitivity 1 and we scale: exact noise does not
+ * depend on alpha once alpha is undone, and the paper's rule adds the modulation's
+ * share of the sensitivity to zCDP. */
 #include "plan.h"
+#include "tremolo_privacy.h"
 
 #include <math.h>
-
-enum { BISECTIONS = 200 };
-
-/* delta of a Gaussian release at distance mu, for a given epsilon. */
-static double delta_at(double mu, double epsilon)
-{
-    double a = tremolo_normal_cdf(mu / 2.0 - epsilon / mu);
-    double b = tremolo_normal_cdf(-mu / 2.0 - epsilon / mu);
-    return a - exp(epsilon) * b;
-}
-
-/* The largest mu that keeps (epsilon, delta): delta grows with mu. The lower end
- * of the last bracket is returned, so rounding errs on the side of more noise. */
-static double exact_mu(double epsilon, double delta)
-{
-    double low = 1e-9;
-    double high = 1e4;
-    for (int i = 0; i < BISECTIONS; i++) {
-        double middle = sqrt(low * high);
-        if (delta_at(middle, epsilon) > delta) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    return low;
-}
-
-/* rho with epsilon = rho + 2 sqrt(rho ln(1/delta)). */
-static double zcdp_rho(double epsilon, double delta)
-{
-    double log_term = log(1.0 / delta);
-    double root = epsilon / (sqrt(log_term + epsilon) + sqrt(log_term));
-    return root * root;
-}
 
 double plan_sensitivity(const struct plan_request *request)
 {
@@ -55,11 +21,13 @@ double plan_sensitivity(const struct plan_request *request)
 double plan_noise(const struct plan_request *request, enum plan_calibration calibration,
                   double epsilon, long rounds)
 {
-    double sensitivity = plan_sensitivity(request);
-    if (calibration == PLAN_EXACT) {
-        return sensitivity * sqrt((double)rounds) / exact_mu(epsilon, request->delta);
+    struct tremolo_certified sigma;
+    enum tremolo_rule rule = calibration == PLAN_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
+    if (tremolo_rule_sigma(&sigma, rule, epsilon, request->delta, plan_sensitivity(request),
+                           (uint64_t)rounds, false) != TREMOLO_OK) {
+        return INFINITY; /* tremolo_plan refuses it */
     }
-    double noise = sensitivity * sqrt((double)rounds / (2.0 * zcdp_rho(epsilon, request->delta)));
+    double noise = sigma.upper;
     if (calibration == PLAN_PAPER && request->guess.vectors > 0) {
         double wave = request->lambda * request->omega / sqrt((double)request->guess.vectors);
         noise *= 1.0 + wave / (1.0 - request->alpha);

@@ -32,7 +32,7 @@ static void add(struct candidates *candidates, const struct experiment_options *
 static void vary_constant(struct candidates *candidates, const struct experiment_options *from)
 {
     static const double steps[] = {0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0};
-    static const double ridges[] = {0.1, 0.2, 0.5, 1, 2, 5, 10, 20};
+    static const double ridges[] = {0.2, 0.5, 1, 2, 5, 10, 20, 50};
     static const double clips[] = {0.5, 1, 2, 3}, rates[] = {0.02, 0.05, 0.1, 0.2, 0.5};
     struct experiment_options options = *from;
     if (from->method == METHOD_ITERATIVE) {
@@ -90,6 +90,13 @@ static size_t best_of(const struct trial *trials, size_t count)
     return best;
 }
 
+/* A single release is cheap, and its blow-ups are rare enough to be missed by
+ * few repeats. */
+static size_t repeats_of(enum method method)
+{
+    return method == METHOD_ONE_SHOT ? 8 * TUNING_REPEATS : TUNING_REPEATS;
+}
+
 static void fill_trials(struct trial *trials, const struct candidates *candidates,
                         const struct split *split, uint64_t seed)
 {
@@ -99,7 +106,7 @@ static void fill_trials(struct trial *trials, const struct candidates *candidate
             *trial = (struct trial){.split = split,
                                     .options = candidates->options[c],
                                     .part = SPLIT_VALID,
-                                    .repeats = TUNING_REPEATS,
+                                    .repeats = repeats_of(candidates->options[c].method),
                                     .seed = seed + e};
             trial->options.epsilon = tuning_epsilons[e];
         }

@@ -5,9 +5,14 @@
  * table of coefficients is the first repeat's. */
 #include "simulate.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "normal.h"
@@ -122,6 +127,8 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
     enum tremolo_status status =
         split_make(&split, constant, design, 0, options->test_share, options->scaling,
                    options->experiment.protect_all, normal_hash(seed, 0));
+    struct experiment_options chosen = options->experiment;
+    chosen.save = number == 0 ? options->experiment.save : NULL;
     ols.method = METHOD_OLS;
     if (status == TREMOLO_OK) {
         status = experiment_run(&outcome, &split, &ols, seed);
@@ -129,7 +136,7 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
     if (status == TREMOLO_OK) {
         enum split_part part = split.test > 0 ? SPLIT_TEST : SPLIT_TRAIN;
         result->r2_ols[number] = split_r2(&split, part, outcome.beta, outcome.intercept);
-        status = experiment_run(&outcome, &split, &options->experiment, normal_hash(seed, 1));
+        status = experiment_run(&outcome, &split, &chosen, normal_hash(seed, 1));
         if (status == TREMOLO_OK) {
             result->r2[number] = split_r2(&split, part, outcome.beta, outcome.intercept);
         }
@@ -227,6 +234,33 @@ static int run_design(struct simulate_options *options, const struct design *des
     return code;
 }
 
+/* Reports are kept under a name of their own until all is well. */
+static int run_and_keep(struct simulate_options *options, const struct design *design)
+{
+    char path[PATH_MAX];
+    struct experiment_save save = {.design = design};
+    if (options->reports == NULL) {
+        return run_design(options, design);
+    }
+    if (snprintf(path, sizeof path, "%s.part", options->reports) >= (int)sizeof path) {
+        return cli_fail(CLI_USAGE, command, "the name of the reports' file is too long");
+    }
+    save.file = fopen(path, "wb");
+    if (save.file == NULL) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", path, strerror(errno));
+    }
+    options->experiment.save = &save;
+    int code = run_design(options, design);
+    bool closed = fclose(save.file) == 0;
+    if (code == CLI_DONE && !(closed && rename(path, options->reports) == 0)) {
+        code = cli_fail(CLI_FAILED, command, "%s: %s", options->reports, strerror(errno));
+    }
+    if (code != CLI_DONE) {
+        (void)unlink(path);
+    }
+    return code;
+}
+
 int cli_simulate(int argc, char **argv)
 {
     struct simulate_options options;
@@ -245,7 +279,7 @@ int cli_simulate(int argc, char **argv)
     }
     table_free(table);
     if (code == CLI_DONE) {
-        code = run_design(&options, &design);
+        code = run_and_keep(&options, &design);
     }
     design_free(&design);
     return code;

@@ -15,6 +15,8 @@ struct simulate_options {
     size_t repeats;
     uint64_t seed;
     bool json;
+    const char *reports; /* keep the first repeat's reports in this file; may be NULL */
+    bool force;
 };
 
 struct simulate_result {

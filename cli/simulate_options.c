@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "tremolo_host.h"
@@ -36,6 +37,8 @@ static const char help[] =
     "  --fast-noise            noise of the same law, many at a time, not the device core\n"
     "  --threads N             (default: all processors; changes no result)\n"
     "  --separator X           of the file (default: found by its first line)\n"
+    "  --reports FILE          keep the first repeat's reports for 'tremolo fit'; --force\n"
+    "                          replaces an earlier file\n"
     "  --json                  the result as JSON\n";
 
 enum option_code {
@@ -64,6 +67,8 @@ enum option_code {
     OPT_THREADS,
     OPT_SEPARATOR,
     OPT_JSON,
+    OPT_REPORTS,
+    OPT_FORCE,
     OPT_HELP,
 };
 
@@ -93,6 +98,8 @@ static const struct option long_options[] = {
     {"threads", required_argument, NULL, OPT_THREADS},
     {"separator", required_argument, NULL, OPT_SEPARATOR},
     {"json", no_argument, NULL, OPT_JSON},
+    {"reports", required_argument, NULL, OPT_REPORTS},
+    {"force", no_argument, NULL, OPT_FORCE},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -257,6 +264,8 @@ static bool parse_option(struct simulate_options *options, int *code, int option
     case OPT_FEATURES: options->features = optarg; return true;
     case OPT_FAST_NOISE: experiment->fast_noise = true; return true;
     case OPT_JSON: options->json = true; return true;
+    case OPT_REPORTS: options->reports = optarg; return true;
+    case OPT_FORCE: options->force = true; return true;
     case OPT_NEIGHBOURS: return parse_neighbours(experiment, code);
     case OPT_TEST_SHARE: return parse_test_share(options, code);
     case OPT_SEPARATOR: return parse_separator(options, code);
@@ -316,6 +325,18 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
     }
     if (options->response == NULL) {
         *code = cli_fail(CLI_USAGE, command, "--response NAME is needed");
+        return false;
+    }
+    enum method method = options->experiment.method;
+    if (options->reports != NULL &&
+        (options->experiment.fast_noise || (method != METHOD_AUTO && method != METHOD_ONE_SHOT))) {
+        *code = cli_fail(CLI_USAGE, command,
+                         "--reports needs exact noise and the method auto or one-shot");
+        return false;
+    }
+    if (options->reports != NULL && !options->force && access(options->reports, F_OK) == 0) {
+        *code = cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",
+                         options->reports);
         return false;
     }
     if (isnan(options->experiment.epsilon) && options->experiment.method != METHOD_OLS) {

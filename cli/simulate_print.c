@@ -1,5 +1,6 @@
 /* simulate_print.c -- the result of `tremolo simulate` for people and for
  * programs. The text follows R's summary of a linear model. */
+#include "coefficients.h"
 #include "simulate.h"
 
 #include <jansson.h>
@@ -17,57 +18,14 @@ const char *simulate_neighbours(char text[64], const struct simulate_options *op
     return text;
 }
 
-static const char *stars(double p)
+static struct coefficients coefficients_of(const struct design *design,
+                                           const struct simulate_result *result)
 {
-    return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
-}
-
-static const char *name_of(const struct design *design, size_t row)
-{
-    return row < design->features ? design->name[row] : "(Intercept)";
-}
-
-static int name_width(const struct design *design)
-{
-    size_t width = strlen("(Intercept)");
-    for (size_t i = 0; i < design->features; i++) {
-        size_t length = strlen(design->name[i]);
-        width = length > width ? length : width;
-    }
-    return width > 40 ? 40 : (int)width;
-}
-
-static void print_coefficients(const struct design *design, const struct simulate_result *result)
-{
-    int width = name_width(design);
-    if (result->coefficients == 0) {
-        printf("Coefficients (%s):\n%*s %12s\n", result->remark, -width, "", "Estimate");
-        for (size_t i = 0; i <= design->features; i++) {
-            printf("%*.40s %12.5g\n", -width, name_of(design, i), result->prediction[i]);
-        }
-        return;
-    }
-    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %s\n", -width, "",
-           "Estimate", "Std. Error", "z value", "Pr(>|z|)", "95% interval");
-    for (size_t i = 0; i < result->coefficients; i++) {
-        const struct tremolo_coefficient *row = &result->coefficient[i];
-        printf("%*.40s %12.5g %12.4g %8.2f %9.3g  [%.5g, %.5g] %s\n", -width, name_of(design, i),
-               row->estimate, row->standard_error, row->z, row->p, row->low, row->high,
-               stars(row->p));
-    }
-    printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
-}
-
-static void print_identification(const struct design *design, const struct simulate_result *result)
-{
-    for (size_t i = 0; i < result->coefficients; i++) {
-        char text[512];
-        tremolo_identification_sentence(text, sizeof text, name_of(design, i),
-                                        &result->coefficient[i], result->devices);
-        if (!result->coefficient[i].identified && text[0] != '\0') {
-            printf("%s\n", text);
-        }
-    }
+    return (struct coefficients){.features = design->features,
+                                 .name = design->name,
+                                 .row = result->coefficients > 0 ? result->coefficient : NULL,
+                                 .prediction = result->prediction,
+                                 .remark = result->remark};
 }
 
 static void print_privacy(const struct simulate_options *options,
@@ -81,7 +39,9 @@ static void print_privacy(const struct simulate_options *options,
         .distance = any ? result->privacy.sensitivity : experiment->distance,
         .dimension = (unsigned)result->dimension,
         .mu = result->privacy.mu,
-        .releases = method_takes_rounds(experiment->method) ? experiment->rounds : 1,
+        .releases = method_takes_rounds(experiment->method) || experiment->method == METHOD_DP_SGD
+                        ? experiment->rounds
+                        : 1,
         .delta = experiment->delta,
         .response_private = experiment->protect_all || experiment->method == METHOD_DP_SGD,
     };
@@ -93,18 +53,21 @@ static void print_privacy(const struct simulate_options *options,
     printf("Privacy: epsilon %.4g (asked: %g), delta %g, noise sd %.4g in scaled units\n",
            result->privacy.epsilon, experiment->epsilon, experiment->delta, result->privacy.sigma);
     if (tremolo_explain_reviewer(text, sizeof text, &promise) == TREMOLO_OK) {
-        printf("%s\n", text);
+        coefficients_paragraph(text);
     }
     if (options->scaling == SCALING_STANDARD) {
-        printf("The features were standardised on the training rows, which is not private; real "
-               "studies use public bounds.\n");
+        coefficients_paragraph(
+            "The features were standardised on the training rows, which is not private; real "
+            "studies use public bounds.");
     } else {
-        printf("The bounds were taken from the data, which is not private; real studies state "
-               "them beforehand.\n");
+        coefficients_paragraph(
+            "The bounds were taken from the data, which is not private; real studies state "
+            "them beforehand.");
     }
     if (experiment->fast_noise && experiment->method != METHOD_DP_SGD) {
-        printf("Noise: --fast-noise, the same law from a generator for simulations; the device "
-               "core was not run.\n");
+        coefficients_paragraph(
+            "Noise: --fast-noise, the same law from a generator for simulations; the device "
+            "core was not run.");
     }
 }
 
@@ -115,8 +78,8 @@ void simulate_print(const struct simulate_options *options, const struct design 
            "missing values\n\n",
            design->response, result->dimension, method_name(options->experiment.method),
            result->devices, result->held_out, result->dropped);
-    print_coefficients(design, result);
-    print_identification(design, result);
+    const struct coefficients coefficients = coefficients_of(design, result);
+    coefficients_print(&coefficients, result->devices);
     printf("\nPrediction: R-squared %.4f on %s", simulate_mean(result->r2, options->repeats),
            result->held_out > 0 ? "rows held out" : "the training rows");
     if (options->repeats > 1) {
@@ -130,12 +93,6 @@ void simulate_print(const struct simulate_options *options, const struct design 
 
 /* ------------------------------------------------------------------- JSON */
 
-/* JSON has no NaN: what is not known is null. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *privacy_json(const struct simulate_options *options,
                             const struct simulate_result *result)
 {
@@ -146,9 +103,11 @@ static json_t *privacy_json(const struct simulate_options *options,
     }
     bool all = options->experiment.protect_all || options->experiment.method == METHOD_DP_SGD;
     return json_pack(
-        "{s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:s}", "epsilon", number(privacy->epsilon), "delta",
-        number(options->experiment.delta), "mu", number(privacy->mu), "rho", number(privacy->rho),
-        "sigma", number(privacy->sigma), "sensitivity", number(privacy->sensitivity), "neighbours",
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:s}", "epsilon", coefficients_number(privacy->epsilon),
+        "delta", coefficients_number(options->experiment.delta), "mu",
+        coefficients_number(privacy->mu), "rho", coefficients_number(privacy->rho), "sigma",
+        coefficients_number(privacy->sigma), "sensitivity",
+        coefficients_number(privacy->sensitivity), "neighbours",
         simulate_neighbours(neighbours, options), "protects", all ? "all" : "features");
 }
 
@@ -156,32 +115,7 @@ static json_t *numbers(const double *values, size_t count)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count && array != NULL; i++) {
-        (void)json_array_append_new(array, number(values[i]));
-    }
-    return array;
-}
-
-static json_t *coefficients_json(const struct design *design, const struct simulate_result *result)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < result->coefficients && array != NULL; i++) {
-        const struct tremolo_coefficient *row = &result->coefficient[i];
-        (void)json_array_append_new(
-            array,
-            json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "name", name_of(design, i), "estimate",
-                      number(row->estimate), "standard_error", number(row->standard_error), "low",
-                      number(row->low), "high", number(row->high), "z", number(row->z), "p",
-                      number(row->p), "identified", row->identified));
-    }
-    return array;
-}
-
-static json_t *prediction_json(const struct design *design, const struct simulate_result *result)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i <= design->features && array != NULL; i++) {
-        (void)json_array_append_new(array, json_pack("{s:s,s:o}", "name", name_of(design, i),
-                                                     "estimate", number(result->prediction[i])));
+        (void)json_array_append_new(array, coefficients_number(values[i]));
     }
     return array;
 }
@@ -190,17 +124,19 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
                          const struct simulate_result *result)
 {
     size_t repeats = options->repeats;
+    const struct coefficients coefficients = coefficients_of(design, result);
     json_t *root = json_pack(
         "{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:o,s:o,s:o},s:o,s:o,s:o,s:s,s:I,s:o}", "method",
         method_name(options->experiment.method), "dimension", (json_int_t)result->dimension,
         "devices", (json_int_t)result->devices, "held_out", (json_int_t)result->held_out, "dropped",
         (json_int_t)result->dropped, "privacy", privacy_json(options, result), "r2", "mean",
-        number(simulate_mean(result->r2, repeats)), "sd", number(simulate_sd(result->r2, repeats)),
-        "values", numbers(result->r2, repeats), "r2_ols",
-        number(simulate_mean(result->r2_ols, repeats)), "coefficients",
-        coefficients_json(design, result), "prediction", prediction_json(design, result), "noise",
-        options->experiment.fast_noise ? "fast" : "exact", "seed", (json_int_t)options->seed,
-        "seconds", number(result->seconds));
+        coefficients_number(simulate_mean(result->r2, repeats)), "sd",
+        coefficients_number(simulate_sd(result->r2, repeats)), "values",
+        numbers(result->r2, repeats), "r2_ols",
+        coefficients_number(simulate_mean(result->r2_ols, repeats)), "coefficients",
+        coefficients_json(&coefficients), "prediction", coefficients_prediction_json(&coefficients),
+        "noise", options->experiment.fast_noise ? "fast" : "exact", "seed",
+        (json_int_t)options->seed, "seconds", coefficients_number(result->seconds));
     if (root == NULL) {
         return false;
     }

@@ -56,10 +56,10 @@ static inline uint32_t tremolo_bytes_load(const uint8_t *from)
 
 static inline void tremolo_bytes_store(uint8_t *to, uint32_t value)
 {
-    unsigned i;
-    for (i = 0; i < 4; i++, value >>= 8) {
-        to[i] = (uint8_t)value;
-    }
+    to[0] = (uint8_t)value;
+    to[1] = (uint8_t)(value >> 8);
+    to[2] = (uint8_t)(value >> 16);
+    to[3] = (uint8_t)(value >> 24);
 }
 
 #endif

@@ -92,23 +92,28 @@ static int lacks_mac(const struct tremolo_platform *platform)
 #endif
 }
 
-/* Every call ends with a wiped work object; what was in it before does not
- * matter. */
 static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo_platform *platform)
 {
-    if (work == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (platform == NULL || platform->entropy == NULL || platform->read == NULL ||
+    if (work == NULL || platform == NULL || platform->entropy == NULL || platform->read == NULL ||
         platform->write == NULL || (platform->counter == NULL) != (platform->advance == NULL) ||
         platform->studies - 1 >= TREMOLO_MAX_STUDIES || lacks_mac(platform)) {
-        tremolo_bytes_wipe(work, sizeof *work);
         return TREMOLO_BAD_ARGUMENT;
     }
     work->platform = platform;
     work->spent = 0;
     work->commits = 0;
     return TREMOLO_OK;
+}
+
+/* Every call ends here, with a wiped work object; what was in it before does
+ * not matter. */
+static TREMOLO_APART enum tremolo_status finish(struct tremolo_work *work,
+                                                enum tremolo_status status)
+{
+    if (work != NULL) {
+        tremolo_bytes_wipe(work, sizeof *work);
+    }
+    return status;
 }
 
 enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *report,
@@ -122,19 +127,21 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
     if (length != NULL) {
         made = *length;
         *length = 0;
-        if (report != NULL) {
-            tremolo_bytes_wipe(report, made);
-        }
     }
-    if (status != TREMOLO_OK) {
-        return status;
+    if (report == NULL || length == NULL) {
+        status = TREMOLO_BAD_ARGUMENT;
+    } else {
+        tremolo_bytes_wipe(report, made);
     }
-    work->study = study;
-    work->round = round;
-    work->sample = sample;
-    status = report == NULL || length == NULL  ? TREMOLO_BAD_ARGUMENT
-             : made < TREMOLO_MAX_REPORT_BYTES ? TREMOLO_SHORT_BUFFER
-                                               : check_request(work);
+    if (status == TREMOLO_OK && made < TREMOLO_MAX_REPORT_BYTES) {
+        status = TREMOLO_SHORT_BUFFER;
+    }
+    if (status == TREMOLO_OK) {
+        work->study = study;
+        work->round = round;
+        work->sample = sample;
+        status = check_request(work);
+    }
     if (status == TREMOLO_OK) {
         status = make_or_repeat(work, &made);
     }
@@ -142,8 +149,7 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
         tremolo_bytes_copy(report, work->slot.report, made);
         *length = made;
     }
-    tremolo_bytes_wipe(work, sizeof *work);
-    return status;
+    return finish(work, status);
 }
 
 enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
@@ -152,27 +158,25 @@ enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
     enum tremolo_status status = begin(work, platform);
     if (status == TREMOLO_OK) {
         status = tremolo_ledger_create(work, budget);
-        tremolo_bytes_wipe(work, sizeof *work);
     }
-    return status;
+    return finish(work, status);
 }
 
 enum tremolo_status tremolo_device_budget(struct tremolo_work *work, uint32_t *left,
                                           const struct tremolo_platform *platform)
 {
-    enum tremolo_status status;
+    enum tremolo_status status = begin(work, platform);
     if (left == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
+        status = TREMOLO_BAD_ARGUMENT;
+    } else {
+        *left = 0;
     }
-    *left = 0;
-    status = begin(work, platform);
     if (status == TREMOLO_OK) {
         /* No study is looked for, so any tag will do. */
         status = tremolo_ledger_find(work, work->slot.study_tag);
-        if (status == TREMOLO_OK) {
-            *left = work->budget - work->spent;
-        }
-        tremolo_bytes_wipe(work, sizeof *work);
     }
-    return status;
+    if (status == TREMOLO_OK) {
+        *left = work->budget - work->spent;
+    }
+    return finish(work, status);
 }

@@ -14,12 +14,10 @@ enum { ROUND_PAIRS = 10, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLO
 #if TREMOLO_LANES == 1
 typedef uint32_t lanes;
 #define LANE(word, lane) (word)
-#define UNROLL
-#define QUARTER TREMOLO_APART
+#define QUARTER          TREMOLO_APART
 #else
 typedef uint32_t lanes __attribute__((vector_size(4 * TREMOLO_LANES)));
 #define LANE(word, lane) ((word)[lane])
-#define UNROLL           _Pragma("GCC unroll 8")
 #define QUARTER          inline
 #endif
 
@@ -28,29 +26,37 @@ static lanes rotate_lanes(lanes value, unsigned count)
     return value << count | value >> (32 - count);
 }
 
-static QUARTER void quarter_round(lanes *a, lanes *b, lanes *c, lanes *d)
+static QUARTER void quarter_round(lanes *pa, lanes *pb, lanes *pc, lanes *pd)
 {
-    *a += *b;
-    *d = rotate_lanes(*d ^ *a, 16);
-    *c += *d;
-    *b = rotate_lanes(*b ^ *c, 12);
-    *a += *b;
-    *d = rotate_lanes(*d ^ *a, 8);
-    *c += *d;
-    *b = rotate_lanes(*b ^ *c, 7);
+    lanes a = *pa;
+    lanes b = *pb;
+    lanes c = *pc;
+    lanes d = *pd;
+    a += b;
+    d = rotate_lanes(d ^ a, 16);
+    c += d;
+    b = rotate_lanes(b ^ c, 12);
+    a += b;
+    d = rotate_lanes(d ^ a, 8);
+    c += d;
+    b = rotate_lanes(b ^ c, 7);
+    *pa = a;
+    *pb = b;
+    *pc = c;
+    *pd = d;
 }
 
-/* Columns and diagonals alternate: a diagonal is a column whose rows are
- * turned by 1, 2 and 3 places. */
-static void double_round(lanes *x)
+/* Columns, then diagonals. */
+static inline void double_round(lanes *x)
 {
-    unsigned i;
-    UNROLL
-    for (i = 0; i < 8; i++) {
-        unsigned turn = i >> 2;
-        quarter_round(x + (i & 3), x + 4 + ((i + turn) & 3), x + 8 + ((i + 2 * turn) & 3),
-                      x + 12 + ((i + 3 * turn) & 3));
-    }
+    quarter_round(x + 0, x + 4, x + 8, x + 12);
+    quarter_round(x + 1, x + 5, x + 9, x + 13);
+    quarter_round(x + 2, x + 6, x + 10, x + 14);
+    quarter_round(x + 3, x + 7, x + 11, x + 15);
+    quarter_round(x + 0, x + 5, x + 10, x + 15);
+    quarter_round(x + 1, x + 6, x + 11, x + 12);
+    quarter_round(x + 2, x + 7, x + 8, x + 13);
+    quarter_round(x + 3, x + 4, x + 9, x + 14);
 }
 
 TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16])

@@ -36,6 +36,25 @@ TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w
     return quotient;
 }
 
+/* a * b by 16-bit halves: the smallest cores multiply 32 by 32 to 32 bits, and
+ * the compiler's helper for more is longer and slower than this. Every sum
+ * stays below 2^32, as (2^16 - 1)^2 + 2^16 - 1 does. */
+TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b)
+{
+    uint32_t low = (a & 0xffff) * (b & 0xffff);
+    uint32_t middle = (a >> 16) * (b & 0xffff) + (low >> 16);
+    uint32_t other = (a & 0xffff) * (b >> 16) + (middle & 0xffff);
+    uint32_t high = (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
+    return (uint64_t)high << 32 | other << 16 | (low & 0xffff);
+}
+
+/* floor(a b / 2^shift) modulo 2^32, for 0 < shift < 32. */
+TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned shift)
+{
+    uint64_t product = tremolo_product(a, b);
+    return (uint32_t)(product >> 32) << (32 - shift) | (uint32_t)product >> shift;
+}
+
 /* The smallest r with r * r >= square, for square < 2^62. */
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
 {
@@ -43,20 +62,21 @@ TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
     uint32_t bit;
     for (bit = UINT32_C(1) << 30; bit != 0; bit >>= 1) {
         uint32_t larger = root | bit;
-        if ((uint64_t)larger * larger <= square) {
+        if (tremolo_product(larger, larger) <= square) {
             root = larger;
         }
     }
-    return (uint64_t)root * root < square ? root + 1 : root;
+    return tremolo_product(root, root) < square ? root + 1 : root;
 }
 
-/* value * factor / 2^shift truncated toward zero, for results below 2^31. An
- * opposite argument gives the opposite result, to the bit. */
+/* value * factor / 2^shift truncated toward zero, for 0 < shift < 32 and
+ * results below 2^31. An opposite argument gives the opposite result, to the
+ * bit. */
 TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift)
 {
     int negative = (value ^ factor) < 0;
     uint32_t size = value < 0 ? 0 - (uint32_t)value : (uint32_t)value;
     uint32_t by = factor < 0 ? 0 - (uint32_t)factor : (uint32_t)factor;
-    int32_t result = (int32_t)((uint64_t)size * by >> shift);
+    int32_t result = (int32_t)tremolo_product_shifted(size, by, shift);
     return negative ? -result : result;
 }

@@ -30,25 +30,21 @@ enum { SLOT_HEAD_BYTES = offsetof(struct tremolo_slot, report) };
  * opened with fewer entries than it has would forget what the others spent. */
 #define MAGIC UINT32_C(0x544c0000)
 
-static uint32_t magic_of(const struct tremolo_work *work, unsigned entry)
+static TREMOLO_APART uint32_t magic_of(const struct tremolo_work *work, unsigned entry)
 {
     return MAGIC + (work->platform->studies << 8) + entry;
 }
 
-/* CRC-32 as zip and Ethernet know it, bit by bit: a ledger is read twice for
- * each report, and a table would cost more flash than the time is worth. */
-static uint32_t check_of(const struct tremolo_slot *slot)
+/* FNV-1a: every step is a bijection of the sum, so a single changed byte is
+ * always noticed and any other accident but for one in 2^32. */
+static TREMOLO_APART uint32_t check_of(const struct tremolo_slot *slot)
 {
     const uint8_t *byte = (const uint8_t *)&slot->magic;
-    uint32_t crc = UINT32_C(0xffffffff);
-    unsigned bit;
+    uint32_t sum = UINT32_C(2166136261);
     while (byte != slot->report + slot->length) {
-        crc ^= *byte++;
-        for (bit = 0; bit < 8; bit++) {
-            crc = crc >> 1 ^ (UINT32_C(0xedb88320) & (0 - (crc & 1)));
-        }
+        sum = (sum ^ *byte++) * UINT32_C(16777619);
     }
-    return ~crc;
+    return sum;
 }
 
 /* Read a slot into work->slot and say what it holds. */
@@ -56,11 +52,13 @@ static unsigned read_slot(struct tremolo_work *work, unsigned number)
 {
     struct tremolo_slot *slot = &work->slot;
     const struct tremolo_platform *platform = work->platform;
+    uint32_t differing;
     if (platform->read(platform->context, number, (uint8_t *)slot, sizeof *slot) != 0) {
         return UNREADABLE;
     }
-    if (slot->magic != magic_of(work, number / 2)) {
-        return slot->magic >> 16 == MAGIC >> 16 ? DAMAGED : NOTHING;
+    differing = slot->magic ^ magic_of(work, number / 2);
+    if (differing != 0) {
+        return differing >> 16 == 0 ? DAMAGED : NOTHING;
     }
     return slot->length <= TREMOLO_MAX_REPORT_BYTES && check_of(slot) == slot->check ? SOUND
                                                                                      : DAMAGED;
@@ -159,15 +157,15 @@ static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
 TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
                                                      const uint8_t *study_tag)
 {
-    enum tremolo_status status = TREMOLO_OK;
-    unsigned entry;
+    enum tremolo_status status;
+    unsigned entry = 0;
     work->entry = TREMOLO_MAX_STUDIES;
-    for (entry = 0; entry < work->platform->studies && status == TREMOLO_OK; entry++) {
+    do {
         status = load_entry(work, 2 * entry);
         if (status == TREMOLO_OK) {
             status = add_entry(work, entry, study_tag);
         }
-    }
+    } while (status == TREMOLO_OK && ++entry < work->platform->studies);
     if (status == TREMOLO_OK) {
         status = check_counter(work);
     }

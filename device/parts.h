@@ -31,6 +31,8 @@
 
 /* integer.c */
 TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
+TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b);
+TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned shift);
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square);
 TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift);
 
@@ -39,7 +41,7 @@ TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES],
                                           const uint32_t state[16]);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
                                                         const struct tremolo_platform *platform);
-TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
+TREMOLO_APART TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
 
 /* Every draw goes through here, so it is inline: one random byte, erased from
  * the buffer as it is handed out. */

@@ -38,15 +38,13 @@ enum {
 /* All lengths and numbers of a report fit 16 bits. */
 static uint8_t *put_head(uint8_t *out, unsigned major, uint32_t value)
 {
-    if (value < 24) {
-        *out++ = (uint8_t)(major | value);
-        return out;
-    }
-    if (value < 256) {
-        *out++ = (uint8_t)(major | 24);
-    } else {
+    if (value >= 256) {
         *out++ = (uint8_t)(major | 25);
         *out++ = (uint8_t)(value >> 8);
+    } else if (value >= 24) {
+        *out++ = (uint8_t)(major | 24);
+    } else {
+        value |= major;
     }
     *out++ = (uint8_t)value;
     return out;
@@ -154,55 +152,34 @@ static const uint8_t *take(struct reader *in, size_t length)
     return bytes;
 }
 
-/* One head in its shortest form: its value, and its major type in *major. */
-static uint32_t take_head(struct reader *in, unsigned *major)
+/* The value of a head of this major type in its shortest form. Another type
+ * differs by 32 or more. */
+static uint32_t take_head(struct reader *in, unsigned major)
 {
-    const uint8_t *first = take(in, 1);
-    const uint8_t *rest;
-    uint32_t value;
-    if (first == NULL) {
-        return 0;
-    }
-    *major = *first & 0xe0u;
-    value = *first & 0x1fu;
+    const uint8_t *head = take(in, 1);
+    uint32_t value = head == NULL ? 32 : (uint32_t)*head - major;
     if (value < 24) {
         return value;
     }
-    rest = value <= 25 ? take(in, value - 23) : NULL;
-    if (rest != NULL && value == 24 && rest[0] >= 24) {
-        return rest[0];
+    head = value <= 25 ? take(in, value - 23) : NULL;
+    if (head != NULL && value == 24 && head[0] >= 24) {
+        return head[0];
     }
-    if (rest != NULL && value == 25 && rest[0] != 0) {
-        return (uint32_t)rest[0] << 8 | rest[1];
+    if (head != NULL && value == 25 && head[0] != 0) {
+        return (uint32_t)head[0] << 8 | head[1];
     }
     in->at = NULL;
     return 0;
 }
 
-static uint32_t take_of(struct reader *in, unsigned wanted)
-{
-    unsigned major = wanted;
-    uint32_t value = take_head(in, &major);
-    if (major != wanted) {
-        in->at = NULL;
-    }
-    return value;
-}
-
-static const uint8_t *take_bytes(struct reader *in, uint32_t *length)
-{
-    *length = take_of(in, MAJOR_BYTES);
-    return take(in, *length);
-}
-
 static const uint8_t *take_16_bytes(struct reader *in)
 {
-    uint32_t length;
-    const uint8_t *bytes = take_bytes(in, &length);
-    if (length != 16) {
+    const uint8_t *item = take(in, 1 + 16);
+    if (item == NULL || *item != HEAD_BYTES_16) {
         in->at = NULL;
+        return NULL;
     }
-    return bytes;
+    return item + 1;
 }
 
 static void take_response(struct reader *in, struct tremolo_report *report)
@@ -212,7 +189,7 @@ static void take_response(struct reader *in, struct tremolo_report *report)
         in->at++;
         return;
     }
-    place = take_of(in, MAJOR_UINT);
+    place = take_head(in, MAJOR_UINT);
     if (place > 2 * TREMOLO_RESPONSE_MAX) {
         in->at = NULL;
     }
@@ -235,11 +212,12 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
     in.at = bytes + 2;
     in.end = bytes + length;
     report->study_tag = take_16_bytes(&in);
-    report->round = (uint16_t)take_of(&in, MAJOR_UINT);
+    report->round = (uint16_t)take_head(&in, MAJOR_UINT);
     report->id = take_16_bytes(&in);
     take_response(&in, report);
-    report->coordinates = take_bytes(&in, &packed);
+    packed = take_head(&in, MAJOR_BYTES);
     report->coordinate_bytes = (uint16_t)packed;
+    report->coordinates = take(&in, packed);
     if (in.at == NULL) {
         return TREMOLO_MALFORMED;
     }
@@ -268,38 +246,30 @@ enum tremolo_status tremolo_report_decode(struct tremolo_report *report, const u
     return status;
 }
 
-/* The next `width` bits as a two's complement integer; *place counts bits. The
- * sign fills the word from above before its bits are shifted in. */
-static int32_t unpack_one(const uint8_t *packed, uint32_t *place, unsigned width)
-{
-    uint32_t value = 0;
-    unsigned bit;
-    for (bit = 0; bit < width; bit++, ++*place) {
-        uint32_t next = (uint32_t)packed[*place >> 3] >> (7 - (*place & 7)) & 1u;
-        value = (bit == 0 ? 0 - next : value) << 1 | next;
-    }
-    return (int32_t)value;
-}
-
-/* Filling bits must be zero, and the device saturates symmetrically, so the
- * lowest code never occurs. */
+/* Bit by bit, as they were put. The device saturates symmetrically, so the
+ * lowest code never occurs; what is left after the last coordinate is less
+ * than a byte and must be zero. */
 static enum tremolo_status unpack(int16_t *values, const struct tremolo_report *report,
                                   const struct tremolo_study *study)
 {
-    unsigned count = tremolo_study_coordinates(study);
-    unsigned width = study->wire_bits;
-    int32_t lowest = -(INT32_C(1) << width) / 2;
-    uint32_t place = 0;
-    while (count-- > 0) {
-        int32_t value = unpack_one(report->coordinates, &place, width);
+    uint32_t lowest = UINT32_C(1) << (study->wire_bits - 1);
+    uint32_t value = 0;
+    unsigned bits = 0;
+    unsigned place;
+    for (place = 0; place < 8u * report->coordinate_bytes; place++) {
+        uint32_t byte = report->coordinates[place >> 3];
+        value = value << 1 | (byte >> (7 - (place & 7)) & 1);
+        if (++bits < study->wire_bits) {
+            continue;
+        }
         if (value == lowest) {
             return TREMOLO_OUT_OF_BOUNDS;
         }
-        *values++ = (int16_t)value;
+        *values++ = (int16_t)((int32_t)(value ^ lowest) - (int32_t)lowest);
+        value = 0;
+        bits = 0;
     }
-    width = 8u * report->coordinate_bytes - place;
-    return width != 0 && unpack_one(report->coordinates, &place, width) != 0 ? TREMOLO_MALFORMED
-                                                                             : TREMOLO_OK;
+    return value == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
 /* Does the report fit the study, and the study's coordinates the buffer? */

@@ -46,7 +46,8 @@ static void clip(int32_t *value, unsigned count, uint32_t radius)
     uint32_t ratio;
     unsigned i;
     for (i = 0; i < count; i++) {
-        square += (uint64_t)((int64_t)value[i] * value[i]);
+        uint32_t size = value[i] < 0 ? 0 - (uint32_t)value[i] : (uint32_t)value[i];
+        square += tremolo_product(size, size);
     }
     norm = tremolo_root_up(square);
     if (norm <= radius) {

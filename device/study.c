@@ -15,7 +15,6 @@ enum {
     UNIT_LOG2 = 24,
     CLIP_LOG2 = 28,
     LAMBDA_LOG2 = 26,
-    FREQUENCY_LOG2 = 31,
     WIRE_LOG2_MAX = 29, /* sign included */
 };
 
@@ -27,7 +26,7 @@ unsigned tremolo_study_coordinates(const struct tremolo_study *study)
 /* At least (1 - alpha) length, by less than one. */
 static uint32_t kept(const struct tremolo_study *study, uint32_t length)
 {
-    return tremolo_multiply_divide(length, study->keep, TREMOLO_KEEP_ONE) + 1;
+    return tremolo_product_shifted(length, study->keep, 15) + 1;
 }
 
 /* Proved in sample.c. */
@@ -39,15 +38,13 @@ uint32_t tremolo_study_sensitivity(const struct tremolo_study *study)
     return study->distance != 0 && near < any_two ? near : any_two;
 }
 
-/* ceil(sensitivity^2 2^24 / 2^2p). The square is shifted up first, so that
- * the shift down is positive; a checked study keeps mu below 16, so the
- * result fits 32 bits and the shifted square 2^(2p+12) at most. */
+/* ceil(s^2 2^24 / 2^2p) for the sensitivity s, as floor((8s - 1)(8s + 1) /
+ * 2^(2p - 18)) + 1. A checked study keeps mu below 16: s < 2^28, and the
+ * result fits 32 bits. */
 uint32_t tremolo_study_charge(const struct tremolo_study *study)
 {
-    uint64_t square = tremolo_study_sensitivity(study);
-    unsigned shift = 2u * study->noise_log2 - 20;
-    square = (square * square << 4) - 1;
-    return (uint32_t)(square >> shift) + 1;
+    uint32_t s = 8 * tremolo_study_sensitivity(study);
+    return tremolo_product_shifted(s - 1, s + 1, 2u * study->noise_log2 - 18) + 1;
 }
 
 /* One to 2^log2. */
@@ -73,16 +70,16 @@ static enum tremolo_status check_bounds(const struct tremolo_study *study)
     }
 }
 
+/* A wave without vectors, or vectors without a wave, is a mistake. */
 static enum tremolo_status check_modulation(const struct tremolo_study *study)
 {
-    uint32_t used = study->vectors != 0;
     if (study->vectors > study->dimension || study->vectors > TREMOLO_MAX_VECTORS) {
         return TREMOLO_BAD_VECTORS;
     }
-    if (used != (study->amplitude != 0) || study->amplitude > UINT32_C(1) << LAMBDA_LOG2) {
+    if (study->vectors == 0 ? study->amplitude != 0 : outside(study->amplitude, LAMBDA_LOG2)) {
         return TREMOLO_BAD_LAMBDA;
     }
-    return used != (study->frequency != 0) || study->frequency >> FREQUENCY_LOG2 != 0
+    return (study->vectors == 0 ? study->frequency != 0 : (int32_t)study->frequency <= 0)
                ? TREMOLO_BAD_OMEGA
                : TREMOLO_OK;
 }

@@ -153,7 +153,7 @@ struct tremolo_generator {
 /* One slot of the ledger, in this machine's byte order: a ledger never leaves
  * its device. See ledger.c. */
 struct tremolo_slot {
-    uint32_t check;    /* CRC-32 of all that follows, up to the report's end */
+    uint32_t check;    /* checksum of all that follows, up to the report's end */
     uint32_t magic;    /* 'T' 'L', number of entries, number of this one */
     uint32_t sequence; /* commits of this entry; 0: the entry is free */
     uint32_t budget;   /* of the device, the same in every slot */

@@ -11,7 +11,15 @@
 #ifndef TREMOLO_PRIVACY_DD_H
 #define TREMOLO_PRIVACY_DD_H
 
+#include <float.h>
 #include <math.h>
+
+#if FLT_EVAL_METHOD != 0 || FLT_RADIX != 2 || DBL_MANT_DIG != 53
+#error "the proofs need plain IEEE doubles (on 32-bit x86: -msse2 -mfpmath=sse)"
+#endif
+#ifdef __FAST_MATH__
+#error "the proofs need IEEE arithmetic as written: no -ffast-math"
+#endif
 
 #define UNIT_ROUNDOFF 0x1p-53
 #define DD_ERROR      0x1p-100

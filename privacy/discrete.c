@@ -43,11 +43,15 @@ enum tremolo_status tremolo_discrete_gaussian_delta(struct tremolo_certified *de
     double peak = fmin(start, 0.0);
     double anchor = -0.5 * peak * peak / variance; /* keeps the sum in range */
     double sum = 0.0;
+    double slip = 0.0; /* what rounding a loss can do to its term, summed */
     int64_t count = 0;
-    for (double k = start; count < TERMS_MAX; k -= 1.0, count++) {
+    /* From one place beyond the edge, in case rounding misplaced it. */
+    for (double k = start + 1.0; count < TERMS_MAX; k -= 1.0, count++) {
         double loss = (0.5 * s * s - s * k) / variance;
+        double size = (0.5 * s * s + s * fabs(k)) / variance + epsilon;
         double weight = exp(-0.5 * k * k / variance - anchor);
-        sum += weight * -expm1(epsilon - loss);
+        sum += weight * fmax(0.0, -expm1(epsilon - loss));
+        slip += weight * fmin(1.0, 4.0 * UNIT_ROUNDOFF * size);
         if (k < 0.0 && weight <= 0x1p-60 * sum * -expm1(k / variance)) {
             break;
         }
@@ -55,13 +59,14 @@ enum tremolo_status tremolo_discrete_gaussian_delta(struct tremolo_certified *de
     if (count == TERMS_MAX) {
         return TREMOLO_NOT_CONVERGED;
     }
-    /* The loss's rounding moves epsilon - loss, which is at least about
-     * s/(2v) away from 0 only on average: bound it by its absolute error. */
-    double reach = (fabs(start) * s + s * s) / variance + epsilon;
-    double error = 4.0 * UNIT_ROUNDOFF * ((double)count + 8.0 + fabs(anchor)) +
-                   8.0 * UNIT_ROUNDOFF * reach * (1.0 + variance / s) + 16.0 * LIBM_ERROR;
-    double log_total = log(total_weight(variance));
-    struct scaled number = {dd_add(dd_of(anchor), dd_of(-log_total)), sum, error};
-    *delta = interval_from_scaled(&number, 1.0);
+    /* Adding up, exponents (at most |anchor| + 42 in size), and the libm. */
+    double error = UNIT_ROUNDOFF * ((double)count + 8.0 * (fabs(anchor) + 64.0)) + 8.0 * LIBM_ERROR;
+    double total_error = UNIT_ROUNDOFF * 8.0 * (64.0 + 10.0 * sqrt(variance));
+    struct scaled scale = {dd_of(anchor), 1.0 / total_weight(variance), error + total_error};
+    struct tremolo_certified factor = interval_from_scaled(&scale, 1.0);
+    delta->lower = fmax(0.0, sum - slip) * factor.lower * (1.0 - 4.0 * UNIT_ROUNDOFF);
+    delta->value = sum * factor.value;
+    delta->upper = (sum + slip) * factor.upper * (1.0 + 4.0 * UNIT_ROUNDOFF) + DBL_TRUE_MIN;
+    *delta = interval_clamp(*delta, 0.0, 1.0);
     return TREMOLO_OK;
 }

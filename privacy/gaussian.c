@@ -171,13 +171,21 @@ enum tremolo_status tremolo_gaussian_epsilon(struct tremolo_certified *epsilon,
     high = fmin(high, TREMOLO_EPSILON_MAX);
     struct inversion problem = {log_delta_at_epsilon, &mu_squared, log(delta), INVERT_DECREASING,
                                 true};
-    if (problem.f(0.0, &mu_squared).value <= problem.target) {
-        /* Within rounding of delta(0): zero or hardly more. */
-        problem.target = nextafter(problem.f(0.0, &mu_squared).value, -INFINITY);
-        problem.target = fmin(problem.target, log(delta));
+    double log_at_zero = problem.f(0.0, &mu_squared).value;
+    bool hardly_any = log_at_zero <= problem.target; /* delta(0) within its rounding */
+    if (hardly_any) {
+        problem.target = nextafter(log_at_zero, -INFINITY);
     }
-    status = invert(epsilon, &problem, 0.0, high);
-    return status == TREMOLO_UNREACHABLE ? TREMOLO_OVERFLOWED : status;
+    struct tremolo_certified found;
+    status = invert(&found, &problem, 0.0, high);
+    if (status != TREMOLO_OK) {
+        return status == TREMOLO_UNREACHABLE ? TREMOLO_OVERFLOWED : status;
+    }
+    *epsilon = found;
+    if (hardly_any) {
+        epsilon->lower = 0.0; /* the solution for a smaller delta bounds from above only */
+    }
+    return TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_gaussian_mu_for(struct tremolo_certified *mu, double epsilon,

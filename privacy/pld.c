@@ -89,10 +89,12 @@ enum tremolo_status tremolo_pld_delta(struct tremolo_certified *delta,
     }
     struct tremolo_certified upper;
     struct tremolo_certified lower;
-    enum tremolo_status status = pld_side_delta(&upper, &pld->upper, releases, epsilon);
+    struct pld_workspace work = {0};
+    enum tremolo_status status = pld_side_delta(&upper, &pld->upper, releases, epsilon, &work);
     if (status == TREMOLO_OK) {
-        status = pld_side_delta(&lower, &pld->lower, releases, epsilon);
+        status = pld_side_delta(&lower, &pld->lower, releases, epsilon, &work);
     }
+    pld_workspace_free(&work);
     if (status == TREMOLO_OK) {
         *delta =
             (struct tremolo_certified){lower.lower, 0.5 * (upper.upper + lower.lower), upper.upper};
@@ -105,6 +107,7 @@ struct bound_question {
     const struct pld_side *side;
     uint64_t releases;
     bool is_upper;
+    struct pld_workspace *work;
     enum tremolo_status *status;
 };
 
@@ -113,7 +116,7 @@ static struct tremolo_certified log_bound(double epsilon, const void *context)
     const struct bound_question *question = context;
     struct tremolo_certified delta = {0.0, 0.0, 0.0};
     enum tremolo_status status =
-        pld_side_delta(&delta, question->side, question->releases, epsilon);
+        pld_side_delta(&delta, question->side, question->releases, epsilon, question->work);
     if (status != TREMOLO_OK) {
         *question->status = status;
     }
@@ -127,7 +130,8 @@ static enum tremolo_status invert_bound(struct tremolo_certified *epsilon,
                                         const struct bound_question *question, double delta)
 {
     enum tremolo_status inner = TREMOLO_OK;
-    struct bound_question local = {question->side, question->releases, question->is_upper, &inner};
+    struct bound_question local = {question->side, question->releases, question->is_upper,
+                                   question->work, &inner};
     question = &local;
     struct inversion problem = {log_bound, question, log(delta), INVERT_DECREASING, true};
     if (log_bound(0.0, question).upper <= problem.target) {
@@ -157,14 +161,16 @@ enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
     if (epsilon == NULL || pld == NULL || !is_releases(releases) || !is_delta(delta)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct bound_question ask_upper = {&pld->upper, releases, true, NULL};
-    struct bound_question ask_lower = {&pld->lower, releases, false, NULL};
+    struct pld_workspace work = {0};
+    struct bound_question ask_upper = {&pld->upper, releases, true, &work, NULL};
+    struct bound_question ask_lower = {&pld->lower, releases, false, &work, NULL};
     struct tremolo_certified upper;
     struct tremolo_certified lower;
     enum tremolo_status status = invert_bound(&upper, &ask_upper, delta);
     if (status == TREMOLO_OK) {
         status = invert_bound(&lower, &ask_lower, delta);
     }
+    pld_workspace_free(&work);
     if (status == TREMOLO_OK) {
         *epsilon =
             (struct tremolo_certified){lower.lower, 0.5 * (lower.lower + upper.upper), upper.upper};

@@ -29,8 +29,19 @@ struct tremolo_pld {
 /* Fill log_mass once the masses are final; false when out of memory. */
 bool pld_side_finish(struct pld_side *side);
 
+/* Arrays and plans of the last transform, kept for the next: planning takes
+ * longer than transforming. All zero before the first use. */
+struct pld_workspace {
+    size_t n; /* points, a power of two; 0: nothing held */
+    double *real;
+    double (*spectrum)[2];
+    void *forward;
+    void *backward;
+};
+void pld_workspace_free(struct pld_workspace *work);
+
 /* delta of `releases` releases from one side, as a proved interval. */
 enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct pld_side *side,
-                                   uint64_t releases, double epsilon);
+                                   uint64_t releases, double epsilon, struct pld_workspace *work);
 
 #endif

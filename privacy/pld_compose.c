@@ -22,7 +22,6 @@
  * times below it (tests/unit/test_privacy_pld.c checks that margin). */
 #include "pld.h"
 
-#include <complex.h> /* before fftw3.h: its complex is then C's */
 #include <fftw3.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -126,15 +125,7 @@ static double outside(const struct pld_side *side, uint64_t releases, double lam
     return sum;
 }
 
-struct workspace {
-    size_t n;
-    double *real;
-    fftw_complex *spectrum;
-    fftw_plan forward;
-    fftw_plan backward;
-};
-
-static void workspace_free(struct workspace *work)
+void pld_workspace_free(struct pld_workspace *work)
 {
     pthread_mutex_lock(&planner);
     if (work->forward != NULL) {
@@ -146,11 +137,19 @@ static void workspace_free(struct workspace *work)
     pthread_mutex_unlock(&planner);
     fftw_free(work->real);
     fftw_free(work->spectrum);
+    *work = (struct pld_workspace){0};
 }
 
-static bool workspace_make(struct workspace *work, size_t n)
+/* Make room for n points, or keep what is there. */
+static bool workspace_ensure(struct pld_workspace *work, size_t n)
 {
-    *work = (struct workspace){n, fftw_alloc_real(n), fftw_alloc_complex(n / 2 + 1), NULL, NULL};
+    if (work->n == n) {
+        return true;
+    }
+    pld_workspace_free(work);
+    work->n = n;
+    work->real = fftw_alloc_real(n);
+    work->spectrum = fftw_alloc_complex(n / 2 + 1);
     if (work->real != NULL && work->spectrum != NULL) {
         pthread_mutex_lock(&planner);
         work->forward = fftw_plan_dft_r2c_1d((int)n, work->real, work->spectrum, FFTW_ESTIMATE);
@@ -158,18 +157,17 @@ static bool workspace_make(struct workspace *work, size_t n)
         pthread_mutex_unlock(&planner);
     }
     if (work->forward == NULL || work->backward == NULL) {
-        workspace_free(work);
+        pld_workspace_free(work);
         return false;
     }
     return true;
 }
 
-/* z^exponent by squaring, in real arithmetic: C's complex product looks for
- * infinities, which cannot occur here (|z| <= 1). */
-static double complex power_of(double complex z, uint64_t exponent)
+/* z^exponent by squaring, in place. */
+static void raise_to(fftw_complex z, uint64_t exponent)
 {
-    double x = creal(z);
-    double y = cimag(z);
+    double x = z[0];
+    double y = z[1];
     double re = 1.0;
     double im = 0.0;
     for (; exponent > 0; exponent >>= 1) {
@@ -182,11 +180,12 @@ static double complex power_of(double complex z, uint64_t exponent)
         y = 2.0 * x * y;
         x = square;
     }
-    return CMPLX(re, im);
+    z[0] = re;
+    z[1] = im;
 }
 
 /* Fill the cyclic array with tilted masses; returns their 2-norm. */
-static double load_tilted(struct workspace *work, const struct pld_side *side, double lambda,
+static double load_tilted(struct pld_workspace *work, const struct pld_side *side, double lambda,
                           double log_sum)
 {
     memset(work->real, 0, work->n * sizeof *work->real);
@@ -203,44 +202,70 @@ static double load_tilted(struct workspace *work, const struct pld_side *side, d
     return sqrt(square) * (1.0 + 1e-6);
 }
 
-/* The T-fold cyclic convolution in place; returns a bound on the error of
- * each of its entries. */
-static double convolve(struct workspace *work, uint64_t releases, double norm)
+/* Sums over the spectrum that bound what its errors do. */
+struct spectrum_sums {
+    double amplified; /* (T (|z|+E)^(T-1))^2 */
+    double power;     /* |z|^T */
+    double square;    /* |z|^2T */
+    double dropped;   /* |z|^T where it was replaced by 0 */
+};
+
+/* Raise every entry to the T-th power and divide by n. Entries whose power is
+ * below e^-100 become 0; most are, so they are told apart by their square
+ * alone and counted as if each were at that limit. */
+static struct spectrum_sums raise_spectrum(struct pld_workspace *work, uint64_t releases,
+                                           double forward_error)
 {
     double n = (double)work->n;
     double t = (double)releases;
+    double limit = exp(-100.0 / t);
+    double least = fmax(limit - forward_error, 0.0);
+    double grown_limit = t * exp(-100.0 * (t - 1.0) / t);
+    double size_limit = exp(-100.0);
+    struct spectrum_sums sums = {0.0, 0.0, 0.0, 0.0};
+    for (size_t k = 0; k <= work->n / 2; k++) {
+        double both = k == 0 || k == work->n / 2 ? 1.0 : 2.0;
+        double *z = work->spectrum[k];
+        double size_square = z[0] * z[0] + z[1] * z[1];
+        double grown = grown_limit;
+        double size = size_limit;
+        if (size_square < least * least * (1.0 - 1e-12)) {
+            z[0] = z[1] = 0.0;
+            sums.dropped += both * size;
+        } else {
+            double log_size = log(sqrt(size_square) + forward_error);
+            grown = t * exp((t - 1.0) * log_size);
+            size = exp(t * log_size);
+            raise_to(z, releases);
+            z[0] /= n;
+            z[1] /= n;
+        }
+        sums.amplified += both * grown * grown;
+        sums.power += both * size;
+        sums.square += both * size * size;
+    }
+    return sums;
+}
+
+/* The T-fold cyclic convolution in place; returns a bound on the error of
+ * each of its entries. */
+static double convolve(struct pld_workspace *work, uint64_t releases, double norm)
+{
+    double n = (double)work->n;
     double eta = 8.0 * UNIT_ROUNDOFF * log2(n);
     double forward_error = eta * sqrt(n) * norm;
     fftw_execute(work->forward);
-    double amplified = 0.0; /* sum (T (|z|+E)^(T-1))^2 */
-    double power_sum = 0.0; /* sum |z|^T */
-    double power_square = 0.0;
-    double dropped = 0.0;
-    for (size_t k = 0; k <= work->n / 2; k++) {
-        double both = k == 0 || k == work->n / 2 ? 1.0 : 2.0;
-        double complex z = work->spectrum[k];
-        double log_size = log(hypot(creal(z), cimag(z)) + forward_error);
-        double grown = t * exp((t - 1.0) * log_size);
-        double size = exp(t * log_size);
-        amplified += both * grown * grown;
-        power_sum += both * size;
-        power_square += both * size * size;
-        if (t * log_size < -100.0) {
-            work->spectrum[k] = 0.0; /* off by at most size, below e^-100 */
-            dropped += both * size;
-        } else {
-            work->spectrum[k] = power_of(z, releases) / n;
-        }
-    }
+    struct spectrum_sums sums = raise_spectrum(work, releases, forward_error);
     fftw_execute(work->backward);
-    double error =
-        (forward_error * sqrt(amplified) + 4.0 * UNIT_ROUNDOFF * t * power_sum + dropped) / n +
-        eta * sqrt(power_square / n);
+    double error = (forward_error * sqrt(sums.amplified) +
+                    4.0 * UNIT_ROUNDOFF * (double)releases * sums.power + sums.dropped) /
+                       n +
+                   eta * sqrt(sums.square / n);
     return error * (1.0 + 1e-6);
 }
 
 /* sum over s > epsilon of P~(s) w(s - epsilon) and the sum of w alone. */
-static void weigh(const struct workspace *work, double step, double lambda, double epsilon,
+static void weigh(const struct pld_workspace *work, double step, double lambda, double epsilon,
                   double *sum, double *weights)
 {
     int64_t start = (int64_t)floor(epsilon / step) - (int64_t)(work->n / 2);
@@ -280,7 +305,7 @@ static size_t choose_length(const struct pld_side *side, uint64_t releases, doub
 
 static enum tremolo_status compose_finite(struct tremolo_certified *delta,
                                           const struct pld_side *side, uint64_t releases,
-                                          double epsilon)
+                                          double epsilon, struct pld_workspace *work)
 {
     double t = (double)releases;
     double lambda = choose_tilt(side, releases, epsilon);
@@ -290,16 +315,14 @@ static enum tremolo_status compose_finite(struct tremolo_certified *delta,
     if (n == 0) {
         return TREMOLO_NOT_CONVERGED;
     }
-    struct workspace work;
-    if (!workspace_make(&work, n)) {
+    if (!workspace_ensure(work, n)) {
         return TREMOLO_NO_MEMORY;
     }
-    double norm = load_tilted(&work, side, lambda, at.log_sum);
-    double entry_error = convolve(&work, releases, norm);
+    double norm = load_tilted(work, side, lambda, at.log_sum);
+    double entry_error = convolve(work, releases, norm);
     double sum = 0.0;
     double weights = 0.0;
-    weigh(&work, side->step, lambda, epsilon, &sum, &weights);
-    workspace_free(&work);
+    weigh(work, side->step, lambda, epsilon, &sum, &weights);
 
     double absolute =
         entry_error * weights + wrapped / (lambda + 1.0) +
@@ -337,7 +360,7 @@ static void single_release(struct tremolo_certified *delta, const struct pld_sid
 }
 
 enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct pld_side *side,
-                                   uint64_t releases, double epsilon)
+                                   uint64_t releases, double epsilon, struct pld_workspace *work)
 {
     double t = (double)releases;
     double moved =
@@ -348,7 +371,7 @@ enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct
     if (releases == 1) {
         single_release(&finite, side, moved);
     } else if (top > moved) {
-        status = compose_finite(&finite, side, releases, moved);
+        status = compose_finite(&finite, side, releases, moved, work);
     }
     if (status != TREMOLO_OK) {
         return status;

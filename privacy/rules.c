@@ -116,25 +116,38 @@ over_rho(struct tremolo_certified *result,
     return status;
 }
 
-enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon, enum tremolo_rule rule,
-                                         double sigma, double sensitivity, uint64_t releases,
-                                         double delta, bool force)
+enum tremolo_status tremolo_composed_epsilon(struct tremolo_certified *epsilon,
+                                             enum tremolo_rule rule,
+                                             const struct tremolo_gaussian *cost, double delta)
 {
-    struct tremolo_gaussian cost = {0};
-    if (epsilon == NULL || !is_rule(rule) || !is_delta(delta)) {
+    if (epsilon == NULL || cost == NULL || !is_rule(rule) || rule == TREMOLO_RULE_CLASSICAL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, sigma, releases);
-    if (status != TREMOLO_OK) {
-        return status;
+    if (rule == TREMOLO_RULE_EXACT) {
+        return tremolo_gaussian_epsilon(epsilon, cost, delta);
+    }
+    return over_rho(epsilon, tremolo_zcdp_epsilon, conversion_of(rule), tremolo_gaussian_rho(cost),
+                    delta);
+}
+
+enum tremolo_status tremolo_composed_delta(struct tremolo_certified *delta, enum tremolo_rule rule,
+                                           const struct tremolo_gaussian *cost, double epsilon)
+{
+    if (delta == NULL || cost == NULL || !is_rule(rule) || rule == TREMOLO_RULE_CLASSICAL) {
+        return TREMOLO_BAD_ARGUMENT;
     }
     if (rule == TREMOLO_RULE_EXACT) {
-        return tremolo_gaussian_epsilon(epsilon, &cost, delta);
+        return tremolo_gaussian_delta(delta, cost, epsilon);
     }
-    if (rule != TREMOLO_RULE_CLASSICAL) {
-        return over_rho(epsilon, tremolo_zcdp_epsilon, conversion_of(rule),
-                        tremolo_gaussian_rho(&cost), delta);
-    }
+    return over_rho(delta, tremolo_zcdp_delta, conversion_of(rule), tremolo_gaussian_rho(cost),
+                    epsilon);
+}
+
+/* Basic composition: each release has delta/T, and epsilons add up. */
+static enum tremolo_status classical_epsilon(struct tremolo_certified *epsilon, double sigma,
+                                             double sensitivity, uint64_t releases, double delta,
+                                             bool force)
+{
     double each_delta = delta / (double)releases;
     if (each_delta < DBL_MIN) {
         return TREMOLO_OVERFLOWED;
@@ -145,6 +158,23 @@ enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon, enum
     }
     *epsilon = interval_around(each * (double)releases, 12.0 * UNIT_ROUNDOFF);
     return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon, enum tremolo_rule rule,
+                                         double sigma, double sensitivity, uint64_t releases,
+                                         double delta, bool force)
+{
+    struct tremolo_gaussian cost = {0.0, 0.0};
+    if (epsilon == NULL || !is_rule(rule) || !is_delta(delta)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, sigma, releases);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    return rule == TREMOLO_RULE_CLASSICAL
+               ? classical_epsilon(epsilon, sigma, sensitivity, releases, delta, force)
+               : tremolo_composed_epsilon(epsilon, rule, &cost, delta);
 }
 
 /* The classical rule solved for delta: 1.25 exp(-(epsilon sigma/Delta)^2/2)
@@ -170,7 +200,7 @@ enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta, enum tre
                                        double sigma, double sensitivity, uint64_t releases,
                                        double epsilon, bool force)
 {
-    struct tremolo_gaussian cost = {0};
+    struct tremolo_gaussian cost = {0.0, 0.0};
     if (delta == NULL || !is_rule(rule) || !is_epsilon(epsilon)) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -178,12 +208,7 @@ enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta, enum tre
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (rule == TREMOLO_RULE_EXACT) {
-        return tremolo_gaussian_delta(delta, &cost, epsilon);
-    }
-    if (rule == TREMOLO_RULE_CLASSICAL) {
-        return classical_delta(delta, sigma, sensitivity, releases, epsilon, force);
-    }
-    return over_rho(delta, tremolo_zcdp_delta, conversion_of(rule), tremolo_gaussian_rho(&cost),
-                    epsilon);
+    return rule == TREMOLO_RULE_CLASSICAL
+               ? classical_delta(delta, sigma, sensitivity, releases, epsilon, force)
+               : tremolo_composed_delta(delta, rule, &cost, epsilon);
 }

@@ -132,7 +132,18 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_rule_sigma(struct tremolo_certified
                                                         double delta, double sensitivity,
                                                         uint64_t releases, bool force);
 
-/* What `releases` releases cost under a rule. The classical rule splits delta
+/* What a composition of equal or unequal releases costs under a rule other
+ * than the classical one, which knows equal releases only (BAD_ARGUMENT). */
+TREMOLO_MUST_USE enum tremolo_status tremolo_composed_epsilon(struct tremolo_certified *epsilon,
+                                                              enum tremolo_rule rule,
+                                                              const struct tremolo_gaussian *cost,
+                                                              double delta);
+TREMOLO_MUST_USE enum tremolo_status tremolo_composed_delta(struct tremolo_certified *delta,
+                                                            enum tremolo_rule rule,
+                                                            const struct tremolo_gaussian *cost,
+                                                            double epsilon);
+
+/* What `releases` equal releases cost under a rule. The classical rule splits delta
  * evenly and adds epsilons; INVALID_CALIBRATION when its epsilon per release
  * exceeds 1, unless forced. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon,

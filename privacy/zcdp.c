@@ -102,7 +102,10 @@ static double tight_sag(const struct zcdp_question *question, double low, double
     double size = (2.0 * high + 1.0) * question->rho + question->epsilon + log1p(1.0 / low);
     double slope = tight_slope(question, low);
     double width = slope > 0.0 ? high : (high - low) + 4.0 * UNIT_ROUNDOFF * high;
-    return (fabs(slope) + 16.0 * UNIT_ROUNDOFF * size) * width;
+    /* Rounding may have put the minimiser just outside the bracket; as
+     * g'' >= 2 rho, a slope of at most `slip` there costs slip^2/(2 rho). */
+    double slip = 16.0 * UNIT_ROUNDOFF * size;
+    return (fabs(slope) + slip) * width + slip / question->rho * slip;
 }
 
 static struct scaled tight_minimum(const struct zcdp_question *question, double *sag)

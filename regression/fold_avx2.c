@@ -171,7 +171,32 @@ AVX2 static bool within(const int16_t *values, size_t count, int max)
     return good;
 }
 
-static const struct fold_kernel kernel = {transpose, tile, within};
+/* Eight columns at a time; the last eight overlap those before them. */
+AVX2 static bool within_rows(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
+                             int max)
+{
+    enum { BLOCK = 8 };
+    __m128i largest = _mm_setzero_si128();
+    if (columns < BLOCK) {
+        return tremolo_fold_scalar.within_rows(rows, coordinates, count, columns, max);
+    }
+    for (size_t r = 0; r < count; r++, rows += coordinates) {
+        for (size_t c = 0; c < columns; c += BLOCK) {
+            const int16_t *at = rows + (c + BLOCK <= columns ? c : columns - BLOCK);
+            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+            largest = _mm_max_epu16(largest, _mm_abs_epi16(v));
+        }
+    }
+    uint16_t lanes[BLOCK];
+    bool good = true;
+    _mm_storeu_si128((__m128i *)(void *)lanes, largest);
+    for (size_t lane = 0; lane < BLOCK; lane++) {
+        good &= lanes[lane] <= max;
+    }
+    return good;
+}
+
+static const struct fold_kernel kernel = {transpose, tile, within, within_rows};
 
 const struct fold_kernel *tremolo_fold_avx2(void)
 {

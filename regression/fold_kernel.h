@@ -41,6 +41,9 @@ struct fold_kernel {
                  size_t stride, size_t rows, unsigned height, unsigned width);
     /* Whether no value exceeds `max` in magnitude. */
     bool (*within)(const int16_t *values, size_t count, int max);
+    /* The same of the leading `columns` values of every row. */
+    bool (*within_rows)(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
+                        int max);
 };
 
 /* The longest chunk, a multiple of FOLD_LANES, for values up to max. */

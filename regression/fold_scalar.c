@@ -40,4 +40,14 @@ static bool within(const int16_t *values, size_t count, int max)
     return good;
 }
 
-const struct fold_kernel tremolo_fold_scalar = {transpose, tile, within};
+static bool within_rows(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
+                        int max)
+{
+    bool good = true;
+    for (size_t r = 0; r < count; r++) {
+        good &= within(rows + r * coordinates, columns, max);
+    }
+    return good;
+}
+
+const struct fold_kernel tremolo_fold_scalar = {transpose, tile, within, within_rows};

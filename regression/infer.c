@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define IDENTIFIED_SHARE 0.2
+
 /* ---------------------------------------------------------------- systems */
 
 /* Where joint coordinate i of the evidence stands among (x, [1], y). */
@@ -175,43 +177,40 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
     return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
 }
 
-/* A positive S over the p features from `auto`, for the devices needed. */
-static enum tremolo_status positive_moment(double *S, const struct tremolo_debiased *evidence,
-                                           bool intercept)
+/* Roughly how many devices would identify every coefficient: enough to bring
+ * noise * sqrt(d/K), by which the eigenvalues of S are blurred, down to a fifth of the
+ * smallest one. Score sets become bounded at about a third. The smallest eigenvalue is
+ * that of auto's positive S, which is too large when noise hides it: the number is
+ * a lower estimate then. */
+static enum tremolo_status estimate_devices(double *devices,
+                                            const struct tremolo_debiased *evidence, bool intercept)
 {
     size_t d = evidence->d;
-    size_t p = d + (intercept ? 1 : 0);
-    double mean[TREMOLO_MAX_FEATURES + 1];
+    double values[TREMOLO_MAX_FEATURES];
     double beta[TREMOLO_MAX_FEATURES];
     struct shrink_result result;
     double *raw = linear_new(evidence->n * evidence->n);
-    double *features = linear_new(d * d);
+    double *S = linear_new(d * d);
     enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (raw == NULL || features == NULL) {
+    if (raw == NULL || S == NULL) {
         goto done;
     }
     struct shrink_problem problem = {
         .d = d, .noise = evidence->noise, .raw = raw, .bias = evidence->bias};
-    problem.devices = evidence_raw(raw, mean, evidence, intercept, TREMOLO_BUCKETS);
-    status = shrink_solve(beta, features, &result, &problem);
+    problem.devices = evidence_raw(raw, NULL, evidence, intercept, TREMOLO_BUCKETS);
+    status = shrink_solve(beta, S, &result, &problem);
     if (status != TREMOLO_OK) {
         goto done;
     }
-    for (size_t i = 0; i < d; i++) {
-        for (size_t j = 0; j < d; j++) {
-            S[i * p + j] = features[i * d + j] + (intercept ? mean[i] * mean[j] : 0.0);
-        }
-        if (intercept) {
-            S[i * p + d] = mean[i];
-            S[d * p + i] = mean[i];
-        }
+    if (!linear_eigen(values, S, d)) {
+        status = TREMOLO_NOT_CONVERGED;
+        goto done;
     }
-    if (intercept) {
-        S[d * p + d] = 1.0;
-    }
+    double ratio = evidence->noise / (IDENTIFIED_SHARE * values[0]);
+    *devices = ceil((double)d * ratio * ratio);
 done:
     free(raw);
-    free(features);
+    free(S);
     return status;
 }
 
@@ -242,10 +241,7 @@ static enum tremolo_status analyse(struct analysis *analysis,
         status = score_new(&analysis->score, &system, level);
     }
     if (status == TREMOLO_OK) {
-        status = positive_moment(inverse, evidence, intercept);
-    }
-    if (status == TREMOLO_OK) {
-        status = score_devices(&analysis->devices_needed, &system, inverse, level);
+        status = estimate_devices(&analysis->devices_needed, evidence, intercept);
     }
     if (status == TREMOLO_OK) {
         status = leave_out(analysis, inverse, evidence, intercept);
@@ -300,8 +296,8 @@ static void describe(struct tremolo_coefficient *row, const struct analysis *ana
     line.score_low += constant;
     line.score_high += constant;
     line.identified = line.score_shape == TREMOLO_INTERVAL_BOUNDED;
-    line.devices_needed =
-        line.identified ? analysis->devices : fmax(analysis->devices_needed, analysis->devices);
+    line.devices_needed = line.identified ? analysis->devices
+                                          : fmax(analysis->devices_needed, 2.0 * analysis->devices);
     *row = line;
 }
 

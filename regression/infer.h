@@ -45,9 +45,4 @@ void score_drop(struct score_set *set);
 enum tremolo_interval_shape score_interval(double *low, double *high, const struct score_set *set,
                                            const double *w);
 
-/* Roughly how many devices would make the score sets bounded, from a positive
- * estimate of S (p * p) in place of the noisy one. */
-TREMOLO_MUST_USE enum tremolo_status score_devices(double *devices, const struct system *system,
-                                                   const double *S, double level);
-
 #endif

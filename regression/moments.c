@@ -155,11 +155,10 @@ static bool values_within(const struct tremolo_moments *moments, const int16_t *
     if (moments->feature_max == moments->response_max) {
         return moments->kernel->within(rows, count * n, moments->feature_max);
     }
-    bool good = true;
-    for (size_t r = 0; r < count; r++, rows += n) {
-        int y = rows[n - 1];
+    bool good = moments->kernel->within_rows(rows, n, count, n - 1, moments->feature_max);
+    for (size_t r = 0; r < count; r++) {
+        int y = rows[r * n + n - 1];
         good &= y <= moments->response_max && y >= -moments->response_max;
-        good &= moments->kernel->within(rows, n - 1, moments->feature_max);
     }
     return good;
 }

@@ -24,7 +24,7 @@
  *   nu     from the spread of S's eigenvalues beyond noise: for an inverse-Wishart S,
  *          E|S - mu I|_F^2 = mu^2 d (d+1)/nu. The estimate is averaged with
  *          NU_PRIOR by precision, since at large noise the spread is unknowable;
- *   kappa  from r = |Z|^2/(mu yy), a rough R^2, taken a standard deviation high
+ *   kappa  from r = |Z|^2/(mu yy), a rough R^2, taken two standard deviations high
  *          because noise must not talk us out of a real signal: d (1-r)/r is the
  *          ratio of the residual's to a coefficient's variance.
  *
@@ -42,16 +42,15 @@
 #include <string.h>
 
 #define NU_PRIOR        20.0
-#define NU_SPREAD_FLOOR 0.6  /* of the prior's spread, while noise hides the real one */
-#define NU_SPREAD_LEAST 0.05 /* the same once the spread is seen */
-#define MU_CAUTION      1.0  /* standard deviations added to mu */
-#define ALONG_PRIOR     0.5  /* sd of z'Sz about mu before reports, in units of mu */
-#define KAPPA_WEIGHT    0.6
-#define KAPPA_OPTIMISM  1.0 /* standard deviations added to |Z|^2 for kappa */
-#define RESIDUAL_PSEUDO 0.3 /* omega */
+#define NU_SPREAD_FLOOR 0.6          /* of the prior's spread, while noise hides the real one */
+#define NU_SPREAD_LEAST 0.05         /* the same once the spread is seen */
+#define MU_CAUTION      1.0          /* standard deviations added to mu */
+#define ALONG_PRIOR     (1.0 / 16.0) /* sd of z'Sz about mu before reports, in units of mu d */
+#define KAPPA_OPTIMISM  2.0          /* standard deviations added to |Z|^2 for kappa */
+#define RESIDUAL_PSEUDO 0.15         /* omega */
 #define LARGEST_SIGNAL  0.98
-#define STEP_TOLERANCE  1e-8
-#define MAX_EVALUATIONS 1500
+#define STEP_TOLERANCE  1e-6
+#define MAX_EVALUATIONS 600
 
 struct constants {
     double mu;
@@ -147,7 +146,9 @@ static void choose_direction(struct constants *c, const struct shrink_problem *p
             along += c->z[i] * c->z[j] * (problem->raw[i * n + j] - problem->bias[i * n + j]);
         }
     }
-    double prior = ALONG_PRIOR * ALONG_PRIOR * c->mu * c->mu;
+    /* one direction can hold anything up to the trace, so the doubt grows with d */
+    double doubt = ALONG_PRIOR * c->mu * (double)d;
+    double prior = doubt * doubt;
     double variance = (2.0 * noise * noise + 4.0 * noise * fmax(along, c->mu)) / problem->devices;
     double weight = prior / (prior + variance);
     c->raise = fmax(weight * (along - c->mu), 0.0);
@@ -165,7 +166,7 @@ static double choose_kappa(size_t d, double signal, double mu, double yy)
 {
     double r = fmin(signal / (mu * yy), LARGEST_SIGNAL);
     double odds = fmin((1.0 - r) / r, 1e6);
-    return KAPPA_WEIGHT * (double)d * odds;
+    return (double)d * odds;
 }
 
 /* False when the response or the features show nothing to work with. */

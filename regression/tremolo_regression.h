@@ -124,7 +124,7 @@ struct tremolo_fit_options {
 
 struct tremolo_fit {
     double intercept; /* scaled units; 0 without */
-    double r2;        /* estimated share of the response's variance explained */
+    double r2;        /* share explained by its own account; too high when noise overwhelms */
     double residual_variance;
     double condition; /* of the matrix that was solved */
     size_t negative;  /* negative eigenvalues of S that the method had to bend */

@@ -51,6 +51,9 @@ extern "C" {
     X(NO_MEMORY, 52, "out of memory")                                                              \
     X(LEDGER_BUSY, 53, "another process is using this ledger")                                     \
     X(NETWORK_FAILED, 54, "the server could not be reached in time")                               \
+    X(STORE_FULL, 60, "there is no room left on the disk")                                         \
+    X(STORE_FAILED, 61, "the store could not be read or written")                                  \
+    X(NOT_SYNCED, 62, "the disk did not confirm a write")                                          \
     X(NOT_CONVERGED, 70, "the computation did not reach its stated accuracy")                      \
     X(SINGULAR, 71, "the matrix is singular to working precision")                                 \
     X(OVERFLOWED, 72, "the result does not fit the range of numbers")                              \

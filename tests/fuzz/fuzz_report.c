@@ -16,6 +16,16 @@
 #include "parts.h"
 #include "reference_report.h"
 
+static int is_zero(const void *object, size_t length)
+{
+    const uint8_t *byte = object;
+    while (length > 0 && *byte == 0) {
+        byte++;
+        length--;
+    }
+    return length == 0;
+}
+
 static const uint8_t key[TREMOLO_MAC_KEY_BYTES] = "sixteen bytes...";
 
 /* A sound study that the packed length can belong to, or at least could. */
@@ -67,13 +77,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tremolo_report report;
     struct reference_bytes again;
-    static const struct tremolo_report nothing;
     if (size == 0) {
         return 0;
     }
     memset(&report, 0x5a, sizeof report);
     if (tremolo_report_decode(&report, data + 1, size - 1) != TREMOLO_OK) {
-        fuzz_require(memcmp(&report, &nothing, sizeof report) == 0);
+        fuzz_require(is_zero(&report, sizeof report));
         return 0;
     }
     reference_encode(&again, &report);

@@ -112,8 +112,8 @@ static void collect(const struct tremolo_study *study)
         int32_t features[D];
         int32_t response;
         int16_t wire[N_MAX];
-        double g[N_MAX];
-        double x[N_MAX];
+        double g[N_MAX] = {0};
+        double x[N_MAX] = {0};
         double y;
         draw_sample(features, &response, &random);
         report_once(wire, &y, study, features, response, fake_random(&random));

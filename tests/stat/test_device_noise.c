@@ -33,6 +33,7 @@ enum {
     MIN_EXPECTED = 100,
 };
 #define BINS (2 * REACH << FINE_LOG2)
+#define ZERO (REACH << FINE_LOG2) /* the bin that begins at zero */
 
 static const double log_false_alarm = 13.815510557964274; /* ln 10^6 */
 
@@ -66,7 +67,7 @@ static void count(unsigned draws, spoiler *spoil)
     for (unsigned i = 0; i < draws; i++) {
         int32_t draw = tremolo_noise_draw(&generator, 24);
         draw = spoil != NULL ? spoil(draw, &random) : draw;
-        int32_t bin = floor_shift(draw, 24 - FINE_LOG2) + BINS / 2;
+        int32_t bin = floor_shift(draw, 24 - FINE_LOG2) + ZERO;
         counts.fine[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin]++;
         counts.low[(uint32_t)draw & 255]++;
         double deviate = ldexp(draw + 0.5, -24);
@@ -112,7 +113,7 @@ static struct verdict judge_scale(unsigned draws, unsigned scale)
         if ((bin + 1) % (1 << (FINE_LOG2 - scale)) != 0) {
             continue;
         }
-        double edge = ldexp(bin + 1 - BINS / 2, -FINE_LOG2);
+        double edge = ldexp(bin + 1 - ZERO, -FINE_LOG2);
         double high =
             bin + 1 == BINS || probability(edge, INFINITY) * draws < MIN_EXPECTED ? INFINITY : edge;
         double expected = probability(low, high) * draws;

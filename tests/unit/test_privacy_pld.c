@@ -5,7 +5,6 @@
 
 #include "mpfr_privacy.h"
 
-#include <complex.h>
 #include <fftw3.h>
 #include <math.h>
 #include <setjmp.h>
@@ -40,6 +39,33 @@ static void sides_bracket_the_gaussian(void **state)
         assert_true(delta.lower <= exact.upper);
         assert_true(delta.upper >= exact.lower);
         assert_true(delta.upper - delta.lower <= cases[i].width * exact.upper);
+        tremolo_pld_free(pld);
+    }
+}
+
+/* Any sigma, number of releases, epsilon and resolution: the exact delta is
+ * never outside. */
+static void brackets_hold_everywhere(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    for (int i = 0; i < 60; i++) {
+        double mu = 5.0 * next_uniform(&seed) + 0.01;
+        uint64_t releases = (uint64_t)exp(7.0 * next_uniform(&seed));
+        double sigma = sqrt((double)releases) / mu;
+        double away = 20.0 * next_uniform(&seed) * next_uniform(&seed) - 1.0;
+        double epsilon = fmax(0.0, mu * (0.5 * mu + away));
+        unsigned cells = 16 + (unsigned)(64.0 * next_uniform(&seed));
+        struct tremolo_pld *pld = NULL;
+        struct tremolo_certified delta;
+        struct tremolo_certified exact;
+        assert_int_equal(tremolo_pld_modulated(&pld, 1.0, sigma, 0.0, cells), TREMOLO_OK);
+        assert_int_equal(tremolo_pld_delta(&delta, pld, releases, epsilon), TREMOLO_OK);
+        assert_int_equal(
+            tremolo_rule_delta(&exact, TREMOLO_RULE_EXACT, sigma, 1.0, releases, epsilon, false),
+            TREMOLO_OK);
+        assert_true(delta.lower <= exact.upper && delta.upper >= exact.lower);
+        assert_true(delta.upper <= 1.5 * exact.upper && delta.lower >= 0.5 * exact.lower);
         tremolo_pld_free(pld);
     }
 }
@@ -192,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sides_bracket_the_gaussian),
+        cmocka_unit_test(brackets_hold_everywhere),
         cmocka_unit_test(epsilon_brackets_too),
         cmocka_unit_test(refinement_narrows),
         cmocka_unit_test(modulation_matches_brute_force),

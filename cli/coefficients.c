@@ -1,0 +1,119 @@
+/* coefficients.c -- print coefficients. */
+#include "coefficients.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *stars(double p)
+{
+    return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
+}
+
+static const char *name_of(const struct coefficients *coefficients, size_t row)
+{
+    return row < coefficients->features ? coefficients->name[row] : "(Intercept)";
+}
+
+static int name_width(const struct coefficients *coefficients)
+{
+    size_t width = 0;
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        size_t length = strlen(name_of(coefficients, i));
+        width = length > width ? length : width;
+    }
+    return width > 40 ? 40 : (int)width;
+}
+
+static void print_without_inference(const struct coefficients *coefficients)
+{
+    int width = name_width(coefficients);
+    printf("Coefficients (%s):\n%*s %12s\n", coefficients->remark, -width, "", "Estimate");
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        printf("%*.40s %12.5g\n", -width, name_of(coefficients, i), coefficients->prediction[i]);
+    }
+}
+
+static void print_row(const struct coefficients *coefficients, size_t i, int width)
+{
+    const struct tremolo_coefficient *row = &coefficients->row[i];
+    printf("%*.40s %12.5g", -width, name_of(coefficients, i), row->estimate);
+    if (isnan(row->standard_error)) {
+        printf("\n");
+        return;
+    }
+    printf(" %12.4g %8.2f %9.3g  [%.5g, %.5g] %s\n", row->standard_error, row->z, row->p, row->low,
+           row->high, stars(row->p));
+}
+
+void coefficients_print(const struct coefficients *coefficients, uint64_t devices)
+{
+    int width = name_width(coefficients);
+    if (coefficients->row == NULL) {
+        print_without_inference(coefficients);
+        return;
+    }
+    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %s\n", -width, "",
+           "Estimate", "Std. Error", "z value", "Pr(>|z|)", "95% interval");
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        print_row(coefficients, i, width);
+    }
+    printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        char text[512] = "";
+        if (!coefficients->row[i].identified) {
+            tremolo_identification_sentence(text, sizeof text, name_of(coefficients, i),
+                                            &coefficients->row[i], devices);
+            printf("%s\n", text);
+        }
+    }
+}
+
+json_t *coefficients_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *coefficients_json(const struct coefficients *coefficients)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; coefficients->row != NULL && i <= coefficients->features; i++) {
+        const struct tremolo_coefficient *row = &coefficients->row[i];
+        (void)json_array_append_new(
+            array, json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "name", name_of(coefficients, i),
+                             "estimate", coefficients_number(row->estimate), "standard_error",
+                             coefficients_number(row->standard_error), "low",
+                             coefficients_number(row->low), "high", coefficients_number(row->high),
+                             "z", coefficients_number(row->z), "p", coefficients_number(row->p),
+                             "identified", (int)row->identified));
+    }
+    return array;
+}
+
+json_t *coefficients_prediction_json(const struct coefficients *coefficients)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        (void)json_array_append_new(
+            array, json_pack("{s:s,s:o}", "name", name_of(coefficients, i), "estimate",
+                             coefficients_number(coefficients->prediction[i])));
+    }
+    return array;
+}
+
+void coefficients_paragraph(const char *text)
+{
+    enum { LINE = 80 };
+    while (strlen(text) > LINE) {
+        int length = LINE;
+        while (length > 0 && text[length] != ' ') {
+            length--;
+        }
+        if (length == 0) {
+            break; /* one long word */
+        }
+        printf("%.*s\n", length, text);
+        text += length + 1;
+    }
+    printf("%s\n", text);
+}

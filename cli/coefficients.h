@@ -1,0 +1,33 @@
+/* coefficients.h -- the table of coefficients, for people and for programs. */
+#ifndef TREMOLO_CLI_COEFFICIENTS_H
+#define TREMOLO_CLI_COEFFICIENTS_H
+
+#include <jansson.h>
+
+#include "table.h"
+#include "tremolo_regression.h"
+
+/* Coefficients of `features` features and, last, the intercept. */
+struct coefficients {
+    size_t features;
+    char (*name)[DESIGN_NAME_BYTES];
+    const struct tremolo_coefficient *row; /* NULL without inference */
+    const double *prediction;              /* own units */
+    const char *remark;                    /* why there is no inference */
+};
+
+/* A table in the manner of R's summary of a linear model, and a sentence for
+ * each coefficient that the noise hides. */
+void coefficients_print(const struct coefficients *coefficients, uint64_t devices);
+
+/* Arrays of objects; empty without inference. */
+json_t *coefficients_json(const struct coefficients *coefficients);
+json_t *coefficients_prediction_json(const struct coefficients *coefficients);
+
+/* JSON has no NaN: what is not known is null. */
+json_t *coefficients_number(double value);
+
+/* Print a paragraph in lines of at most 80 characters. */
+void coefficients_paragraph(const char *text);
+
+#endif

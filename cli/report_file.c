@@ -1,0 +1,287 @@
+/* report_file.c -- write and read the header of a file of reports. */
+#include "report_file.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tremolo_host.h"
+
+static const char first_line[] = "tremolo reports 1\n";
+
+/* ----------------------------------------------------------------- writing */
+
+static json_t *reals(const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_array_append_new(array, json_real(values[i]));
+    }
+    return array;
+}
+
+static json_t *vectors_json(const struct report_header *header)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < (size_t)header->study.vectors * header->study.dimension; i++) {
+        (void)json_array_append_new(array, json_integer(header->vectors[i]));
+    }
+    return array;
+}
+
+static json_t *names_json(const struct report_header *header)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < header->study.dimension; i++) {
+        (void)json_array_append_new(array, json_string(header->name[i]));
+    }
+    return array;
+}
+
+static json_t *study_json(const struct tremolo_study *study)
+{
+    char id[2 * TREMOLO_STUDY_ID_BYTES + 1];
+    for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
+        (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
+    }
+    return json_pack("{s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:i,s:i,s:i}", "id", id, "dimension",
+                     study->dimension, "unit", (json_int_t)study->unit, "clip",
+                     (json_int_t)study->clip, "distance", (json_int_t)study->distance, "amplitude",
+                     (json_int_t)study->amplitude, "frequency", (json_int_t)study->frequency,
+                     "keep", study->keep, "vectors", study->vectors, "noise_log2",
+                     study->noise_log2, "wire_shift", study->wire_shift, "wire_bits",
+                     study->wire_bits, "response_private", study->response);
+}
+
+bool report_file_begin(FILE *file, const struct report_header *header)
+{
+    size_t d = header->study.dimension;
+    json_t *root = json_pack(
+        "{s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s}", "study", study_json(&header->study),
+        "vectors", vectors_json(header), "feature_bound", header->feature_bound, "response_bound",
+        header->response_bound, "distance", header->distance, "delta", header->delta, "centre",
+        reals(header->centre, d), "scale", reals(header->scale, d), "response_centre",
+        header->response_centre, "response_scale", header->response_scale, "names",
+        names_json(header), "response", header->response);
+    bool good = root != NULL && fputs(first_line, file) != EOF &&
+                json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
+                fputc('\n', file) != EOF;
+    json_decref(root);
+    return good;
+}
+
+/* ----------------------------------------------------------------- reading */
+
+static bool take_id(struct tremolo_study *study, const char *text)
+{
+    for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
+        unsigned byte;
+        if (strspn(text + 2 * i, "0123456789abcdef") < 2 ||
+            sscanf(text + 2 * i, "%2x", &byte) != 1) {
+            return false;
+        }
+        study->id[i] = (uint8_t)byte;
+    }
+    return text[(size_t)2 * TREMOLO_STUDY_ID_BYTES] == '\0';
+}
+
+/* The integers, each in the range of its field; tremolo_study_check() judges
+ * their sense afterwards. */
+static bool take_study(struct tremolo_study *study, const json_t *object)
+{
+    const char *id = json_string_value(json_object_get(object, "id"));
+    static const char *const names[12] = {
+        "dimension", "unit",    "clip",       "distance",   "amplitude", "frequency",
+        "keep",      "vectors", "noise_log2", "wire_shift", "wire_bits", "response_private"};
+    static const json_int_t limits[12] = {UINT16_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+                                          UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX,
+                                          UINT8_MAX,  UINT8_MAX,  UINT8_MAX,  1};
+    json_int_t value[12];
+    for (size_t i = 0; i < 12; i++) {
+        const json_t *entry = json_object_get(object, names[i]);
+        value[i] = json_integer_value(entry);
+        if (!json_is_integer(entry) || value[i] < 0 || value[i] > limits[i]) {
+            return false;
+        }
+    }
+    study->dimension = (uint16_t)value[0];
+    study->unit = (uint32_t)value[1];
+    study->clip = (uint32_t)value[2];
+    study->distance = (uint32_t)value[3];
+    study->amplitude = (uint32_t)value[4];
+    study->frequency = (uint32_t)value[5];
+    study->keep = (uint16_t)value[6];
+    study->vectors = (uint16_t)value[7];
+    study->noise_log2 = (uint8_t)value[8];
+    study->wire_shift = (uint8_t)value[9];
+    study->wire_bits = (uint8_t)value[10];
+    study->response = (uint8_t)value[11];
+    study->rounds = 1;
+    study->samples = 1;
+    return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
+}
+
+static bool take_real(double *value, const json_t *root, const char *name)
+{
+    const json_t *entry = json_object_get(root, name);
+    *value = json_number_value(entry);
+    return json_is_number(entry) && isfinite(*value);
+}
+
+static double *take_reals(const json_t *array, size_t count)
+{
+    double *values = json_array_size(array) == count ? calloc(count, sizeof *values) : NULL;
+    for (size_t i = 0; values != NULL && i < count; i++) {
+        const json_t *entry = json_array_get(array, i);
+        values[i] = json_number_value(entry);
+        if (!json_is_number(entry) || !isfinite(values[i])) {
+            free(values);
+            return NULL;
+        }
+    }
+    return values;
+}
+
+static bool take_names(struct report_header *header, const json_t *root)
+{
+    const json_t *array = json_object_get(root, "names");
+    const char *response = json_string_value(json_object_get(root, "response"));
+    size_t d = header->study.dimension;
+    header->name = calloc(d, sizeof *header->name);
+    if (header->name == NULL || response == NULL || json_array_size(array) != d) {
+        return false;
+    }
+    (void)snprintf(header->response, DESIGN_NAME_BYTES, "%.120s", response);
+    for (size_t i = 0; i < d; i++) {
+        const char *name = json_string_value(json_array_get(array, i));
+        if (name == NULL) {
+            return false;
+        }
+        (void)snprintf(header->name[i], DESIGN_NAME_BYTES, "%.120s", name);
+    }
+    return true;
+}
+
+static bool take_vectors(struct report_header *header, const json_t *array)
+{
+    size_t count = (size_t)header->study.vectors * header->study.dimension;
+    if (json_array_size(array) != count) {
+        return false;
+    }
+    header->vectors = count > 0 ? calloc(count, sizeof *header->vectors) : NULL;
+    for (size_t i = 0; i < count && header->vectors != NULL; i++) {
+        json_int_t entry = json_integer_value(json_array_get(array, i));
+        if (entry < -TREMOLO_VECTOR_ONE || entry > TREMOLO_VECTOR_ONE) {
+            return false;
+        }
+        header->vectors[i] = (int16_t)entry;
+    }
+    return count == 0 || header->vectors != NULL;
+}
+
+static bool scales_sound(const struct report_header *header)
+{
+    bool good = header->feature_bound > 0 && header->response_bound > 0 && header->distance >= 0 &&
+                header->delta > 0 && header->delta < 1 && header->response_scale > 0 &&
+                header->centre != NULL && header->scale != NULL;
+    for (size_t i = 0; good && i < header->study.dimension; i++) {
+        good = header->scale[i] > 0;
+    }
+    return good;
+}
+
+static bool take_header(struct report_header *header, const json_t *root)
+{
+    const struct tremolo_bounds bounds = TREMOLO_HOST_BOUNDS;
+    const struct tremolo_round round = {NULL, 0};
+    if (!take_study(&header->study, json_object_get(root, "study")) ||
+        header->study.dimension < 1 || header->study.dimension > TREMOLO_MAX_DIMENSION) {
+        return false;
+    }
+    size_t d = header->study.dimension;
+    for (size_t i = 0; i < d; i++) {
+        header->bounds[i] = bounds;
+    }
+    header->study.bounds = header->bounds;
+    header->study.response_bounds = bounds;
+    header->centre = take_reals(json_object_get(root, "centre"), d);
+    header->scale = take_reals(json_object_get(root, "scale"), d);
+    bool good = take_real(&header->feature_bound, root, "feature_bound") &&
+                take_real(&header->response_bound, root, "response_bound") &&
+                take_real(&header->distance, root, "distance") &&
+                take_real(&header->delta, root, "delta") &&
+                take_real(&header->response_centre, root, "response_centre") &&
+                take_real(&header->response_scale, root, "response_scale") &&
+                take_names(header, root) && tremolo_study_check(&header->study) == TREMOLO_OK &&
+                take_vectors(header, json_object_get(root, "vectors")) && scales_sound(header);
+    struct tremolo_round checked = round;
+    checked.vectors = header->vectors;
+    return good && tremolo_round_check(&header->study, &checked) == TREMOLO_OK;
+}
+
+/* One line of at most `capacity` bytes, its newline removed. */
+static bool read_line(char *line, size_t capacity, FILE *file)
+{
+    size_t length = 0;
+    for (int c = getc(file); c != '\n'; c = getc(file)) {
+        if (c == EOF || c == '\0' || length + 1 >= capacity) {
+            return false;
+        }
+        line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    return true;
+}
+
+bool report_file_open(struct report_header *header, FILE *file, char error[REPORT_FILE_ERROR_BYTES])
+{
+    char magic[sizeof first_line];
+    char *line = malloc(REPORT_FILE_HEADER_MAX);
+    const char *reason = NULL;
+    memset(header, 0, sizeof *header);
+    if (line == NULL) {
+        reason = "out of memory";
+    } else if (!read_line(magic, sizeof magic, file) ||
+               strncmp(magic, first_line, sizeof first_line - 2) != 0) {
+        reason = "this is no file of reports";
+    } else if (!read_line(line, REPORT_FILE_HEADER_MAX, file)) {
+        reason = "the study's line is missing or too long";
+    } else {
+        json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+        reason = root == NULL                 ? "the study's line is not JSON"
+                 : !take_header(header, root) ? "the study's numbers are not sound"
+                                              : NULL;
+        json_decref(root);
+    }
+    free(line);
+    if (reason != NULL) {
+        report_header_free(header);
+        (void)snprintf(error, REPORT_FILE_ERROR_BYTES, "%s", reason);
+    }
+    return reason == NULL;
+}
+
+void report_header_free(struct report_header *header)
+{
+    free(header->vectors);
+    free(header->centre);
+    free(header->scale);
+    free(header->name);
+    memset(header, 0, sizeof *header);
+}
+
+int report_file_next(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
+{
+    int low = getc(file);
+    if (low == EOF) {
+        return ferror(file) != 0 ? -1 : 0;
+    }
+    int high = getc(file);
+    int length = high == EOF ? 0 : low + 256 * high;
+    if (length < 1 || length > (int)TREMOLO_MAX_REPORT_BYTES ||
+        fread(bytes, 1, (size_t)length, file) != (size_t)length) {
+        return -1;
+    }
+    return length;
+}

@@ -1,0 +1,158 @@
+/* status.c -- `tremolo status URL`: what a server has so far.
+ *
+ * With a server's address, one line a study; with a study's address, its
+ * round, its table of coefficients and its guarantee. */
+#include "cli.h"
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fetch.h"
+
+static const char usage[] =
+    "usage: tremolo status URL [--json] [--ca FILE]\n"
+    "\n"
+    "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).\n";
+
+struct status_arguments {
+    const char *url;
+    const char *ca_file;
+    bool json;
+};
+
+static int fetch_json(json_t **parsed, char **text, const struct status_arguments *arguments,
+                      const char *path)
+{
+    char url[2048];
+    int length = snprintf(url, sizeof url, "%s%s", arguments->url, path);
+    if (length < 0 || (size_t)length >= sizeof url) {
+        return cli_fail(CLI_USAGE, "status", "the address is too long");
+    }
+    struct fetch fetch = {.url = url, .ca_file = arguments->ca_file};
+    if (fetch_run(&fetch) != 0) {
+        return cli_fail(CLI_FAILED, "status", "%s: %s", url, fetch.words);
+    }
+    *parsed = json_loads(fetch.answer, 0, NULL);
+    if (fetch.status != 200 || *parsed == NULL) {
+        free(fetch.answer);
+        json_decref(*parsed);
+        return cli_fail(CLI_FAILED, "status", "%s answered %ld", url, fetch.status);
+    }
+    *text = fetch.answer;
+    return CLI_DONE;
+}
+
+static const char *string_in(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+static long long integer_in(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static double real_in(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : 0.0;
+}
+
+static void print_studies(const json_t *answer)
+{
+    size_t index;
+    json_t *study;
+    json_array_foreach(json_object_get(answer, "studies"), index, study)
+    {
+        (void)printf("%s  %-5s round %lld of %lld  %9lld reports  %s\n", string_in(study, "id"),
+                     string_in(study, "state"), integer_in(study, "round") + 1,
+                     integer_in(study, "rounds"), integer_in(study, "reports"),
+                     string_in(study, "title"));
+    }
+    if (json_array_size(json_object_get(answer, "studies")) == 0) {
+        (void)puts("no studies");
+    }
+}
+
+static void print_estimate(const json_t *answer)
+{
+    size_t index;
+    json_t *row;
+    (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", string_in(answer, "title"),
+                 string_in(answer, "state"), integer_in(answer, "round") + 1,
+                 integer_in(answer, "rounds"), integer_in(answer, "reports"));
+    (void)printf("%-24s %12s %12s %12s %12s %9s\n", "", "estimate", "std. error", "low", "high",
+                 "p");
+    json_array_foreach(json_object_get(answer, "coefficients"), index, row)
+    {
+        (void)printf("%-24s %12.5g %12.3g %12.5g %12.5g %9.2g\n", string_in(row, "name"),
+                     real_in(row, "estimate"), real_in(row, "standard_error"),
+                     real_in(row, "low"), real_in(row, "high"), real_in(row, "p"));
+    }
+    (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
+    json_array_foreach(json_object_get(answer, "not_identified"), index, row)
+    {
+        (void)printf("%s\n", json_string_value(row));
+    }
+    (void)printf("\n%s", string_in(json_object_get(answer, "guarantee"), "words"));
+}
+
+static int show(const struct status_arguments *arguments)
+{
+    json_t *answer = NULL;
+    char *text = NULL;
+    bool study = strstr(arguments->url, "/v1/studies/") != NULL;
+    int code = fetch_json(&answer, &text, arguments, study ? "/estimate" : "/v1/studies");
+    if (code != CLI_DONE) {
+        return code;
+    }
+    if (arguments->json) {
+        (void)puts(text);
+    } else if (study) {
+        print_estimate(answer);
+    } else {
+        print_studies(answer);
+    }
+    free(text);
+    json_decref(answer);
+    return CLI_DONE;
+}
+
+int cli_status(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"ca", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct status_arguments arguments = {NULL, NULL, false};
+    int option;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'j': arguments.json = true; break;
+        case 'c': arguments.ca_file = optarg; break;
+        case 'h': (void)fputs(usage, stdout); return CLI_DONE;
+        default: return CLI_USAGE;
+        }
+    }
+    if (optind + 1 != argc) {
+        return cli_fail(CLI_USAGE, "status", "one address is needed");
+    }
+    char url[1024];
+    size_t length = strlen(argv[optind]);
+    while (length > 0 && argv[optind][length - 1] == '/') {
+        length--;
+    }
+    if (length >= sizeof url) {
+        return cli_fail(CLI_USAGE, "status", "the address is too long");
+    }
+    memcpy(url, argv[optind], length);
+    url[length] = '\0';
+    arguments.url = url;
+    return show(&arguments);
+}

@@ -1,0 +1,406 @@
+/* book.c -- making a book, and bringing it back from the store.
+ *
+ * What is stored of a study, by kind and key (docs/storage.md):
+ *
+ *     study       tag                the published JSON of the study
+ *     round       tag, round (2)     opened_at (8), closed_at (8), beta (8 d), vectors (2 m d)
+ *     checkpoint  tag, round (2)     position (8), serialised moments
+ *
+ * Integers big-endian, doubles by their bits. Recovery reads the whole log once
+ * for the ids and folds only what follows each round's checkpoint. */
+#include "book.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bytes_order.h"
+#include "rounds.h"
+
+enum { KEY_BYTES = STORE_STUDY_BYTES + 2, ROUND_HEAD_BYTES = 16 };
+
+static void round_key(uint8_t key[KEY_BYTES], const struct book *book, unsigned round)
+{
+    memcpy(key, book->id, STORE_STUDY_BYTES);
+    key[STORE_STUDY_BYTES] = (uint8_t)(round >> 8);
+    key[STORE_STUDY_BYTES + 1] = (uint8_t)round;
+}
+
+/* ---------------------------------------------------------------- making */
+
+static void free_round(struct book_round *round)
+{
+    free(round->beta);
+    free(round->vectors);
+    tremolo_moments_free(round->moments);
+    *round = (struct book_round){0};
+}
+
+bool book_prepare_round(struct book *book, unsigned round)
+{
+    struct book_round *made = &book->rounds[round];
+    size_t d = book->study->dimension;
+    if (made->moments != NULL) {
+        return true;
+    }
+    made->beta = calloc(d, sizeof *made->beta);
+    made->vectors = calloc(d * book->study->vectors + 1, sizeof *made->vectors);
+    if (made->beta == NULL || made->vectors == NULL ||
+        tremolo_moments_new(&made->moments, d + 1, book->release.wire_max,
+                            book->release.response_max) != TREMOLO_OK) {
+        free_round(made);
+        return false;
+    }
+    return true;
+}
+
+void book_free(struct book *book)
+{
+    if (book == NULL) {
+        return;
+    }
+    for (unsigned t = 0; book->rounds != NULL && t < book->terms->rounds; t++) {
+        free_round(&book->rounds[t]);
+    }
+    free(book->rounds);
+    index_free(&book->log_ids);
+    index_free(&book->log_devices);
+    index_free(&book->log_pending_ids);
+    index_free(&book->log_pending_devices);
+    segment_free(&book->log_segment);
+    free(book->log_rows);
+    free(book->log_buckets);
+    free(book->log_cache);
+    free(book->published);
+    free(book->estimate);
+    tremolo_study_file_free(book->file);
+    (void)pthread_mutex_destroy(&book->lock);
+    free(book);
+}
+
+static enum tremolo_status fill(struct book *book, const uint8_t *signing_key,
+                                const uint8_t *secret)
+{
+    book->study = tremolo_study_file_device(book->file);
+    book->terms = tremolo_study_file_terms(book->file);
+    book->release = tremolo_study_file_release(book->file);
+    book->check = check_study_of(book->file, secret);
+    memcpy(book->id, tremolo_study_file_id(book->file), sizeof book->id);
+    index_init(&book->log_ids);
+    index_init(&book->log_devices);
+    index_init(&book->log_pending_ids);
+    index_init(&book->log_pending_devices);
+    enum tremolo_status status = tremolo_base64_encode(book->id_text, sizeof book->id_text,
+                                                       book->id, sizeof book->id);
+    if (status == TREMOLO_OK) {
+        status = tremolo_study_publish(&book->published, book->file, signing_key);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    book->rounds = calloc(book->terms->rounds, sizeof *book->rounds);
+    if (book->rounds == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    return rounds_open_next(book, (int64_t)time(NULL));
+}
+
+enum tremolo_status book_new(struct book **book, struct tremolo_study_problems *problems,
+                             const char *json, size_t length, const uint8_t *signing_key,
+                             const uint8_t *secret)
+{
+    struct book *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    (void)pthread_mutex_init(&made->lock, NULL);
+    enum tremolo_status status = tremolo_study_file_parse(&made->file, problems, json, length);
+    if (status == TREMOLO_OK) {
+        status = fill(made, signing_key, secret);
+    }
+    if (status != TREMOLO_OK) {
+        book_free(made);
+        return status;
+    }
+    *book = made;
+    return TREMOLO_OK;
+}
+
+bool book_is_done(const struct book *book)
+{
+    return book->opened == book->terms->rounds && book->rounds[book->opened - 1].closed_at != 0;
+}
+
+unsigned book_bucket(const struct book *book, unsigned report_bucket, const uint8_t *device,
+                     size_t device_length)
+{
+    uint8_t padded[32] = {0};
+    if (book->check.secret == NULL || book->terms->rounds == 1) {
+        return report_bucket;
+    }
+    memcpy(padded, device, device_length);
+    for (size_t i = 0; i < 16; i++) {
+        padded[i] ^= padded[i + 16];
+    }
+    return tremolo_bucket_of(padded);
+}
+
+/* ---------------------------------------------------------------- storing */
+
+enum tremolo_status book_put_study(struct store *store, const struct book *book)
+{
+    char *json = NULL;
+    enum tremolo_status status = tremolo_study_file_json(&json, book->file);
+    if (status == TREMOLO_OK) {
+        status = store->put(store, "study", book->id, STORE_STUDY_BYTES, (const uint8_t *)json,
+                            strlen(json));
+    }
+    free(json);
+    return status;
+}
+
+static size_t round_bytes(const struct book *book)
+{
+    size_t d = book->study->dimension;
+    return ROUND_HEAD_BYTES + 8 * d + 2 * d * book->study->vectors;
+}
+
+enum tremolo_status book_put_round(struct store *store, const struct book *book, unsigned round)
+{
+    const struct book_round *stored = &book->rounds[round];
+    uint8_t key[KEY_BYTES];
+    size_t d = book->study->dimension;
+    uint8_t *bytes = malloc(round_bytes(book));
+    if (bytes == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    uint8_t *out = bytes;
+    out = bytes_put_u64(out, (uint64_t)stored->opened_at);
+    out = bytes_put_u64(out, (uint64_t)stored->closed_at);
+    for (size_t i = 0; i < d; i++) {
+        out = bytes_put_double(out, stored->beta[i]);
+    }
+    for (size_t i = 0; i < d * book->study->vectors; i++) {
+        *out++ = (uint8_t)((uint16_t)stored->vectors[i] >> 8);
+        *out++ = (uint8_t)stored->vectors[i];
+    }
+    round_key(key, book, round);
+    enum tremolo_status status =
+        store->put(store, "round", key, sizeof key, bytes, round_bytes(book));
+    free(bytes);
+    return status;
+}
+
+static enum tremolo_status put_checkpoint(struct store *store, struct book *book, unsigned round)
+{
+    struct book_round *stored = &book->rounds[round];
+    uint8_t key[KEY_BYTES];
+    size_t length = 8 + tremolo_moments_encoded_bytes(stored->moments);
+    uint8_t *bytes = malloc(length);
+    if (bytes == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    stored->folded_to = book->log_position;
+    (void)bytes_put_u64(bytes, stored->folded_to);
+    round_key(key, book, round);
+    enum tremolo_status status = tremolo_moments_encode(stored->moments, bytes + 8, length - 8);
+    if (status == TREMOLO_OK) {
+        status = store->put(store, "checkpoint", key, sizeof key, bytes, length);
+    }
+    free(bytes);
+    return status;
+}
+
+/* Only the newest round moves; those before were checkpointed when closed. */
+enum tremolo_status book_put_checkpoint(struct store *store, struct book *book)
+{
+    unsigned newest = book->opened - 1;
+    if (book->log_position == book->rounds[newest].checkpointed_to) {
+        return TREMOLO_OK;
+    }
+    return put_checkpoint(store, book, newest);
+}
+
+void book_checkpointed(struct book *book)
+{
+    struct book_round *newest = &book->rounds[book->opened - 1];
+    newest->checkpointed_to = newest->folded_to;
+}
+
+/* ---------------------------------------------------------------- recovery */
+
+/* The round a state's key names, or -1 when it is another study's. */
+static long key_round(const struct book *book, const uint8_t *key, size_t key_length)
+{
+    if (key_length != KEY_BYTES || memcmp(key, book->id, STORE_STUDY_BYTES) != 0) {
+        return -1;
+    }
+    return key[STORE_STUDY_BYTES] << 8 | key[STORE_STUDY_BYTES + 1];
+}
+
+/* Keys come in order, so rounds come from 0 upwards without a gap. */
+static enum tremolo_status recover_round(void *context, const uint8_t *key, size_t key_length,
+                                         const uint8_t *value, size_t length)
+{
+    struct book *book = context;
+    long round = key_round(book, key, key_length);
+    if (round < 0) {
+        return TREMOLO_OK;
+    }
+    if (round >= (long)book->terms->rounds || (unsigned)round > book->opened ||
+        length != round_bytes(book)) {
+        return TREMOLO_MALFORMED;
+    }
+    struct book_round *stored = &book->rounds[round];
+    if (!book_prepare_round(book, (unsigned)round)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    size_t d = book->study->dimension;
+    stored->opened_at = (int64_t)bytes_get_u64(value);
+    stored->closed_at = (int64_t)bytes_get_u64(value + 8);
+    value += ROUND_HEAD_BYTES;
+    for (size_t i = 0; i < d; i++, value += 8) {
+        stored->beta[i] = bytes_get_double(value);
+    }
+    for (size_t i = 0; i < d * book->study->vectors; i++, value += 2) {
+        stored->vectors[i] = (int16_t)(uint16_t)(value[0] << 8 | value[1]);
+    }
+    book->opened = (unsigned)round + 1;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status recover_checkpoint(void *context, const uint8_t *key, size_t key_length,
+                                              const uint8_t *value, size_t length)
+{
+    struct book *book = context;
+    struct tremolo_moments *moments = NULL;
+    long round = key_round(book, key, key_length);
+    if (round < 0) {
+        return TREMOLO_OK;
+    }
+    if (round >= (long)book->opened || length < 8) {
+        return TREMOLO_MALFORMED;
+    }
+    enum tremolo_status status = tremolo_moments_decode(&moments, value + 8, length - 8);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct book_round *stored = &book->rounds[round];
+    if (tremolo_moments_coordinates(moments) != (size_t)book->study->dimension + 1) {
+        tremolo_moments_free(moments);
+        return TREMOLO_MALFORMED;
+    }
+    tremolo_moments_free(stored->moments);
+    stored->moments = moments;
+    stored->folded_to = bytes_get_u64(value);
+    stored->checkpointed_to = stored->folded_to;
+    return TREMOLO_OK;
+}
+
+size_t book_device_key(uint8_t key[BOOK_DEVICE_KEY_BYTES], const struct arrival *arrival)
+{
+    key[0] = (uint8_t)(arrival->round >> 8);
+    key[1] = (uint8_t)arrival->round;
+    memcpy(key + 2, arrival->device, arrival->device_length);
+    return 2u + arrival->device_length;
+}
+
+static enum tremolo_status index_record(struct book *book, const struct arrival *arrival,
+                                        uint64_t place)
+{
+    uint8_t key[BOOK_DEVICE_KEY_BYTES];
+    enum tremolo_status status = index_reserve(&book->log_ids, 1);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    index_add(&book->log_ids, index_hash(&book->log_ids, arrival->id, TREMOLO_REPORT_ID_BYTES),
+              place);
+    if (book->check.secret == NULL) {
+        return TREMOLO_OK;
+    }
+    status = index_reserve(&book->log_devices, 1);
+    if (status == TREMOLO_OK) {
+        size_t length = book_device_key(key, arrival);
+        index_add(&book->log_devices, index_hash(&book->log_devices, key, length), place);
+    }
+    return status;
+}
+
+/* A record of the log: into the indexes, and into the fold of its round unless
+ * the checkpoint has it. Its MAC was checked when it came. */
+static enum tremolo_status recover_record(struct book *book, const struct segment_record *record,
+                                          uint64_t position)
+{
+    int16_t row[TREMOLO_MAX_FOLD_COORDINATES];
+    struct check_study unauthenticated = book->check;
+    unauthenticated.secret = NULL;
+    struct arrival arrival = {.bytes = record->report,
+                              .length = record->length,
+                              .device = record->device,
+                              .device_length = record->device_length};
+    check_arrival(&arrival, row, &unauthenticated);
+    if (arrival.outcome != OUTCOME_PENDING || arrival.round >= book->opened) {
+        return TREMOLO_MALFORMED;
+    }
+    struct book_round *round = &book->rounds[arrival.round];
+    if (position > round->folded_to) {
+        uint8_t bucket = (uint8_t)book_bucket(book, arrival.bucket, record->device,
+                                              record->device_length);
+        enum tremolo_status status = tremolo_moments_add(round->moments, row, &bucket, 1);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    return index_record(book, &arrival, index_place(position, record->offset));
+}
+
+static enum tremolo_status recover_segment(struct book *book, const struct store_segment *segment)
+{
+    struct segment_record record;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
+    enum tremolo_status status = segment_check(segment->bytes, segment->length);
+    while (status == TREMOLO_OK &&
+           segment_next(&record, &offset, segment->bytes, segment->length)) {
+        status = recover_record(book, &record, segment->position);
+    }
+    if (status == TREMOLO_OK && offset != segment->length - SEGMENT_CHECK_BYTES) {
+        status = TREMOLO_MALFORMED;
+    }
+    return status;
+}
+
+static enum tremolo_status recover_log(struct book *book, struct store *store)
+{
+    struct store_segment segment = {0};
+    enum tremolo_status status;
+    do {
+        status = store->read(store, book->id, book->log_position + 1, &segment);
+        if (status == TREMOLO_OK && segment.position != 0) {
+            status = recover_segment(book, &segment);
+            book->log_position = segment.position;
+        }
+    } while (status == TREMOLO_OK && segment.position != 0);
+    for (unsigned t = 0; t < book->opened; t++) {
+        book->rounds[t].folded_to = book->log_position;
+        book->reports += tremolo_moments_count(book->rounds[t].moments);
+    }
+    return status;
+}
+
+enum tremolo_status book_recover(struct book *book, struct store *store)
+{
+    book->opened = 0;
+    enum tremolo_status status = store->each(store, "round", recover_round, book);
+    if (status == TREMOLO_OK && book->opened == 0) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK) {
+        status = store->each(store, "checkpoint", recover_checkpoint, book);
+    }
+    return status == TREMOLO_OK ? recover_log(book, store) : status;
+}
+
+enum tremolo_status book_each_study(struct store *store, store_state_fn visit, void *context)
+{
+    return store->each(store, "study", visit, context);
+}

@@ -1,0 +1,111 @@
+/* book.h -- one study as it is served: its rounds, its log, its sums.
+ *
+ * Who may touch what: the writer thread alone touches `log_*` members and
+ * changes rounds; `lock` guards rounds, moments and counts, which other
+ * threads read (estimates, the current round). Everything above the line
+ * never changes once the book is open. */
+#ifndef SERVER_BOOK_H
+#define SERVER_BOOK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "check.h"
+#include "index.h"
+#include "segment.h"
+#include "store.h"
+#include "tremolo_moments.h"
+#include "tremolo_regression.h"
+#include "tremolo_study_file.h"
+
+/* One round. closed_at 0: still open. */
+struct book_round {
+    int64_t opened_at; /* Unix seconds */
+    int64_t closed_at;
+    double *beta;     /* d numbers, scaled, that this round started from */
+    int16_t *vectors; /* m * d, exactly as broadcast */
+    struct tremolo_moments *moments;
+    uint64_t folded_to;       /* every record of the log up to this position is in */
+    uint64_t checkpointed_to; /* folded_to of the durable checkpoint */
+};
+
+struct book {
+    struct tremolo_study_file *file;
+    const struct tremolo_study *study;
+    const struct tremolo_study_terms *terms;
+    struct tremolo_study_release release;
+    struct check_study check;
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];
+    char *published; /* the body of GET /v1/studies/{id} */
+    /* ------------------------------------------------------------ */
+    pthread_mutex_t lock;
+    struct book_round *rounds; /* terms->rounds of them */
+    unsigned opened;           /* rounds[0..opened) exist; the last is current */
+    uint64_t reports;          /* in the fold, all rounds */
+    uint64_t generation;       /* changes with every fold and every round */
+    /* The last estimate and what it was made from. */
+    char *estimate;
+    uint64_t estimate_generation;
+    int64_t estimate_ms;
+    /* ------------------------------------------------------------ */
+    struct index log_ids;
+    struct index log_devices;
+    struct index log_pending_ids; /* of the group commit under way */
+    struct index log_pending_devices;
+    struct segment log_segment;
+    int16_t *log_rows; /* of log_segment's records */
+    uint8_t *log_buckets;
+    size_t log_capacity;
+    uint64_t log_position; /* of the newest segment */
+    uint64_t log_staged;   /* the position its segment will have after the sync */
+    uint64_t log_cached;   /* position of the segment in cache */
+    uint8_t *log_cache;
+    size_t log_cache_length;
+    struct book *next_touched;
+    bool touched;
+};
+
+/* A new book with round 0 open in memory, nothing stored. `json` is the study;
+ * `seed_key` the server's signing key; `secret` must outlive the book. */
+TREMOLO_MUST_USE enum tremolo_status book_new(struct book **book,
+                                              struct tremolo_study_problems *problems,
+                                              const char *json, size_t length,
+                                              const uint8_t *signing_key, const uint8_t *secret);
+void book_free(struct book *book);
+
+/* Stage the study's text and its newest rounds. */
+TREMOLO_MUST_USE enum tremolo_status book_put_study(struct store *store, const struct book *book);
+TREMOLO_MUST_USE enum tremolo_status book_put_round(struct store *store, const struct book *book,
+                                                    unsigned round);
+
+/* Stage checkpoints of every round whose fold moved; book_checkpointed() is for
+ * after the sync. */
+TREMOLO_MUST_USE enum tremolo_status book_put_checkpoint(struct store *store, struct book *book);
+void book_checkpointed(struct book *book);
+
+/* Rounds, checkpoints and log of a book just made: the fold is then the same,
+ * to the bit, as the one that was lost. */
+TREMOLO_MUST_USE enum tremolo_status book_recover(struct book *book, struct store *store);
+
+/* Call `visit` for each study's text in the store. */
+TREMOLO_MUST_USE enum tremolo_status book_each_study(struct store *store, store_state_fn visit,
+                                                     void *context);
+
+/* Memory for a round, once; false without any. */
+bool book_prepare_round(struct book *book, unsigned round);
+
+/* The key under which a device's reports of one round are found. */
+enum { BOOK_DEVICE_KEY_BYTES = 2 + TREMOLO_DEVICE_ID_MAX };
+size_t book_device_key(uint8_t key[BOOK_DEVICE_KEY_BYTES], const struct arrival *arrival);
+
+/* Are all rounds closed? Lock held, or writer thread. */
+bool book_is_done(const struct book *book);
+
+/* The bucket of a record: by report, or by device where devices report in
+ * several rounds under a name, so that the jackknife leaves whole devices out. */
+unsigned book_bucket(const struct book *book, unsigned report_bucket, const uint8_t *device,
+                     size_t device_length);
+
+#endif

@@ -1,0 +1,202 @@
+/* check.c -- decoding, authentication and plausibility of one report.
+ *
+ * Plausibility: an honest device releases keep x + W + noise, rounded. Its
+ * norm is at most that of the clipped sample, of the modulation
+ * (amplitude sqrt m), of the rounding (half a step each) and of the noise;
+ * the noise's squared norm is sigma^2 chi^2 with n degrees of freedom, and
+ *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
+ * with t = ln 1e9. A liar can therefore pull the moments no further than an
+ * unlucky honest device could. */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tremolo_moments.h"
+
+unsigned outcome_http(enum server_outcome outcome)
+{
+    static const uint16_t statuses[] = {
+#define SERVER_OUTCOME_STATUS(name, status, reason) status,
+        SERVER_OUTCOME_LIST(SERVER_OUTCOME_STATUS)
+#undef SERVER_OUTCOME_STATUS
+    };
+    return statuses[outcome];
+}
+
+const char *outcome_reason(enum server_outcome outcome)
+{
+    static const char *const reasons[] = {
+#define SERVER_OUTCOME_REASON(name, status, reason) reason,
+        SERVER_OUTCOME_LIST(SERVER_OUTCOME_REASON)
+#undef SERVER_OUTCOME_REASON
+    };
+    return reasons[outcome];
+}
+
+const char *outcome_name(enum server_outcome outcome)
+{
+    static const char *const names[] = {
+#define SERVER_OUTCOME_NAME(name, status, reason) #name,
+        SERVER_OUTCOME_LIST(SERVER_OUTCOME_NAME)
+#undef SERVER_OUTCOME_NAME
+    };
+    return names[outcome];
+}
+
+double check_norm2_max(const struct tremolo_study *study)
+{
+    const double t = 9.0 * log(10.0);
+    double n = tremolo_study_coordinates(study);
+    double step = ldexp(1.0, study->wire_shift);
+    double keep = (double)study->keep / TREMOLO_KEEP_ONE;
+    double sample = keep * study->clip / step;
+    /* Vectors are orthonormal within 2^-10 only; 1 % covers it. */
+    double modulation = 1.01 * study->amplitude * sqrt((double)study->vectors) / step;
+    double rounding = sqrt(n);
+    double noise = ldexp(1.0, study->noise_log2) / step * sqrt(n + 2.0 * sqrt(n * t) + 2.0 * t);
+    double norm = sample + modulation + rounding + noise;
+    return norm * norm;
+}
+
+struct check_study check_study_of(const struct tremolo_study_file *file, const uint8_t *secret)
+{
+    const struct tremolo_study *study = tremolo_study_file_device(file);
+    bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
+    return (struct check_study){
+        .study = study,
+        .secret = keys ? secret : NULL,
+        .norm2_max = check_norm2_max(study),
+        .row_values = (size_t)study->dimension + 1,
+    };
+}
+
+static enum server_outcome outcome_of(enum tremolo_status status)
+{
+    switch (status) {
+    case TREMOLO_OK: return OUTCOME_PENDING;
+    case TREMOLO_UNKNOWN_VERSION: return OUTCOME_UNKNOWN_VERSION;
+    case TREMOLO_WRONG_STUDY: return OUTCOME_WRONG_STUDY;
+    case TREMOLO_OUT_OF_BOUNDS: return OUTCOME_IMPOSSIBLE;
+    default: return OUTCOME_MALFORMED;
+    }
+}
+
+static enum server_outcome authenticate(const struct arrival *arrival,
+                                        const struct tremolo_report *report,
+                                        const struct check_study *check)
+{
+    uint8_t key[TREMOLO_MAC_KEY_BYTES];
+    if (arrival->device_length == 0 || report->mac == NULL) {
+        return OUTCOME_NOT_NAMED;
+    }
+    if (tremolo_device_key(key, check->secret, arrival->device, arrival->device_length) !=
+            TREMOLO_OK ||
+        tremolo_report_verify(report, arrival->bytes, check->study, key) != TREMOLO_OK) {
+        return OUTCOME_WRONG_MAC;
+    }
+    return OUTCOME_PENDING;
+}
+
+static enum server_outcome weigh(const int16_t *values, const struct check_study *check)
+{
+    unsigned n = tremolo_study_coordinates(check->study);
+    int64_t norm2 = 0;
+    for (unsigned i = 0; i < n; i++) {
+        norm2 += (int32_t)values[i] * values[i];
+    }
+    return (double)norm2 <= check->norm2_max ? OUTCOME_PENDING : OUTCOME_IMPOSSIBLE;
+}
+
+static enum server_outcome judge(struct arrival *arrival, int16_t *row,
+                                 const struct check_study *check)
+{
+    struct tremolo_report report;
+    enum tremolo_status status =
+        tremolo_report_decode(&report, arrival->bytes, arrival->length);
+    if (status == TREMOLO_OK) {
+        status = tremolo_report_unpack(row, check->row_values, &report, check->study);
+    }
+    if (status != TREMOLO_OK) {
+        return outcome_of(status);
+    }
+    enum server_outcome outcome =
+        check->secret != NULL ? authenticate(arrival, &report, check) : OUTCOME_PENDING;
+    if (outcome == OUTCOME_PENDING) {
+        outcome = weigh(row, check);
+    }
+    if (outcome == OUTCOME_PENDING && report.round >= check->study->rounds) {
+        outcome = OUTCOME_WRONG_ROUND;
+    }
+    if (check->study->response == TREMOLO_RESPONSE_PUBLIC) {
+        row[check->study->dimension] = report.response;
+    }
+    arrival->id = report.id;
+    arrival->round = report.round;
+    arrival->bucket = (uint8_t)tremolo_bucket_of(report.id);
+    return outcome;
+}
+
+void check_arrival(struct arrival *arrival, int16_t *row, const struct check_study *check)
+{
+    arrival->outcome = (uint8_t)judge(arrival, row, check);
+}
+
+/* One definite byte string with a head of its shortest form, or NULL. */
+static const uint8_t *take_string(size_t *size, const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *in = *at;
+    if (in == end || (*in & 0xe0) != 0x40) {
+        return NULL;
+    }
+    size_t length = *in++ & 0x1f;
+    if (length > 25) {
+        return NULL;
+    }
+    size_t more = length < 24 ? 0 : length - 23;
+    if ((size_t)(end - in) < more) {
+        return NULL;
+    }
+    if (more == 1) {
+        length = in[0];
+    } else if (more == 2) {
+        length = (size_t)(in[0] << 8 | in[1]);
+    }
+    in += more;
+    if ((more == 1 && length < 24) || (more == 2 && length < 256) ||
+        (size_t)(end - in) < length || length == 0) {
+        return NULL;
+    }
+    *at = in + length;
+    *size = length;
+    return in;
+}
+
+long check_split(struct arrival *arrivals, size_t capacity, const uint8_t *body, size_t length,
+                 int named)
+{
+    const uint8_t *at = body;
+    const uint8_t *end = body + length;
+    size_t count = 0;
+    while (at != end) {
+        struct arrival arrival = {0};
+        size_t size = 0;
+        if (count == capacity) {
+            return -1;
+        }
+        if (named) {
+            arrival.device = take_string(&size, &at, end);
+            if (arrival.device == NULL || size > TREMOLO_DEVICE_ID_MAX) {
+                return -1;
+            }
+            arrival.device_length = (uint8_t)size;
+        }
+        arrival.bytes = take_string(&size, &at, end);
+        if (arrival.bytes == NULL) {
+            return -1;
+        }
+        arrival.length = (uint16_t)size;
+        arrivals[count++] = arrival;
+    }
+    return (long)count;
+}

@@ -1,0 +1,81 @@
+/* check.h -- what one arriving report is worth, before the log is asked.
+ *
+ * Pure functions of the bytes and the study: any thread may run them. What
+ * depends on the log (repeats, rounds, a device's samples) is decided by the
+ * writer alone (writer.c). */
+#ifndef SERVER_CHECK_H
+#define SERVER_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_study_file.h"
+
+/* X(name, HTTP status, reason) */
+#define SERVER_OUTCOME_LIST(X)                                                                     \
+    X(PENDING, 500, "not yet decided")                                                             \
+    X(ACCEPTED, 200, "durable")                                                                    \
+    X(REPEATED, 200, "was durable before")                                                         \
+    X(MALFORMED, 400, "the bytes are not a well-formed report")                                    \
+    X(UNKNOWN_VERSION, 400, "the report's version is not one this server reads")                   \
+    X(NOT_NAMED, 401, "this study takes reports of enrolled devices: name and MAC are needed")     \
+    X(WRONG_MAC, 403, "the MAC is not that of this device's key")                                  \
+    X(OTHER_BYTES, 409, "this report id is taken by other bytes")                                  \
+    X(SAMPLES_USED, 409, "this device has given its samples for this round")                       \
+    X(CLOSED, 410, "the round or the study is closed")                                             \
+    X(WRONG_STUDY, 422, "the report belongs to another study")                                     \
+    X(WRONG_ROUND, 422, "the report is for a round that has not begun")                            \
+    X(IMPOSSIBLE, 422, "no honest device of this study makes such a report")                       \
+    X(TOO_EARLY, 425, "the study has not begun")                                                   \
+    X(BUSY, 429, "too many reports are waiting; try again")                                        \
+    X(NOT_STORED, 503, "the report could not be made durable; try again")
+
+enum server_outcome {
+#define SERVER_OUTCOME_ENUM(name, status, reason) OUTCOME_##name,
+    SERVER_OUTCOME_LIST(SERVER_OUTCOME_ENUM)
+#undef SERVER_OUTCOME_ENUM
+        OUTCOME_COUNT
+};
+
+unsigned outcome_http(enum server_outcome outcome);
+const char *outcome_reason(enum server_outcome outcome);
+const char *outcome_name(enum server_outcome outcome); /* lower case, for metrics */
+
+/* What the checks need of a study; made once. */
+struct check_study {
+    const struct tremolo_study *study;
+    const uint8_t *secret; /* TREMOLO_DEVICE_SECRET_BYTES; NULL: an open study */
+    double norm2_max;      /* squared, wire units */
+    size_t row_values;     /* d + 1 */
+};
+
+struct check_study check_study_of(const struct tremolo_study_file *file, const uint8_t *secret);
+
+/* The largest squared norm, in wire units, that an honest device's released
+ * coordinates exceed with probability below 1e-9. */
+double check_norm2_max(const struct tremolo_study *study);
+
+/* One report on its way through the server. Pointers lead into the body. */
+struct arrival {
+    const uint8_t *bytes;
+    const uint8_t *device; /* device_length bytes */
+    const uint8_t *id;
+    uint16_t length;
+    uint16_t round;
+    uint8_t device_length; /* 0: no name came with it */
+    uint8_t bucket;
+    uint8_t outcome; /* enum server_outcome */
+};
+
+/* Check arrival->bytes[0..length): sets id, round, bucket and outcome
+ * (PENDING when nothing is wrong), and the row that the fold takes. */
+void check_arrival(struct arrival *arrival, int16_t *row, const struct check_study *check);
+
+/* Split a CBOR sequence of byte strings into arrivals; with `named`, each
+ * report follows the byte string of its device's name. Returns the number of
+ * arrivals, or -1 when the body is not such a sequence or holds more than
+ * `capacity` reports. Only the strings are read, nothing is copied. */
+long check_split(struct arrival *arrivals, size_t capacity, const uint8_t *body, size_t length,
+                 int named);
+
+#endif

@@ -1,0 +1,28 @@
+/* connections.h -- every open connection has a moment by which it must have
+ * moved on; one that has not is cut. A client that drips a byte now and then
+ * never looks idle, so an idle timeout alone would not end it. */
+#ifndef SERVER_CONNECTIONS_H
+#define SERVER_CONNECTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct connections;
+struct connection;
+
+/* NULL when memory or the thread is missing. */
+struct connections *connections_new(unsigned seconds);
+void connections_free(struct connections *connections);
+
+/* A socket was accepted, is about to be closed. add returns NULL without
+ * memory; remove accepts NULL. */
+struct connection *connections_add(struct connections *connections, int socket);
+void connections_remove(struct connections *connections, struct connection *connection);
+
+/* The next step has its full time from now. NULL is fine. */
+void connection_touch(struct connection *connection);
+
+size_t connections_count(struct connections *connections);
+uint64_t connections_cut(struct connections *connections);
+
+#endif

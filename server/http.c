@@ -1,0 +1,364 @@
+/* http.c -- between libmicrohttpd and the routes.
+ *
+ * The library calls on_request first with the head, then with each piece of
+ * the body, then once more at its end. A handler answers at once or hands a
+ * job to the writer and suspends the connection; when the writer resumes it
+ * the library calls again and the answer goes out. So a few threads hold
+ * thousands of connections, and none of them waits for the disk. */
+#include "http.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "request.h"
+
+static int64_t monotonic_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+const char *request_header(struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* ---------------------------------------------------------------- answering */
+
+static void add_headers(struct MHD_Response *response, const struct answer *answer)
+{
+    char seconds[16];
+    (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (answer->type != NULL) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+    }
+    if (answer->retry_after > 0) {
+        (void)snprintf(seconds, sizeof seconds, "%u", answer->retry_after);
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    if (answer->status == 401) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    }
+    if (answer->status == MHD_HTTP_NO_CONTENT) {
+        (void)MHD_add_response_header(response, "Access-Control-Allow-Methods",
+                                      "GET, POST, OPTIONS");
+        (void)MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                                      "Content-Type, Tremolo-Device, Authorization");
+        (void)MHD_add_response_header(response, "Access-Control-Max-Age", "86400");
+    }
+}
+
+static void log_answer(const struct request *request)
+{
+    if (request->answer.status < 400) {
+        return;
+    }
+    log_event(&request->server->log, request->answer.status >= 500 ? "error" : "notice", "refused",
+              "{s:s, s:s, s:i, s:I}", "method", request->method, "route",
+              request->route != NULL ? request->route->path : "none", "status",
+              (int)request->answer.status, "microseconds",
+              (json_int_t)(monotonic_us() - request->started_us));
+}
+
+static enum MHD_Result send_answer(struct request *request)
+{
+    struct answer *answer = &request->answer;
+    enum MHD_ResponseMemoryMode mode = MHD_RESPMEM_MUST_FREE;
+    if (answer->body == NULL) {
+        answer->length = 0;
+        mode = MHD_RESPMEM_PERSISTENT;
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(answer->length, answer->body, mode);
+    if (response == NULL) {
+        free(answer->body);
+        return MHD_NO;
+    }
+    answer->body = NULL;
+    add_headers(response, answer);
+    log_answer(request);
+    (void)atomic_fetch_add(&request->server->answers[answer->status / 100 % 6], 1);
+    connection_touch(request->record);
+    enum MHD_Result result = MHD_queue_response(request->connection, answer->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---------------------------------------------------------------- beginning */
+
+/* Compare in a time that depends on the length of what was sent only. */
+static bool token_matches(struct request *request)
+{
+    const char *sent = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    static const char scheme[] = "Bearer ";
+    if (sent == NULL || strncmp(sent, scheme, sizeof scheme - 1) != 0) {
+        return false;
+    }
+    sent += sizeof scheme - 1;
+    const char *token = request->server->token;
+    size_t length = strlen(sent);
+    size_t expected = strlen(token);
+    unsigned difference = (unsigned)(length ^ expected);
+    for (size_t i = 0; i < length; i++) {
+        difference |= (unsigned)(sent[i] ^ token[expected > 0 ? i % expected : 0]);
+    }
+    return difference == 0 && expected > 0;
+}
+
+static void find_book(struct request *request, const char *id_text)
+{
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    if (tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK) {
+        request->book = ingest_find(request->server->ingest, id);
+    }
+    if (request->book == NULL) {
+        request_problem(request, 404, "no such study");
+    }
+}
+
+static void check_length(struct request *request)
+{
+    const char *text = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (text != NULL && strtoull(text, NULL, 10) > request->route->body_max) {
+        request_problem(request, 413, "the body is larger than this request may be");
+    }
+}
+
+/* Everything that can be refused before the body is read. */
+static void look_at_head(struct request *request, const char *url)
+{
+    char id[64] = "";
+    bool path_known = false;
+    request->route = route_find(request->method, url, id, &path_known);
+    if (strcmp(request->method, MHD_HTTP_METHOD_OPTIONS) == 0) {
+        request_answer(request, MHD_HTTP_NO_CONTENT, NULL, NULL);
+    } else if (request->route == NULL) {
+        request_problem(request, path_known ? 405 : 404,
+                        path_known ? "this method is not for this path" : "no such path");
+    } else if (request->route->operator_only && !token_matches(request)) {
+        bool given = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
+        request_problem(request, given ? 403 : 401, "this request needs the operator's token");
+    } else {
+        check_length(request);
+        if (!request->answered && id[0] != '\0') {
+            find_book(request, id);
+        }
+    }
+}
+
+static struct request *begin(struct tremolo_server *server, struct MHD_Connection *connection,
+                             const char *url, const char *method)
+{
+    struct request *request = calloc(1, sizeof *request);
+    if (request == NULL) {
+        return NULL;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    request->server = server;
+    request->connection = connection;
+    request->record = info != NULL ? info->socket_context : NULL;
+    request->method = method;
+    request->started_us = monotonic_us();
+    (void)atomic_fetch_add(&server->active, 1);
+    connection_touch(request->record);
+    look_at_head(request, url);
+    return request;
+}
+
+/* ---------------------------------------------------------------- the body */
+
+static bool grow_body(struct request *request, size_t wanted)
+{
+    size_t capacity = request->capacity < 512 ? 512 : request->capacity;
+    while (capacity < wanted) {
+        capacity *= 2;
+    }
+    if (capacity == request->capacity) {
+        return true;
+    }
+    size_t more = capacity - request->capacity;
+    if (atomic_fetch_add(&request->server->body_bytes, more) + more > REQUEST_BODIES_MAX) {
+        (void)atomic_fetch_sub(&request->server->body_bytes, more);
+        return false;
+    }
+    uint8_t *grown = realloc(request->body, capacity);
+    if (grown == NULL) {
+        (void)atomic_fetch_sub(&request->server->body_bytes, more);
+        return false;
+    }
+    request->body = grown;
+    request->capacity = capacity;
+    return true;
+}
+
+/* After a refusal the rest of the body is read and dropped, so that the
+ * client gets to read the answer; but not without end. */
+static enum MHD_Result take_body(struct request *request, const char *data, size_t length)
+{
+    size_t limit = request->route != NULL ? request->route->body_max : 0;
+    if (request->answered) {
+        request->length += length;
+        return request->length <= 2 * (size_t)REQUEST_BODY_MAX ? MHD_YES : MHD_NO;
+    }
+    if (request->length + length > limit) {
+        request_problem(request, 413, "the body is larger than this request may be");
+        return MHD_YES;
+    }
+    if (!grow_body(request, request->length + length)) {
+        request_problem(request, 503, "the server holds too many bodies at the moment");
+        return MHD_YES;
+    }
+    memcpy(request->body + request->length, data, length);
+    request->length += length;
+    return MHD_YES;
+}
+
+/* ---------------------------------------------------------------- waiting */
+
+static void on_done(struct job *job)
+{
+    struct request *request = job->context;
+    MHD_resume_connection(request->connection);
+}
+
+static void resumed(struct request *request)
+{
+    request->waiting = false;
+    (void)atomic_fetch_sub(&request->server->suspended, 1);
+}
+
+/* Suspended before it is submitted: the writer may be done at any moment after. */
+void request_wait(struct request *request)
+{
+    request->job.done = on_done;
+    request->job.context = request;
+    request->waiting = true;
+    (void)atomic_fetch_add(&request->server->suspended, 1);
+    MHD_suspend_connection(request->connection);
+    if (!ingest_submit(request->server->ingest, &request->job)) {
+        resumed(request);
+        request_problem(request, request->server->stopping ? 503 : 429,
+                        "too many reports are waiting; try again");
+        MHD_resume_connection(request->connection);
+    }
+}
+
+static enum MHD_Result run(struct request *request)
+{
+    if (request->waiting) {
+        resumed(request);
+        request->route->finish(request);
+    } else if (!request->answered) {
+        connection_touch(request->record);
+        request->route->run(request);
+    }
+    return request->answered && !request->waiting ? send_answer(request) : MHD_YES;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *url, const char *method, const char *version,
+                                  const char *data, size_t *length, void **state)
+{
+    struct request *request = *state;
+    (void)version;
+    if (request == NULL) {
+        request = begin(context, connection, url, method);
+        *state = request;
+        if (request == NULL) {
+            return MHD_NO;
+        }
+        /* A body that need not be read at all: answer, and the library closes. */
+        return request->answered && request_header(request, "Content-Length") != NULL
+                   ? send_answer(request)
+                   : MHD_YES;
+    }
+    if (*length > 0) {
+        enum MHD_Result result = take_body(request, data, *length);
+        *length = 0;
+        return result;
+    }
+    return run(request);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct request *request = *state;
+    (void)context;
+    (void)connection;
+    (void)code;
+    if (request == NULL) {
+        return;
+    }
+    if (request->waiting) {
+        resumed(request);
+    }
+    connection_touch(request->record);
+    (void)atomic_fetch_sub(&request->server->body_bytes, request->capacity);
+    (void)atomic_fetch_sub(&request->server->active, 1);
+    free(request->answer.body);
+    free(request->body);
+    free(request->arrivals);
+    free(request->job.rows);
+    free(request->problems);
+    free(request);
+    *state = NULL;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct tremolo_server *server = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context =
+            info != NULL ? connections_add(server->connections, (int)info->connect_fd) : NULL;
+    } else {
+        connections_remove(server->connections, *socket_context);
+        *socket_context = NULL;
+    }
+}
+
+/* ---------------------------------------------------------------- starting */
+
+struct MHD_Daemon *http_listen(struct tremolo_server *server, const struct sockaddr *address,
+                               unsigned threads, unsigned connections)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
+    struct MHD_OptionItem options[10] = {
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
+        {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, server->request_seconds, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_BYTES, NULL},
+        {MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
+        {MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024, NULL},
+        {MHD_OPTION_END, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    if (threads < 2) { /* a pool of one is not allowed */
+        options[5] = options[6];
+        options[6] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    }
+    if (server->tls != NULL) {
+        flags |= MHD_USE_TLS;
+    }
+    if (address->sa_family == AF_INET6) {
+        flags |= MHD_USE_IPv6;
+    }
+    if (server->tls != NULL) {
+        return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
+                                address, MHD_OPTION_HTTPS_CERT_CALLBACK, tls_callback(),
+                                MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    }
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
+                            MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}

@@ -1,0 +1,601 @@
+/* ingest.c -- the queue and the writer thread.
+ *
+ * Invariants (docs/storage.md numbers them):
+ *   - done() is called only after the sync that made the job's reports durable;
+ *   - a report is folded exactly once, after that sync, by the writer;
+ *   - after a failed sync nothing of the group is kept in memory either.
+ *
+ * A sync the disk did not confirm, or a fold that fails after a sync, stops the
+ * intake for good: memory and disk can no longer be known to agree, and a
+ * restart brings them together again. A full disk does not: the transaction
+ * was rolled back, clients are told to come again. */
+#include "ingest.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decide.h"
+#include "rounds.h"
+
+struct ingest {
+    struct store *store;
+    const uint8_t *signing_key;
+    const uint8_t *secret;
+    struct ingest_counters counters;
+
+    pthread_rwlock_t books_lock;
+    struct book *books[INGEST_STUDIES_MAX];
+    size_t book_count;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t wake;
+    struct job *first;
+    struct job **last;
+    size_t queued_bytes;
+    bool stopping;
+    enum tremolo_status health;
+    char words[200];
+
+    pthread_t writer;
+    int64_t checkpointed_at; /* writer only, from here on */
+    uint64_t since_checkpoint;
+    struct book *touched;
+};
+
+static int64_t seconds_now(void)
+{
+    return (int64_t)time(NULL);
+}
+
+static int64_t monotonic_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* ---------------------------------------------------------------- health */
+
+static void note_failure(struct ingest *ingest, enum tremolo_status status, bool for_good)
+{
+    (void)atomic_fetch_add(&ingest->counters.store_errors, 1);
+    (void)pthread_mutex_lock(&ingest->lock);
+    if (for_good || ingest->health == TREMOLO_OK || ingest->health == TREMOLO_STORE_FULL) {
+        ingest->health = for_good ? TREMOLO_NOT_SYNCED : status;
+        (void)snprintf(ingest->words, sizeof ingest->words, "%s: %s",
+                       tremolo_status_sentence(status), ingest->store->explain(ingest->store));
+    }
+    (void)pthread_mutex_unlock(&ingest->lock);
+}
+
+static void note_success(struct ingest *ingest)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
+    if (ingest->health != TREMOLO_NOT_SYNCED) {
+        ingest->health = TREMOLO_OK;
+        ingest->words[0] = '\0';
+    }
+    (void)pthread_mutex_unlock(&ingest->lock);
+}
+
+enum tremolo_status ingest_health(struct ingest *ingest, char *words, size_t capacity)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
+    enum tremolo_status health = ingest->health;
+    if (words != NULL) {
+        (void)snprintf(words, capacity, "%s", ingest->words);
+    }
+    (void)pthread_mutex_unlock(&ingest->lock);
+    return health;
+}
+
+/* Sync, and settle what a failure means. */
+static enum tremolo_status sync_store(struct ingest *ingest)
+{
+    int64_t start = monotonic_us();
+    enum tremolo_status status = ingest->store->sync(ingest->store);
+    (void)atomic_fetch_add(&ingest->counters.sync_microseconds,
+                           (uint64_t)(monotonic_us() - start));
+    (void)atomic_fetch_add(&ingest->counters.groups, 1);
+    return status;
+}
+
+static void settle(struct ingest *ingest, enum tremolo_status status)
+{
+    if (status == TREMOLO_OK) {
+        note_success(ingest);
+        return;
+    }
+    note_failure(ingest, status, status == TREMOLO_NOT_SYNCED);
+    ingest->store->discard(ingest->store);
+}
+
+/* ---------------------------------------------------------------- books */
+
+struct book *ingest_find(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
+{
+    struct book *found = NULL;
+    (void)pthread_rwlock_rdlock(&ingest->books_lock);
+    for (size_t i = 0; i < ingest->book_count && found == NULL; i++) {
+        if (memcmp(ingest->books[i]->id, id, TREMOLO_STUDY_ID_BYTES) == 0) {
+            found = ingest->books[i];
+        }
+    }
+    (void)pthread_rwlock_unlock(&ingest->books_lock);
+    return found;
+}
+
+size_t ingest_studies(struct ingest *ingest)
+{
+    (void)pthread_rwlock_rdlock(&ingest->books_lock);
+    size_t count = ingest->book_count;
+    (void)pthread_rwlock_unlock(&ingest->books_lock);
+    return count;
+}
+
+struct book *ingest_study(struct ingest *ingest, size_t index)
+{
+    (void)pthread_rwlock_rdlock(&ingest->books_lock);
+    struct book *book = index < ingest->book_count ? ingest->books[index] : NULL;
+    (void)pthread_rwlock_unlock(&ingest->books_lock);
+    return book;
+}
+
+static void add_book(struct ingest *ingest, struct book *book)
+{
+    (void)pthread_rwlock_wrlock(&ingest->books_lock);
+    ingest->books[ingest->book_count++] = book;
+    (void)pthread_rwlock_unlock(&ingest->books_lock);
+}
+
+/* Two studies may not share a tag: reports could not be told apart. */
+static bool tag_is_taken(struct ingest *ingest, const struct book *book)
+{
+    for (size_t i = 0; i < ingest->book_count; i++) {
+        if (memcmp(ingest->books[i]->id, book->id, TREMOLO_STUDY_TAG_BYTES) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum tremolo_status store_new_book(struct ingest *ingest, struct book *book)
+{
+    enum tremolo_status status = book_put_study(ingest->store, book);
+    if (status == TREMOLO_OK) {
+        status = book_put_round(ingest->store, book, 0);
+    }
+    if (status == TREMOLO_OK) {
+        status = sync_store(ingest);
+    }
+    settle(ingest, status);
+    return status;
+}
+
+enum tremolo_status ingest_create_study(struct ingest *ingest, struct job *job)
+{
+    struct book *book = NULL;
+    enum tremolo_status status = book_new(&book, job->problems, job->text, job->text_length,
+                                          ingest->signing_key, ingest->secret);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    job->book = ingest_find(ingest, book->id);
+    if (job->book != NULL) {
+        book_free(book);
+        return TREMOLO_OK;
+    }
+    if (ingest->book_count == INGEST_STUDIES_MAX || tag_is_taken(ingest, book)) {
+        status = TREMOLO_BAD_ARGUMENT;
+    } else {
+        status = store_new_book(ingest, book);
+    }
+    if (status != TREMOLO_OK) {
+        book_free(book);
+        return status;
+    }
+    add_book(ingest, book);
+    job->book = book;
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- rounds */
+
+/* Stage the end of the newest round and, unless it was the last, the next. */
+static enum tremolo_status stage_close(struct ingest *ingest, struct book *book, int64_t now)
+{
+    unsigned closing = book->opened - 1;
+    enum tremolo_status status = book_put_checkpoint(ingest->store, book);
+    book->rounds[closing].closed_at = now;
+    if (status == TREMOLO_OK && book->opened < book->terms->rounds) {
+        status = rounds_open_next(book, now);
+    }
+    for (unsigned t = closing; t < book->opened && status == TREMOLO_OK; t++) {
+        status = book_put_round(ingest->store, book, t);
+    }
+    return status == TREMOLO_OK ? sync_store(ingest) : status;
+}
+
+/* Readers wait until the change is durable, so none sees a round that a
+ * crash could take back. */
+static enum tremolo_status close_round(struct ingest *ingest, struct book *book)
+{
+    unsigned closing = book->opened - 1;
+    (void)pthread_mutex_lock(&book->lock);
+    enum tremolo_status status = stage_close(ingest, book, seconds_now());
+    if (status == TREMOLO_OK) {
+        book->rounds[closing].checkpointed_to = book->rounds[closing].folded_to;
+        book->generation++;
+    } else {
+        book->opened = closing + 1;
+        book->rounds[closing].closed_at = 0;
+    }
+    (void)pthread_mutex_unlock(&book->lock);
+    if (status == TREMOLO_OK || (status >= 60 && status < 70)) {
+        settle(ingest, status);
+    } else {
+        ingest->store->discard(ingest->store);
+    }
+    return status;
+}
+
+enum tremolo_status ingest_close_round(struct ingest *ingest, struct job *job)
+{
+    struct book *book = job->book;
+    if (book_is_done(book)) {
+        return TREMOLO_ROUND_PASSED;
+    }
+    if (tremolo_moments_count(book->rounds[book->opened - 1].moments) < 2) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    return close_round(ingest, book);
+}
+
+static void close_due_rounds(struct ingest *ingest)
+{
+    for (size_t i = 0; i < ingest->book_count; i++) {
+        if (rounds_is_due(ingest->books[i], seconds_now())) {
+            (void)close_round(ingest, ingest->books[i]);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- groups */
+
+static void decide_job(struct ingest *ingest, struct job *job, int64_t now)
+{
+    struct book *book = job->book;
+    if (!book->touched) {
+        book->touched = true;
+        book->next_touched = ingest->touched;
+        ingest->touched = book;
+    }
+    for (size_t i = 0; i < job->count; i++) {
+        struct arrival *arrival = &job->arrivals[i];
+        if (arrival->outcome == OUTCOME_PENDING) {
+            const int16_t *row = job->rows + i * book->check.row_values;
+            arrival->outcome = (uint8_t)decide(book, arrival, row, ingest->store, now);
+        }
+    }
+}
+
+/* A repeat may lean on a report of the same failed group, so it fails too;
+ * the device sends the same bytes again. */
+static void fail_job(struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        uint8_t outcome = job->arrivals[i].outcome;
+        if (outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED ||
+            outcome == OUTCOME_PENDING) {
+            job->arrivals[i].outcome = OUTCOME_NOT_STORED;
+        }
+    }
+}
+
+static void finish_job(struct ingest *ingest, struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        (void)atomic_fetch_add_explicit(&ingest->counters.outcome[job->arrivals[i].outcome], 1,
+                                        memory_order_relaxed);
+    }
+    job->done(job);
+}
+
+static enum tremolo_status commit_group(struct ingest *ingest)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    bool any = false;
+    for (struct book *book = ingest->touched; book != NULL; book = book->next_touched) {
+        any = any || book->log_segment.count > 0;
+        if (status == TREMOLO_OK) {
+            status = decide_append(book, ingest->store);
+        }
+    }
+    if (!any) {
+        return TREMOLO_OK;
+    }
+    if (status == TREMOLO_OK) {
+        status = sync_store(ingest);
+    }
+    settle(ingest, status);
+    return status;
+}
+
+static void fold_group(struct ingest *ingest, enum tremolo_status status)
+{
+    while (ingest->touched != NULL) {
+        struct book *book = ingest->touched;
+        ingest->touched = book->next_touched;
+        book->touched = false;
+        if (status != TREMOLO_OK) {
+            decide_drop(book);
+            continue;
+        }
+        ingest->since_checkpoint += book->log_segment.count;
+        enum tremolo_status folded = decide_commit(book);
+        if (folded != TREMOLO_OK) {
+            note_failure(ingest, folded, true);
+        }
+    }
+}
+
+/* Jobs with reports are one group; a call in between waits for it. */
+static void run_group(struct ingest *ingest, struct job *jobs)
+{
+    int64_t now = seconds_now();
+    bool healthy = ingest_health(ingest, NULL, 0) != TREMOLO_NOT_SYNCED;
+    for (struct job *job = jobs; job != NULL && healthy; job = job->next) {
+        decide_job(ingest, job, now);
+    }
+    enum tremolo_status status = healthy ? commit_group(ingest) : TREMOLO_NOT_SYNCED;
+    fold_group(ingest, status);
+    while (jobs != NULL) {
+        struct job *job = jobs;
+        jobs = job->next;
+        if (status != TREMOLO_OK) {
+            fail_job(job);
+        }
+        finish_job(ingest, job);
+    }
+}
+
+/* Take from the queue's head what belongs into one group: reports up to the
+ * byte limit, or a single call. Lock held. */
+static struct job *take_group(struct ingest *ingest)
+{
+    struct job *group = ingest->first;
+    struct job *end = group;
+    if (group == NULL) {
+        return NULL;
+    }
+    size_t bytes = group->bytes;
+    while (group->call == NULL && end->next != NULL && end->next->call == NULL &&
+           bytes + end->next->bytes <= INGEST_GROUP_BYTES_MAX) {
+        end = end->next;
+        bytes += end->bytes;
+    }
+    ingest->first = end->next;
+    if (ingest->first == NULL) {
+        ingest->last = &ingest->first;
+    }
+    end->next = NULL;
+    ingest->queued_bytes -= bytes;
+    atomic_store(&ingest->counters.queued_bytes, ingest->queued_bytes);
+    return group;
+}
+
+/* ---------------------------------------------------------------- checkpoints */
+
+static void checkpoint(struct ingest *ingest)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
+        status = book_put_checkpoint(ingest->store, ingest->books[i]);
+    }
+    if (status == TREMOLO_OK) {
+        status = sync_store(ingest);
+    }
+    settle(ingest, status);
+    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
+        book_checkpointed(ingest->books[i]);
+    }
+    ingest->since_checkpoint = 0;
+    ingest->checkpointed_at = seconds_now();
+}
+
+static void checkpoint_when_due(struct ingest *ingest)
+{
+    bool late = seconds_now() - ingest->checkpointed_at >= INGEST_CHECKPOINT_SECONDS;
+    if (ingest->since_checkpoint >= INGEST_CHECKPOINT_REPORTS ||
+        (late && ingest->since_checkpoint > 0)) {
+        checkpoint(ingest);
+    }
+}
+
+/* ---------------------------------------------------------------- thread */
+
+static void run_jobs(struct ingest *ingest, struct job *group)
+{
+    if (group->call != NULL) {
+        group->status = group->call(ingest, group);
+        group->done(group);
+    } else {
+        run_group(ingest, group);
+    }
+}
+
+static void wait_a_little(struct ingest *ingest)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 200000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    (void)pthread_cond_timedwait(&ingest->wake, &ingest->lock, &until);
+}
+
+static void *writer_main(void *argument)
+{
+    struct ingest *ingest = argument;
+    bool stopping = false;
+    struct job *group = NULL;
+    while (!stopping || group != NULL) {
+        (void)pthread_mutex_lock(&ingest->lock);
+        if (ingest->first == NULL && !ingest->stopping) {
+            wait_a_little(ingest);
+        }
+        group = take_group(ingest);
+        stopping = ingest->stopping;
+        (void)pthread_mutex_unlock(&ingest->lock);
+        if (group != NULL) {
+            run_jobs(ingest, group);
+        }
+        close_due_rounds(ingest);
+        checkpoint_when_due(ingest);
+    }
+    checkpoint(ingest);
+    return NULL;
+}
+
+bool ingest_submit(struct ingest *ingest, struct job *job)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
+    bool room = !ingest->stopping && ingest->queued_bytes + job->bytes <= INGEST_QUEUE_BYTES_MAX;
+    if (room) {
+        job->next = NULL;
+        *ingest->last = job;
+        ingest->last = &job->next;
+        ingest->queued_bytes += job->bytes;
+        (void)pthread_cond_signal(&ingest->wake);
+    }
+    (void)pthread_mutex_unlock(&ingest->lock);
+    return room;
+}
+
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool done;
+};
+
+static void wake_waiter(struct job *job)
+{
+    struct waiter *waiter = job->context;
+    (void)pthread_mutex_lock(&waiter->lock);
+    waiter->done = true;
+    (void)pthread_cond_signal(&waiter->wake);
+    (void)pthread_mutex_unlock(&waiter->lock);
+}
+
+bool ingest_submit_and_wait(struct ingest *ingest, struct job *job)
+{
+    struct waiter waiter = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    job->context = &waiter;
+    job->done = wake_waiter;
+    if (!ingest_submit(ingest, job)) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&waiter.lock);
+    while (!waiter.done) {
+        (void)pthread_cond_wait(&waiter.wake, &waiter.lock);
+    }
+    (void)pthread_mutex_unlock(&waiter.lock);
+    return true;
+}
+
+struct ingest_counters *ingest_counters(struct ingest *ingest)
+{
+    return &ingest->counters;
+}
+
+/* ---------------------------------------------------------------- starting */
+
+static enum tremolo_status recover_study(void *context, const uint8_t *key, size_t key_length,
+                                         const uint8_t *value, size_t length)
+{
+    struct ingest *ingest = context;
+    struct book *book = NULL;
+    (void)key;
+    (void)key_length;
+    if (ingest->book_count == INGEST_STUDIES_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = book_new(&book, NULL, (const char *)value, length,
+                                          ingest->signing_key, ingest->secret);
+    if (status == TREMOLO_OK) {
+        ingest->books[ingest->book_count++] = book;
+    }
+    return status;
+}
+
+static enum tremolo_status recover(struct ingest *ingest)
+{
+    enum tremolo_status status = book_each_study(ingest->store, recover_study, ingest);
+    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
+        status = book_recover(ingest->books[i], ingest->store);
+    }
+    return status;
+}
+
+static void free_ingest(struct ingest *ingest)
+{
+    for (size_t i = 0; i < ingest->book_count; i++) {
+        book_free(ingest->books[i]);
+    }
+    (void)pthread_rwlock_destroy(&ingest->books_lock);
+    (void)pthread_mutex_destroy(&ingest->lock);
+    (void)pthread_cond_destroy(&ingest->wake);
+    free(ingest);
+}
+
+enum tremolo_status ingest_start(struct ingest **ingest, struct store *store,
+                                 const uint8_t *signing_key, const uint8_t *secret, char *words,
+                                 size_t words_capacity)
+{
+    struct ingest *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->store = store;
+    made->signing_key = signing_key;
+    made->secret = secret;
+    made->last = &made->first;
+    made->checkpointed_at = seconds_now();
+    (void)pthread_rwlock_init(&made->books_lock, NULL);
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_cond_init(&made->wake, NULL);
+    enum tremolo_status status = recover(made);
+    if (status != TREMOLO_OK) {
+        (void)snprintf(words, words_capacity, "the log cannot be recovered: %s (%s)",
+                       tremolo_status_sentence(status), store->explain(store));
+    } else if (pthread_create(&made->writer, NULL, writer_main, made) != 0) {
+        status = TREMOLO_NO_MEMORY;
+        (void)snprintf(words, words_capacity, "the writer thread cannot be started");
+    }
+    if (status != TREMOLO_OK) {
+        free_ingest(made);
+        return status;
+    }
+    *ingest = made;
+    return TREMOLO_OK;
+}
+
+void ingest_stop(struct ingest *ingest)
+{
+    if (ingest == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&ingest->lock);
+    ingest->stopping = true;
+    (void)pthread_cond_signal(&ingest->wake);
+    (void)pthread_mutex_unlock(&ingest->lock);
+    (void)pthread_join(ingest->writer, NULL);
+    ingest->store->close(ingest->store);
+    free_ingest(ingest);
+}

@@ -1,0 +1,121 @@
+/* keys.c -- reading and making secret files. */
+#include "keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TOKEN_SHORTEST = 16, TOKEN_BYTES = 24 };
+
+static enum tremolo_status explain(char *words, size_t capacity, const char *path,
+                                   const char *reason)
+{
+    (void)snprintf(words, capacity, "%s: %s", path, reason);
+    return TREMOLO_BAD_ARGUMENT;
+}
+
+/* Write all and sync; the directory too, so that the name survives. */
+static int make_file(const char *path, const void *bytes, size_t length)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) {
+        return -1;
+    }
+    int result = write(file, bytes, length) == (ssize_t)length && fsync(file) == 0 ? 0 : -1;
+    (void)close(file);
+    if (result != 0) {
+        (void)unlink(path);
+    }
+    return result;
+}
+
+/* The number of bytes read, at most `capacity`, or -1. */
+static ssize_t read_file(const char *path, void *bytes, size_t capacity, const char **reason)
+{
+    struct stat about;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        *reason = strerror(errno);
+        return -1;
+    }
+    ssize_t length = -1;
+    if (fstat(file, &about) != 0) {
+        *reason = strerror(errno);
+    } else if ((about.st_mode & 077) != 0) {
+        *reason = "others may read this secret; set its mode to 0600";
+    } else {
+        length = read(file, bytes, capacity);
+        *reason = strerror(errno);
+    }
+    (void)close(file);
+    return length;
+}
+
+enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
+                              const char *name, char *words, size_t words_capacity)
+{
+    char path[4096];
+    uint8_t fresh[64];
+    const char *reason = "";
+    if (length > sizeof fresh - 1) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    int size = snprintf(path, sizeof path, "%s/%s", directory, name);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return explain(words, words_capacity, directory, "the name is too long");
+    }
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        randombytes_buf(fresh, length);
+        if (make_file(path, fresh, length) != 0) {
+            return explain(words, words_capacity, path, strerror(errno));
+        }
+    }
+    ssize_t got = read_file(path, fresh, length + 1, &reason);
+    if (got < 0) {
+        return explain(words, words_capacity, path, reason);
+    }
+    if ((size_t)got != length) {
+        return explain(words, words_capacity, path, "the key in it has another length");
+    }
+    memcpy(bytes, fresh, length);
+    sodium_memzero(fresh, sizeof fresh);
+    return TREMOLO_OK;
+}
+
+static int make_token(const char *path)
+{
+    uint8_t fresh[TOKEN_BYTES];
+    char text[sodium_base64_ENCODED_LEN(TOKEN_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+    randombytes_buf(fresh, sizeof fresh);
+    (void)sodium_bin2base64(text, sizeof text, fresh, sizeof fresh,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    return make_file(path, text, strlen(text));
+}
+
+enum tremolo_status keys_token(char *token, size_t capacity, const char *path, int create,
+                               char *words, size_t words_capacity)
+{
+    const char *reason = "";
+    if (create && access(path, F_OK) != 0 && errno == ENOENT && make_token(path) != 0) {
+        return explain(words, words_capacity, path, strerror(errno));
+    }
+    ssize_t got = read_file(path, token, capacity - 1, &reason);
+    if (got < 0) {
+        return explain(words, words_capacity, path, reason);
+    }
+    token[got] = '\0';
+    token[strcspn(token, "\r\n")] = '\0';
+    size_t length = strlen(token);
+    for (size_t i = 0; i < length; i++) {
+        if (token[i] <= ' ' || token[i] > '~') {
+            return explain(words, words_capacity, path, "the token is not one printable word");
+        }
+    }
+    return length >= TOKEN_SHORTEST
+               ? TREMOLO_OK
+               : explain(words, words_capacity, path, "the token has fewer than 16 characters");
+}

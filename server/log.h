@@ -1,0 +1,27 @@
+/* log.h -- one JSON object a line; never a report's contents or a key. */
+#ifndef SERVER_LOG_H
+#define SERVER_LOG_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { LOG_LINES_PER_SECOND_MAX = 100 };
+
+struct log {
+    FILE *stream; /* NULL: silent */
+    pthread_mutex_t lock;
+    int64_t second;
+    unsigned lines;
+    uint64_t dropped;
+};
+
+void log_open(struct log *log, FILE *stream);
+void log_close(struct log *log);
+
+/* {"time":..., "level":..., "event":..., then what the jansson pack format
+ * gives, as in log_event(log, "info", "listening", "{s:i}", "port", 8787). Lines
+ * beyond the limit of a second are counted and told with the next one. */
+void log_event(struct log *log, const char *level, const char *event, const char *format, ...);
+
+#endif

@@ -1,0 +1,203 @@
+/* reports.c -- POST .../reports: one report, or a sequence of many. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "routes.h"
+
+/* A media type, parameters ignored. */
+static bool type_is(const char *sent, const char *type)
+{
+    size_t length = strlen(type);
+    return sent != NULL && strncasecmp(sent, type, length) == 0 &&
+           (sent[length] == '\0' || sent[length] == ';' || sent[length] == ' ');
+}
+
+/* The device's name from its header: 1 to 32 bytes in base64url. */
+static bool name_device(struct request *request, struct arrival *arrival)
+{
+    const char *text = request_header(request, "Tremolo-Device");
+    if (text == NULL || request->book->check.secret == NULL) {
+        return true;
+    }
+    size_t length = strlen(text) * 3 / 4;
+    if (length == 0 || length > sizeof request->device ||
+        tremolo_base64_decode(request->device, length, text) != TREMOLO_OK) {
+        return false;
+    }
+    arrival->device = request->device;
+    arrival->device_length = (uint8_t)length;
+    return true;
+}
+
+static bool split_single(struct request *request)
+{
+    request->arrivals = calloc(1, sizeof *request->arrivals);
+    if (request->arrivals == NULL) {
+        request_problem(request, 503, "out of memory");
+        return false;
+    }
+    if (request->length == 0 || request->length > TREMOLO_MAX_REPORT_BYTES) {
+        request_problem(request, request->length == 0 ? 400 : 413,
+                        "a single report is expected in the body");
+        return false;
+    }
+    request->arrivals->bytes = request->body;
+    request->arrivals->length = (uint16_t)request->length;
+    request->job.count = 1;
+    if (!name_device(request, request->arrivals)) {
+        request_problem(request, 400, "Tremolo-Device is not the base64url of a device's name");
+        return false;
+    }
+    return true;
+}
+
+/* No report is shorter than 40 bytes, so the body bounds their number. */
+static bool split_sequence(struct request *request)
+{
+    enum { SHORTEST = 40 };
+    size_t most = request->length / SHORTEST + 1;
+    most = most < REQUEST_REPORTS_MAX ? most : REQUEST_REPORTS_MAX;
+    request->sequence = true;
+    request->arrivals = calloc(most, sizeof *request->arrivals);
+    if (request->arrivals == NULL) {
+        request_problem(request, 503, "out of memory");
+        return false;
+    }
+    long count = check_split(request->arrivals, most, request->body, request->length,
+                             request->book->check.secret != NULL);
+    if (count <= 0) {
+        request_problem(request, 400,
+                        count < 0 ? "the body is not a sequence of byte strings, each a report"
+                                  : "the sequence is empty");
+        return false;
+    }
+    request->job.count = (size_t)count;
+    return true;
+}
+
+/* Everything that the log has no part in, on this thread. */
+static bool check_all(struct request *request)
+{
+    size_t n = request->book->check.row_values;
+    size_t pending = 0;
+    request->job.rows = malloc(request->job.count * n * sizeof *request->job.rows);
+    if (request->job.rows == NULL) {
+        request_problem(request, 503, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < request->job.count; i++) {
+        check_arrival(&request->arrivals[i], request->job.rows + i * n, &request->book->check);
+        pending += request->arrivals[i].outcome == OUTCOME_PENDING;
+    }
+    struct ingest_counters *counters = ingest_counters(request->server->ingest);
+    for (size_t i = 0; i < request->job.count && pending == 0; i++) {
+        (void)atomic_fetch_add_explicit(&counters->outcome[request->arrivals[i].outcome], 1,
+                                        memory_order_relaxed);
+    }
+    return pending > 0;
+}
+
+void reports_run(struct request *request)
+{
+    const char *type = request_header(request, MHD_HTTP_HEADER_CONTENT_TYPE);
+    bool split = false;
+    if (type_is(type, "application/cbor-seq")) {
+        split = split_sequence(request);
+    } else if (type_is(type, "application/cbor")) {
+        split = split_single(request);
+    } else {
+        request_problem(request, 415, "reports are application/cbor or application/cbor-seq");
+    }
+    if (!split) {
+        return;
+    }
+    if (check_all(request)) {
+        request->job.book = request->book;
+        request->job.arrivals = request->arrivals;
+        request->job.bytes = request->length;
+        request_wait(request);
+    } else if (!request->answered) {
+        reports_finish(request);
+    }
+}
+
+/* ---------------------------------------------------------------- receipts */
+
+static void add_next(json_t *receipt, struct request *request)
+{
+    struct book *book = request->book;
+    if (book->terms->rounds == 1) {
+        return;
+    }
+    (void)pthread_mutex_lock(&book->lock);
+    bool done = book_is_done(book);
+    struct estimate_window next = estimate_next(book, (int64_t)time(NULL));
+    (void)pthread_mutex_unlock(&book->lock);
+    if (!done) {
+        (void)json_object_set_new(receipt, "next",
+                                  json_pack("{s:I, s:I}", "earliest", (json_int_t)next.earliest,
+                                            "latest", (json_int_t)next.latest));
+    }
+}
+
+static json_t *list_failures(const struct request *request, size_t *accepted, size_t *repeated)
+{
+    json_t *failures = json_array();
+    for (size_t i = 0; i < request->job.count; i++) {
+        enum server_outcome outcome = request->arrivals[i].outcome;
+        *accepted += outcome == OUTCOME_ACCEPTED;
+        *repeated += outcome == OUTCOME_REPEATED;
+        if (outcome != OUTCOME_ACCEPTED && outcome != OUTCOME_REPEATED) {
+            (void)json_array_append_new(
+                failures, json_pack("{s:I, s:i, s:s}", "index", (json_int_t)i, "status",
+                                    (int)outcome_http(outcome), "reason",
+                                    outcome_reason(outcome)));
+        }
+    }
+    return failures;
+}
+
+/* The usual receipt without a JSON tree: this is the path of every report. */
+static bool answer_plainly(struct request *request)
+{
+    enum server_outcome outcome = request->arrivals[0].outcome;
+    char text[96];
+    if (request->job.count != 1 || request->book->terms->rounds != 1 ||
+        (outcome != OUTCOME_ACCEPTED && outcome != OUTCOME_REPEATED)) {
+        return false;
+    }
+    (void)snprintf(text, sizeof text, "{\"accepted\":%d,\"repeated\":%d,\"failures\":[]}",
+                   outcome == OUTCOME_ACCEPTED, outcome == OUTCOME_REPEATED);
+    request_answer(request, 200, "application/json", strdup(text));
+    return true;
+}
+
+void reports_finish(struct request *request)
+{
+    enum server_outcome first = request->arrivals[0].outcome;
+    size_t accepted = 0;
+    size_t repeated = 0;
+    if (answer_plainly(request)) {
+        return;
+    }
+    if (!request->sequence && first != OUTCOME_ACCEPTED && first != OUTCOME_REPEATED) {
+        request_problem(request, outcome_http(first), outcome_reason(first));
+        return;
+    }
+    json_t *failures = list_failures(request, &accepted, &repeated);
+    /* A store that takes nothing is the server's failure, not the reports'. */
+    if (accepted + repeated == 0 && first == OUTCOME_NOT_STORED) {
+        json_decref(failures);
+        request_problem(request, 503, outcome_reason(first));
+        return;
+    }
+    json_t *receipt = json_pack("{s:I, s:I, s:o}", "accepted", (json_int_t)accepted, "repeated",
+                                (json_int_t)repeated, "failures", failures);
+    add_next(receipt, request);
+    request_answer(request, 200, "application/json", json_dumps(receipt, JSON_COMPACT));
+    json_decref(receipt);
+}

@@ -1,0 +1,98 @@
+/* request.h -- one HTTP request on its way, and what handlers may use. */
+#ifndef SERVER_REQUEST_H
+#define SERVER_REQUEST_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "connections.h"
+#include "ingest.h"
+#include "log.h"
+#include "tls.h"
+#include "tremolo_server.h"
+#include "tremolo_study_file.h"
+
+enum {
+    REQUEST_BODY_MAX = 4 << 20,         /* of a sequence of reports */
+    REQUEST_REPORTS_MAX = 20000,        /* in one sequence */
+    REQUEST_BODIES_MAX = 128 << 20,     /* of all bodies in memory at once */
+    REQUEST_TOKEN_MAX = 128,
+    REQUEST_FAILURES_MAX = 20000,
+};
+
+struct tremolo_server {
+    struct MHD_Daemon *daemon;
+    struct ingest *ingest;
+    struct connections *connections;
+    struct tls *tls;
+    struct log log;
+    uint16_t port;
+    unsigned request_seconds;
+    char token[REQUEST_TOKEN_MAX + 1];
+    uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
+    uint8_t device_secret[TREMOLO_DEVICE_SECRET_BYTES];
+    int64_t started_at;
+    _Atomic uint64_t body_bytes; /* held by requests */
+    _Atomic uint64_t active;     /* requests under way */
+    _Atomic uint64_t suspended;  /* of these, with the writer */
+    _Atomic uint64_t answers[6]; /* by hundreds of status */
+    _Atomic bool stopping;
+};
+
+/* What will be sent. `body` is malloc'd and handed over. */
+struct answer {
+    unsigned status;
+    char *body;
+    size_t length;
+    const char *type;
+    unsigned retry_after; /* seconds; 0: no header */
+};
+
+struct request {
+    struct tremolo_server *server;
+    struct MHD_Connection *connection;
+    struct connection *record;
+    const struct route *route;
+    const char *method;
+    struct book *book;
+    struct answer answer;
+    bool answered; /* answer is ready */
+    bool waiting;  /* a job is with the writer */
+    bool sequence; /* many reports, answered by index */
+    bool too_large;
+    uint8_t *body;
+    size_t length;
+    size_t capacity;
+    int64_t started_us;
+    struct job job;
+    struct arrival *arrivals;
+    uint8_t device[TREMOLO_DEVICE_ID_MAX];
+    struct tremolo_study_problems *problems;
+};
+
+/* A handler answers, or submits request->job (request_wait) and is called again through
+ * route->finish. */
+struct route {
+    const char *method;
+    const char *path; /* {id} stands for a study's id */
+    bool operator_only;
+    size_t body_max; /* 0: no body */
+    void (*run)(struct request *request);
+    void (*finish)(struct request *request);
+};
+
+const struct route *route_find(const char *method, const char *path, char id[64], bool *path_known);
+
+/* Answers. request_problem is RFC 9457; detail may be NULL. */
+void request_answer(struct request *request, unsigned status, const char *type, char *body);
+void request_problem(struct request *request, unsigned status, const char *detail);
+
+/* Hand the job over and suspend the connection. */
+void request_wait(struct request *request);
+
+const char *request_header(struct request *request, const char *name);
+
+#endif

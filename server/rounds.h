@@ -1,0 +1,42 @@
+/* rounds.h -- a study's rounds: what is broadcast, and when it changes.
+ *
+ * The iteration is tremolo_iterate() run over the stored sums of the closed
+ * rounds; the coefficients and vectors of the next round are what it would
+ * release with next. So the server's iteration is the offline one, to the bit,
+ * and nothing but rounds and log needs to be kept. */
+#ifndef SERVER_ROUNDS_H
+#define SERVER_ROUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tremolo_regression.h"
+
+struct book;
+
+/* What the rounds closed so far give. All pointers may be NULL. */
+struct rounds_result {
+    double *last;    /* d numbers */
+    double *average; /* d numbers, only when all rounds are closed */
+};
+
+/* Compute beta and vectors of round book->opened and open it in memory. */
+TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct book *book, int64_t now);
+
+/* Debias one round's sums with the vectors exactly as broadcast. Lock held. */
+TREMOLO_MUST_USE enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence,
+                                                     struct book *book, unsigned round);
+
+/* One evidence from all rounds with at least two reports: sums merged, and the
+ * modulation of each round weighted by its share. Lock held. */
+TREMOLO_MUST_USE enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence,
+                                                   struct book *book);
+
+/* The iterate after all rounds, once the study is done. Lock held. */
+TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *result,
+                                                   struct book *book);
+
+/* Does the study's count or clock say that the newest round ends now? */
+bool rounds_is_due(const struct book *book, int64_t now);
+
+#endif

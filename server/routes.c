@@ -1,0 +1,129 @@
+/* routes.c -- the table of requests, and the handlers that only read. */
+#include "routes.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
+
+static const struct route routes[] = {
+    {"POST", "/v1/studies/{id}/reports", false, REQUEST_BODY_MAX, reports_run, reports_finish},
+    {"GET", "/v1/studies/{id}/round", false, 0, routes_round, NULL},
+    {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, NULL},
+    {"GET", "/v1/studies/{id}", false, 0, routes_study, NULL},
+    {"GET", "/v1/studies", false, 0, routes_studies, NULL},
+    {"POST", "/v1/studies", true, TREMOLO_STUDY_MAX_BYTES, operator_create,
+     operator_create_finish},
+    {"POST", "/v1/studies/{id}/round/close", true, 1024, operator_close, operator_close_finish},
+    {"POST", "/v1/studies/{id}/devices", true, 4096, operator_enrol, NULL},
+    {"GET", "/healthz", false, 0, routes_health, NULL},
+    {"GET", "/metrics", false, 0, metrics_run, NULL},
+    {"GET", "/", false, 0, routes_root, NULL},
+};
+
+/* Does the path match, {id} taking exactly the characters of an id? */
+static bool path_matches(const char *pattern, const char *path, char id[64])
+{
+    const char *hole = strstr(pattern, "{id}");
+    if (hole == NULL) {
+        id[0] = '\0';
+        return strcmp(pattern, path) == 0;
+    }
+    size_t before = (size_t)(hole - pattern);
+    size_t length = strlen(path);
+    if (length < before + ID_CHARACTERS || strncmp(pattern, path, before) != 0 ||
+        strcmp(hole + 4, path + before + ID_CHARACTERS) != 0) {
+        return false;
+    }
+    memcpy(id, path + before, ID_CHARACTERS);
+    id[ID_CHARACTERS] = '\0';
+    return true;
+}
+
+const struct route *route_find(const char *method, const char *path, char id[64], bool *path_known)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+        if (path_matches(routes[i].path, path, id)) {
+            *path_known = true;
+            if (strcmp(routes[i].method, method) == 0) {
+                return &routes[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static void answer_json(struct request *request, enum tremolo_status status, char *body)
+{
+    if (status != TREMOLO_OK || body == NULL) {
+        request_problem(request, 500, tremolo_status_sentence(status));
+    } else {
+        request_answer(request, 200, "application/json", body);
+    }
+}
+
+void routes_study(struct request *request)
+{
+    answer_json(request, TREMOLO_OK, strdup(request->book->published));
+}
+
+void routes_round(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = estimate_round_json(
+        &body, request->book, request->server->signing_key, (int64_t)time(NULL));
+    answer_json(request, status, body);
+}
+
+void routes_estimate(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = estimate_json(&body, request->book);
+    answer_json(request, status, body);
+}
+
+static json_t *study_line(struct book *book)
+{
+    (void)pthread_mutex_lock(&book->lock);
+    json_t *line = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "id", book->id_text, "title",
+                             book->terms->title, "state", book_is_done(book) ? "done" : "open",
+                             "round", (json_int_t)book->opened - 1, "rounds",
+                             (json_int_t)book->terms->rounds, "reports",
+                             (json_int_t)book->reports, "dimension", (int)book->study->dimension);
+    (void)pthread_mutex_unlock(&book->lock);
+    return line;
+}
+
+void routes_studies(struct request *request)
+{
+    json_t *list = json_array();
+    size_t count = ingest_studies(request->server->ingest);
+    for (size_t i = 0; i < count; i++) {
+        (void)json_array_append_new(list, study_line(ingest_study(request->server->ingest, i)));
+    }
+    json_t *answer = json_pack("{s:o}", "studies", list);
+    answer_json(request, TREMOLO_OK, json_dumps(answer, JSON_COMPACT));
+    json_decref(answer);
+}
+
+void routes_health(struct request *request)
+{
+    char words[200];
+    enum tremolo_status health = ingest_health(request->server->ingest, words, sizeof words);
+    if (health != TREMOLO_OK) {
+        request_problem(request, 503, words);
+    } else {
+        request_answer(request, 200, "application/json", strdup("{\"status\":\"ok\"}"));
+    }
+}
+
+void routes_root(struct request *request)
+{
+    request_answer(request, 200, "application/json",
+                   strdup("{\"name\":\"tremolo\",\"version\":\"" TREMOLO_VERSION
+                          "\",\"studies\":\"/v1/studies\"}"));
+}

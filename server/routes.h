@@ -1,0 +1,30 @@
+/* routes.h -- the handlers, by file. */
+#ifndef SERVER_ROUTES_H
+#define SERVER_ROUTES_H
+
+#include "estimate.h"
+#include "request.h"
+
+/* routes.c */
+void routes_study(struct request *request);
+void routes_round(struct request *request);
+void routes_estimate(struct request *request);
+void routes_studies(struct request *request);
+void routes_health(struct request *request);
+void routes_root(struct request *request);
+
+/* reports.c */
+void reports_run(struct request *request);
+void reports_finish(struct request *request);
+
+/* operator.c */
+void operator_create(struct request *request);
+void operator_create_finish(struct request *request);
+void operator_close(struct request *request);
+void operator_close_finish(struct request *request);
+void operator_enrol(struct request *request);
+
+/* metrics.c */
+void metrics_run(struct request *request);
+
+#endif

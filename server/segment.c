@@ -1,0 +1,126 @@
+/* segment.c -- building and reading segments; segment.h has the byte table. */
+#include "segment.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store.h"
+
+static const uint8_t magic[4] = {'T', 'S', 'G', '1'};
+
+static void put_le(uint8_t *bytes, uint32_t value, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+static enum tremolo_status reserve(struct segment *segment, size_t more)
+{
+    size_t wanted = segment->length + more;
+    if (wanted > STORE_SEGMENT_BYTES_MAX) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    if (wanted <= segment->capacity) {
+        return TREMOLO_OK;
+    }
+    size_t capacity = 2 * wanted < 4096 ? 4096 : 2 * wanted;
+    uint8_t *grown = realloc(segment->bytes, capacity);
+    if (grown == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    segment->bytes = grown;
+    segment->capacity = capacity;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status segment_add(struct segment *segment, const struct segment_record *record,
+                                uint32_t *offset)
+{
+    size_t head = segment->length == 0 ? SEGMENT_HEAD_BYTES : 0;
+    if (record->length == 0 || record->device_length > SEGMENT_DEVICE_BYTES_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status =
+        reserve(segment, head + SEGMENT_RECORD_OVERHEAD + record->length + SEGMENT_CHECK_BYTES);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    segment->length += head;
+    uint8_t *out = segment->bytes + segment->length;
+    *offset = (uint32_t)segment->length;
+    put_le(out, record->length, 2);
+    out[2] = record->device_length;
+    out += 3;
+    if (record->device_length > 0) {
+        memcpy(out, record->device, record->device_length);
+        out += record->device_length;
+    }
+    memcpy(out, record->report, record->length);
+    segment->length = (size_t)(out - segment->bytes) + record->length;
+    segment->count++;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status segment_seal(struct segment *segment)
+{
+    if (segment->count == 0) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    memcpy(segment->bytes, magic, sizeof magic);
+    put_le(segment->bytes + 4, segment->count, 4);
+    (void)crypto_generichash(segment->bytes + segment->length, SEGMENT_CHECK_BYTES, segment->bytes,
+                             segment->length, NULL, 0);
+    segment->length += SEGMENT_CHECK_BYTES;
+    return TREMOLO_OK;
+}
+
+void segment_clear(struct segment *segment)
+{
+    segment->length = 0;
+    segment->count = 0;
+}
+
+void segment_free(struct segment *segment)
+{
+    free(segment->bytes);
+    *segment = (struct segment){0};
+}
+
+enum tremolo_status segment_check(const uint8_t *bytes, size_t length)
+{
+    uint8_t check[SEGMENT_CHECK_BYTES];
+    if (length < SEGMENT_HEAD_BYTES + SEGMENT_CHECK_BYTES ||
+        memcmp(bytes, magic, sizeof magic) != 0) {
+        return TREMOLO_MALFORMED;
+    }
+    (void)crypto_generichash(check, sizeof check, bytes, length - sizeof check, NULL, 0);
+    return memcmp(check, bytes + length - sizeof check, sizeof check) == 0 ? TREMOLO_OK
+                                                                           : TREMOLO_MALFORMED;
+}
+
+bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,
+                  size_t length)
+{
+    if (length < SEGMENT_CHECK_BYTES) {
+        return false;
+    }
+    size_t end = length - SEGMENT_CHECK_BYTES;
+    size_t at = *offset;
+    if (at > end || end - at < 3 || bytes[at + 2] > SEGMENT_DEVICE_BYTES_MAX) {
+        return false;
+    }
+    size_t report = at + 3 + bytes[at + 2];
+    size_t size = (size_t)(bytes[at] | bytes[at + 1] << 8);
+    if (report > end || end - report < size) {
+        return false;
+    }
+    record->offset = *offset;
+    record->device = bytes + at + 3;
+    record->device_length = bytes[at + 2];
+    record->report = bytes + report;
+    record->length = (uint16_t)size;
+    *offset = (uint32_t)(report + size);
+    return true;
+}

@@ -1,0 +1,63 @@
+/* segment.h -- the bytes of one group commit of one study (docs/storage.md).
+ *
+ *     0   4   "TSG1"
+ *     4   4   number of records, little-endian
+ *     8   -   records: length of the report (2, little-endian),
+ *                      length of the device's name, 0 in an open study (1),
+ *                      the name, the report's bytes
+ *     end 16  BLAKE2b-128 of everything before
+ *
+ * A record is found again by the offset at which it starts. */
+#ifndef SERVER_SEGMENT_H
+#define SERVER_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_status.h"
+
+enum {
+    SEGMENT_DEVICE_BYTES_MAX = 32,
+    SEGMENT_HEAD_BYTES = 8,
+    SEGMENT_CHECK_BYTES = 16,
+    SEGMENT_RECORD_OVERHEAD = 3 + SEGMENT_DEVICE_BYTES_MAX,
+};
+
+struct segment_record {
+    const uint8_t *report;
+    const uint8_t *device;
+    uint16_t length;
+    uint8_t device_length; /* 0: from an open study */
+    uint32_t offset; /* of the record within the segment */
+};
+
+/* A segment under construction; zero it to begin, free with segment_free. */
+struct segment {
+    uint8_t *bytes;
+    size_t length;
+    size_t capacity;
+    uint32_t count;
+};
+
+/* Add a record (its offset is not read); *offset says where it starts. NO_MEMORY, and SHORT_BUFFER when
+ * the segment would exceed STORE_SEGMENT_BYTES_MAX; nothing is added then. */
+TREMOLO_MUST_USE enum tremolo_status segment_add(struct segment *segment,
+                                                 const struct segment_record *record,
+                                                 uint32_t *offset);
+
+/* Write count and check value: the segment is then ready for the store. */
+TREMOLO_MUST_USE enum tremolo_status segment_seal(struct segment *segment);
+
+void segment_clear(struct segment *segment); /* keeps the memory */
+void segment_free(struct segment *segment);
+
+/* The check value and the head of a stored segment; MALFORMED otherwise. */
+TREMOLO_MUST_USE enum tremolo_status segment_check(const uint8_t *bytes, size_t length);
+
+/* The record at *offset (start with SEGMENT_HEAD_BYTES); moves *offset past it.
+ * False at the end of the records, or when the record does not fit. */
+bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,
+                  size_t length);
+
+#endif

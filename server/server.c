@@ -1,0 +1,259 @@
+/* server.c -- starting and stopping, in the order that loses nothing.
+ *
+ * Start: keys, store, recovery, then the listener: nobody is heard before the
+ * log is back. Stop: no new connections, what is under way is answered, the
+ * listener ends, the writer drains and checkpoints, the store closes. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <jansson.h>
+#include <netinet/in.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http.h"
+#include "keys.h"
+#include "request.h"
+#include "routes.h"
+
+enum {
+    THREADS_MAX = 16,
+    CONNECTIONS_MAX = 20000,
+    FILES_RESERVED = 64,
+    DRAIN_MS = 5000,
+    STATUS_BYTES = 256,
+};
+
+/* ---------------------------------------------------------------- pieces */
+
+static enum tremolo_status load_keys(struct tremolo_server *server,
+                                     const struct tremolo_server_options *options, char *words,
+                                     size_t capacity)
+{
+    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES];
+    char path[4096];
+    enum tremolo_status status =
+        keys_load(seed, sizeof seed, options->data, "signing.seed", words, capacity);
+    if (status == TREMOLO_OK) {
+        status = tremolo_signing_keys(server->public_key, server->signing_key, seed);
+    }
+    sodium_memzero(seed, sizeof seed);
+    if (status == TREMOLO_OK) {
+        status = keys_load(server->device_secret, sizeof server->device_secret, options->data,
+                           "device.secret", words, capacity);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)snprintf(path, sizeof path, "%s/operator.token", options->data);
+    bool given = options->token_file != NULL;
+    return keys_token(server->token, sizeof server->token, given ? options->token_file : path,
+                      !given, words, capacity);
+}
+
+static enum tremolo_status start_ingest(struct tremolo_server *server,
+                                        const struct tremolo_server_options *options, char *words,
+                                        size_t capacity)
+{
+    struct store *store = NULL;
+    enum tremolo_status status = store_open_sqlite(&store, options->data, words, capacity);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = load_keys(server, options, words, capacity);
+    if (status == TREMOLO_OK) {
+        status = ingest_start(&server->ingest, store, server->signing_key, server->device_secret,
+                              words, capacity);
+    }
+    if (status != TREMOLO_OK) {
+        store->close(store);
+    }
+    return status;
+}
+
+static bool parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
+{
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *four = (struct sockaddr_in *)(void *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)address;
+    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(port);
+        return true;
+    }
+    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(port);
+        return true;
+    }
+    return false;
+}
+
+/* As many as file descriptors allow, after asking for all we may have. */
+static unsigned connection_limit(unsigned wanted)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
+        return 512;
+    }
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    unsigned limit = wanted > 0 ? wanted : CONNECTIONS_MAX;
+    if (files.rlim_cur != RLIM_INFINITY && files.rlim_cur < limit + FILES_RESERVED) {
+        limit = files.rlim_cur > 2 * FILES_RESERVED ? (unsigned)files.rlim_cur - FILES_RESERVED
+                                                    : FILES_RESERVED;
+    }
+    return limit;
+}
+
+static unsigned thread_count(unsigned wanted)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned threads = wanted > 0 ? wanted : processors > 0 ? (unsigned)processors : 1;
+    return threads < THREADS_MAX ? threads : THREADS_MAX;
+}
+
+static enum tremolo_status start_listening(struct tremolo_server *server,
+                                           const struct tremolo_server_options *options,
+                                           char *words, size_t capacity)
+{
+    struct sockaddr_storage address;
+    if (!parse_address(&address, options->address, options->port)) {
+        (void)snprintf(words, capacity, "'%s' is not a numeric address", options->address);
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    server->connections = connections_new(server->request_seconds);
+    if (server->connections == NULL) {
+        (void)snprintf(words, capacity, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    unsigned threads = thread_count(options->threads);
+    unsigned limit = connection_limit(options->connections);
+    errno = 0;
+    server->daemon = http_listen(server, (struct sockaddr *)&address, threads,
+                                 limit < threads ? threads : limit);
+    if (server->daemon == NULL) {
+        (void)snprintf(words, capacity, "cannot listen on %s port %u: %s", options->address,
+                       options->port, errno != 0 ? strerror(errno) : "the address is taken");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    server->port = info != NULL ? info->port : options->port;
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- public */
+
+static enum tremolo_status check_options(const struct tremolo_server_options *options,
+                                         char *words, size_t capacity)
+{
+    if (options->data == NULL || options->address == NULL || options->request_seconds == 0) {
+        (void)snprintf(words, capacity, "a data directory, an address and a time limit are needed");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if ((options->tls_cert == NULL) != (options->tls_key == NULL)) {
+        (void)snprintf(words, capacity, "certificate and key are given together or not at all");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (sodium_init() < 0) {
+        (void)snprintf(words, capacity, "libsodium cannot be initialised");
+        return TREMOLO_NO_ENTROPY;
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_server_start(struct tremolo_server **server,
+                                         const struct tremolo_server_options *options, char *words,
+                                         size_t words_capacity)
+{
+    enum tremolo_status status = check_options(options, words, words_capacity);
+    struct tremolo_server *made = NULL;
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        (void)snprintf(words, words_capacity, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    log_open(&made->log, options->log);
+    made->started_at = (int64_t)time(NULL);
+    made->request_seconds = options->request_seconds;
+    if (options->tls_cert != NULL) {
+        status = tls_new(&made->tls, options->tls_cert, options->tls_key, words, words_capacity);
+    }
+    if (status == TREMOLO_OK) {
+        status = start_ingest(made, options, words, words_capacity);
+    }
+    if (status == TREMOLO_OK) {
+        status = start_listening(made, options, words, words_capacity);
+    }
+    if (status != TREMOLO_OK) {
+        tremolo_server_stop(made);
+        return status;
+    }
+    log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address",
+              options->address, "port", (int)made->port, "tls", made->tls != NULL, "studies",
+              (json_int_t)ingest_studies(made->ingest));
+    *server = made;
+    return TREMOLO_OK;
+}
+
+uint16_t tremolo_server_port(const struct tremolo_server *server)
+{
+    return server->port;
+}
+
+const uint8_t *tremolo_server_key(const struct tremolo_server *server)
+{
+    return server->public_key;
+}
+
+enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
+{
+    char words[STATUS_BYTES] = "";
+    enum tremolo_status status =
+        server->tls != NULL ? tls_reload(server->tls, words, sizeof words) : TREMOLO_OK;
+    log_event(&server->log, status == TREMOLO_OK ? "info" : "error", "reload", "{s:s}", "result",
+              status == TREMOLO_OK ? "done" : words);
+    return status;
+}
+
+/* Wait for requests under way. A stalled client does not hold us for ever; the
+ * writer always comes to an end, and the library wants nothing suspended. */
+static void drain(struct tremolo_server *server)
+{
+    struct timespec pause = {0, 10000000};
+    for (int waited = 0; (waited < DRAIN_MS && atomic_load(&server->active) > 0) ||
+                         atomic_load(&server->suspended) > 0;
+         waited += 10) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+void tremolo_server_stop(struct tremolo_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    atomic_store(&server->stopping, true);
+    if (server->daemon != NULL) {
+        MHD_socket listener = MHD_quiesce_daemon(server->daemon);
+        if (listener != MHD_INVALID_SOCKET) {
+            (void)close(listener);
+        }
+        drain(server);
+        MHD_stop_daemon(server->daemon);
+    }
+    connections_free(server->connections);
+    ingest_stop(server->ingest);
+    tls_free(server->tls);
+    log_event(&server->log, "info", "stopped", "{}");
+    log_close(&server->log);
+    sodium_memzero(server, sizeof *server);
+    free(server);
+}

@@ -1,0 +1,69 @@
+/* store.h -- where segments and small states are kept durably.
+ *
+ * A segment is what one group commit of one study appended; the store does
+ * not look inside. A state is a small named value (a study's text, a round, a
+ * checkpoint). append and put only stage; sync makes all that was staged
+ * durable at once, or nothing of it:
+ *
+ *     status = store->append(store, tag, bytes, length, &position);
+ *     status = store->sync(store);      now, and only now, may we answer
+ *
+ * The interface is this narrow so that a clustered log can stand behind it.
+ * One thread uses a store at a time. After any failure of append, put or
+ * sync the caller calls discard, which forgets what was staged. */
+#ifndef SERVER_STORE_H
+#define SERVER_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_status.h"
+
+enum {
+    STORE_STUDY_BYTES = 16,                /* studies are told apart by their tag */
+    STORE_SEGMENT_BYTES_MAX = 8 << 20,     /* of one segment */
+    STORE_STATE_BYTES_MAX = 64 << 20,      /* of one state */
+    STORE_KEY_BYTES_MAX = 64,
+};
+
+struct store_segment {
+    uint64_t position; /* 0: there is none */
+    const uint8_t *bytes;
+    size_t length;
+};
+
+/* Called for each state of a kind in the order of keys; the pointers live
+ * during the call. Anything but OK stops and is passed on. */
+typedef enum tremolo_status (*store_state_fn)(void *context, const uint8_t *key, size_t key_length,
+                                              const uint8_t *value, size_t length);
+
+struct store {
+    /* Stage a segment. Positions grow from 1; a discarded one may be used again. */
+    enum tremolo_status (*append)(struct store *store, const uint8_t study[STORE_STUDY_BYTES],
+                                  const uint8_t *bytes, size_t length, uint64_t *position);
+    /* Stage a state, replacing the value under that key. */
+    enum tremolo_status (*put)(struct store *store, const char *kind, const uint8_t *key,
+                               size_t key_length, const uint8_t *value, size_t length);
+    /* STORE_FULL and STORE_FAILED leave nothing of what was staged; NOT_SYNCED
+     * means the disk did not confirm: nobody can tell what it holds, and
+     * every later call answers NOT_SYNCED until the store is opened anew. */
+    enum tremolo_status (*sync)(struct store *store);
+    void (*discard)(struct store *store);
+    /* The first segment of the study at `from` or later. Its bytes live until
+     * the next call on this store. position is 0 when there is none. */
+    enum tremolo_status (*read)(struct store *store, const uint8_t study[STORE_STUDY_BYTES],
+                                uint64_t from, struct store_segment *segment);
+    enum tremolo_status (*each)(struct store *store, const char *kind, store_state_fn visit,
+                                void *context);
+    /* Why the last call failed, in words. Never NULL. */
+    const char *(*explain)(const struct store *store);
+    /* NULL is not fine here; free_store below takes it. */
+    void (*close)(struct store *store);
+};
+
+/* Open or create the SQLite store in directory `path`. BAD_ARGUMENT when another process
+ * has it open; `words` (may be NULL) gets the reason of any failure. */
+TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
+                                                       char *words, size_t words_capacity);
+
+#endif

@@ -1,0 +1,305 @@
+/* store_sqlite.c -- the embedded store: one SQLite database in WAL mode.
+ *
+ *     segment (position INTEGER PRIMARY KEY, study BLOB, bytes BLOB)
+ *     state   (kind TEXT, key BLOB, value BLOB, PRIMARY KEY (kind, key))
+ *
+ * One row per group commit: a row per report with random keys would cost
+ * five to ten times as much. synchronous=FULL syncs the write-ahead log at
+ * each commit, and sync() returns only after that. The lock is exclusive, so
+ * a second server on the same directory is refused instead of interleaving.
+ *
+ * A sync the disk did not confirm is final for this handle: the kernel may
+ * have dropped the pages and would report the next sync as good. */
+#include "store.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum statement {
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    APPEND,
+    PUT,
+    READ,
+    EACH,
+    LAST,
+    STATEMENT_COUNT,
+};
+
+static const char *const statement_text[STATEMENT_COUNT] = {
+    [BEGIN] = "BEGIN IMMEDIATE",
+    [COMMIT] = "COMMIT",
+    [ROLLBACK] = "ROLLBACK",
+    [APPEND] = "INSERT INTO segment (position, study, bytes) VALUES (?1, ?2, ?3)",
+    [PUT] = "INSERT INTO state (kind, key, value) VALUES (?1, ?2, ?3)"
+            " ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value",
+    [READ] = "SELECT position, bytes FROM segment WHERE study = ?1 AND position >= ?2"
+             " ORDER BY position LIMIT 1",
+    [EACH] = "SELECT key, value FROM state WHERE kind = ?1 ORDER BY key",
+    [LAST] = "SELECT coalesce(max(position), 0) FROM segment",
+};
+
+static const char schema[] =
+    "PRAGMA page_size = 8192;"
+    "PRAGMA locking_mode = EXCLUSIVE;"
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA wal_autocheckpoint = 4096;"
+    "CREATE TABLE IF NOT EXISTS segment"
+    " (position INTEGER PRIMARY KEY, study BLOB NOT NULL, bytes BLOB NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS segment_study ON segment (study, position);"
+    "CREATE TABLE IF NOT EXISTS state (kind TEXT NOT NULL, key BLOB NOT NULL,"
+    " value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;"
+    "PRAGMA user_version = 1;";
+
+struct sqlite_store {
+    struct store base;
+    sqlite3 *database;
+    sqlite3_stmt *statement[STATEMENT_COUNT];
+    uint64_t last;      /* newest position, staged ones included */
+    uint64_t committed; /* newest durable position */
+    bool staging;
+    bool unsure; /* a sync was not confirmed */
+    char words[160];
+};
+
+static struct sqlite_store *self(struct store *store)
+{
+    return (struct sqlite_store *)(void *)store;
+}
+
+/* Turn SQLite's answer into ours and keep its words. */
+static enum tremolo_status judge(struct sqlite_store *store, int code)
+{
+    if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) {
+        return TREMOLO_OK;
+    }
+    int extended = sqlite3_extended_errcode(store->database);
+    (void)snprintf(store->words, sizeof store->words, "%s (%d)", sqlite3_errmsg(store->database),
+                   extended);
+    if (extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC) {
+        store->unsure = true;
+        return TREMOLO_NOT_SYNCED;
+    }
+    return (code & 0xff) == SQLITE_FULL ? TREMOLO_STORE_FULL : TREMOLO_STORE_FAILED;
+}
+
+static enum tremolo_status run(struct sqlite_store *store, enum statement which)
+{
+    if (store->unsure) {
+        return TREMOLO_NOT_SYNCED;
+    }
+    int code = sqlite3_step(store->statement[which]);
+    enum tremolo_status status = judge(store, code);
+    (void)sqlite3_reset(store->statement[which]);
+    return status;
+}
+
+static enum tremolo_status begin(struct sqlite_store *store)
+{
+    if (store->staging) {
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status = run(store, BEGIN);
+    store->staging = status == TREMOLO_OK;
+    return status;
+}
+
+static enum tremolo_status sqlite_append(struct store *base, const uint8_t *study,
+                                         const uint8_t *bytes, size_t length, uint64_t *position)
+{
+    struct sqlite_store *store = self(base);
+    sqlite3_stmt *append = store->statement[APPEND];
+    if (length == 0 || length > STORE_SEGMENT_BYTES_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = begin(store);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)sqlite3_bind_int64(append, 1, (sqlite3_int64)(store->last + 1));
+    (void)sqlite3_bind_blob(append, 2, study, STORE_STUDY_BYTES, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(append, 3, bytes, (int)length, SQLITE_STATIC);
+    status = run(store, APPEND);
+    (void)sqlite3_clear_bindings(append);
+    if (status == TREMOLO_OK) {
+        *position = ++store->last;
+    }
+    return status;
+}
+
+static enum tremolo_status sqlite_put(struct store *base, const char *kind, const uint8_t *key,
+                                      size_t key_length, const uint8_t *value, size_t length)
+{
+    struct sqlite_store *store = self(base);
+    sqlite3_stmt *put = store->statement[PUT];
+    if (key_length > STORE_KEY_BYTES_MAX || length > STORE_STATE_BYTES_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = begin(store);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)sqlite3_bind_text(put, 1, kind, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(put, 2, key, (int)key_length, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(put, 3, value, (int)length, SQLITE_STATIC);
+    status = run(store, PUT);
+    (void)sqlite3_clear_bindings(put);
+    return status;
+}
+
+static void sqlite_discard(struct store *base)
+{
+    struct sqlite_store *store = self(base);
+    if (store->staging && !sqlite3_get_autocommit(store->database)) {
+        (void)sqlite3_step(store->statement[ROLLBACK]);
+        (void)sqlite3_reset(store->statement[ROLLBACK]);
+    }
+    store->staging = false;
+    store->last = store->committed;
+}
+
+static enum tremolo_status sqlite_sync(struct store *base)
+{
+    struct sqlite_store *store = self(base);
+    if (!store->staging) {
+        return store->unsure ? TREMOLO_NOT_SYNCED : TREMOLO_OK;
+    }
+    enum tremolo_status status = run(store, COMMIT);
+    if (status == TREMOLO_OK) {
+        store->staging = false;
+        store->committed = store->last;
+    }
+    return status;
+}
+
+static enum tremolo_status sqlite_read(struct store *base, const uint8_t *study, uint64_t from,
+                                       struct store_segment *segment)
+{
+    struct sqlite_store *store = self(base);
+    sqlite3_stmt *read = store->statement[READ];
+    (void)sqlite3_reset(read);
+    (void)sqlite3_bind_blob(read, 1, study, STORE_STUDY_BYTES, SQLITE_TRANSIENT);
+    (void)sqlite3_bind_int64(read, 2, (sqlite3_int64)from);
+    int code = sqlite3_step(read);
+    if (code == SQLITE_ROW) {
+        segment->position = (uint64_t)sqlite3_column_int64(read, 0);
+        segment->bytes = sqlite3_column_blob(read, 1);
+        segment->length = (size_t)sqlite3_column_bytes(read, 1);
+        return segment->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status = judge(store, code);
+    (void)sqlite3_reset(read);
+    if (status == TREMOLO_OK) {
+        *segment = (struct store_segment){0};
+    }
+    return status;
+}
+
+static enum tremolo_status sqlite_each(struct store *base, const char *kind, store_state_fn visit,
+                                       void *context)
+{
+    struct sqlite_store *store = self(base);
+    sqlite3_stmt *each = store->statement[EACH];
+    enum tremolo_status status = TREMOLO_OK;
+    int code = SQLITE_DONE;
+    (void)sqlite3_bind_text(each, 1, kind, -1, SQLITE_TRANSIENT);
+    while (status == TREMOLO_OK && (code = sqlite3_step(each)) == SQLITE_ROW) {
+        status = visit(context, sqlite3_column_blob(each, 0), (size_t)sqlite3_column_bytes(each, 0),
+                       sqlite3_column_blob(each, 1), (size_t)sqlite3_column_bytes(each, 1));
+    }
+    if (status == TREMOLO_OK) {
+        status = judge(store, code);
+    }
+    (void)sqlite3_reset(each);
+    return status;
+}
+
+static const char *sqlite_explain(const struct store *base)
+{
+    return ((const struct sqlite_store *)(const void *)base)->words;
+}
+
+static void sqlite_close(struct store *base)
+{
+    struct sqlite_store *store = self(base);
+    for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+        (void)sqlite3_finalize(store->statement[i]);
+    }
+    (void)sqlite3_close(store->database);
+    free(store);
+}
+
+static enum tremolo_status prepare(struct sqlite_store *store)
+{
+    enum tremolo_status status =
+        judge(store, sqlite3_exec(store->database, schema, NULL, NULL, NULL));
+    for (size_t i = 0; i < STATEMENT_COUNT && status == TREMOLO_OK; i++) {
+        status = judge(store, sqlite3_prepare_v3(store->database, statement_text[i], -1,
+                                                 SQLITE_PREPARE_PERSISTENT, &store->statement[i],
+                                                 NULL));
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = judge(store, sqlite3_step(store->statement[LAST]));
+    store->last = (uint64_t)sqlite3_column_int64(store->statement[LAST], 0);
+    store->committed = store->last;
+    (void)sqlite3_reset(store->statement[LAST]);
+    return status;
+}
+
+static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
+{
+    char file[4096];
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        (void)snprintf(store->words, sizeof store->words, "%s: %s", path, strerror(errno));
+        return TREMOLO_STORE_FAILED;
+    }
+    int length = snprintf(file, sizeof file, "%s/tremolo.db", path);
+    if (length < 0 || (size_t)length >= sizeof file) {
+        (void)snprintf(store->words, sizeof store->words, "the directory's name is too long");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(file, &store->database, flags, NULL) != SQLITE_OK) {
+        return judge(store, SQLITE_CANTOPEN);
+    }
+    (void)sqlite3_extended_result_codes(store->database, 1);
+    return prepare(store);
+}
+
+enum tremolo_status store_open_sqlite(struct store **store, const char *path, char *words,
+                                      size_t words_capacity)
+{
+    struct sqlite_store *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->base = (struct store){
+        .append = sqlite_append,
+        .put = sqlite_put,
+        .sync = sqlite_sync,
+        .discard = sqlite_discard,
+        .read = sqlite_read,
+        .each = sqlite_each,
+        .explain = sqlite_explain,
+        .close = sqlite_close,
+    };
+    enum tremolo_status status = open_database(made, path);
+    if (words != NULL) {
+        (void)snprintf(words, words_capacity, "%s", made->words);
+    }
+    if (status != TREMOLO_OK) {
+        sqlite_close(&made->base);
+        return status;
+    }
+    *store = &made->base;
+    return TREMOLO_OK;
+}

@@ -1,0 +1,162 @@
+/* tls.c -- GnuTLS certificates, loaded from files and swapped atomically.
+ *
+ * A handshake may hold the old certificate while a new one is loaded, so the
+ * one before is kept until the next reload but one. */
+#include "tls.h"
+
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHAIN_MAX = 8, KEPT = 3 };
+
+struct pair {
+    gnutls_pcert_st chain[CHAIN_MAX];
+    unsigned length;
+    gnutls_privkey_t key;
+};
+
+struct tls {
+    const char *cert_file;
+    const char *key_file;
+    struct pair *kept[KEPT]; /* [0] is in use */
+};
+
+static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pair *current;
+
+static void free_pair(struct pair *pair)
+{
+    if (pair == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < pair->length; i++) {
+        gnutls_pcert_deinit(&pair->chain[i]);
+    }
+    if (pair->key != NULL) {
+        gnutls_privkey_deinit(pair->key);
+    }
+    free(pair);
+}
+
+static int load_chain(struct pair *pair, const char *file)
+{
+    gnutls_datum_t pem = {0};
+    unsigned length = CHAIN_MAX;
+    int code = gnutls_load_file(file, &pem);
+    if (code == 0) {
+        code = gnutls_pcert_list_import_x509_raw(pair->chain, &length, &pem, GNUTLS_X509_FMT_PEM,
+                                                 0);
+        gnutls_free(pem.data);
+    }
+    pair->length = code >= 0 ? length : 0;
+    return code < 0 ? code : 0;
+}
+
+static int load_key(struct pair *pair, const char *file)
+{
+    gnutls_datum_t pem = {0};
+    int code = gnutls_load_file(file, &pem);
+    if (code == 0) {
+        code = gnutls_privkey_init(&pair->key);
+        if (code == 0) {
+            code = gnutls_privkey_import_x509_raw(pair->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
+        }
+        gnutls_memset(pem.data, 0, pem.size);
+        gnutls_free(pem.data);
+    }
+    return code;
+}
+
+enum tremolo_status tls_reload(struct tls *tls, char *words, size_t words_capacity)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    if (pair == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    int code = load_chain(pair, tls->cert_file);
+    const char *file = tls->cert_file;
+    if (code == 0) {
+        file = tls->key_file;
+        code = load_key(pair, file);
+    }
+    if (code != 0) {
+        (void)snprintf(words, words_capacity, "%s: %s", file, gnutls_strerror(code));
+        free_pair(pair);
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    (void)pthread_mutex_lock(&current_lock);
+    current = pair;
+    (void)pthread_mutex_unlock(&current_lock);
+    free_pair(tls->kept[KEPT - 1]);
+    for (size_t i = KEPT - 1; i > 0; i--) {
+        tls->kept[i] = tls->kept[i - 1];
+    }
+    tls->kept[0] = pair;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tls_new(struct tls **tls, const char *cert_file, const char *key_file,
+                            char *words, size_t words_capacity)
+{
+    struct tls *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->cert_file = cert_file;
+    made->key_file = key_file;
+    enum tremolo_status status = tls_reload(made, words, words_capacity);
+    if (status != TREMOLO_OK) {
+        free(made);
+        return status;
+    }
+    *tls = made;
+    return TREMOLO_OK;
+}
+
+void tls_free(struct tls *tls)
+{
+    if (tls == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&current_lock);
+    current = NULL;
+    (void)pthread_mutex_unlock(&current_lock);
+    for (size_t i = 0; i < KEPT; i++) {
+        free_pair(tls->kept[i]);
+    }
+    free(tls);
+}
+
+static int retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int count,
+                    const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
+                    gnutls_pcert_st **chain, unsigned *length, gnutls_privkey_t *key)
+{
+    (void)session;
+    (void)authorities;
+    (void)count;
+    (void)algorithms;
+    (void)algorithm_count;
+    (void)pthread_mutex_lock(&current_lock);
+    struct pair *pair = current;
+    (void)pthread_mutex_unlock(&current_lock);
+    if (pair == NULL) {
+        return -1;
+    }
+    *chain = pair->chain;
+    *length = pair->length;
+    *key = pair->key;
+    return 0;
+}
+
+void *tls_callback(void)
+{
+    union {
+        gnutls_certificate_retrieve_function2 *function;
+        void *pointer;
+    } callback = {.function = retrieve};
+    return callback.pointer;
+}

@@ -1,0 +1,67 @@
+/* tremolo_server.h -- a server for studies, to run or to embed.
+ *
+ *     struct tremolo_server_options options = TREMOLO_SERVER_DEFAULTS;
+ *     struct tremolo_server *server = NULL;
+ *     char words[256];
+ *     options.data = "/var/lib/tremolo";
+ *     if (tremolo_server_start(&server, &options, words, sizeof words) == TREMOLO_OK) {
+ *         ...                                          wait for a signal
+ *         tremolo_server_stop(server);
+ *     }
+ *
+ * Calls on one server come from one thread; the server runs its own threads.
+ * It never prints but to the stream it was given, and never exits. */
+#ifndef TREMOLO_SERVER_H
+#define TREMOLO_SERVER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tremolo_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tremolo_server_options {
+    const char *data;         /* directory: log and keys; made if missing */
+    const char *address;      /* numeric, IPv4 or IPv6 */
+    const char *tls_cert;     /* PEM files, both or none */
+    const char *tls_key;
+    const char *token_file;   /* the operator's token; NULL: DATA/operator.token */
+    FILE *log;                /* one JSON object a line; NULL: silent */
+    uint16_t port;            /* 0: any free one */
+    unsigned threads;         /* for requests; 0: one for each processor, at most 16 */
+    unsigned connections;     /* at once; 0: as files allow, at most 20000 */
+    unsigned request_seconds; /* for a head, for a body, and idle */
+};
+#define TREMOLO_SERVER_DEFAULTS                                                                    \
+    {                                                                                              \
+        NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 0, 30                                  \
+    }
+
+struct tremolo_server; /* opaque */
+
+/* Recover the log and listen. `words` (never NULL) says what failed. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_server_start(struct tremolo_server **server,
+                                                          const struct tremolo_server_options *options,
+                                                          char *words, size_t words_capacity);
+
+uint16_t tremolo_server_port(const struct tremolo_server *server);
+
+/* The server's public signing key, which clients pin: 32 bytes. */
+const uint8_t *tremolo_server_key(const struct tremolo_server *server);
+
+/* Read the certificate files again. A pair that cannot be read leaves the
+ * old one in use. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_server_reload(struct tremolo_server *server);
+
+/* Take no new connections, answer what is under way (a few seconds at most),
+ * checkpoint, close. NULL is fine. */
+void tremolo_server_stop(struct tremolo_server *server);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

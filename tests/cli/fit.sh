@@ -1,0 +1,75 @@
+# tremolo fit: the reports that simulate keeps give simulate's own estimates;
+# repeats count once; damaged files are refused in one sentence.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+dir=$(mktemp -d)
+out=$dir/out err=$dir/err
+trap 'rm -rf "$dir"' EXIT
+awk 'BEGIN { srand(7); print "a,b,y"
+    for (i = 0; i < 1500; i++) {
+        a = rand() * 10; b = rand() * 4
+        printf "%.6f,%.6f,%.6f\n", a, b, 3 + 2 * a - b + rand()
+    } }' >"$dir/known.csv"
+# Nine digits: the sums are exact, but buckets differ (devices here, report ids
+# there) and so does the order in which the last step adds them up.
+estimates() { sed -n 's/^ *"estimate": \([0-9.e+-]*\),$/\1/p' "$1" | awk '{ printf "%.9g\n", $1 }'; }
+
+for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
+    "--method one-shot"; do
+    # shellcheck disable=SC2086
+    $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 --json $options \
+        --reports "$dir/reports" --force >"$out"
+    expect "simulate --reports $options" $? 0
+    case $options in *one-shot*) method="--method one-shot" ;; *) method="" ;; esac
+    # shellcheck disable=SC2086
+    $tremolo fit "$dir/reports" --json $method >"$dir/fit" 2>"$err"
+    expect "fit reads them" $? 0
+    # The unbiased estimates of both; predictions of one-shot differ by the intercept.
+    expect "and finds the same" "$(estimates "$dir/fit" | head -n 3)" "$(estimates "$out" | head -n 3)"
+done
+$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
+expect "reports are not overwritten" $? 2
+$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/x" --fast-noise \
+    >"$out" 2>"$err"
+expect "fast noise makes no reports" $? 2
+[ ! -e "$dir/x" ] && [ ! -e "$dir/x.part" ]
+expect "and no file" $? 0
+
+$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 --reports "$dir/reports" \
+    --force >/dev/null
+$tremolo fit "$dir/reports" >"$out"
+expect_match "a table for people" "$out" '^a  .*\*\*\*$'
+expect_match "with its guarantee" "$out" '^Privacy: epsilon '
+head_lines() { head -n 2 "$dir/reports"; }
+body() { tail -n +3 "$dir/reports"; }
+{ head_lines; body; body; } >"$dir/twice"
+$tremolo fit "$dir/twice" --json >"$out"
+expect_match "the same bytes count once" "$out" '"devices": 1200'
+expect_match "and are counted" "$out" '"repeated": 1200'
+
+refused() { # name, pattern, file
+    $tremolo fit "$3" >"$out" 2>"$err"
+    expect "refused: $1" $? 2
+    expect "in one line, nothing on stdout" "$(wc -l <"$err") $(wc -c <"$out")" "1 0"
+    expect_match "that says why" "$err" "$2"
+}
+bytes=$(wc -c <"$dir/reports")
+head -c $((bytes - 5)) "$dir/reports" >"$dir/short"
+refused "cut short" 'cut short after report 1199' "$dir/short"
+head_lines | sed 's/"wire_bits":12/"wire_bits":99/' >"$dir/study"
+refused "unsound study" "the study's numbers are not sound" "$dir/study"
+head_lines | sed 's/"id":"../"id":"00/' >"$dir/other"
+body >>"$dir/other"
+refused "reports of another study" 'report 1: the report belongs to another study' "$dir/other"
+head_lines >"$dir/empty"
+refused "no reports" '0 reports are too few' "$dir/empty"
+echo "a,b" >"$dir/csv"
+refused "another kind of file" 'no file of reports' "$dir/csv"
+refused "missing file" 'No such file' "$dir/none"
+{ head_lines; printf '\377\377'; } >"$dir/long"
+refused "an impossible length" 'cut short after report 0' "$dir/long"
+for arguments in "" "$dir/reports extra" "$dir/reports --level 1" "$dir/reports --method magic"; do
+    # shellcheck disable=SC2086
+    $tremolo fit $arguments >"$out" 2>"$err"
+    expect "refused: fit ${arguments##*/}" $? 2
+done

@@ -1,0 +1,53 @@
+# tremolo reproduce on made-up data in the real files' shape: the output is
+# whole, repeatable, and nothing is left behind by a failure.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+dir=$(mktemp -d)
+out=$dir/out err=$dir/err
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/data"
+awk 'BEGIN { srand(3); print "individual;mode;choice;ttme;invc;invt;gc;hinc;psize"
+    for (i = 0; i < 300; i++) {
+        invc = rand() * 100; invt = rand() * 500
+        printf "%d;%d;%d;%.2f;%.2f;%.2f;%.2f;%.2f;%d\n", i, 1 + rand() * 4, rand() * 2,
+            rand() * 60, invc, invt, invc + invt / 5 + rand(), rand() * 70, 1 + rand() * 4
+    } }' >"$dir/data/modechoice.csv"
+awk 'BEGIN { print "date,co2"
+    for (i = 0; i < 200; i++) {
+        printf "%d%02d%02d,%s\n", 1960 + int(i / 24), 1 + int(i % 24 / 2), 1 + 14 * (i % 2),
+            i % 7 == 3 ? "" : sprintf("%.2f", 310 + i / 20 + 3 * sin(i * 0.2618))
+    } }' >"$dir/data/co2.csv"
+: >"$dir/data/fair.csv"
+: >"$dir/data/randhie.csv"
+
+$tremolo reproduce --out "$dir/a" --data "$dir/data" --tasks modechoice,co2 --repeats 2 \
+    --threads 2 >"$out" 2>"$err"
+expect "reproduce exits 0" $? 0
+expect_match "and names its report" "$out" '/a/report\.md$'
+expect "all files, nothing hidden" "$(ls -A "$dir/a" | tr '\n' ' ')" \
+    "co2.svg datasets.csv figures.gp modechoice.svg panels.svg report.md sweep.csv tuning.csv "
+expect "a line for each task, method and epsilon" "$(wc -l <"$dir/a/sweep.csv")" $((2 * 4 * 39 + 1))
+expect_match "gaps in co2 are filled, not dropped" "$dir/a/datasets.csv" '^co2,200,7,'
+expect_match "seven features" "$dir/a/datasets.csv" '^modechoice,300,7,0\.9'
+expect_match "OLS dashed in the figure" "$dir/a/figures.gp" 'dt 2'
+expect_match "the report says how noise was made" "$dir/a/report.md" 'fast noise'
+
+$tremolo reproduce --out "$dir/b" --data "$dir/data" --tasks modechoice,co2 --repeats 2 \
+    --threads 1 >"$out" 2>"$err"
+cmp -s "$dir/a/sweep.csv" "$dir/b/sweep.csv" && cmp -s "$dir/a/tuning.csv" "$dir/b/tuning.csv"
+expect "the same numbers on one thread" $? 0
+
+$tremolo reproduce --out "$dir/a" --data "$dir/data" >"$out" 2>"$err"
+expect "an earlier report is not overwritten" $? 2
+$tremolo reproduce --out "$dir/c" --data "$dir/data" --tasks fair >"$out" 2>"$err"
+expect "an empty data file fails" $? 1
+expect "in one line" "$(wc -l <"$err")" 1
+[ ! -e "$dir/c" ]
+expect "and leaves nothing behind" $? 0
+for arguments in "--repeats 0" "--tasks magic" "--threads none" "extra" "--frobnicate"; do
+    # shellcheck disable=SC2086
+    $tremolo reproduce --out "$dir/d" $arguments >"$out" 2>"$err"
+    expect "refused: reproduce $arguments" $? 2
+done
+[ ! -e "$dir/d" ]
+expect "refusals create nothing" $? 0

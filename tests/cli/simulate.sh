@@ -1,0 +1,112 @@
+# tremolo simulate: a known relation is found, results depend on the seed
+# alone, exact and fast noise agree, and bad input is refused in one sentence.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+dir=$(mktemp -d)
+out=$dir/out err=$dir/err
+trap 'rm -rf "$dir"' EXIT
+
+# y = 3 + 2 a - b + noise; c is a category that adds 1 for "high".
+awk 'BEGIN { srand(7); print "a;b;c;y"
+    for (i = 0; i < 4000; i++) {
+        a = rand() * 10; b = rand() * 4; high = rand() < 0.5
+        noise = rand() + rand() + rand() - 1.5
+        printf "%.6f;%.6f;%s;%.6f\n", a, b, high ? "high" : "basic", 3 + 2 * a - b + high + noise
+    }
+    print "NA;1;high;5"; print "1;;high;5" }' >"$dir/known.csv"
+
+number() { # the value of a top-level key of JSON, one key to a line
+    sed -n "s/^ *\"$1\": \(-*[0-9.e+-]*\),*$/\1/p" "$out" | head -n 1
+}
+near() { # name, value, wanted, tolerance
+    expect "$1 ($2 near $3)" "$(awk "BEGIN { d = $2 - $3; print (d < $4 && d > -$4) }")" 1
+}
+
+$tremolo simulate "$dir/known.csv" --response y --epsilon 50 --seed 1 --json >"$out"
+expect "a simulation exits 0" $? 0
+expect_match "the method" "$out" '"method": "auto"'
+expect_match "one-hot with the first level as reference" "$out" '"name": "c=high"'
+near "features" "$(number dimension)" 3 0.5
+near "devices" "$(number devices)" 3200 0.5
+near "dropped rows" "$(number dropped)" 2 0.5
+near "R^2 with little noise" "$(number mean)" "$(number r2_ols)" 0.01
+expect_match "what is protected" "$out" '"protects": "features"'
+expect_match "the neighbours" "$out" '"neighbours": "distance=1"'
+# The coefficient of a is 2: at this noise its standard error is near 0.03, and
+# the tolerance five of them.
+near "the first coefficient" "$(number estimate)" 2 0.15
+
+for threads in 1 2 3; do
+    for noise in "" --fast-noise; do
+        $tremolo simulate "$dir/known.csv" --response y --epsilon 1 --seed 5 --threads $threads \
+            $noise --json | grep -v '"seconds"' >"$dir/threads$threads$noise"
+    done
+done
+cmp -s "$dir/threads1" "$dir/threads2" && cmp -s "$dir/threads1" "$dir/threads3"
+expect "exact noise: the same on 1, 2 and 3 threads" $? 0
+cmp -s "$dir/threads1--fast-noise" "$dir/threads2--fast-noise" &&
+    cmp -s "$dir/threads1--fast-noise" "$dir/threads3--fast-noise"
+expect "fast noise: the same on 1, 2 and 3 threads" $? 0
+$tremolo simulate "$dir/known.csv" --response y --epsilon 1 --seed 6 --json | grep -v '"seconds"' |
+    cmp -s - "$dir/threads1"
+expect "another seed, another result" $? 1
+
+# Means of 30 draws each. At epsilon 2 a draw's standard deviation is below
+# 0.03, so the difference of means has at most 0.008; five of them.
+$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --seed 1 --repeats 30 --json >"$out"
+exact=$(number mean)
+$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --seed 2 --repeats 30 --fast-noise \
+    --json >"$out"
+near "exact and fast noise agree" "$(number mean)" "$exact" 0.04
+expect_match "fast noise is stated" "$out" '"noise": "fast"'
+
+for method in auto one-shot iterative pooled dp-sgd ols; do
+    $tremolo simulate "$dir/known.csv" --response y --epsilon 20 --seed 1 --method $method \
+        --fast-noise >"$out" 2>"$err"
+    expect "method $method exits 0" $? 0
+    expect_match "and says what it promises" "$out" '^Privacy: '
+done
+for options in "--neighbours any" "--protect all" "--calibration zcdp" "--calibration paper" \
+    "--neighbours any --protect all" "--vectors 2 --lambda 0.3 --omega 2" "--scale bounds" \
+    "--method iterative --vectors 2 --rounds 3" "--test-share 0" "--separator ;"; do
+    # shellcheck disable=SC2086
+    $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 $options >"$out" 2>"$err"
+    expect "simulate $options" $? 0
+done
+$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --neighbours any >"$out"
+expect_match "bounds from the data are not private, and it says so" "$out" 'which is not private'
+
+# Bad input: one sentence, the right code, nothing on stdout.
+refused() { # name, code, pattern, arguments...
+    name=$1 code=$2 pattern=$3
+    shift 3
+    $tremolo simulate "$@" >"$out" 2>"$err"
+    expect "refused: $name" $? "$code"
+    expect "in one line, nothing on stdout" "$(wc -l <"$err") $(wc -c <"$out")" "1 0"
+    expect_match "that says why" "$err" "$pattern"
+}
+printf 'y,x\n1,2\n2,oops\n3,4\n4,5\n' >"$dir/text.csv"
+printf 'y,x\n1,2\n2,2\n3,2\n4,2\n5,2\n' >"$dir/constant.csv"
+printf 'y,a,b,c\n1,2,3,5\n2,1,3,4\n3,4,1,1\n' >"$dir/wide.csv"
+printf 'y,a,b\n1,2,4\n2,1,2\n3,4,8\n5,7,14\n2,9,18\n7,3,6\n' >"$dir/dependent.csv"
+refused "missing file" 2 'No such file' "$dir/none.csv" --response y --epsilon 1
+refused "non-numeric cell" 2 "line 3, column 'x'" "$dir/text.csv" --response y --epsilon 1
+refused "constant feature" 2 "'x' is constant" "$dir/constant.csv" --response y --epsilon 1
+refused "more features than devices" 2 'features need more than' "$dir/wide.csv" --response y \
+    --epsilon 1
+refused "dependent features" 2 'depend linearly' "$dir/dependent.csv" --response y --epsilon 1 \
+    --test-share 0
+refused "response not found" 2 "no column 'z'" "$dir/known.csv" --response z --epsilon 1
+refused "feature not found" 2 "no column 'w'" "$dir/known.csv" --response y --features a,w \
+    --epsilon 1
+refused "epsilon 0" 2 'epsilon must be a number above 0' "$dir/known.csv" --response y --epsilon 0
+refused "negative epsilon" 2 'epsilon must be' "$dir/known.csv" --response y --epsilon -1
+refused "epsilon that is no number" 2 'epsilon must be' "$dir/known.csv" --response y --epsilon x
+refused "no epsilon" 2 'epsilon E is needed' "$dir/known.csv" --response y
+refused "no response" 2 'response NAME is needed' "$dir/known.csv" --epsilon 1
+refused "no file" 2 'one CSV file' --response y --epsilon 1
+refused "unknown option" 2 'no option' "$dir/known.csv" --frobnicate
+refused "unknown method" 2 'method must be' "$dir/known.csv" --response y --epsilon 1 --method magic
+refused "delta 1" 2 'delta must be' "$dir/known.csv" --response y --epsilon 1 --delta 1
+refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
+    --vectors 9
