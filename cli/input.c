@@ -62,7 +62,7 @@ int cli_read_key(unsigned char *bytes, size_t length, const char *command, const
     char *text = NULL;
     size_t got = 0;
     int code = cli_read_file(&text, &got, command, name, LONGEST);
-    if (code != CLI_DONE) {
+    if (code != CLI_DONE || text == NULL) {
         return code;
     }
     text[strcspn(text, " \t\r\n")] = '\0';

@@ -102,7 +102,7 @@ static int run_init(const struct options *options)
     } else if (tremolo_study_starter(&json) != TREMOLO_OK) {
         code = cli_fail(CLI_FAILED, "study", "out of memory");
     }
-    if (code == CLI_DONE) {
+    if (code == CLI_DONE && json != NULL) {
         code = write_out(options, json);
     }
     free(json);
