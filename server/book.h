@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "check.h"
+#include "arrival.h"
 #include "index.h"
 #include "segment.h"
 #include "store.h"

@@ -1,10 +1,10 @@
-/* check.h -- what one arriving report is worth, before the log is asked.
+/* arrival.h -- what one arriving report is worth, before the log is asked.
  *
  * Pure functions of the bytes and the study: any thread may run them. What
  * depends on the log (repeats, rounds, a device's samples) is decided by the
- * writer alone (writer.c). */
-#ifndef SERVER_CHECK_H
-#define SERVER_CHECK_H
+ * writer alone (decide.c). */
+#ifndef SERVER_ARRIVAL_H
+#define SERVER_ARRIVAL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* check.c -- decoding, authentication and plausibility of one report.
+/* arrival.c -- decoding, authentication and plausibility of one report.
  *
  * Plausibility: an honest device releases keep x + W + noise, rounded. Its
  * norm is at most that of the clipped sample, of the modulation
@@ -7,7 +7,7 @@
  *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
  * with t = ln 1e9. A liar can therefore pull the moments no further than an
  * unlucky honest device could. */
-#include "check.h"
+#include "arrival.h"
 
 #include <math.h>
 #include <string.h>
