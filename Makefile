@@ -92,12 +92,19 @@ $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 # Programs outside the rooms: tests, benchmarks and examples see every
-# public header and link the library as a user would.
-$(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
+# public header and link the library as a user would; tests and benchmarks
+# also reach the command's own parts.
+$(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
+	@rm -f $@
+	$(call say,AR,$@)
+	$(QUIET)$(AR) rcs $@ $^
+PARTS_tests := $(BUILD)/libcommand.a
+PARTS_bench := $(BUILD)/libcommand.a
+$(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP \
-	  $(EXTRA) -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
+	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP \
+	  $(EXTRA) -o $@ $< $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
 LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
@@ -184,6 +191,8 @@ install: all
 	  $(DESTDIR)$(PREFIX)/include/tremolo $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 755 $(BUILD)/tremolo $(DESTDIR)$(PREFIX)/bin/
+	install -d $(DESTDIR)$(PREFIX)/share/tremolo
+	install -m 755 tools/fetch-data $(DESTDIR)$(PREFIX)/share/tremolo/
 	install -m 644 $(BUILD)/libtremolo.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/tremolo/
 	for page in $(wildcard man/*.1); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done

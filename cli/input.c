@@ -46,13 +46,23 @@ int cli_read_file(char **text, size_t *length, const char *command, const char *
     return code;
 }
 
+int cli_read_start(char **text, size_t *length, const char *command, const char *name, size_t most)
+{
+    int code = read_bounded(text, length, command, name, most);
+    if (code == CLI_DONE && *length > most) {
+        (*text)[most] = '\0';
+        *length = most;
+    }
+    return code;
+}
+
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name)
 {
     enum { LONGEST = 256 };
     char *text = NULL;
     size_t got = 0;
     int code = cli_read_file(&text, &got, command, name, LONGEST);
-    if (code != CLI_DONE) {
+    if (code != CLI_DONE || text == NULL) {
         return code;
     }
     text[strcspn(text, " \t\r\n")] = '\0';

@@ -9,6 +9,9 @@
  * CLI_DONE, or the exit code after a message of `command`. */
 int cli_read_file(char **text, size_t *length, const char *command, const char *name, size_t most);
 
+/* The same, but a longer file is cut instead. */
+int cli_read_start(char **text, size_t *length, const char *command, const char *name, size_t most);
+
 /* Fill exactly `length` bytes from a file with one line of base64url: keys. */
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name);
 

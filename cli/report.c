@@ -181,7 +181,7 @@ static int read_files(struct options *options, struct contents *contents)
                             options->server_key);
         options->client.server_key = contents->server_key;
     }
-    if (code == CLI_DONE && options->key != NULL) {
+    if (code == CLI_DONE && options->key != NULL && options->device != NULL) {
         code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key);
         options->client.mac_key = contents->mac_key;
         options->client.device_id = (const uint8_t *)options->device;

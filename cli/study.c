@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "csv_header.h"
 #include "input.h"
-#include "table.h"
 #include "tremolo_study_file.h"
 
 static const char usage[] =
@@ -60,28 +60,37 @@ static int write_out(const struct options *options, const char *text)
                    : cli_fail(CLI_FAILED, "study", "%s: %s", options->out, strerror(problem));
 }
 
-static int init_from_csv(const struct options *options, char **json)
+static int explain_starter(const struct options *options, enum tremolo_status status)
 {
-    struct table *table = NULL;
-    char error[TABLE_ERROR_BYTES];
-    if (!table_read(&table, options->csv, 0, error)) {
-        return cli_fail(CLI_USAGE, "study", "%s", error);
-    }
-    const char *const *names = (const char *const *)table->name;
-    enum tremolo_status status =
-        tremolo_study_starter_for(json, names, table->columns, options->response);
-    table_free(table);
-    if (status == TREMOLO_BAD_ARGUMENT) {
+    switch (status) {
+    case TREMOLO_OK: return CLI_DONE;
+    case TREMOLO_BAD_ARGUMENT:
         return cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
                         options->csv, TREMOLO_MAX_DIMENSION + 1);
-    }
-    if (status == TREMOLO_BAD_STUDY) {
+    case TREMOLO_BAD_STUDY:
         return cli_fail(CLI_USAGE, "study", "%s: no column is named %s", options->csv,
                         options->response);
+    default: return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
     }
-    return status == TREMOLO_OK
-               ? CLI_DONE
-               : cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+}
+
+static int init_from_csv(const struct options *options, char **json)
+{
+    struct csv_header header;
+    char *text = NULL;
+    size_t length = 0;
+    int code = cli_read_start(&text, &length, "study", options->csv, CSV_HEADER_BYTES_MAX);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
+    if (csv_header_parse(&header, text, length)) {
+        status = tremolo_study_starter_for(json, (const char *const *)header.name, header.count,
+                                           options->response);
+        csv_header_free(&header);
+    }
+    free(text);
+    return explain_starter(options, status);
 }
 
 static int run_init(const struct options *options)
@@ -93,7 +102,7 @@ static int run_init(const struct options *options)
     } else if (tremolo_study_starter(&json) != TREMOLO_OK) {
         code = cli_fail(CLI_FAILED, "study", "out of memory");
     }
-    if (code == CLI_DONE) {
+    if (code == CLI_DONE && json != NULL) {
         code = write_out(options, json);
     }
     free(json);

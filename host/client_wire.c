@@ -126,11 +126,10 @@ static enum tremolo_status pause_before_next(struct tremolo_client *client,
     backoff(&low, &high, client->attempts, answer->retry_after_s);
     int64_t left = client->deadline_ms - client->around.now_ms(client->around.context);
     if (low >= left || client->attempts >= ATTEMPTS_MAX) {
-        return client_fails(client, TREMOLO_NETWORK_FAILED,
-                            "gave up after %u attempts; last: %s%ld%s%s", client->attempts,
-                            answer->status != 0 ? "the server answered " : "status ",
-                            answer->status, answer->status != 0 ? "" : ", ",
-                            answer->status != 0 ? "" : answer->error);
+        char last[64];
+        (void)snprintf(last, sizeof last, "the server answered %ld", answer->status);
+        return client_fails(client, TREMOLO_NETWORK_FAILED, "gave up after %u attempts; last: %s",
+                            client->attempts, answer->status != 0 ? last : answer->error);
     }
     return client_wait(client, low, high < left ? high : left);
 }

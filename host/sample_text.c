@@ -243,7 +243,8 @@ enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char 
                                      const struct tremolo_study_file *file, const char *text,
                                      size_t length)
 {
-    struct reading reading = {.file = file, .why = why, .why_bytes = bytes};
+    struct reading reading = {.file = file, .why_bytes = bytes};
+    reading.why = why;
     size_t start = 0;
     while (start < length && strchr(" \t\r\n", text[start]) != NULL && text[start] != '\0') {
         start++;

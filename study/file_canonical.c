@@ -148,30 +148,32 @@ static void put_mechanism(struct encoder *encoder, const struct tremolo_study *d
     put_uint(encoder, device->frequency);
 }
 
-static size_t encode(uint8_t *bytes, const struct tremolo_study_file *file)
+static void encode(struct encoder *encoder, const struct tremolo_study_file *file)
 {
-    struct encoder encoder = {bytes, 0};
-    put_array(&encoder, 10);
-    put_text(&encoder, "tremolo study");
-    put_uint(&encoder, STUDY_VERSION);
-    put_text(&encoder, file->terms.title);
-    put_text(&encoder, file->terms.purpose);
-    put_features(&encoder, file);
-    put_terms(&encoder, &file->terms);
-    put_mechanism(&encoder, &file->device);
-    return encoder.length;
+    put_array(encoder, 10);
+    put_text(encoder, "tremolo study");
+    put_uint(encoder, STUDY_VERSION);
+    put_text(encoder, file->terms.title);
+    put_text(encoder, file->terms.purpose);
+    put_features(encoder, file);
+    put_terms(encoder, &file->terms);
+    put_mechanism(encoder, &file->device);
 }
 
 enum tremolo_status study_identify(struct tremolo_study_file *file)
 {
-    size_t length = encode(NULL, file);
-    uint8_t *bytes = malloc(length);
-    if (bytes == NULL) {
+    struct encoder counting = {NULL, 0};
+    struct encoder writing = {NULL, 0};
+    encode(&counting, file);
+    writing.bytes = malloc(counting.length);
+    if (writing.bytes == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    (void)encode(bytes, file);
-    (void)crypto_generichash(file->device.id, sizeof file->device.id, bytes, length, NULL, 0);
-    file->canonical = bytes;
-    file->canonical_length = length;
+    encode(&writing, file);
+    /* Hashing and signing need no sodium_init(): it only picks faster code. */
+    (void)crypto_generichash(file->device.id, sizeof file->device.id, writing.bytes, writing.length,
+                             NULL, 0);
+    file->canonical = writing.bytes;
+    file->canonical_length = writing.length;
     return TREMOLO_OK;
 }

@@ -83,7 +83,10 @@ enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
                                              const char *json, size_t length)
 {
     struct tremolo_study_problems own;
-    struct study_reader reader = {.problems = problems != NULL ? problems : &own};
+    struct study_reader reader = {.problems = problems};
+    if (problems == NULL) {
+        reader.problems = &own;
+    }
     reader.problems->count = 0;
     reader.problems->stored = 0;
     if (file == NULL || json == NULL) {

@@ -6,6 +6,7 @@
  * Seventeen digits bring every double back as it was. */
 #include "study_file.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,13 +151,12 @@ struct published_text {
     char signature[TREMOLO_BASE64_BYTES(TREMOLO_SIGNATURE_BYTES)];
 };
 
-/* An Ed25519 secret key ends with its public key. */
 static enum tremolo_status sign_as_text(struct published_text *text, const uint8_t *id,
                                         const uint8_t *secret_key)
 {
     uint8_t signature[TREMOLO_SIGNATURE_BYTES];
-    const uint8_t *public_key =
-        secret_key + TREMOLO_SIGNING_SECRET_BYTES - TREMOLO_SIGNING_PUBLIC_BYTES;
+    uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    (void)crypto_sign_ed25519_sk_to_pk(public_key, secret_key);
     enum tremolo_status status = tremolo_study_sign(signature, id, secret_key);
     if (status == TREMOLO_OK) {
         status = tremolo_base64_encode(text->id, sizeof text->id, id, TREMOLO_STUDY_ID_BYTES);
@@ -267,7 +267,9 @@ enum tremolo_status tremolo_study_receive(struct tremolo_study_file **file,
 {
     struct tremolo_study_problems own;
     struct tremolo_study_file *got = NULL;
-    problems = problems != NULL ? problems : &own;
+    if (problems == NULL) {
+        problems = &own;
+    }
     problems->count = 0;
     problems->stored = 0;
     if (file == NULL || body == NULL || id == NULL) {

@@ -221,7 +221,8 @@ static inline int fake_remove_one(const char *path, const struct stat *what, int
     return remove(path);
 }
 
-/* A fresh folder, not yet made, within one that is removed at the end. */
+/* A fresh folder, not yet made, within one that is removed at the end; in
+ * memory where there is such a place, because a disk would sync in earnest. */
 struct fake_folder {
     char root[64];
     char state[80];
@@ -230,7 +231,8 @@ struct fake_folder {
 
 static inline void fake_folder_make(struct fake_folder *folder)
 {
-    (void)snprintf(folder->root, sizeof folder->root, "/tmp/tremolo-test-XXXXXX");
+    (void)snprintf(folder->root, sizeof folder->root, "%s/tremolo-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(folder->root));
     (void)snprintf(folder->state, sizeof folder->state, "%s/state", folder->root);
     (void)snprintf(folder->counter, sizeof folder->counter, "%s/counter", folder->root);

@@ -57,7 +57,7 @@ static enum tremolo_status report(struct world *world, struct tremolo_client_rec
 static void test_a_report_arrives(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     struct tremolo_report decoded;
     int16_t values[TREMOLO_MAX_COORDINATES];
     (void)state;
@@ -80,8 +80,8 @@ static void test_a_report_arrives(void **state)
 static void test_again_is_the_same_bytes(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt first;
-    struct tremolo_client_receipt second;
+    struct tremolo_client_receipt first = {0};
+    struct tremolo_client_receipt second = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     assert_status(report(&world, &first), TREMOLO_OK);
@@ -95,7 +95,7 @@ static void test_again_is_the_same_bytes(void **state)
 static void test_enrolled_devices_sign(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     struct tremolo_report decoded;
     uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {5};
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
@@ -122,7 +122,7 @@ static void test_enrolled_devices_sign(void **state)
 static void test_open_studies_learn_no_names(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     uint8_t key[TREMOLO_MAC_KEY_BYTES] = {1};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
@@ -140,7 +140,7 @@ static void test_open_studies_learn_no_names(void **state)
 static void test_nothing_without_a_key(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     world.options.server_key = NULL;
@@ -153,7 +153,7 @@ static void test_trust_new_pins(void **state)
 {
     struct world world;
     struct fake_server other;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     world.options.server_key = NULL;
@@ -174,7 +174,7 @@ static void test_trust_new_pins(void **state)
 static void test_wrong_signature(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     uint8_t key[TREMOLO_SIGNING_PUBLIC_BYTES] = {9};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
@@ -187,7 +187,7 @@ static void test_wrong_signature(void **state)
 static void test_wrong_id(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     char *body = NULL;
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
@@ -237,7 +237,7 @@ static void test_bad_addresses(void **state)
 static void test_policy_refuses(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
@@ -266,7 +266,7 @@ static void test_total_is_the_ledgers(void **state)
 {
     struct world world;
     struct fake_server other;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
@@ -321,7 +321,7 @@ static void test_policy_files(void **state)
 static void test_no_ledger_without_enrolment(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     world.options.enrol = false;
@@ -350,7 +350,7 @@ static void test_two_clients_exclude_each_other(void **state)
 static void test_counter_catches_old_copies(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     char command[400];
     (void)state;
     begin(&world, "protocol", "{\"kind\": \"iterative\", \"rounds\": 4}", NULL, NULL);
@@ -380,7 +380,7 @@ static void test_counter_catches_old_copies(void **state)
 static void test_backoff_and_retry_after(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     fake_server_say(&world.server, -1, -1); /* the study */
@@ -402,7 +402,7 @@ static void test_backoff_and_retry_after(void **state)
 static void test_backoff_has_an_end(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     for (int i = 0; i < FAKE_SCRIPT; i++) {
@@ -421,7 +421,7 @@ static void test_backoff_has_an_end(void **state)
 static void test_giving_up_keeps_the_report(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
     assert_status(open_client(&world), TREMOLO_OK);
@@ -442,7 +442,7 @@ static void test_refusals_are_final(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         struct world world;
-        struct tremolo_client_receipt receipt;
+        struct tremolo_client_receipt receipt = {0};
         begin(&world, NULL, NULL, NULL, NULL);
         fake_server_say(&world.server, -1, -1);
         fake_server_say(&world.server, codes[i], 5);
@@ -465,7 +465,7 @@ static void test_nonsense_from_the_server(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         struct world world;
-        struct tremolo_client_receipt receipt;
+        struct tremolo_client_receipt receipt = {0};
         begin(&world, NULL, NULL, NULL, NULL);
         world.server.answer = answers[i];
         assert_status(report(&world, &receipt), TREMOLO_BAD_STUDY);
@@ -529,7 +529,7 @@ static void test_following_goes_on_after_a_closed_round(void **state)
 static void test_a_round_is_checked(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin(&world, "protocol", iterative, NULL, NULL);
     world.server.vectors[0] = 8000; /* signed, but not of norm one */
@@ -552,7 +552,7 @@ static void test_a_round_is_checked(void **state)
 static void test_a_round_is_signed(void **state)
 {
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {77};
     uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
     (void)state;
@@ -591,7 +591,7 @@ static void test_samples_as_text(void **state)
         "a,b,c,d,r\n",
     };
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     double values[] = {3, 0.5, 1, 0, 1, 50};
     (void)state;
     begin(&world, NULL, NULL, NULL, NULL);
@@ -644,7 +644,7 @@ static void test_the_sample_is_what_is_sent(void **state)
 {
     static struct tremolo_work work;
     struct world world;
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {0};
     struct replay replay = {.entropy = {.state = 1}};
     struct tremolo_platform platform = {.context = &replay,
                                         .entropy = replay_entropy,

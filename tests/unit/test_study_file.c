@@ -401,7 +401,8 @@ static void test_words(void **state)
 static void test_budget_is_the_largest(void **state)
 {
     (void)state;
-    for (double epsilon = 0.25; epsilon < 20; epsilon *= 2) {
+    for (int i = -2; i < 4; i++) {
+        double epsilon = ldexp(1, i);
         uint32_t budget = 0;
         struct tremolo_certified delta;
         assert_status(tremolo_study_budget(&budget, epsilon, 1e-5), TREMOLO_OK);

@@ -17,7 +17,7 @@ struct keys {
 
 static struct keys keys_of(const uint8_t *from)
 {
-    struct keys keys;
+    struct keys keys = {0};
     assert_status(tremolo_signing_keys(keys.public_key, keys.secret_key, from), TREMOLO_OK);
     return keys;
 }

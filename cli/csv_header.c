@@ -1,0 +1,73 @@
+/* csv_header.c -- the names in the first line of a CSV file.
+ *
+ * A study is written before there are data, so that a header alone must do. */
+#include "csv_header.h"
+
+#include <csv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+
+static void on_name(void *bytes, size_t length, void *context)
+{
+    struct csv_header *header = context;
+    if (header->is_whole || header->too_many) {
+        return;
+    }
+    if (header->count == CSV_HEADER_NAMES_MAX) {
+        header->too_many = true;
+        return;
+    }
+    char *copy = strndup(length > 0 ? bytes : "", length);
+    header->too_many = copy == NULL;
+    if (copy != NULL) {
+        header->name[header->count++] = copy;
+    }
+}
+
+static void on_line_end(int last, void *context)
+{
+    (void)last;
+    ((struct csv_header *)context)->is_whole = true;
+}
+
+static char separator_of(const char *text)
+{
+    size_t line = strcspn(text, "\r\n");
+    bool semicolons = memchr(text, ';', line) != NULL && memchr(text, ',', line) == NULL;
+    return semicolons ? ';' : ',';
+}
+
+bool csv_header_parse(struct csv_header *header, const char *text, size_t length)
+{
+    struct csv_parser parser;
+    memset(header, 0, sizeof *header);
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+        return false;
+    }
+    csv_set_delim(&parser, (unsigned char)separator_of(text));
+    /* Only the first line is wanted, but a quoted name may hold a line feed. */
+    bool good = true;
+    for (size_t i = 0; i < length && good && !header->is_whole; i++) {
+        good = csv_parse(&parser, text + i, 1, on_name, on_line_end, header) == 1;
+    }
+    if (good && !header->is_whole) {
+        good = csv_fini(&parser, on_name, on_line_end, header) == 0;
+    }
+    csv_free(&parser);
+    if (!good || header->too_many || header->count == 0) {
+        csv_header_free(header);
+        return false;
+    }
+    return true;
+}
+
+void csv_header_free(struct csv_header *header)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        free(header->name[i]);
+    }
+    header->count = 0;
+}

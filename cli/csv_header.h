@@ -1,0 +1,23 @@
+/* csv_header.h -- the names in the first line of a CSV file. */
+#ifndef TREMOLO_CLI_CSV_HEADER_H
+#define TREMOLO_CLI_CSV_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CSV_HEADER_NAMES_MAX = 257, CSV_HEADER_BYTES_MAX = 64 * 1024 };
+
+struct csv_header {
+    char *name[CSV_HEADER_NAMES_MAX];
+    size_t count;
+    bool is_whole;
+    bool too_many;
+};
+
+/* Read the first line of `text` (ended by a zero after `length` bytes):
+ * separated by commas, or by semicolons when there is no comma. False, and
+ * nothing to free, when it is no such line or has too many names. */
+bool csv_header_parse(struct csv_header *header, const char *text, size_t length);
+void csv_header_free(struct csv_header *header);
+
+#endif

@@ -1,0 +1,88 @@
+# tremolo study: starters, every problem at once, ids by an independent program.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+dir=$(mktemp -d)
+out=$dir/out err=$dir/err
+trap 'rm -rf "$dir"' EXIT
+
+$tremolo study init --out "$dir/study.json"
+expect "init exits 0" $? 0
+$tremolo study init --out "$dir/study.json" 2>"$err"
+expect "init does not overwrite" $? 2
+expect_match "and says how to" "$err" '^tremolo study: .*--force'
+$tremolo study init --out "$dir/study.json" --force
+expect "unless forced" $? 0
+$tremolo study check "$dir/study.json" >"$out"
+expect "the starter is a study" $? 0
+expect_match "in one line" "$out" 'a study of 5 features in 6 coordinates$'
+$tremolo study check - --json <"$dir/study.json" >"$out"
+expect_match "check --json" "$out" '"valid": true'
+
+printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
+$tremolo study init --csv "$dir/header.csv" >"$dir/csv.json"
+expect "a header alone is enough" $? 0
+$tremolo study check "$dir/csv.json" >/dev/null
+expect "what it makes is a study" $? 0
+expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
+$tremolo study init --csv "$dir/header.csv" --response age >"$out"
+expect_match "the response can be chosen" "$out" '"response"'
+$tremolo study init --csv "$dir/header.csv" --response none >"$out" 2>"$err"
+expect "but must be there" $? 2
+
+# All problems of a file, each with its path.
+cat >"$dir/bad.json" <<'JSON'
+{"tremolo": 1, "titel": "x", "features": [{"name": "a", "low": 3, "high": 1},
+ {"name": "a", "kind": "yes-no", "low": 0}], "response": {"name": "y", "low": 0, "high": 1},
+ "privacy": {"epsilon": 0, "protects": "all"}, "protocol": {"kind": "iterative"}}
+JSON
+$tremolo study check "$dir/bad.json" >"$out" 2>"$err"
+expect "a bad file exits 2" $? 2
+expect "and prints nothing else" "$(wc -c <"$out")" 0
+for place in titel title 'features\[0\]\.high' 'features\[1\]\.name' 'features\[1\]\.low' \
+    'privacy\.epsilon' 'protocol\.rounds'; do
+    expect_match "a problem at $place" "$err" "bad\.json: $place: "
+done
+expect "seven in all" "$(wc -l <"$err")" 7
+$tremolo study check "$dir/bad.json" --json >"$out" 2>"$err"
+expect "as JSON, too" "$?" 2
+expect_match "with their number" "$out" '"count": 7'
+$tremolo study id "$dir/bad.json" >"$out" 2>"$err"
+expect "which has no id" $? 2
+
+# The id, by a program written from the document.
+cat >"$dir/full.json" <<'JSON'
+{"tremolo": 1, "title": "Full <b>study</b> \u00e9", "purpose": "p", "features": [
+ {"name": "a", "low": -0.0, "high": 1e-3}, {"name": "b", "unit": "kg", "low": -5, "high": 250000000},
+ {"name": "c", "kind": "category", "levels": ["x", "y", "z"]}, {"name": "d", "kind": "yes-no"}],
+ "response": {"name": "y", "low": 0, "high": 1, "sent": "public"},
+ "privacy": {"epsilon": 3, "delta": 1e-7, "neighbours": {"distance": 0.7}, "protects": "features"},
+ "protocol": {"kind": "iterative", "rounds": 5, "vectors": 3, "alpha": 0.5, "lambda": 0.2,
+  "omega": 1, "calibration": "zcdp", "step": 0.5, "close": {"reports": 70000}},
+ "limits": {"devices": 5000000000, "samples": 2, "opens": "2026-11-15", "enrolment": "keys"}}
+JSON
+for file in "$dir/study.json" "$dir/csv.json" "$dir/full.json"; do
+    $tremolo study show "$file" --json >"$out"
+    expect "the id of ${file##*/}" "$($tremolo study id "$file")" \
+        "$(python3 tests/vectors/study_id.py "$out")"
+done
+
+$tremolo study show "$dir/full.json" >"$out"
+expect "show exits 0" $? 0
+expect_match "says what is near" "$out" 'at most 0\.7 apart'
+expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
+expect_match "in words for the participant" "$out" 'not even us'
+$tremolo study show "$dir/full.json" --json >"$out"
+expect_match "10 releases" "$out" '"releases": 10'
+
+for arguments in "" "frobnicate" "check" "check a b" "init file" "id --csv x y" "show --out x y" \
+    "init --response y" "check --nonsense x"; do
+    # shellcheck disable=SC2086
+    $tremolo study $arguments >"$out" 2>"$err"
+    expect "refused: study $arguments" "$? $(wc -l <"$err") $(wc -c <"$out")" "2 1 0"
+done
+$tremolo study check "$dir/nowhere" 2>"$err"
+expect "a missing file fails" $? 1
+head -c 300000 /dev/zero | tr '\0' ' ' | $tremolo study check - >"$out" 2>"$err"
+expect "a huge file is refused" $? 2
+$tremolo study --help >"$out"
+expect "help exits 0" $? 0

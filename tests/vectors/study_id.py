@@ -1,0 +1,74 @@
+"""The id of a study a second time: canonical CBOR and BLAKE2b in Python.
+
+    study_id.py FILE    FILE is what `tremolo study show --json` printed
+
+Written from docs/protocol.md, section 2. Prints the id in base64url.
+"""
+
+import base64
+import calendar
+import hashlib
+import json
+import struct
+import sys
+import time
+
+
+def head(major, value):
+    for size, code, limit in ((0, 0, 24), (1, 24, 2**8), (2, 25, 2**16), (4, 26, 2**32), (8, 27, 2**64)):
+        if value < limit:
+            first = bytes([major << 5 | (value if size == 0 else code)])
+            return first + (value.to_bytes(size, "big") if size else b"")
+    raise ValueError(value)
+
+
+def encode(item):
+    if item is None:
+        return b"\xf6"
+    if isinstance(item, str):
+        return head(3, len(item.encode())) + item.encode()
+    if isinstance(item, list):
+        return head(4, len(item)) + b"".join(map(encode, item))
+    if isinstance(item, float):
+        return b"\xfb" + struct.pack(">d", item + 0.0)
+    return head(0, item)
+
+
+def date(text):
+    return None if text is None else calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def feature(entry):
+    kind = ["numeric", "category", "yes-no"].index(entry["kind"])
+    low, high = (entry["low"], entry["high"]) if kind == 0 else (0, 1)
+    return [entry["name"], entry["unit"], kind, float(low), float(high), entry.get("levels", [])]
+
+
+def canonical(study):
+    privacy, protocol, limits = study["privacy"], study["protocol"], study["limits"]
+    response, mechanism = study["response"], study["mechanism"]
+    near = privacy["neighbours"]
+    close = protocol.get("close", {})
+    reals = [float(protocol.get(key, 0)) for key in ("alpha", "lambda", "omega", "radius", "step")]
+    return encode([
+        "tremolo study", 1, study["title"], study["purpose"],
+        [feature(entry) for entry in study["features"]],
+        [response["name"], response["unit"], float(response["low"]), float(response["high"])],
+        [float(privacy["epsilon"]), float(privacy["delta"]),
+         0.0 if near == "any" else float(near["distance"]), float(privacy["clip"]),
+         ["features", "all"].index(privacy["protects"])],
+        [["one-shot", "iterative"].index(protocol["kind"]),
+         ["exact", "zcdp", "paper"].index(protocol["calibration"]),
+         protocol.get("rounds", 1), protocol["vectors"], *reals,
+         close.get("reports", 0), close.get("seconds", 0)],
+        [limits["devices"], limits["samples"], date(limits.get("opens")), date(limits.get("closes")),
+         ["open", "keys"].index(limits["enrolment"])],
+        [mechanism[key] for key in ("noise_log2", "wire_shift", "wire_bits", "keep", "unit", "clip",
+                                    "distance", "amplitude", "frequency")],
+    ])
+
+
+with open(sys.argv[1], encoding="utf-8") as stream:
+    shown = json.load(stream)
+digest = hashlib.blake2b(canonical(shown["study"]), digest_size=32).digest()
+print(base64.urlsafe_b64encode(digest).decode().rstrip("="))
