@@ -15,9 +15,9 @@
 #include "tremolo_study_file.h"
 
 enum {
-    REQUEST_BODY_MAX = 4 << 20,         /* of a sequence of reports */
-    REQUEST_REPORTS_MAX = 20000,        /* in one sequence */
-    REQUEST_BODIES_MAX = 128 << 20,     /* of all bodies in memory at once */
+    REQUEST_BODY_MAX = 4 << 20,     /* of a sequence of reports */
+    REQUEST_REPORTS_MAX = 20000,    /* in one sequence */
+    REQUEST_BODIES_MAX = 128 << 20, /* of all bodies in memory at once */
     REQUEST_TOKEN_MAX = 128,
     REQUEST_FAILURES_MAX = 20000,
 };
@@ -59,10 +59,10 @@ struct request {
     const char *method;
     struct book *book;
     struct answer answer;
-    bool answered; /* answer is ready */
-    bool waiting;  /* a job is with the writer */
+    bool answered;        /* answer is ready */
+    bool waiting;         /* a job is with the writer */
     _Atomic bool decided; /* hands the job's results over, whatever the library does */
-    bool sequence; /* many reports, answered by index */
+    bool sequence;        /* many reports, answered by index */
     bool too_large;
     uint8_t *body;
     size_t length;

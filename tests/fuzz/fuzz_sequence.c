@@ -14,8 +14,10 @@
 
 static const char study_text[] =
     "{\"tremolo\": 1, \"title\": \"t\", \"features\": [{\"name\": \"a\", \"low\": 0, \"high\": 1},"
-    "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1},"
-    "\"privacy\": {\"epsilon\": 4, \"protects\": \"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}";
+    "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, "
+    "\"high\": 1},"
+    "\"privacy\": {\"epsilon\": 4, \"protects\": \"features\"}, \"protocol\": {\"kind\": "
+    "\"one-shot\"}}";
 
 static struct tremolo_study_file *file;
 static volatile uint8_t sink;
@@ -59,9 +61,9 @@ static void walk_segment(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (file == NULL && (sodium_init() < 0 ||
-                         tremolo_study_file_parse(&file, NULL, study_text, strlen(study_text)) !=
-                             TREMOLO_OK)) {
+    if (file == NULL &&
+        (sodium_init() < 0 ||
+         tremolo_study_file_parse(&file, NULL, study_text, strlen(study_text)) != TREMOLO_OK)) {
         abort();
     }
     split(data, size, 0);

@@ -19,10 +19,12 @@ static void save(const char *folder, const char *name, const uint8_t *bytes, siz
 
 int main(int argc, char **argv)
 {
-    static const char text[] =
-        "{\"tremolo\": 1, \"title\": \"t\", \"features\": [{\"name\": \"a\", \"low\": 0, \"high\": 1},"
-        "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1},"
-        "\"privacy\": {\"epsilon\": 4, \"protects\": \"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}";
+    static const char text[] = "{\"tremolo\": 1, \"title\": \"t\", \"features\": [{\"name\": "
+                               "\"a\", \"low\": 0, \"high\": 1},"
+                               "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": "
+                               "{\"name\": \"y\", \"low\": 0, \"high\": 1},"
+                               "\"privacy\": {\"epsilon\": 4, \"protects\": \"features\"}, "
+                               "\"protocol\": {\"kind\": \"one-shot\"}}";
     struct tremolo_study_file *file = NULL;
     struct server_report report;
     uint8_t body[2048];

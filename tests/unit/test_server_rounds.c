@@ -78,8 +78,8 @@ static enum server_outcome send_as(const struct server_report *report, const cha
                               .length = (uint16_t)report->length,
                               .device = (const uint8_t *)name,
                               .device_length = (uint8_t)strlen(name)};
-    struct job job = {.book = book, .arrivals = &arrival, .rows = row, .count = 1,
-                      .bytes = report->length};
+    struct job job = {
+        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
     check_arrival(&arrival, row, &book->check);
     if (arrival.outcome == OUTCOME_PENDING) {
         assert_true(ingest_submit_and_wait(ingest, &job));
