@@ -2,6 +2,7 @@
 #
 #   make               build/tremolo and build/libtremolo.a
 #   make run           the main job, end to end, on embedded defaults
+#   make serve         the same, and the server stays
 #   make test          all tests on this machine        make bench   speed, as ratios
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
@@ -60,7 +61,7 @@ PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 LIBS = $(PACKAGE_LIBS) -lcsv -lpthread -lm
 ALL_INCLUDES := -Istatus $(addprefix -I,$(LIBRARY_ROOMS))
 
-.PHONY: all run test test-ports bench size check-layers lint format install clean help \
+.PHONY: all run serve test test-ports bench size check-layers lint format install clean help \
         amalgamation
 all: $(BUILD)/tremolo
 
@@ -91,12 +92,19 @@ $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 # Programs outside the rooms: tests, benchmarks and examples see every
-# public header and link the library as a user would.
-$(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a
+# public header and link the library as a user would; tests and benchmarks
+# also reach the command's own parts.
+$(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
+	@rm -f $@
+	$(call say,AR,$@)
+	$(QUIET)$(AR) rcs $@ $^
+PARTS_tests := $(BUILD)/libcommand.a
+PARTS_bench := $(BUILD)/libcommand.a
+$(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP \
-	  $(EXTRA) -o $@ $< $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
+	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP \
+	  $(EXTRA) -o $@ $< $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
 LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
@@ -108,8 +116,10 @@ amalgamation:
 	@echo "$(BUILD)/amalgamation/tremolo_device.c and .h"
 
 # ---------------------------------------------------------------- running
-run: $(BUILD)/bin/examples/thousand_devices
-	@$<
+run: $(BUILD)/tremolo
+	@$(BUILD)/tremolo demo
+serve: $(BUILD)/tremolo
+	@$(BUILD)/tremolo demo --stay --listen 8787
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.
@@ -176,6 +186,8 @@ install: all
 	  $(DESTDIR)$(PREFIX)/include/tremolo $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 755 $(BUILD)/tremolo $(DESTDIR)$(PREFIX)/bin/
+	install -d $(DESTDIR)$(PREFIX)/share/tremolo
+	install -m 755 tools/fetch-data $(DESTDIR)$(PREFIX)/share/tremolo/
 	install -m 644 $(BUILD)/libtremolo.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/tremolo/
 	for page in $(wildcard man/*.1); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done

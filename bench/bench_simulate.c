@@ -5,19 +5,15 @@
  * Then one-sample devices at d = 10 through the fast map, the wire's rounding
  * and the fold, in bounded memory: a million, or a hundred million with
  * BENCH_LONG=1. Prints seconds and the most memory ever used. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "bench.h"
-
-/* The fleet belongs to the command, not to the library. */
-#include "../cli/fleet.c"
-#include "../cli/fleet_exact.c"
-#include "../cli/fleet_fast.c"
-#include "../cli/normal.c"
-#include "../cli/progress.c"
+#include "fleet.h"
+#include "variates.h"
 
 enum { BENCH_FEATURES_MAX = 100 };
 

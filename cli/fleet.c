@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "normal.h"
+#include "variates.h"
 #include "tremolo_host.h"
 
 unsigned fleet_processors(void)
@@ -137,11 +137,11 @@ enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct
 
 struct worker {
     struct fleet *fleet;
+    struct tremolo_moments *moments;
+    pthread_t thread;
     struct fleet_pass pass;
     unsigned number;
-    struct tremolo_moments *moments;
     enum tremolo_status status;
-    pthread_t thread;
     bool started;
 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "normal.h"
+#include "variates.h"
 
 /* One device's surroundings: its ledger, and entropy drawn from the seed. */
 struct surroundings {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "normal.h"
+#include "variates.h"
 
 static double clamp(double value, double bound)
 {
@@ -152,7 +152,7 @@ enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, s
     float end = (float)fleet->scales.wire_max;
     struct normal_source source;
     float *noise = malloc(2 * padded * sizeof *noise);
-    int16_t *wire = malloc(padded * sizeof *wire);
+    int16_t *wire = calloc(padded, sizeof *wire);
     if (noise == NULL || wire == NULL) {
         free(noise);
         free(wire);

@@ -10,6 +10,7 @@ static int run_help(int argc, char **argv);
 static const struct cli_command commands[] = {
     {"account", "what a release costs: sigma, epsilon, delta, rho and more", cli_account},
     {"audit", "what the bytes of this build really give away", cli_audit},
+    {"demo", "the whole system at work on made-up people", cli_demo},
     {"fit", "learn the regression from a file of reports", cli_fit},
     {"plan", "what to expect of a study before anyone reports", cli_plan},
     {"reproduce", "repeat the paper's experiments", cli_reproduce},

@@ -60,6 +60,7 @@ static double now(void)
 
 static bool parse_tasks(struct reproduce_options *options, const char *list)
 {
+    bool any = false;
     memset(options->wanted, 0, sizeof options->wanted);
     while (*list != '\0') {
         size_t length = strcspn(list, ","), t = 0;
@@ -72,8 +73,9 @@ static bool parse_tasks(struct reproduce_options *options, const char *list)
         }
         options->wanted[t] = true;
         list += length + (list[length] == ',');
+        any = true;
     }
-    return true;
+    return any;
 }
 
 static bool parse_value(struct reproduce_options *options, int *code, int option)
@@ -263,7 +265,7 @@ static enum tremolo_status sweep(struct study_case *cases, size_t count,
                                  const struct reproduce_options *options)
 {
     size_t each = (size_t)SWEEP_METHODS * SWEEP_EPSILONS;
-    struct trial *trials = calloc(count * each, sizeof *trials);
+    struct trial *trials = count > 0 ? calloc(count * each, sizeof *trials) : NULL;
     if (trials == NULL) {
         return TREMOLO_NO_MEMORY;
     }

@@ -2,7 +2,8 @@
  * configuration per data set held fixed over the whole sweep.
  *
  * A configuration's score is its mean validation R^2 over five values of
- * epsilon, so that one which blows up at the smallest is not chosen. Step, ridge or clip are tuned first with
+ * epsilon; below zero it counts as zero, for whoever sees that on validation
+ * rows would rather predict the mean. Step, ridge or clip are tuned first with
  * alpha = 0.5, lambda = 0.2, omega = 1, then alpha, lambda and omega, then the
  * first once more. `auto` has nothing to tune. */
 #include "reproduce.h"
@@ -80,7 +81,7 @@ static size_t best_of(const struct trial *trials, size_t count)
     for (size_t c = 0; c < count; c++) {
         double score = 0;
         for (size_t e = 0; e < TUNING_EPSILONS; e++) {
-            score += trials[c * TUNING_EPSILONS + e].mean;
+            score += fmax(trials[c * TUNING_EPSILONS + e].mean, 0);
         }
         if (score > highest) {
             highest = score;
@@ -94,7 +95,7 @@ static size_t best_of(const struct trial *trials, size_t count)
  * few repeats. */
 static size_t repeats_of(enum method method)
 {
-    return method == METHOD_ONE_SHOT ? 8 * TUNING_REPEATS : TUNING_REPEATS;
+    return method == METHOD_ONE_SHOT ? 4 * TUNING_REPEATS : TUNING_REPEATS;
 }
 
 static void fill_trials(struct trial *trials, const struct candidates *candidates,

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "normal.h"
+#include "variates.h"
 
 static const char command[] = "simulate";
 
@@ -251,6 +251,7 @@ static int run_and_keep(struct simulate_options *options, const struct design *d
     }
     options->experiment.save = &save;
     int code = run_design(options, design);
+    options->experiment.save = NULL;
     bool closed = fclose(save.file) == 0;
     if (code == CLI_DONE && !(closed && rename(path, options->reports) == 0)) {
         code = cli_fail(CLI_FAILED, command, "%s: %s", options->reports, strerror(errno));

@@ -107,16 +107,16 @@ static const struct option long_options[] = {
 /* Numbers, where they go, and what they may be. Not-a-number marks a value
  * that was not given and gets its method's default afterwards. */
 struct number_rule {
-    int code;
     size_t offset; /* in struct experiment_options */
     double low, high;
-    bool low_open, high_open;
     const char *range;
+    int code;
+    bool low_open, high_open;
 };
 
 #define NUMBER(code, field, low, high, low_open, high_open, range)                                 \
     {                                                                                              \
-        code, offsetof(struct experiment_options, field), low, high, low_open, high_open, range    \
+        offsetof(struct experiment_options, field), low, high, range, code, low_open, high_open    \
     }
 
 static const struct number_rule number_rules[] = {

@@ -12,7 +12,7 @@ const char *simulate_neighbours(char text[64], const struct simulate_options *op
 {
     if (options->experiment.neighbours == TREMOLO_NEIGHBOURS_ANY ||
         options->experiment.method == METHOD_DP_SGD) {
-        return strcpy(text, "any");
+        return "any";
     }
     (void)snprintf(text, 64, "distance=%g", options->experiment.distance);
     return text;

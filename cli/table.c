@@ -44,7 +44,7 @@ static void fail(struct reading *reading, const char *format, ...)
 }
 
 /* Grow an array of `size`-byte entries, whose pointer is at array_pointer, by
- * doubling until it holds `needed`. */
+ * doubling until it holds `needed`. On failure it stays as it is. */
 static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t size)
 {
     void *array = NULL;
@@ -56,11 +56,11 @@ static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t
     while (wanted < needed) {
         wanted *= 2;
     }
-    array = realloc(array, wanted * size);
-    if (array == NULL) {
+    void *larger = realloc(array, wanted * size);
+    if (larger == NULL) {
         return false;
     }
-    memcpy(array_pointer, &array, sizeof array);
+    memcpy(array_pointer, &larger, sizeof larger);
     *capacity = wanted;
     return true;
 }

@@ -25,8 +25,9 @@ static double day_number(const char *text)
     long year = date / 10000, month = date / 100 % 100, day = date % 100;
     year -= month <= 2;
     month += month <= 2 ? 12 : 0;
-    return (double)(365 * year + year / 4 - year / 100 + year / 400 + (153 * month - 457) / 5 +
-                    day);
+    long leap_days = year / 4 - year / 100 + year / 400;
+    long days_before_month = (153 * month - 457) / 5;
+    return (double)(365 * year + leap_days + days_before_month + day);
 }
 
 /* Fill gaps on the straight line between their neighbours; gaps at the ends

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "normal.h"
+#include "variates.h"
 
 struct queue {
     struct trial *trials;

@@ -4,8 +4,8 @@
  *     1. check everything that came from outside;
  *     2. look into the ledger: repeat stored bytes, or see that the budget
  *        covers a new release;
- *     3. draw phases and noise, before the sample is touched, so that run
- *        time and failures say nothing about it;
+ *     3. draw phases and noise, before the sample is touched, so that how long
+ *        that takes, and whether it fails, say nothing about it;
  *     4. prepare, modulate, add, round, encode, all inside the work object;
  *     5. commit charge and bytes;
  *     6. hand the bytes out; wipe. */

@@ -67,7 +67,7 @@ static uint8_t *put_response(uint8_t *out, const struct tremolo_study *study, in
  * arithmetically, and the vectors would show one that does not. */
 static int32_t to_wire(int32_t sum, const struct tremolo_study *study)
 {
-    int32_t end = (INT32_C(1) << (study->wire_bits - 1)) - 1;
+    int32_t end = (INT32_C(1) << study->wire_bits >> 1) - 1;
     sum = (sum + (INT32_C(1) << study->wire_shift >> 1)) >> study->wire_shift;
     return sum > end ? end : sum < -end ? -end : sum;
 }

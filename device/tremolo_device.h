@@ -122,14 +122,15 @@ struct tremolo_sample {
  *
  * The ledger lives in 2 * studies slots of sizeof(struct tremolo_slot). read fills
  * `length` bytes from the start of a slot (whatever is there: erased flash is
- * fine, and so are zeros past the end of a short file). write replaces the start of a slot and returns only when the bytes
+ * fine, and so are zeros past the end of a short file). write replaces the
+ * start of a slot and returns only when the bytes
  * will survive a power cut; it may be torn by one.
  *
  * counter and advance are optional (both NULL without them): a monotonic
  * counter outside the slots, zero before enrolment. With it a ledger that is
  * replaced by an older copy of itself is refused; without it such a swap of
- * the whole storage cannot be noticed by any software. advance(n) must leave
- * the counter at n durably. */
+ * the whole storage, or of both slots of a study, goes unnoticed. advance(n)
+ * must leave the counter at n durably. */
 struct tremolo_platform {
     void *context;
     int (*entropy)(void *context, uint8_t *bytes, size_t length);

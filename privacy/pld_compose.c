@@ -27,6 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang calls itself too old a gcc for the C library's C11 macro. */
+#ifndef CMPLX
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 enum {
     FFT_BITS_MIN = 10,
     FFT_BITS_MAX = 24,

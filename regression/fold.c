@@ -20,6 +20,7 @@
 enum {
     SHORT_RUN = 8, /* rows below which a panel does not pay */
     LONG_RUN = 64, /* rows above which copying to a stage does not pay */
+    STEP = 8,      /* values copied at a time */
 };
 
 /* What a panel column stands for: a coordinate and its weight. */
@@ -161,20 +162,48 @@ static void fold_run(struct tremolo_moments *moments, unsigned bucket, const int
     set_ones(&moments->work, count, padded, 1);
 }
 
-/* Copy a row in steps of a register. The steps may run past its end by less
- * than the next row's length, so the input's last row is copied exactly. */
-static void stage_row(int16_t *stage, const int16_t *row, size_t n, bool last)
+/* Copy each of `count` rows to the end of its bucket's stage, in `steps` steps
+ * of a register: inlined with a constant for short rows. The last step may run
+ * past a row's end by less than the length of the next one, which must be
+ * there and will be copied over it, or nothing. */
+static inline __attribute__((always_inline)) void
+stage_rows_by(int16_t *end[TREMOLO_BUCKETS], const int16_t *rows, const uint8_t *buckets,
+              size_t count, size_t n, const size_t steps)
 {
-    enum { STEP = 8 };
-    if (n < STEP || last) {
-        for (size_t c = 0; c < n; c++) {
-            stage[c] = row[c];
+    for (size_t r = 0; r < count; r++, rows += n) {
+        int16_t *to = end[buckets[r]];
+        for (size_t c = 0; c < steps * STEP; c += STEP) {
+            memcpy(to + c, rows + c, STEP * sizeof *rows);
         }
+        end[buckets[r]] = to + n;
+    }
+}
+
+static void stage_rows_exactly(int16_t *end[TREMOLO_BUCKETS], const int16_t *rows,
+                               const uint8_t *buckets, size_t count, size_t n)
+{
+    for (size_t r = 0; r < count; r++, rows += n) {
+        memcpy(end[buckets[r]], rows, n * sizeof *rows);
+        end[buckets[r]] += n;
+    }
+}
+
+/* `more` says whether another row follows these. */
+static void stage_rows(int16_t *end[TREMOLO_BUCKETS], const int16_t *rows, const uint8_t *buckets,
+                       size_t count, size_t n, bool more)
+{
+    size_t steps = (n + STEP - 1) / STEP, alone = more || count == 0 ? 0 : 1, many = count - alone;
+    if (n < STEP) {
+        stage_rows_exactly(end, rows, buckets, count, n);
         return;
     }
-    for (size_t c = 0; c < n; c += STEP) {
-        memcpy(stage + c, row + c, STEP * sizeof *row);
+    switch (steps) {
+    case 1: stage_rows_by(end, rows, buckets, many, n, 1); break;
+    case 2: stage_rows_by(end, rows, buckets, many, n, 2); break;
+    case 3: stage_rows_by(end, rows, buckets, many, n, 3); break;
+    default: stage_rows_by(end, rows, buckets, many, n, steps); break;
     }
+    stage_rows_exactly(end, rows + many * n, buckets + many, alone, n);
 }
 
 /* Fold the stages that hold at least filled_min rows, and empty them. */
@@ -183,17 +212,22 @@ static void fold_stages(struct tremolo_moments *moments, int16_t *end[TREMOLO_BU
 {
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
         int16_t *stage = moments->work.stages + b * moments->work.stage_values;
-        size_t filled = (size_t)(end[b] - stage) / moments->n;
-        if (filled >= filled_min) {
-            fold_run(moments, b, stage, filled);
+        size_t values = (size_t)(end[b] - stage);
+        if (values >= filled_min * moments->n) {
+            fold_run(moments, b, stage, values / moments->n);
             end[b] = stage;
         }
     }
 }
 
+/* Rows of the first row's bucket at the beginning, all of `count` at best:
+ * equal neighbours throughout are what memcmp finds fastest. */
 static size_t run_length(const uint8_t *buckets, size_t count)
 {
     size_t length = 1;
+    if (memcmp(buckets, buckets + 1, count - 1) == 0) {
+        return count;
+    }
     while (length < count && buckets[length] == buckets[0]) {
         length++;
     }
@@ -217,10 +251,8 @@ void tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, con
             continue;
         }
         size_t stop = count - r < stretch ? count : r + stretch;
-        for (; r < stop; r++) {
-            stage_row(end[buckets[r]], rows + r * n, n, r + 1 == count);
-            end[buckets[r]] += n;
-        }
+        stage_rows(end, rows + r * n, buckets + r, stop - r, n, stop < count);
+        r = stop;
         fold_stages(moments, end, rows_max - stretch + 1);
     }
     fold_stages(moments, end, 1);

@@ -140,13 +140,20 @@ unsigned tremolo_bucket_of(const uint8_t report_id[16])
     return (unsigned)(mixed >> 59);
 }
 
+/* Buckets are 0..31, so every byte must fit five bits; eight bytes at a time. */
 static bool buckets_valid(const uint8_t *buckets, size_t count)
 {
-    uint8_t all = 0;
-    for (size_t i = 0; i < count; i++) {
+    uint64_t all = 0;
+    size_t i = 0;
+    for (; i + sizeof all <= count; i += sizeof all) {
+        uint64_t eight;
+        memcpy(&eight, buckets + i, sizeof eight);
+        all |= eight;
+    }
+    for (; i < count; i++) {
         all |= buckets[i];
     }
-    return all < TREMOLO_BUCKETS;
+    return (all & ~UINT64_C(0x1f1f1f1f1f1f1f1f)) == 0;
 }
 
 static bool values_within(const struct tremolo_moments *moments, const int16_t *rows, size_t count)
@@ -195,8 +202,8 @@ struct slice {
     const int16_t *rows;
     const uint8_t *buckets;
     size_t count;
-    enum tremolo_status status;
     pthread_t thread;
+    enum tremolo_status status;
     bool started;
 };
 

@@ -50,6 +50,8 @@
 #define RESIDUAL_PSEUDO 0.15         /* omega */
 #define LARGEST_SIGNAL  0.98
 #define STEP_TOLERANCE  1e-6
+#define GAIN_TOLERANCE  1e-4 /* of twice the log-likelihood, where 4 is a standard interval */
+#define QUIET_CYCLES    5
 #define MAX_EVALUATIONS 600
 
 struct constants {
@@ -372,13 +374,16 @@ static void swap(struct state *a, struct state *b)
     *b = kept;
 }
 
-/* Climb from states[0] until steps are below the tolerance. The optimum is left
- * in states[0]; false when a step fails, which positive penalties rule out. */
+/* Climb from states[0] until steps are below the tolerance, or until several
+ * cycles in a row gain nothing that data could tell apart. The optimum is left in
+ * states[0]; false when a step fails, which positive penalties rule out. */
 static bool climb(struct engine *engine, struct state states[4], size_t *evaluations)
 {
     double loss = loss_of(engine, &states[0]);
+    int quiet = 0;
     *evaluations = 0;
-    while (*evaluations < MAX_EVALUATIONS) {
+    while (*evaluations < MAX_EVALUATIONS && quiet < QUIET_CYCLES) {
+        double before = loss;
         if (!step(engine, &states[1], &states[0]) || !step(engine, &states[2], &states[1])) {
             return false;
         }
@@ -401,6 +406,7 @@ static bool climb(struct engine *engine, struct state states[4], size_t *evaluat
         if (!kept) {
             loss = loss_of(engine, &states[0]);
         }
+        quiet = before - loss < GAIN_TOLERANCE ? quiet + 1 : 0;
     }
     return true;
 }

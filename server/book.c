@@ -10,6 +10,7 @@
  * for the ids and folds only what follows each round's checkpoint. */
 #include "book.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,6 +71,7 @@ void book_free(struct book *book)
     segment_free(&book->log_segment);
     free(book->log_rows);
     free(book->log_buckets);
+    free(book->log_decided);
     free(book->log_cache);
     free(book->published);
     free(book->estimate);
@@ -86,10 +88,8 @@ static enum tremolo_status fill(struct book *book, const uint8_t *signing_key,
     book->release = tremolo_study_file_release(book->file);
     book->check = check_study_of(book->file, secret);
     memcpy(book->id, tremolo_study_file_id(book->file), sizeof book->id);
-    index_init(&book->log_ids);
-    index_init(&book->log_devices);
-    index_init(&book->log_pending_ids);
-    index_init(&book->log_pending_devices);
+    randombytes_buf(book->hash_key, sizeof book->hash_key);
+    book->check.hash_key = book->hash_key;
     enum tremolo_status status = tremolo_base64_encode(book->id_text, sizeof book->id_text,
                                                        book->id, sizeof book->id);
     if (status == TREMOLO_OK) {
@@ -313,15 +313,14 @@ static enum tremolo_status index_record(struct book *book, const struct arrival 
     if (status != TREMOLO_OK) {
         return status;
     }
-    index_add(&book->log_ids, index_hash(&book->log_ids, arrival->id, TREMOLO_REPORT_ID_BYTES),
-              place);
+    index_add(&book->log_ids, arrival->hash, place);
     if (book->check.secret == NULL) {
         return TREMOLO_OK;
     }
     status = index_reserve(&book->log_devices, 1);
     if (status == TREMOLO_OK) {
         size_t length = book_device_key(key, arrival);
-        index_add(&book->log_devices, index_hash(&book->log_devices, key, length), place);
+        index_add(&book->log_devices, index_hash(book->hash_key, key, length), place);
     }
     return status;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "check.h"
+#include "arrival.h"
 #include "index.h"
 #include "segment.h"
 #include "store.h"
@@ -30,6 +30,13 @@ struct book_round {
     uint64_t checkpointed_to; /* folded_to of the durable checkpoint */
 };
 
+/* What the indexes will learn of a staged record. */
+struct decided {
+    uint64_t id_hash;
+    uint64_t device_hash;
+    uint32_t offset;
+};
+
 struct book {
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
@@ -38,6 +45,7 @@ struct book {
     struct check_study check;
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];
+    uint8_t hash_key[INDEX_KEY_BYTES];
     char *published; /* the body of GET /v1/studies/{id} */
     /* ------------------------------------------------------------ */
     pthread_mutex_t lock;
@@ -57,6 +65,7 @@ struct book {
     struct segment log_segment;
     int16_t *log_rows; /* of log_segment's records */
     uint8_t *log_buckets;
+    struct decided *log_decided; /* hashes and places of the same records */
     size_t log_capacity;
     uint64_t log_position; /* of the newest segment */
     uint64_t log_staged;   /* the position its segment will have after the sync */

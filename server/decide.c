@@ -84,8 +84,7 @@ static enum server_outcome find_repeat(struct book *book, const struct arrival *
     struct segment_record record;
     uint64_t place;
     size_t cursor = 0;
-    uint64_t hash = index_hash(&book->log_ids, arrival->id, TREMOLO_REPORT_ID_BYTES);
-    while ((place = index_find(&book->log_ids, hash, &cursor)) != 0) {
+    while ((place = index_find(&book->log_ids, arrival->hash, &cursor)) != 0) {
         if (!load_record(&record, book, store, place)) {
             return OUTCOME_NOT_STORED;
         }
@@ -94,8 +93,7 @@ static enum server_outcome find_repeat(struct book *book, const struct arrival *
         }
     }
     cursor = 0;
-    hash = index_hash(&book->log_pending_ids, arrival->id, TREMOLO_REPORT_ID_BYTES);
-    while ((place = index_find(&book->log_pending_ids, hash, &cursor)) != 0) {
+    while ((place = index_find(&book->log_pending_ids, arrival->hash, &cursor)) != 0) {
         if (pending_record(&record, book, place) && same_id(&record, arrival)) {
             /* Durable only together with this group; the writer settles it. */
             return same_bytes(&record, arrival) ? OUTCOME_REPEATED : OUTCOME_OTHER_BYTES;
@@ -113,7 +111,7 @@ static enum server_outcome count_samples(struct book *book, const struct arrival
     uint64_t place;
     size_t cursor = 0;
     size_t length = book_device_key(key, arrival);
-    uint64_t hash = index_hash(&book->log_devices, key, length);
+    uint64_t hash = index_hash(book->hash_key, key, length);
     while ((place = index_find(&book->log_devices, hash, &cursor)) != 0) {
         if (!load_record(&record, book, store, place)) {
             return OUTCOME_NOT_STORED;
@@ -121,7 +119,6 @@ static enum server_outcome count_samples(struct book *book, const struct arrival
         used += same_device_round(&record, arrival);
     }
     cursor = 0;
-    hash = index_hash(&book->log_pending_devices, key, length);
     while ((place = index_find(&book->log_pending_devices, hash, &cursor)) != 0) {
         used += pending_record(&record, book, place) && same_device_round(&record, arrival);
     }
@@ -162,6 +159,11 @@ static bool grow_rows(struct book *book)
         return false;
     }
     book->log_buckets = buckets;
+    struct decided *decided = realloc(book->log_decided, capacity * sizeof *decided);
+    if (decided == NULL) {
+        return false;
+    }
+    book->log_decided = decided;
     book->log_capacity = capacity;
     return true;
 }
@@ -183,12 +185,13 @@ static enum server_outcome stage(struct book *book, const struct arrival *arriva
         return OUTCOME_NOT_STORED;
     }
     uint64_t place = index_place(PENDING_POSITION, offset);
-    index_add(&book->log_pending_ids,
-              index_hash(&book->log_pending_ids, arrival->id, TREMOLO_REPORT_ID_BYTES), place);
+    struct decided *decided = &book->log_decided[at];
+    *decided = (struct decided){arrival->hash, 0, offset};
+    index_add(&book->log_pending_ids, arrival->hash, place);
     if (book->check.secret != NULL) {
         size_t length = book_device_key(key, arrival);
-        index_add(&book->log_pending_devices, index_hash(&book->log_pending_devices, key, length),
-                  place);
+        decided->device_hash = index_hash(book->hash_key, key, length);
+        index_add(&book->log_pending_devices, decided->device_hash, place);
     }
     memcpy(book->log_rows + at * n, row, n * sizeof *row);
     book->log_buckets[at] = (uint8_t)book_bucket(book, arrival->bucket, arrival->device,
@@ -235,24 +238,12 @@ enum tremolo_status decide_append(struct book *book, struct store *store)
 
 static void learn_ids(struct book *book)
 {
-    uint8_t key[BOOK_DEVICE_KEY_BYTES];
-    struct segment_record record;
-    struct tremolo_report report;
-    uint32_t offset = SEGMENT_HEAD_BYTES;
-    const struct segment *segment = &book->log_segment;
-    while (segment_next(&record, &offset, segment->bytes, segment->length)) {
-        uint64_t place = index_place(book->log_position, record.offset);
-        if (tremolo_report_decode(&report, record.report, record.length) != TREMOLO_OK) {
-            continue; /* cannot be: it was decoded when it came */
-        }
-        index_add(&book->log_ids, index_hash(&book->log_ids, report.id, TREMOLO_REPORT_ID_BYTES),
-                  place);
+    for (size_t i = 0; i < book->log_segment.count; i++) {
+        const struct decided *decided = &book->log_decided[i];
+        uint64_t place = index_place(book->log_position, decided->offset);
+        index_add(&book->log_ids, decided->id_hash, place);
         if (book->check.secret != NULL) {
-            struct arrival arrival = {.device = record.device,
-                                      .device_length = record.device_length,
-                                      .round = report.round};
-            size_t length = book_device_key(key, &arrival);
-            index_add(&book->log_devices, index_hash(&book->log_devices, key, length), place);
+            index_add(&book->log_devices, decided->device_hash, place);
         }
     }
 }

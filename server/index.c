@@ -7,12 +7,6 @@
 
 enum { SMALL_CAPACITY = 2048 };
 
-void index_init(struct index *index)
-{
-    *index = (struct index){0};
-    randombytes_buf(index->secret, sizeof index->secret);
-}
-
 void index_free(struct index *index)
 {
     free(index->slot);
@@ -69,11 +63,18 @@ void index_add(struct index *index, uint64_t hash, uint64_t place)
     index->count++;
 }
 
-uint64_t index_hash(const struct index *index, const void *key, size_t length)
+void index_prefetch(const struct index *index, uint64_t hash)
+{
+    if (index->capacity > 0) {
+        __builtin_prefetch(&index->slot[hash & (index->capacity - 1)]);
+    }
+}
+
+uint64_t index_hash(const uint8_t secret[INDEX_KEY_BYTES], const void *key, size_t length)
 {
     uint8_t digest[crypto_shorthash_BYTES];
     uint64_t hash;
-    (void)crypto_shorthash(digest, key, length, index->secret);
+    (void)crypto_shorthash(digest, key, length, secret);
     memcpy(&hash, digest, sizeof hash);
     return hash;
 }

@@ -24,16 +24,16 @@ struct index {
     struct index_slot *slot;
     size_t capacity; /* a power of two, or 0 */
     size_t count;
-    uint8_t secret[16];
 };
+
+enum { INDEX_KEY_BYTES = 16 };
 
 static inline uint64_t index_place(uint64_t position, uint32_t offset)
 {
     return position << 24 | offset;
 }
 
-/* Give an empty index its secret; it holds no memory yet. */
-void index_init(struct index *index);
+/* Zero an index to begin; it holds no memory then. */
 void index_free(struct index *index);
 void index_clear(struct index *index);
 
@@ -43,7 +43,10 @@ TREMOLO_MUST_USE enum tremolo_status index_reserve(struct index *index, size_t m
 /* Never fails after a sufficient index_reserve. Equal keys may be added. */
 void index_add(struct index *index, uint64_t hash, uint64_t place);
 
-uint64_t index_hash(const struct index *index, const void *key, size_t length);
+uint64_t index_hash(const uint8_t secret[INDEX_KEY_BYTES], const void *key, size_t length);
+
+/* The slots of this hash will be asked for soon. */
+void index_prefetch(const struct index *index, uint64_t hash);
 
 /* The next place under this hash, 0 when there is none. *cursor starts at 0
  * and belongs to this search. */

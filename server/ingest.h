@@ -1,6 +1,6 @@
 /* ingest.h -- the one thread that writes, and the queue before it.
  *
- * Request threads check reports (check.h), then hand a job over and are told
+ * Request threads check reports (arrival.h), then hand a job over and are told
  * when it is decided. The writer takes all that waits at once: that is the
  * group commit. It decides repeats, rounds and samples, appends one segment
  * per study, syncs, folds, and only then says done. While it syncs, the next
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "book.h"
-#include "check.h"
+#include "arrival.h"
 #include "store.h"
 
 enum {

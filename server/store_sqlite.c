@@ -50,7 +50,7 @@ static const char schema[] =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
-    "PRAGMA wal_autocheckpoint = 4096;"
+    "PRAGMA wal_autocheckpoint = 1024;"
     "CREATE TABLE IF NOT EXISTS segment"
     " (position INTEGER PRIMARY KEY, study BLOB NOT NULL, bytes BLOB NOT NULL);"
     "CREATE INDEX IF NOT EXISTS segment_study ON segment (study, position);"

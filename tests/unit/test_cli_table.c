@@ -4,15 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-/* The command's parts are not in the library, so they are compiled in; before
- * cmocka, which takes the name `fail`. */
-#include "../../cli/design.c"
-#include "../../cli/table.c"
-
 #include <cmocka.h>
+
+#include "table.h"
 
 static char path[64];
 

@@ -1,4 +1,4 @@
-/* normal.c -- Box-Muller on eight lanes.
+/* variates.c -- Box-Muller on eight lanes.
  *
  * Each step draws 32-bit words a and b in every lane and gives
  * sqrt(-2 ln u) times the cosine and the sine of an angle, with
@@ -9,7 +9,7 @@
  * Logarithm, sine and cosine are polynomials in single precision (relative
  * error below 2e-7, which is the resolution of the numbers themselves). The
  * scalar and the AVX2 form perform the same operations in the same order. */
-#include "normal.h"
+#include "variates.h"
 
 #include <math.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void circle_of(float *cosine, float *sine, uint32_t b)
     *sine = (quarter & 2) != 0 ? -second : second;
 }
 
-static void fill_scalar(struct normal_source *source, float *out, size_t count)
+void normal_fill_scalar(struct normal_source *source, float *out, size_t count)
 {
     for (size_t i = 0; i < count; i += NORMAL_STEP) {
         for (unsigned lane = 0; lane < NORMAL_LANES; lane++) {
@@ -233,7 +233,7 @@ void normal_fill(struct normal_source *source, float *out, size_t count)
     if (__builtin_cpu_supports("avx2")) {
         fill_avx2(source, out, count);
     } else {
-        fill_scalar(source, out, count);
+        normal_fill_scalar(source, out, count);
     }
 }
 
@@ -241,7 +241,7 @@ void normal_fill(struct normal_source *source, float *out, size_t count)
 
 void normal_fill(struct normal_source *source, float *out, size_t count)
 {
-    fill_scalar(source, out, count);
+    normal_fill_scalar(source, out, count);
 }
 
 #endif

@@ -1,10 +1,10 @@
-/* check.h -- what one arriving report is worth, before the log is asked.
+/* arrival.h -- what one arriving report is worth, before the log is asked.
  *
  * Pure functions of the bytes and the study: any thread may run them. What
  * depends on the log (repeats, rounds, a device's samples) is decided by the
- * writer alone (writer.c). */
-#ifndef SERVER_CHECK_H
-#define SERVER_CHECK_H
+ * writer alone (decide.c). */
+#ifndef SERVER_ARRIVAL_H
+#define SERVER_ARRIVAL_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +45,8 @@ const char *outcome_name(enum server_outcome outcome); /* lower case, for metric
 struct check_study {
     const struct tremolo_study *study;
     const uint8_t *secret; /* TREMOLO_DEVICE_SECRET_BYTES; NULL: an open study */
-    double norm2_max;      /* squared, wire units */
+    const uint8_t *hash_key; /* of the book's indexes; may be NULL: no hash */
+    double norm2_max;        /* squared, wire units */
     size_t row_values;     /* d + 1 */
 };
 
@@ -60,6 +61,7 @@ struct arrival {
     const uint8_t *bytes;
     const uint8_t *device; /* device_length bytes */
     const uint8_t *id;
+    uint64_t hash; /* of the id, for the index */
     uint16_t length;
     uint16_t round;
     uint8_t device_length; /* 0: no name came with it */
@@ -70,6 +72,12 @@ struct arrival {
 /* Check arrival->bytes[0..length): sets id, round, bucket and outcome
  * (PENDING when nothing is wrong), and the row that the fold takes. */
 void check_arrival(struct arrival *arrival, int16_t *row, const struct check_study *check);
+
+/* tremolo_report_unpack for a study that was checked once: the same answers,
+ * without checking the study for every report. */
+TREMOLO_MUST_USE enum tremolo_status check_unpack(int16_t *values,
+                                                  const struct tremolo_report *report,
+                                                  const struct tremolo_study *study);
 
 /* Split a CBOR sequence of byte strings into arrivals; with `named`, each
  * report follows the byte string of its device's name. Returns the number of

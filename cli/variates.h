@@ -1,11 +1,11 @@
-/* normal.h -- many standard normal numbers fast, for simulations only.
+/* variates.h -- many standard normal numbers fast, for simulations only.
  *
  * Eight xoshiro128++ generators side by side feed the Box-Muller transform in
  * single precision, with AVX2 where the processor has it. The numbers are the
  * same bit for bit without it. This is no source for a real device: it is
  * predictable, and its deviates are rounded to 24 bits. */
-#ifndef TREMOLO_CLI_NORMAL_H
-#define TREMOLO_CLI_NORMAL_H
+#ifndef TREMOLO_CLI_VARIATES_H
+#define TREMOLO_CLI_VARIATES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +22,9 @@ void normal_seed(struct normal_source *source, uint64_t seed, uint64_t stream);
 
 /* Fill `count` numbers, a multiple of NORMAL_STEP, with standard normals. */
 void normal_fill(struct normal_source *source, float *out, size_t count);
+
+/* The same numbers without AVX2, for tests. */
+void normal_fill_scalar(struct normal_source *source, float *out, size_t count);
 
 /* Fill `count` numbers, a multiple of NORMAL_LANES, with cosines of angles
  * that are uniform on the circle. */

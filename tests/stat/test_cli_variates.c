@@ -1,4 +1,4 @@
-/* test_cli_normal.c -- the simulation's normal numbers.
+/* test_cli_variates.c -- the simulation's normal numbers.
  *
  * Fixed seeds. With N = 2^24 numbers: the Kolmogorov distance to the normal
  * law exceeds 2.6 / sqrt(N) by chance with probability 2.7e-6; the first four
@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../../cli/normal.c"
-
 #include <cmocka.h>
+
+#include "variates.h"
 
 enum { COUNT = 1 << 24, BINS = 4096 };
 
@@ -112,7 +112,7 @@ static void test_scalar_form_is_the_same(void **unused)
     b = a;
     for (int pass = 0; pass < 64; pass++) {
         normal_fill(&a, fast, 4096);
-        fill_scalar(&b, slow, 4096);
+        normal_fill_scalar(&b, slow, 4096);
         assert_memory_equal(fast, slow, sizeof fast);
     }
 }

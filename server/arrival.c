@@ -1,4 +1,4 @@
-/* check.c -- decoding, authentication and plausibility of one report.
+/* arrival.c -- decoding, authentication and plausibility of one report.
  *
  * Plausibility: an honest device releases keep x + W + noise, rounded. Its
  * norm is at most that of the clipped sample, of the modulation
@@ -7,11 +7,12 @@
  *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
  * with t = ln 1e9. A liar can therefore pull the moments no further than an
  * unlucky honest device could. */
-#include "check.h"
+#include "arrival.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "index.h"
 #include "tremolo_moments.h"
 
 unsigned outcome_http(enum server_outcome outcome)
@@ -71,6 +72,43 @@ struct check_study check_study_of(const struct tremolo_study_file *file, const u
     };
 }
 
+/* Bits come most significant first; `held` keeps the newest of them below. */
+static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed, unsigned count,
+                                         unsigned width)
+{
+    uint32_t held = 0;
+    unsigned bits = 0;
+    uint32_t sign = UINT32_C(1) << (width - 1);
+    for (unsigned i = 0; i < count; i++) {
+        while (bits < width) {
+            held = held << 8 | *packed++;
+            bits += 8;
+        }
+        bits -= width;
+        uint32_t code = held >> bits & (2 * sign - 1);
+        if (code == sign) {
+            return TREMOLO_OUT_OF_BOUNDS;
+        }
+        values[i] = (int16_t)((int32_t)(code ^ sign) - (int32_t)sign);
+    }
+    return (held & ((UINT32_C(1) << bits) - 1)) == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
+enum tremolo_status check_unpack(int16_t *values, const struct tremolo_report *report,
+                                 const struct tremolo_study *study)
+{
+    unsigned count = tremolo_study_coordinates(study);
+    bool public_response = study->response == TREMOLO_RESPONSE_PUBLIC;
+    if (report->has_response != public_response ||
+        report->coordinate_bytes != (count * study->wire_bits + 7) / 8) {
+        return TREMOLO_MALFORMED;
+    }
+    if (memcmp(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
+        return TREMOLO_WRONG_STUDY;
+    }
+    return unpack_values(values, report->coordinates, count, study->wire_bits);
+}
+
 static enum server_outcome outcome_of(enum tremolo_status status)
 {
     switch (status) {
@@ -115,7 +153,7 @@ static enum server_outcome judge(struct arrival *arrival, int16_t *row,
     enum tremolo_status status =
         tremolo_report_decode(&report, arrival->bytes, arrival->length);
     if (status == TREMOLO_OK) {
-        status = tremolo_report_unpack(row, check->row_values, &report, check->study);
+        status = check_unpack(row, &report, check->study);
     }
     if (status != TREMOLO_OK) {
         return outcome_of(status);
@@ -134,6 +172,9 @@ static enum server_outcome judge(struct arrival *arrival, int16_t *row,
     arrival->id = report.id;
     arrival->round = report.round;
     arrival->bucket = (uint8_t)tremolo_bucket_of(report.id);
+    if (check->hash_key != NULL) {
+        arrival->hash = index_hash(check->hash_key, report.id, TREMOLO_REPORT_ID_BYTES);
+    }
     return outcome;
 }
 

@@ -1,0 +1,220 @@
+/* test_server_parts.c -- segments, index and checks, each on its own. */
+#include "testing.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "index.h"
+#include "segment.h"
+#include "server_reports.h"
+#include "store.h"
+
+static void test_segment_round_trip(void **state)
+{
+    struct segment segment = {0};
+    struct segment_record record = {0};
+    uint8_t report[300];
+    uint32_t offset = 0;
+    uint32_t first = 0;
+    (void)state;
+    memset(report, 7, sizeof report);
+    for (unsigned i = 0; i < 500; i++) {
+        report[0] = (uint8_t)i;
+        struct segment_record in = {.report = report,
+                                    .length = (uint16_t)(1 + i % 300),
+                                    .device = (const uint8_t *)"0123456789abcdef0123456789abcdef",
+                                    .device_length = (uint8_t)(i % 33)};
+        assert_int_equal(segment_add(&segment, &in, &offset), TREMOLO_OK);
+        first = i == 0 ? offset : first;
+    }
+    assert_int_equal(first, SEGMENT_HEAD_BYTES);
+    assert_int_equal(segment_seal(&segment), TREMOLO_OK);
+    assert_int_equal(segment_check(segment.bytes, segment.length), TREMOLO_OK);
+    offset = SEGMENT_HEAD_BYTES;
+    for (unsigned i = 0; i < 500; i++) {
+        assert_true(segment_next(&record, &offset, segment.bytes, segment.length));
+        assert_int_equal(record.length, 1 + i % 300);
+        assert_int_equal(record.device_length, i % 33);
+        assert_int_equal(record.report[0], (uint8_t)i);
+    }
+    assert_false(segment_next(&record, &offset, segment.bytes, segment.length));
+    segment_free(&segment);
+}
+
+static void test_segment_shows_any_damage(void **state)
+{
+    struct segment segment = {0};
+    struct segment_record in = {.report = (const uint8_t *)"a report", .length = 8};
+    uint32_t offset;
+    (void)state;
+    assert_int_equal(segment_add(&segment, &in, &offset), TREMOLO_OK);
+    assert_int_equal(segment_seal(&segment), TREMOLO_OK);
+    for (size_t i = 0; i < segment.length; i++) {
+        segment.bytes[i] ^= 1;
+        assert_int_equal(segment_check(segment.bytes, segment.length), TREMOLO_MALFORMED);
+        segment.bytes[i] ^= 1;
+    }
+    for (size_t length = 0; length < segment.length; length++) {
+        assert_int_equal(segment_check(segment.bytes, length), TREMOLO_MALFORMED);
+    }
+    segment_free(&segment);
+}
+
+static void test_segment_is_bounded(void **state)
+{
+    struct segment segment = {0};
+    uint8_t report[600] = {0};
+    struct segment_record in = {.report = report, .length = sizeof report};
+    enum tremolo_status status = TREMOLO_OK;
+    uint32_t offset;
+    (void)state;
+    while ((status = segment_add(&segment, &in, &offset)) == TREMOLO_OK) {
+    }
+    assert_int_equal(status, TREMOLO_SHORT_BUFFER);
+    assert_int_equal(segment_seal(&segment), TREMOLO_OK);
+    assert_true(segment.length <= STORE_SEGMENT_BYTES_MAX);
+    segment_free(&segment);
+}
+
+static void test_index_finds_all_and_only(void **state)
+{
+    struct index index = {0};
+    enum { COUNT = 20000 };
+    (void)state;
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        assert_int_equal(index_reserve(&index, 1), TREMOLO_OK);
+        /* Every tenth hash comes twice. */
+        index_add(&index, (i - i / 10 * 10 == 0 ? i - 1 : i) * UINT64_C(0x9e3779b97f4a7c15), i);
+    }
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        size_t cursor = 0;
+        uint64_t places = 0;
+        unsigned found = 0;
+        uint64_t place;
+        while ((place = index_find(&index, i * UINT64_C(0x9e3779b97f4a7c15), &cursor)) != 0) {
+            places += place;
+            found++;
+        }
+        unsigned expected = i % 10 == 0 ? 0 : i % 10 == 9 ? 2 : 1;
+        assert_int_equal(found, expected);
+        assert_int_equal(places, expected == 2 ? 2 * i + 1 : expected * i);
+    }
+    index_clear(&index);
+    size_t cursor = 0;
+    assert_int_equal(index_find(&index, UINT64_C(0x9e3779b97f4a7c15), &cursor), 0);
+    index_free(&index);
+}
+
+/* The server's unpacking answers as the device's does, on honest, random and
+ * damaged coordinates of every width. */
+static void test_unpack_agrees_with_the_device(void **state)
+{
+    struct tremolo_bounds bounds[3] = {{0, 9}, {0, 9}, {0, 9}};
+    unsigned refused = 0;
+    (void)state;
+    for (unsigned trial = 0; trial < 40000; trial++) {
+        struct tremolo_study study = {.noise_log2 = 14,
+                                      .wire_shift = 8,
+                                      .wire_bits = (uint8_t)(8 + trial % 9),
+                                      .dimension = (uint16_t)(1 + trial % 3),
+                                      .keep = TREMOLO_KEEP_ONE,
+                                      .rounds = 1,
+                                      .samples = 1,
+                                      .unit = 1 << 6,
+                                      .clip = 1 << 6,
+                                      .bounds = bounds,
+                                      .response_bounds = {0, 9}};
+        uint8_t packed[8];
+        int16_t ours[4] = {0};
+        int16_t theirs[4] = {0};
+        randombytes_buf(packed, sizeof packed);
+        struct tremolo_report report = {
+            .study_tag = study.id,
+            .coordinates = packed,
+            .coordinate_bytes = (uint16_t)((study.dimension * study.wire_bits + 7) / 8 + (trial % 50 == 0)),
+            .has_response = trial % 70 != 0};
+        if (tremolo_study_check(&study) != TREMOLO_OK) {
+            continue; /* this width does not fit; others do, see `refused` */
+        }
+        if (trial % 3 != 0) { /* clear the filling bits most of the time */
+            unsigned spare = 8u * report.coordinate_bytes - (unsigned)study.dimension * study.wire_bits;
+            if (spare < 8) {
+                packed[report.coordinate_bytes - 1] &= (uint8_t)(0xff << spare);
+            }
+        }
+        enum tremolo_status expected = tremolo_report_unpack(theirs, 4, &report, &study);
+        assert_int_equal(check_unpack(ours, &report, &study), expected);
+        refused += expected != TREMOLO_OK;
+        if (expected == TREMOLO_OK) {
+            assert_memory_equal(ours, theirs, study.dimension * sizeof *ours);
+        }
+    }
+    assert_in_range(refused, 100, 30000);
+}
+
+/* 20,000 honest reports all pass (the chance
+ * of one refusal is below 20,000 * 1e-9 = 2e-5), and the bound is not so wide
+ * that it bounds nothing. */
+static void test_norm_bound(void **state)
+{
+    struct tremolo_study_file *file = NULL;
+    struct server_report report;
+    int16_t row[8];
+    (void)state;
+    assert_int_equal(tremolo_study_file_parse(&file, NULL, server_study_open,
+                                              strlen(server_study_open)),
+                     TREMOLO_OK);
+    struct check_study check = check_study_of(file, NULL);
+    double largest = 0.0;
+    for (unsigned i = 0; i < 20000; i++) {
+        struct arrival arrival = {0};
+        server_report_make(&report, check.study, 0, NULL, NULL);
+        arrival.bytes = report.bytes;
+        arrival.length = (uint16_t)report.length;
+        check_arrival(&arrival, row, &check);
+        assert_int_equal(arrival.outcome, OUTCOME_PENDING);
+        largest = fmax(largest, (double)row[0] * row[0] + (double)row[1] * row[1]);
+    }
+    assert_true(check.norm2_max < 6.0 * largest);
+    assert_true(check.norm2_max > largest);
+    tremolo_study_file_free(file);
+}
+
+static void test_split(void **state)
+{
+    static const uint8_t two[] = {0x43, 1, 2, 3, 0x41, 9};
+    static const uint8_t named[] = {0x42, 'd', '1', 0x43, 1, 2, 3};
+    static const uint8_t long_head[] = {0x58, 3, 1, 2, 3};
+    static const uint8_t array[] = {0x81, 0x41, 1};
+    static const uint8_t empty_string[] = {0x40};
+    struct arrival arrivals[2];
+    (void)state;
+    assert_int_equal(check_split(arrivals, 2, two, sizeof two, 0), 2);
+    assert_int_equal(arrivals[0].length, 3);
+    assert_ptr_equal(arrivals[1].bytes, two + 5);
+    assert_int_equal(check_split(arrivals, 1, two, sizeof two, 0), -1);
+    assert_int_equal(check_split(arrivals, 2, named, sizeof named, 1), 1);
+    assert_int_equal(arrivals[0].device_length, 2);
+    assert_int_equal(check_split(arrivals, 2, named, 3, 1), -1);
+    assert_int_equal(check_split(arrivals, 2, long_head, sizeof long_head, 0), -1);
+    assert_int_equal(check_split(arrivals, 2, array, sizeof array, 0), -1);
+    assert_int_equal(check_split(arrivals, 2, empty_string, 1, 0), -1);
+    assert_int_equal(check_split(arrivals, 2, two, 0, 0), 0);
+    for (size_t cut = 1; cut < sizeof two; cut++) {
+        assert_int_equal(check_split(arrivals, 2, two, cut, 0), cut == 4 ? 1 : -1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_segment_round_trip),
+        cmocka_unit_test(test_segment_shows_any_damage),
+        cmocka_unit_test(test_segment_is_bounded),
+        cmocka_unit_test(test_index_finds_all_and_only),
+        cmocka_unit_test(test_unpack_agrees_with_the_device),
+        cmocka_unit_test(test_norm_bound),
+        cmocka_unit_test(test_split),
+    };
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
