@@ -20,8 +20,8 @@ static const char usage[] =
     "  --policy FILE       what this device allows; default epsilon 2 a study, 8 in total\n"
     "  --server-key FILE   the server's public key\n"
     "  --trust-new         without a pinned key, accept and pin the server's\n"
-    "  --device NAME       this device's name, in a study with enrolment keys\n"
-    "  --key FILE          this device's key\n"
+    "  --device NAME       this device's name in base64url, in a study with enrolment keys\n"
+    "  --key FILE          this device's key, as the server handed it out\n"
     "  --counter FILE      monotonic counter against a ledger that is rolled back\n"
     "  --ca FILE           certificates to trust instead of the system's\n"
     "  --sample-number N   0 to samples - 1; default 0\n"
@@ -46,6 +46,7 @@ struct contents {
     struct tremolo_policy policy;
     uint8_t server_key[TREMOLO_SIGNING_PUBLIC_BYTES];
     uint8_t mac_key[TREMOLO_MAC_KEY_BYTES];
+    uint8_t device_id[TREMOLO_DEVICE_ID_MAX];
     char *sample;
     size_t sample_length;
 };
@@ -169,6 +170,19 @@ static int read_policy(struct contents *contents, const char *name)
                                 : cli_fail(cli_exit_of(status), "report", "%s: %s", name, why);
 }
 
+static int read_name(struct options *options, struct contents *contents)
+{
+    size_t length = strlen(options->device) * 3 / 4;
+    if (length < 1 || length > sizeof contents->device_id ||
+        tremolo_base64_decode(contents->device_id, length, options->device) != TREMOLO_OK) {
+        return cli_fail(CLI_USAGE, "report", "--device must be 1 to %d bytes in base64url",
+                        TREMOLO_DEVICE_ID_MAX);
+    }
+    options->client.device_id = contents->device_id;
+    options->client.device_id_length = length;
+    return CLI_DONE;
+}
+
 static int read_files(struct options *options, struct contents *contents)
 {
     int code = CLI_DONE;
@@ -181,11 +195,12 @@ static int read_files(struct options *options, struct contents *contents)
                             options->server_key);
         options->client.server_key = contents->server_key;
     }
-    if (code == CLI_DONE && options->key != NULL && options->device != NULL) {
+    if (code == CLI_DONE && options->key != NULL) {
         code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key);
         options->client.mac_key = contents->mac_key;
-        options->client.device_id = (const uint8_t *)options->device;
-        options->client.device_id_length = strlen(options->device);
+    }
+    if (code == CLI_DONE && options->device != NULL) {
+        code = read_name(options, contents);
     }
     if (code == CLI_DONE) {
         code = cli_read_file(&contents->sample, &contents->sample_length, "report", options->sample,

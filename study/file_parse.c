@@ -5,6 +5,7 @@
  * by the tree. */
 #include "study_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,24 @@ static bool is_too_deep(const char *json, size_t length)
     return false;
 }
 
+/* jansson's lexer goes on when its token cannot grow for want of memory, and a
+ * number that lost digits is another study. A second reading has to agree. */
+static json_t *load_twice(json_error_t *error, const char *json, size_t length)
+{
+    json_t *first = json_loadb(json, length, JSON_REJECT_DUPLICATES, error);
+    json_t *second = first != NULL ? json_loadb(json, length, JSON_REJECT_DUPLICATES, error) : NULL;
+    bool agree = json_equal(first, second) == 1;
+    if (first != NULL && !agree) {
+        (void)snprintf(error->text, sizeof error->text, "out of memory");
+    }
+    json_decref(second);
+    if (!agree) {
+        json_decref(first);
+        first = NULL;
+    }
+    return first;
+}
+
 static json_t *load(struct study_reader *reader, const char *json, size_t length)
 {
     json_error_t error;
@@ -43,7 +62,7 @@ static json_t *load(struct study_reader *reader, const char *json, size_t length
         study_problem(reader, "", "is nested more than %d levels deep", TREMOLO_STUDY_MAX_DEPTH);
         return NULL;
     }
-    json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = load_twice(&error, json, length);
     if (root == NULL) {
         study_problem(reader, "", "line %d, column %d: %s", error.line, error.column, error.text);
     } else if (!json_is_object(root)) {

@@ -87,13 +87,17 @@ digest = hashlib.blake2b(b"watch-1", key=secret, digest_size=32).digest()[:16]
 print(base64.urlsafe_b64encode(digest).decode().rstrip("="))
 PYTHON
 )
+one_name=d2F0Y2gtMQ two_name=d2F0Y2gtMg # watch-1, watch-2
+curl -s -X POST -H "Authorization: Bearer $(cat "$work/data/operator.token")" \
+    -d "{\"device\": \"$one_name\"}" "$url/v1/studies/$keys/devices" >"$out"
+expect_match "the operator hands out the same key" "$out" "\"key\": ?\"$key\""
 printf '%s\n' "$key" >"$work/device.key"
-device "$keys" g --trust-new --device watch-1 --key "$work/device.key"
+device "$keys" g --trust-new --device $one_name --key "$work/device.key"
 expect "the right key is in" $? 0
-device "$keys" h --enrol --trust-new --device watch-2 --key "$work/device.key"
+device "$keys" h --enrol --trust-new --device $two_name --key "$work/device.key"
 expect "another's is not" $? 1
 expect_match "as the server says" "$err" 'the server answered 40[13]'
-device "$keys" i --enrol --trust-new --device watch-1 --key "$work/device.key"
+device "$keys" i --enrol --trust-new --device $one_name --key "$work/device.key"
 expect "nor is a second report of one device" $? 1
 
 # Killed at random moments, then asked again: one report each.
