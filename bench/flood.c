@@ -144,7 +144,8 @@ int main(int argc, char **argv)
         (void)pthread_join(thread[i], NULL);
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
-    double seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    double seconds =
+        (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     (void)printf("%.0f\n", (double)total / seconds);
     return 0;
 }

@@ -192,8 +192,7 @@ static int send_reports(struct demo *demo)
     demo->files.fsync = no_sync;
     demo->progress = progress_new("devices", demo->devices);
     size_t started = 0;
-    while (started < THREADS &&
-           pthread_create(&thread[started], NULL, run_devices, demo) == 0) {
+    while (started < THREADS && pthread_create(&thread[started], NULL, run_devices, demo) == 0) {
         started++;
     }
     for (size_t i = 0; i < started; i++) {
@@ -271,9 +270,10 @@ static int print_results(const struct demo *demo, double took)
     {
         (void)printf("%s\n", json_string_value(sentence));
     }
-    (void)printf("\n'truth' made the people up, 'raw data' is least squares on their samples, which "
-                 "no server saw;\n'tremolo' is what the server has learnt from the noisy "
-                 "reports.\n\n");
+    (void)printf(
+        "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
+        "no server saw;\n'tremolo' is what the server has learnt from the noisy "
+        "reports.\n\n");
     const char *words =
         json_string_value(json_object_get(json_object_get(answer, "guarantee"), "words"));
     (void)printf("The guarantee\n%s\n", words != NULL ? words : "");
@@ -299,9 +299,12 @@ static void stay(const struct demo *demo)
 static int parse(struct demo *demo, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"devices", required_argument, NULL, 'n'}, {"data", required_argument, NULL, 'd'},
-        {"listen", required_argument, NULL, 'l'},  {"seed", required_argument, NULL, 's'},
-        {"stay", no_argument, NULL, 'y'},          {"help", no_argument, NULL, 'h'},
+        {"devices", required_argument, NULL, 'n'},
+        {"data", required_argument, NULL, 'd'},
+        {"listen", required_argument, NULL, 'l'},
+        {"seed", required_argument, NULL, 's'},
+        {"stay", no_argument, NULL, 'y'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     long devices = (long)demo->devices;

@@ -14,9 +14,11 @@ const double demo_truth[DEMO_FEATURES + 1] = {0.15, -0.9, -1.2, 71.0};
 const char demo_study[] =
     "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep?\",\n"
     " \"features\": [{\"name\": \"age\", \"unit\": \"years\", \"low\": 18, \"high\": 88},\n"
-    "              {\"name\": \"steps\", \"unit\": \"thousands a day\", \"low\": 0, \"high\": 18},\n"
+    "              {\"name\": \"steps\", \"unit\": \"thousands a day\", \"low\": 0, \"high\": "
+    "18},\n"
     "              {\"name\": \"sleep\", \"unit\": \"hours\", \"low\": 4, \"high\": 10}],\n"
-    " \"response\": {\"name\": \"pulse\", \"unit\": \"beats a minute\", \"low\": 35, \"high\": 95},\n"
+    " \"response\": {\"name\": \"pulse\", \"unit\": \"beats a minute\", \"low\": 35, \"high\": "
+    "95},\n"
     " \"privacy\": {\"epsilon\": 1, \"delta\": 1e-5, \"neighbours\": {\"distance\": 0.25},\n"
     "             \"protects\": \"features\"},\n"
     " \"protocol\": {\"kind\": \"one-shot\"}}\n";

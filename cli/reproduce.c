@@ -36,6 +36,7 @@ static const char help[] =
     "  --data DIR       where the data sets are, or are fetched to (default DIR/data)\n"
     "  --tasks A,B      of co2, fair, modechoice, lncoins, fmde (default: all)\n"
     "  --repeats N      noise draws for each point (default 20)\n"
+    "  --splits N       random splits that the repeats take in turn (default 20; the paper: 1)\n"
     "  --seed S         (default 1)\n"
     "  --exact-noise    run the device core for every report (slow)\n"
     "  --threads N      (default: all processors; changes no result)\n"
@@ -92,6 +93,10 @@ static bool parse_value(struct reproduce_options *options, int *code, int option
         good = cli_parse_long(&value, optarg) && value >= 1 && value <= 10000;
         options->repeats = (size_t)value;
         break;
+    case 'p':
+        good = cli_parse_long(&value, optarg) && value >= 1 && value <= 1000;
+        options->splits = (size_t)value;
+        break;
     case 's':
         good = cli_parse_long(&value, optarg) && value >= 0;
         options->seed = (uint64_t)value;
@@ -111,15 +116,22 @@ static bool parse_value(struct reproduce_options *options, int *code, int option
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"out", required_argument, NULL, 'o'},     {"data", required_argument, NULL, 'd'},
-        {"tasks", required_argument, NULL, 't'},   {"repeats", required_argument, NULL, 'r'},
-        {"seed", required_argument, NULL, 's'},    {"exact-noise", no_argument, NULL, 'x'},
-        {"threads", required_argument, NULL, 'n'}, {"force", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"out", required_argument, NULL, 'o'},
+        {"data", required_argument, NULL, 'd'},
+        {"tasks", required_argument, NULL, 't'},
+        {"repeats", required_argument, NULL, 'r'},
+        {"seed", required_argument, NULL, 's'},
+        {"exact-noise", no_argument, NULL, 'x'},
+        {"threads", required_argument, NULL, 'n'},
+        {"force", no_argument, NULL, 'f'},
+        {"splits", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option;
     *options = (struct reproduce_options){.out = "tremolo-reproduce",
                                           .repeats = 20,
+                                          .splits = 20,
                                           .seed = 1,
                                           .threads = fleet_processors(),
                                           .wanted = {true, true, true, true, true}};
@@ -209,11 +221,27 @@ static bool data_present(const char *folder)
 }
 
 /* The paper's convention: standardised on the training rows, 60/20/20. */
+static enum tremolo_status make_splits(struct study_case *made,
+                                       const struct reproduce_options *options)
+{
+    const char *constant = NULL;
+    enum tremolo_status status = TREMOLO_OK;
+    made->splits = calloc(options->splits, sizeof *made->splits);
+    if (made->splits == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < options->splits && status == TREMOLO_OK; i++) {
+        status = split_make(&made->splits[i], &constant, &made->design, 0.2, 0.2, SCALING_STANDARD,
+                            false, options->seed + i);
+        made->split_count = i + 1;
+    }
+    return status;
+}
+
 static int load_cases(struct study_case *cases, size_t *count,
                       const struct reproduce_options *options, const char *folder)
 {
     char error[TABLE_ERROR_BYTES];
-    const char *constant = NULL;
     for (size_t t = 0; t < TASK_COUNT; t++) {
         if (!options->wanted[t]) {
             continue;
@@ -224,8 +252,7 @@ static int load_cases(struct study_case *cases, size_t *count,
             return cli_fail(CLI_FAILED, command, "%s", error);
         }
         (*count)++;
-        enum tremolo_status status = split_make(&made->split, &constant, &made->design, 0.2, 0.2,
-                                                SCALING_STANDARD, false, options->seed);
+        enum tremolo_status status = make_splits(made, options);
         if (status != TREMOLO_OK) {
             return cli_fail(CLI_FAILED, command, "%s: %s", tasks[t].title,
                             tremolo_status_sentence(status));
@@ -272,7 +299,8 @@ static enum tremolo_status sweep(struct study_case *cases, size_t count,
     for (size_t i = 0; i < count * each; i++) {
         struct study_case *chosen = &cases[i / each];
         size_t method = i % each / SWEEP_EPSILONS, epsilon = i % SWEEP_EPSILONS;
-        trials[i] = (struct trial){.split = &chosen->split,
+        trials[i] = (struct trial){.splits = chosen->splits,
+                                   .split_count = chosen->split_count,
                                    .options = chosen->options[method],
                                    .part = SPLIT_TEST,
                                    .repeats = options->repeats,
@@ -294,12 +322,13 @@ static enum tremolo_status run_ols(struct study_case *cases, size_t count)
     const struct experiment_options ols = {.method = METHOD_OLS};
     enum tremolo_status status = TREMOLO_OK;
     for (size_t c = 0; c < count && status == TREMOLO_OK; c++) {
-        struct outcome outcome = {.evidence = NULL};
-        status = experiment_run(&outcome, &cases[c].split, &ols, 0);
-        if (status == TREMOLO_OK) {
-            cases[c].r2_ols =
-                split_r2(&cases[c].split, SPLIT_TEST, outcome.beta, outcome.intercept);
-        }
+        struct trial trial = {.splits = cases[c].splits,
+                              .split_count = cases[c].split_count,
+                              .options = ols,
+                              .part = SPLIT_TEST,
+                              .repeats = cases[c].split_count};
+        status = trials_run(&trial, 1, 1, NULL);
+        cases[c].r2_ols = trial.mean;
     }
     return status;
 }
@@ -387,7 +416,10 @@ static int compute_and_write(const struct reproduce_options *options, const char
     }
     for (size_t c = 0; c < count; c++) {
         design_free(&cases[c].design);
-        split_free(&cases[c].split);
+        for (size_t i = 0; i < cases[c].split_count; i++) {
+            split_free(&cases[c].splits[i]);
+        }
+        free(cases[c].splits);
     }
     free(cases);
     return code;

@@ -17,8 +17,9 @@ double sweep_epsilon(size_t index);
 struct study_case {
     const struct task *task;
     struct design design;
-    struct split split;
-    double r2_ols;
+    struct split *splits; /* the first one is tuned on */
+    size_t split_count;
+    double r2_ols;                                    /* mean over the splits */
     struct experiment_options options[SWEEP_METHODS]; /* tuned */
     struct trial sweep[SWEEP_METHODS][SWEEP_EPSILONS];
 };
@@ -26,7 +27,7 @@ struct study_case {
 struct reproduce_options {
     const char *out, *data;
     bool wanted[TASK_COUNT];
-    size_t repeats;
+    size_t repeats, splits;
     uint64_t seed;
     unsigned threads;
     bool exact_noise, force;

@@ -104,7 +104,8 @@ static void fill_trials(struct trial *trials, const struct candidates *candidate
     for (size_t c = 0; c < candidates->count; c++) {
         for (size_t e = 0; e < TUNING_EPSILONS; e++) {
             struct trial *trial = &trials[c * TUNING_EPSILONS + e];
-            *trial = (struct trial){.split = split,
+            *trial = (struct trial){.splits = split,
+                                    .split_count = 1,
                                     .options = candidates->options[c],
                                     .part = SPLIT_VALID,
                                     .repeats = repeats_of(candidates->options[c].method),
@@ -126,7 +127,7 @@ static enum tremolo_status tune_stage(struct study_case *cases, size_t count, va
     for (size_t i = 0; i < count * SWEEP_METHODS && status == TREMOLO_OK; i++) {
         struct study_case *chosen = &cases[i / SWEEP_METHODS];
         vary(&all[i], &chosen->options[i % SWEEP_METHODS]);
-        fill_trials(trials + used, &all[i], &chosen->split, options->seed + 1000);
+        fill_trials(trials + used, &all[i], chosen->splits, options->seed + 1000);
         used += all[i].count * TUNING_EPSILONS;
     }
     if (status == TREMOLO_OK) {

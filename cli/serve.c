@@ -143,8 +143,8 @@ int cli_serve(int argc, char **argv)
         }
         if (option == '?' || !take_option(&arguments, option)) {
             return option == '?' ? (int)CLI_USAGE
-                                 : cli_fail(CLI_USAGE, "serve", "'%s' is not a value for that option",
-                                            optarg);
+                                 : cli_fail(CLI_USAGE, "serve",
+                                            "'%s' is not a value for that option", optarg);
         }
     }
     if (arguments.options.data == NULL || optind != argc) {

@@ -90,8 +90,8 @@ static void print_estimate(const json_t *answer)
     json_array_foreach(json_object_get(answer, "coefficients"), index, row)
     {
         (void)printf("%-24s %12.5g %12.3g %12.5g %12.5g %9.2g\n", string_in(row, "name"),
-                     real_in(row, "estimate"), real_in(row, "standard_error"),
-                     real_in(row, "low"), real_in(row, "high"), real_in(row, "p"));
+                     real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "low"),
+                     real_in(row, "high"), real_in(row, "p"));
     }
     (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
     json_array_foreach(json_object_get(answer, "not_identified"), index, row)

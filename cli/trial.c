@@ -19,13 +19,14 @@ static enum tremolo_status run_trial(struct trial *trial)
 {
     double sum = 0, squares = 0, count = (double)trial->repeats;
     for (size_t r = 0; r < trial->repeats; r++) {
+        const struct split *split = &trial->splits[r % trial->split_count];
         struct outcome outcome = {.evidence = NULL};
         enum tremolo_status status =
-            experiment_run(&outcome, trial->split, &trial->options, normal_hash(trial->seed, r));
+            experiment_run(&outcome, split, &trial->options, normal_hash(trial->seed, r));
         if (status != TREMOLO_OK) {
             return status;
         }
-        double r2 = split_r2(trial->split, trial->part, outcome.beta, outcome.intercept);
+        double r2 = split_r2(split, trial->part, outcome.beta, outcome.intercept);
         sum += r2;
         squares += r2 * r2;
         outcome_free(&outcome);

@@ -1,7 +1,7 @@
 /* trial.h -- many experiments on all processors.
  *
- * A trial repeats one method with one set of options on one split and keeps
- * mean and standard deviation of R^2. Trials are independent, so they are what
+ * A trial repeats one method with one set of options, taking the given splits
+ * in turn, and keeps mean and standard deviation of R^2. Trials are independent, so they are what
  * is spread over threads; each runs on one. */
 #ifndef TREMOLO_CLI_TRIAL_H
 #define TREMOLO_CLI_TRIAL_H
@@ -9,7 +9,8 @@
 #include "experiment.h"
 
 struct trial {
-    const struct split *split;
+    const struct split *splits;
+    size_t split_count;
     struct experiment_options options;
     enum split_part part; /* where R^2 is measured */
     size_t repeats;

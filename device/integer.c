@@ -1,8 +1,9 @@
 /* integer.c -- exact division and square root without a divide instruction.
  *
  * Small cores have no divider, and a library division would be an outside
- * symbol. Both functions are exact; the proofs of docs/privacy.md rest on
- * their rounding directions. */
+ * symbol. All functions are exact; the proofs of docs/privacy.md rest on their
+ * rounding directions. Hosts, which compute several lanes, have wide registers
+ * and get the same numbers from them. */
 #include "parts.h"
 
 /* floor(a * n / w) for n <= w, 0 < w < 2^31, a < 2^31.
@@ -12,6 +13,9 @@
  * quotient * w + rest with rest < w; every sum stays below 2w < 2^32. */
 TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w)
 {
+#if TREMOLO_LANES > 1
+    return (uint32_t)((uint64_t)a * n / w);
+#else
     uint32_t quotient = 0;
     uint32_t rest = 0;
     uint32_t bit = UINT32_C(1) << 30;
@@ -34,6 +38,7 @@ TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w
         }
     }
     return quotient;
+#endif
 }
 
 /* a * b by 16-bit halves: the smallest cores multiply 32 by 32 to 32 bits, and
@@ -41,11 +46,15 @@ TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w
  * stays below 2^32, as (2^16 - 1)^2 + 2^16 - 1 does. */
 TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b)
 {
+#if TREMOLO_LANES > 1
+    return (uint64_t)a * b;
+#else
     uint32_t low = (a & 0xffff) * (b & 0xffff);
     uint32_t middle = (a >> 16) * (b & 0xffff) + (low >> 16);
     uint32_t other = (a & 0xffff) * (b >> 16) + (middle & 0xffff);
     uint32_t high = (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
     return (uint64_t)high << 32 | other << 16 | (low & 0xffff);
+#endif
 }
 
 /* floor(a b / 2^shift) modulo 2^32, for 0 < shift < 32. */

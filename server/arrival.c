@@ -150,8 +150,7 @@ static enum server_outcome judge(struct arrival *arrival, int16_t *row,
                                  const struct check_study *check)
 {
     struct tremolo_report report;
-    enum tremolo_status status =
-        tremolo_report_decode(&report, arrival->bytes, arrival->length);
+    enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
     if (status == TREMOLO_OK) {
         status = check_unpack(row, &report, check->study);
     }
@@ -204,8 +203,8 @@ static const uint8_t *take_string(size_t *size, const uint8_t **at, const uint8_
         length = (size_t)(in[0] << 8 | in[1]);
     }
     in += more;
-    if ((more == 1 && length < 24) || (more == 2 && length < 256) ||
-        (size_t)(end - in) < length || length == 0) {
+    if ((more == 1 && length < 24) || (more == 2 && length < 256) || (size_t)(end - in) < length ||
+        length == 0) {
         return NULL;
     }
     *at = in + length;

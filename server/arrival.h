@@ -44,10 +44,10 @@ const char *outcome_name(enum server_outcome outcome); /* lower case, for metric
 /* What the checks need of a study; made once. */
 struct check_study {
     const struct tremolo_study *study;
-    const uint8_t *secret; /* TREMOLO_DEVICE_SECRET_BYTES; NULL: an open study */
+    const uint8_t *secret;   /* TREMOLO_DEVICE_SECRET_BYTES; NULL: an open study */
     const uint8_t *hash_key; /* of the book's indexes; may be NULL: no hash */
     double norm2_max;        /* squared, wire units */
-    size_t row_values;     /* d + 1 */
+    size_t row_values;       /* d + 1 */
 };
 
 struct check_study check_study_of(const struct tremolo_study_file *file, const uint8_t *secret);

@@ -90,8 +90,8 @@ static enum tremolo_status fill(struct book *book, const uint8_t *signing_key,
     memcpy(book->id, tremolo_study_file_id(book->file), sizeof book->id);
     randombytes_buf(book->hash_key, sizeof book->hash_key);
     book->check.hash_key = book->hash_key;
-    enum tremolo_status status = tremolo_base64_encode(book->id_text, sizeof book->id_text,
-                                                       book->id, sizeof book->id);
+    enum tremolo_status status =
+        tremolo_base64_encode(book->id_text, sizeof book->id_text, book->id, sizeof book->id);
     if (status == TREMOLO_OK) {
         status = tremolo_study_publish(&book->published, book->file, signing_key);
     }
@@ -343,8 +343,8 @@ static enum tremolo_status recover_record(struct book *book, const struct segmen
     }
     struct book_round *round = &book->rounds[arrival.round];
     if (position > round->folded_to) {
-        uint8_t bucket = (uint8_t)book_bucket(book, arrival.bucket, record->device,
-                                              record->device_length);
+        uint8_t bucket =
+            (uint8_t)book_bucket(book, arrival.bucket, record->device, record->device_length);
         enum tremolo_status status = tremolo_moments_add(round->moments, row, &bucket, 1);
         if (status != TREMOLO_OK) {
             return status;

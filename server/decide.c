@@ -194,8 +194,8 @@ static enum server_outcome stage(struct book *book, const struct arrival *arriva
         index_add(&book->log_pending_devices, decided->device_hash, place);
     }
     memcpy(book->log_rows + at * n, row, n * sizeof *row);
-    book->log_buckets[at] = (uint8_t)book_bucket(book, arrival->bucket, arrival->device,
-                                                 arrival->device_length);
+    book->log_buckets[at] =
+        (uint8_t)book_bucket(book, arrival->bucket, arrival->device, arrival->device_length);
     return OUTCOME_ACCEPTED;
 }
 

@@ -149,8 +149,8 @@ static void add_inference(json_t *answer, const struct book *book, const struct 
     free(rows);
 }
 
-static void add_prediction(json_t *answer, const struct book *book,
-                           const struct snapshot *snapshot, const struct own_units *own)
+static void add_prediction(json_t *answer, const struct book *book, const struct snapshot *snapshot,
+                           const struct own_units *own)
 {
     size_t d = book->study->dimension;
     double beta[TREMOLO_MAX_FEATURES];

@@ -261,9 +261,9 @@ static enum MHD_Result run(struct request *request)
     return request->answered && !request->waiting ? send_answer(request) : MHD_YES;
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
-                                  const char *url, const char *method, const char *version,
-                                  const char *data, size_t *length, void **state)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *length, void **state)
 {
     struct request *request = *state;
     (void)version;

@@ -98,8 +98,7 @@ static enum tremolo_status sync_store(struct ingest *ingest)
 {
     int64_t start = monotonic_us();
     enum tremolo_status status = ingest->store->sync(ingest->store);
-    (void)atomic_fetch_add(&ingest->counters.sync_microseconds,
-                           (uint64_t)(monotonic_us() - start));
+    (void)atomic_fetch_add(&ingest->counters.sync_microseconds, (uint64_t)(monotonic_us() - start));
     (void)atomic_fetch_add(&ingest->counters.groups, 1);
     return status;
 }
@@ -532,8 +531,8 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
     if (ingest->book_count == INGEST_STUDIES_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = book_new(&book, NULL, (const char *)value, length,
-                                          ingest->signing_key, ingest->secret);
+    enum tremolo_status status =
+        book_new(&book, NULL, (const char *)value, length, ingest->signing_key, ingest->secret);
     if (status == TREMOLO_OK) {
         ingest->books[ingest->book_count++] = book;
     }

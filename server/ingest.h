@@ -61,9 +61,8 @@ struct ingest_counters {
 /* Start on an open store (taken over on success). `signing_key` and `secret` must
  * outlive it. Recovers every study first. `words` says what was wrong. */
 TREMOLO_MUST_USE enum tremolo_status ingest_start(struct ingest **ingest, struct store *store,
-                                                  const uint8_t *signing_key,
-                                                  const uint8_t *secret, char *words,
-                                                  size_t words_capacity);
+                                                  const uint8_t *signing_key, const uint8_t *secret,
+                                                  char *words, size_t words_capacity);
 
 /* Decide all that waits, checkpoint, close the store. NULL is fine. */
 void ingest_stop(struct ingest *ingest);

@@ -10,9 +10,9 @@
 /* Fill bytes[0..length) from DIRECTORY/name, which is made of fresh
  * randomness, synced, when it does not exist. Refuses a file of any
  * other length or one that others may read. */
-TREMOLO_MUST_USE enum tremolo_status keys_load(uint8_t *bytes, size_t length,
-                                               const char *directory, const char *name,
-                                               char *words, size_t words_capacity);
+TREMOLO_MUST_USE enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
+                                               const char *name, char *words,
+                                               size_t words_capacity);
 
 /* The token in `path`: one line of 16 to `capacity` - 1 printable characters. With
  * `create`, one is made when there is no file. */

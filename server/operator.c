@@ -40,8 +40,7 @@ void operator_create_finish(struct request *request)
                                                        : tremolo_status_sentence(status));
         return;
     }
-    log_event(&request->server->log, "info", "study", "{s:s}", "study",
-              request->job.book->id_text);
+    log_event(&request->server->log, "info", "study", "{s:s}", "study", request->job.book->id_text);
     request_answer(request, 201, "application/json", strdup(request->job.book->published));
 }
 

@@ -27,16 +27,14 @@ static const char *title_of(unsigned status)
 
 void request_answer(struct request *request, unsigned status, const char *type, char *body)
 {
-    request->answer =
-        (struct answer){status, body, body != NULL ? strlen(body) : 0, type, 0};
+    request->answer = (struct answer){status, body, body != NULL ? strlen(body) : 0, type, 0};
     request->answered = true;
 }
 
 void request_problem(struct request *request, unsigned status, const char *detail)
 {
-    json_t *problem =
-        json_pack("{s:s, s:s, s:i}", "type", "about:blank", "title", title_of(status), "status",
-                  (int)status);
+    json_t *problem = json_pack("{s:s, s:s, s:i}", "type", "about:blank", "title", title_of(status),
+                                "status", (int)status);
     if (detail != NULL) {
         (void)json_object_set_new(problem, "detail", json_string(detail));
     }

@@ -154,8 +154,7 @@ static json_t *list_failures(const struct request *request, size_t *accepted, si
         if (outcome != OUTCOME_ACCEPTED && outcome != OUTCOME_REPEATED) {
             (void)json_array_append_new(
                 failures, json_pack("{s:I, s:i, s:s}", "index", (json_int_t)i, "status",
-                                    (int)outcome_http(outcome), "reason",
-                                    outcome_reason(outcome)));
+                                    (int)outcome_http(outcome), "reason", outcome_reason(outcome)));
         }
     }
     return failures;

@@ -77,10 +77,10 @@ enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct boo
     size_t m = book->study->vectors;
     struct tremolo_moments *merged = NULL;
     double *V = calloc(book->opened * m * d + 1, sizeof *V);
-    enum tremolo_status status =
-        V == NULL ? TREMOLO_NO_MEMORY
-                  : tremolo_moments_new(&merged, d + 1, book->release.wire_max,
-                                        book->release.response_max);
+    enum tremolo_status status = V == NULL
+                                     ? TREMOLO_NO_MEMORY
+                                     : tremolo_moments_new(&merged, d + 1, book->release.wire_max,
+                                                           book->release.response_max);
     for (unsigned t = 0; t < book->opened && status == TREMOLO_OK; t++) {
         double count = (double)tremolo_moments_count(book->rounds[t].moments);
         double share = book->reports > 0 ? count / (double)book->reports : 0.0;
@@ -188,8 +188,7 @@ bool rounds_is_due(const struct book *book, int64_t now)
 {
     const struct book_round *newest = &book->rounds[book->opened - 1];
     uint64_t count = tremolo_moments_count(newest->moments);
-    if (newest->closed_at != 0 || count < 2 ||
-        book->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
+    if (newest->closed_at != 0 || count < 2 || book->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
         return false;
     }
     bool by_count = book->terms->close_reports > 0 && count >= book->terms->close_reports;

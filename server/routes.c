@@ -14,8 +14,7 @@ static const struct route routes[] = {
     {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, NULL},
     {"GET", "/v1/studies/{id}", false, 0, routes_study, NULL},
     {"GET", "/v1/studies", false, 0, routes_studies, NULL},
-    {"POST", "/v1/studies", true, TREMOLO_STUDY_MAX_BYTES, operator_create,
-     operator_create_finish},
+    {"POST", "/v1/studies", true, TREMOLO_STUDY_MAX_BYTES, operator_create, operator_create_finish},
     {"POST", "/v1/studies/{id}/round/close", true, 1024, operator_close, operator_close_finish},
     {"POST", "/v1/studies/{id}/devices", true, 4096, operator_enrol, NULL},
     {"GET", "/healthz", false, 0, routes_health, NULL},
@@ -89,11 +88,11 @@ void routes_estimate(struct request *request)
 static json_t *study_line(struct book *book)
 {
     (void)pthread_mutex_lock(&book->lock);
-    json_t *line = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "id", book->id_text, "title",
-                             book->terms->title, "state", book_is_done(book) ? "done" : "open",
-                             "round", (json_int_t)book->opened - 1, "rounds",
-                             (json_int_t)book->terms->rounds, "reports",
-                             (json_int_t)book->reports, "dimension", (int)book->study->dimension);
+    json_t *line =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "id", book->id_text, "title",
+                  book->terms->title, "state", book_is_done(book) ? "done" : "open", "round",
+                  (json_int_t)book->opened - 1, "rounds", (json_int_t)book->terms->rounds,
+                  "reports", (json_int_t)book->reports, "dimension", (int)book->study->dimension);
     (void)pthread_mutex_unlock(&book->lock);
     return line;
 }

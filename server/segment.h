@@ -29,7 +29,7 @@ struct segment_record {
     const uint8_t *device;
     uint16_t length;
     uint8_t device_length; /* 0: from an open study */
-    uint32_t offset; /* of the record within the segment */
+    uint32_t offset;       /* of the record within the segment */
 };
 
 /* A segment under construction; zero it to begin, free with segment_free. */
@@ -42,9 +42,8 @@ struct segment {
 
 /* Add a record (its offset is not read); *offset says where it starts. NO_MEMORY, and SHORT_BUFFER when
  * the segment would exceed STORE_SEGMENT_BYTES_MAX; nothing is added then. */
-TREMOLO_MUST_USE enum tremolo_status segment_add(struct segment *segment,
-                                                 const struct segment_record *record,
-                                                 uint32_t *offset);
+TREMOLO_MUST_USE enum tremolo_status
+segment_add(struct segment *segment, const struct segment_record *record, uint32_t *offset);
 
 /* Write count and check value: the segment is then ready for the store. */
 TREMOLO_MUST_USE enum tremolo_status segment_seal(struct segment *segment);

@@ -141,15 +141,16 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
                        options->port, errno != 0 ? strerror(errno) : "the address is taken");
         return TREMOLO_BAD_ARGUMENT;
     }
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
     server->port = info != NULL ? info->port : options->port;
     return TREMOLO_OK;
 }
 
 /* ---------------------------------------------------------------- public */
 
-static enum tremolo_status check_options(const struct tremolo_server_options *options,
-                                         char *words, size_t capacity)
+static enum tremolo_status check_options(const struct tremolo_server_options *options, char *words,
+                                         size_t capacity)
 {
     if (options->data == NULL || options->address == NULL || options->request_seconds == 0) {
         (void)snprintf(words, capacity, "a data directory, an address and a time limit are needed");
@@ -196,8 +197,8 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
         tremolo_server_stop(made);
         return status;
     }
-    log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address",
-              options->address, "port", (int)made->port, "tls", made->tls != NULL, "studies",
+    log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address", options->address,
+              "port", (int)made->port, "tls", made->tls != NULL, "studies",
               (json_int_t)ingest_studies(made->ingest));
     *server = made;
     return TREMOLO_OK;

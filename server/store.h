@@ -20,9 +20,9 @@
 #include "tremolo_status.h"
 
 enum {
-    STORE_STUDY_BYTES = 16,                /* studies are told apart by their tag */
-    STORE_SEGMENT_BYTES_MAX = 8 << 20,     /* of one segment */
-    STORE_STATE_BYTES_MAX = 64 << 20,      /* of one state */
+    STORE_STUDY_BYTES = 16,            /* studies are told apart by their tag */
+    STORE_SEGMENT_BYTES_MAX = 8 << 20, /* of one segment */
+    STORE_STATE_BYTES_MAX = 64 << 20,  /* of one state */
     STORE_KEY_BYTES_MAX = 64,
 };
 

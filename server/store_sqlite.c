@@ -241,9 +241,9 @@ static enum tremolo_status prepare(struct sqlite_store *store)
     enum tremolo_status status =
         judge(store, sqlite3_exec(store->database, schema, NULL, NULL, NULL));
     for (size_t i = 0; i < STATEMENT_COUNT && status == TREMOLO_OK; i++) {
-        status = judge(store, sqlite3_prepare_v3(store->database, statement_text[i], -1,
-                                                 SQLITE_PREPARE_PERSISTENT, &store->statement[i],
-                                                 NULL));
+        status =
+            judge(store, sqlite3_prepare_v3(store->database, statement_text[i], -1,
+                                            SQLITE_PREPARE_PERSISTENT, &store->statement[i], NULL));
     }
     if (status != TREMOLO_OK) {
         return status;

@@ -48,8 +48,8 @@ static int load_chain(struct pair *pair, const char *file)
     unsigned length = CHAIN_MAX;
     int code = gnutls_load_file(file, &pem);
     if (code == 0) {
-        code = gnutls_pcert_list_import_x509_raw(pair->chain, &length, &pem, GNUTLS_X509_FMT_PEM,
-                                                 0);
+        code =
+            gnutls_pcert_list_import_x509_raw(pair->chain, &length, &pem, GNUTLS_X509_FMT_PEM, 0);
         gnutls_free(pem.data);
     }
     pair->length = code >= 0 ? length : 0;

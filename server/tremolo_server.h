@@ -24,9 +24,9 @@ extern "C" {
 #endif
 
 struct tremolo_server_options {
-    const char *data;         /* directory: log and keys; made if missing */
-    const char *address;      /* numeric, IPv4 or IPv6 */
-    const char *tls_cert;     /* PEM files, both or none */
+    const char *data;     /* directory: log and keys; made if missing */
+    const char *address;  /* numeric, IPv4 or IPv6 */
+    const char *tls_cert; /* PEM files, both or none */
     const char *tls_key;
     const char *token_file;   /* the operator's token; NULL: DATA/operator.token */
     FILE *log;                /* one JSON object a line; NULL: silent */
@@ -43,9 +43,9 @@ struct tremolo_server_options {
 struct tremolo_server; /* opaque */
 
 /* Recover the log and listen. `words` (never NULL) says what failed. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_server_start(struct tremolo_server **server,
-                                                          const struct tremolo_server_options *options,
-                                                          char *words, size_t words_capacity);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_server_start(struct tremolo_server **server, const struct tremolo_server_options *options,
+                     char *words, size_t words_capacity);
 
 uint16_t tremolo_server_port(const struct tremolo_server *server);
 

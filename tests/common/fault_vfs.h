@@ -97,10 +97,25 @@ static int fault_traits(sqlite3_file *f)
 }
 
 /* Version 1: without shared memory, which exclusive locking does not need. */
-static const sqlite3_io_methods fault_methods = {
-    1,           fault_close,  fault_read,       fault_write,   fault_truncate, fault_sync,
-    fault_size,  fault_lock,   fault_unlock,     fault_check_lock, fault_control, fault_sector,
-    fault_traits, NULL, NULL, NULL, NULL, NULL, NULL};
+static const sqlite3_io_methods fault_methods = {1,
+                                                 fault_close,
+                                                 fault_read,
+                                                 fault_write,
+                                                 fault_truncate,
+                                                 fault_sync,
+                                                 fault_size,
+                                                 fault_lock,
+                                                 fault_unlock,
+                                                 fault_check_lock,
+                                                 fault_control,
+                                                 fault_sector,
+                                                 fault_traits,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL};
 
 static int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
 {

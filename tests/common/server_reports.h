@@ -11,16 +11,21 @@
 #include "tremolo_host.h"
 #include "tremolo_study_file.h"
 
-static const char server_study_open[] =
-    "{\"tremolo\": 1, \"title\": \"open\", \"features\": [{\"name\": \"a\", \"low\": 0, \"high\": 1},"
-    "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1},"
-    "\"privacy\": {\"epsilon\": 4, \"protects\": \"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}";
+static const char server_study_open[] = "{\"tremolo\": 1, \"title\": \"open\", \"features\": "
+                                        "[{\"name\": \"a\", \"low\": 0, \"high\": 1},"
+                                        "{\"name\": \"b\", \"low\": 0, \"high\": 1}], "
+                                        "\"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1},"
+                                        "\"privacy\": {\"epsilon\": 4, \"protects\": "
+                                        "\"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}";
 
 static const char server_study_rounds[] =
-    "{\"tremolo\": 1, \"title\": \"rounds\", \"features\": [{\"name\": \"a\", \"low\": 0, \"high\": 1},"
-    "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1},"
+    "{\"tremolo\": 1, \"title\": \"rounds\", \"features\": [{\"name\": \"a\", \"low\": 0, "
+    "\"high\": 1},"
+    "{\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, "
+    "\"high\": 1},"
     "\"privacy\": {\"epsilon\": 8, \"protects\": \"all\"}, \"limits\": {\"enrolment\": \"keys\"},"
-    "\"protocol\": {\"kind\": \"iterative\", \"rounds\": 3, \"vectors\": 1, \"lambda\": 0.2, \"omega\": 1,"
+    "\"protocol\": {\"kind\": \"iterative\", \"rounds\": 3, \"vectors\": 1, \"lambda\": 0.2, "
+    "\"omega\": 1,"
     " \"alpha\": 0.1}}";
 
 struct server_report {
@@ -35,7 +40,8 @@ static inline void server_report_make(struct server_report *report,
 {
     static struct tremolo_work work;
     struct tremolo_host_memory memory;
-    int32_t features[4] = {(int32_t)randombytes_random() / 4, (int32_t)randombytes_random() / 4, 0, 0};
+    int32_t features[4] = {(int32_t)randombytes_random() / 4, (int32_t)randombytes_random() / 4, 0,
+                           0};
     struct tremolo_sample sample = {features, (int32_t)randombytes_random() / 4, 0};
     struct tremolo_round broadcast = {vectors, (uint16_t)round};
     memset(&memory, 0, sizeof memory);

@@ -72,7 +72,10 @@ static int say(int fd, const char *text)
 
 static int noise(int port, long count, unsigned seed)
 {
-    static const char *const starts[] = {"", "GET ", "POST /v1/studies", "GET /v1/studies/%ff%00",
+    static const char *const starts[] = {"",
+                                         "GET ",
+                                         "POST /v1/studies",
+                                         "GET /v1/studies/%ff%00",
                                          "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
                                          "GET / HTTP/1.1\r\nHost: x\r\nX: "};
     unsigned char bytes[700];
@@ -110,7 +113,8 @@ int main(int argc, char **argv)
         return 1;
     }
     if (strcmp(argv[1], "drip") == 0) {
-        return say(fd, "GET / HTTP/1.1\r\nX-Slow: ") == 0 ? wait_for_cut(fd, 'a', atol(argv[3])) : 1;
+        return say(fd, "GET / HTTP/1.1\r\nX-Slow: ") == 0 ? wait_for_cut(fd, 'a', atol(argv[3]))
+                                                          : 1;
     }
     char head[400];
     (void)snprintf(head, sizeof head,

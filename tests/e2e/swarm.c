@@ -263,11 +263,10 @@ static bool send_batch(struct swarm *swarm, struct exchange *exchange, size_t fr
         return true;
     }
     const uint8_t *single = body + length - swarm->device[from].length;
-    long status = count == 1
-                      ? exchange_insist(exchange, swarm, "/reports", "application/cbor", single,
-                                        swarm->device[from].length)
-                      : exchange_insist(exchange, swarm, "/reports", "application/cbor-seq", body,
-                                        length);
+    long status = count == 1 ? exchange_insist(exchange, swarm, "/reports", "application/cbor",
+                                               single, swarm->device[from].length)
+                             : exchange_insist(exchange, swarm, "/reports", "application/cbor-seq",
+                                               body, length);
     if (status != 200 || !read_receipt(swarm, exchange, taking_part)) {
         (void)fprintf(stderr, "swarm: %ld %s\n", status, exchange->answer);
         return false;
@@ -586,12 +585,11 @@ static void read_token(struct swarm *swarm, const char *path)
 static void parse_arguments(struct swarm *swarm, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"url", required_argument, NULL, 'u'},     {"devices", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'}, {"batch", required_argument, NULL, 'b'},
+        {"url", required_argument, NULL, 'u'},        {"devices", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
         {"token-file", required_argument, NULL, 'o'}, {"patience", required_argument, NULL, 'p'},
-        {"data", required_argument, NULL, 's'},    {"drop", required_argument, NULL, 'x'},
-        {"pause", required_argument, NULL, 'w'},
-        {NULL, 0, NULL, 0},
+        {"data", required_argument, NULL, 's'},       {"drop", required_argument, NULL, 'x'},
+        {"pause", required_argument, NULL, 'w'},      {NULL, 0, NULL, 0},
     };
     int option;
     *swarm = (struct swarm){.devices = 1000, .threads = 8, .batch = 1, .patience = 30.0};

@@ -66,8 +66,8 @@ static enum server_outcome send_report(struct ingest *ingest, struct book *book,
 {
     int16_t row[8];
     struct arrival arrival = {.bytes = report->bytes, .length = (uint16_t)report->length};
-    struct job job = {.book = book, .arrivals = &arrival, .rows = row, .count = 1,
-                      .bytes = report->length};
+    struct job job = {
+        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
     check_arrival(&arrival, row, &book->check);
     assert_int_equal(arrival.outcome, OUTCOME_PENDING);
     assert_true(ingest_submit_and_wait(ingest, &job));
@@ -82,13 +82,12 @@ static void expect_fold(struct book *book, const struct server_report *reports, 
     struct tremolo_moments *expected = NULL;
     static uint8_t ours[200000];
     static uint8_t theirs[200000];
-    assert_status(tremolo_moments_new(&expected, 3, book->release.wire_max,
-                                      book->release.response_max),
-                  TREMOLO_OK);
+    assert_status(
+        tremolo_moments_new(&expected, 3, book->release.wire_max, book->release.response_max),
+        TREMOLO_OK);
     for (size_t i = 0; i < REPORTS; i++) {
         int16_t row[8];
-        struct arrival arrival = {.bytes = reports[i].bytes,
-                                  .length = (uint16_t)reports[i].length};
+        struct arrival arrival = {.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
         check_arrival(&arrival, row, &book->check);
         if (acked[i]) {
             assert_status(tremolo_moments_add(expected, row, &arrival.bucket, 1), TREMOLO_OK);

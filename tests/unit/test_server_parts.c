@@ -131,13 +131,15 @@ static void test_unpack_agrees_with_the_device(void **state)
         struct tremolo_report report = {
             .study_tag = study.id,
             .coordinates = packed,
-            .coordinate_bytes = (uint16_t)((study.dimension * study.wire_bits + 7) / 8 + (trial % 50 == 0)),
+            .coordinate_bytes =
+                (uint16_t)((study.dimension * study.wire_bits + 7) / 8 + (trial % 50 == 0)),
             .has_response = trial % 70 != 0};
         if (tremolo_study_check(&study) != TREMOLO_OK) {
             continue; /* this width does not fit; others do, see `refused` */
         }
         if (trial % 3 != 0) { /* clear the filling bits most of the time */
-            unsigned spare = 8u * report.coordinate_bytes - (unsigned)study.dimension * study.wire_bits;
+            unsigned spare =
+                8u * report.coordinate_bytes - (unsigned)study.dimension * study.wire_bits;
             if (spare < 8) {
                 packed[report.coordinate_bytes - 1] &= (uint8_t)(0xff << spare);
             }
@@ -161,9 +163,9 @@ static void test_norm_bound(void **state)
     struct server_report report;
     int16_t row[8];
     (void)state;
-    assert_int_equal(tremolo_study_file_parse(&file, NULL, server_study_open,
-                                              strlen(server_study_open)),
-                     TREMOLO_OK);
+    assert_int_equal(
+        tremolo_study_file_parse(&file, NULL, server_study_open, strlen(server_study_open)),
+        TREMOLO_OK);
     struct check_study check = check_study_of(file, NULL);
     double largest = 0.0;
     for (unsigned i = 0; i < 20000; i++) {
