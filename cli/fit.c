@@ -9,9 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "coefficients.h"
+#include "fetch.h"
 #include "report_file.h"
 #include "tremolo_moments.h"
 #include "tremolo_privacy.h"
@@ -20,9 +22,12 @@ static const char command[] = "fit";
 
 static const char help[] =
     "usage: tremolo fit REPORTS [OPTIONS]\n"
+    "       tremolo fit URL|DIR [--study ID] [--json]\n"
     "\n"
-    "Learn the regression from a file of reports ('tremolo simulate --reports' makes one).\n"
+    "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
+    "from a study's address on a server, or from a server's data directory.\n"
     "\n"
+    "  --study ID       which one, when a directory has several\n"
     "  --method M       auto (default), one-shot or unbiased: what predicts\n"
     "  --ridge G        of one-shot (default 0.5)\n"
     "  --level L        of the intervals (default 0.95)\n"
@@ -32,6 +37,7 @@ enum { REPORTS_MAX = 100000000, FOLD_BATCH = 8192 };
 
 struct fit_options {
     const char *path;
+    const char *study;
     struct tremolo_fit_options fit;
     double level;
     bool json;
@@ -69,7 +75,8 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
     static const struct option long_options[] = {
         {"method", required_argument, NULL, 'm'}, {"ridge", required_argument, NULL, 'r'},
         {"level", required_argument, NULL, 'l'},  {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"study", required_argument, NULL, 's'},  {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option;
     *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS, .level = 0.95};
@@ -95,6 +102,8 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
         } else if (option == 'l') {
             good = cli_parse_double(&options->level, optarg) && options->level > 0 &&
                    options->level < 1;
+        } else if (option == 's') {
+            options->study = optarg;
         } else if (option == 'j') {
             options->json = true;
         } else {
@@ -420,6 +429,11 @@ int cli_fit(int argc, char **argv)
     int code = CLI_DONE;
     if (!parse(&options, &code, argc, argv)) {
         return code;
+    }
+    struct stat about;
+    if (strstr(options.path, "://") != NULL ||
+        (stat(options.path, &about) == 0 && S_ISDIR(about.st_mode))) {
+        return estimate_show(command, options.path, options.study, NULL, options.json);
     }
     FILE *file = fopen(options.path, "rb");
     if (file == NULL) {
