@@ -46,27 +46,36 @@ static void print_row(const struct coefficients *coefficients, size_t i, int wid
            row->high, stars(row->p));
 }
 
+/* Which coefficients the noise hides, said once for all of them. */
+static void print_hidden(const struct coefficients *coefficients, uint64_t devices)
+{
+    char text[2048];
+    const char *names[DESIGN_FEATURES_MAX + 1];
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        names[i] = name_of(coefficients, i);
+    }
+    tremolo_identification_summary(text, sizeof text, names, coefficients->row,
+                                   coefficients->features + 1, devices);
+    if (text[0] != '\0') {
+        coefficients_paragraph(text);
+    }
+}
+
 void coefficients_print(const struct coefficients *coefficients, uint64_t devices)
 {
     int width = name_width(coefficients);
+    double percent = 100 * coefficients->level;
     if (coefficients->row == NULL) {
         print_without_inference(coefficients);
         return;
     }
-    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %s\n", -width, "",
-           "Estimate", "Std. Error", "z value", "Pr(>|z|)", "95% interval");
+    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %g%% interval\n",
+           -width, "", "Estimate", "Std. Error", "z value", "Pr(>|z|)", percent);
     for (size_t i = 0; i <= coefficients->features; i++) {
         print_row(coefficients, i, width);
     }
     printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
-    for (size_t i = 0; i <= coefficients->features; i++) {
-        char text[512] = "";
-        if (!coefficients->row[i].identified) {
-            tremolo_identification_sentence(text, sizeof text, name_of(coefficients, i),
-                                            &coefficients->row[i], devices);
-            printf("%s\n", text);
-        }
-    }
+    print_hidden(coefficients, devices);
 }
 
 json_t *coefficients_number(double value)

@@ -398,9 +398,9 @@ static int fit_file(const struct fit_options *options, FILE *file)
                    : cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
     }
     if (code == CLI_DONE) {
-        const struct coefficients coefficients = {header.study.dimension, header.name,
-                                                  fitted.remark == NULL ? fitted.row : NULL,
-                                                  fitted.prediction, fitted.remark};
+        const struct coefficients coefficients = {
+            header.study.dimension, header.name,   fitted.remark == NULL ? fitted.row : NULL,
+            fitted.prediction,      fitted.remark, options->level};
         if (!options->json) {
             print_text(&fitted, &coefficients, &ingest);
         } else if (!print_json(&fitted, &coefficients, &ingest)) {

@@ -61,7 +61,7 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
     if (status != TREMOLO_OK) {
         return status;
     }
-    double width = tremolo_student_quantile(0.975, degrees);
+    double width = tremolo_student_quantile(0.5 + 0.5 * SIMULATE_LEVEL, degrees);
     for (size_t i = 0; i < split->d; i++) {
         double se = error[i] * split->response_scale / split->scale[i];
         rows[i] = (struct tremolo_coefficient){.estimate = prediction[i],
@@ -104,9 +104,9 @@ static enum tremolo_status conclude(struct simulate_result *result, const struct
         result->remark = "dp-sgd gives no standard errors";
         return TREMOLO_OK;
     }
-    status = method == METHOD_OLS
-                 ? infer_ols(result->coefficient, split, result->prediction)
-                 : tremolo_infer(result->coefficient, outcome->evidence, &units, true, 0.95);
+    status = method == METHOD_OLS ? infer_ols(result->coefficient, split, result->prediction)
+                                  : tremolo_infer(result->coefficient, outcome->evidence, &units,
+                                                  true, SIMULATE_LEVEL);
     if (status == TREMOLO_SINGULAR) {
         result->remark = "the debiased moment is singular at this noise: no unbiased estimate";
         return TREMOLO_OK;

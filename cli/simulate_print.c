@@ -25,7 +25,8 @@ static struct coefficients coefficients_of(const struct design *design,
                                  .name = design->name,
                                  .row = result->coefficients > 0 ? result->coefficient : NULL,
                                  .prediction = result->prediction,
-                                 .remark = result->remark};
+                                 .remark = result->remark,
+                                 .level = SIMULATE_LEVEL};
 }
 
 static void print_privacy(const struct simulate_options *options,
