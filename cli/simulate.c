@@ -169,10 +169,11 @@ static enum tremolo_status run_repeats(struct simulate_result *result, const cha
 }
 
 static int explain_failure(enum tremolo_status status, const char *constant,
-                           const struct simulate_options *options, const struct design *design)
+                           const struct simulate_options *options)
 {
     if (status == TREMOLO_SINGULAR && constant != NULL) {
-        return cli_fail(CLI_USAGE, command, "column '%s' is constant on the training rows",
+        return cli_fail(CLI_USAGE, command,
+                        "column '%s' is constant on the training rows, or too large to scale",
                         constant);
     }
     if (status == TREMOLO_SINGULAR) {
@@ -186,7 +187,6 @@ static int explain_failure(enum tremolo_status status, const char *constant,
                         "clip outliers or ask for another epsilon",
                         options->experiment.epsilon);
     }
-    (void)design;
     return cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
 }
 
@@ -195,8 +195,9 @@ static int check_against(const struct simulate_options *options, const struct de
 {
     size_t train = design->rows - (size_t)(options->test_share * (double)design->rows);
     if (train < design->features + 2) {
-        return cli_fail(CLI_USAGE, command, "%zu features need more than %zu devices",
-                        design->features, train);
+        return cli_fail(CLI_USAGE, command,
+                        "%zu features need at least %zu devices, and %zu are left of %zu rows",
+                        design->features, design->features + 2, train, design->rows);
     }
     size_t m = options->experiment.vectors;
     if (options->experiment.method != METHOD_OLS && m > 0 &&
@@ -221,7 +222,7 @@ static int run_design(struct simulate_options *options, const struct design *des
                                      ? TREMOLO_NO_MEMORY
                                      : run_repeats(&result, &constant, options, design);
     if (status != TREMOLO_OK) {
-        code = explain_failure(status, constant, options, design);
+        code = explain_failure(status, constant, options);
     } else if (options->json) {
         code = simulate_print_json(options, design, &result) ? CLI_DONE : CLI_FAILED;
     } else {

@@ -92,7 +92,7 @@ printf 'y,a,b\n1,2,4\n2,1,2\n3,4,8\n5,7,14\n2,9,18\n7,3,6\n' >"$dir/dependent.cs
 refused "missing file" 2 'No such file' "$dir/none.csv" --response y --epsilon 1
 refused "non-numeric cell" 2 "line 3, column 'x'" "$dir/text.csv" --response y --epsilon 1
 refused "constant feature" 2 "'x' is constant" "$dir/constant.csv" --response y --epsilon 1
-refused "more features than devices" 2 'features need more than' "$dir/wide.csv" --response y \
+refused "more features than devices" 2 '[0-9]+ features need at least [0-9]+ devices, and' "$dir/wide.csv" --response y \
     --epsilon 1
 refused "dependent features" 2 'depend linearly' "$dir/dependent.csv" --response y --epsilon 1 \
     --test-share 0
@@ -108,5 +108,9 @@ refused "no file" 2 'one CSV file' --response y --epsilon 1
 refused "unknown option" 2 'no option' "$dir/known.csv" --frobnicate
 refused "unknown method" 2 'method must be' "$dir/known.csv" --response y --epsilon 1 --method magic
 refused "delta 1" 2 'delta must be' "$dir/known.csv" --response y --epsilon 1 --delta 1
+refused "a feature named twice" 2 "'a' is named twice" "$dir/known.csv" --response y --epsilon 1 \
+    --features a,a
+refused "an epsilon beyond all range" 2 'above 0 and at most 1e6' "$dir/known.csv" --response y \
+    --epsilon 1e9
 refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
     --vectors 9
