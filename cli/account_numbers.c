@@ -332,6 +332,10 @@ int account_tradeoff(const struct account_options *options)
     double mu = options->mu;
     double sensitivity = 0.0;
     bool by_budget = given(options->epsilon) && given(options->delta);
+    if (given(mu) + by_budget + (options->sigma.count > 0) > 1) {
+        return account_fail(CLI_USAGE,
+                            "give one of --mu, --sigma, and --epsilon with --delta, not several");
+    }
     double rate = given(options->false_positive) ? options->false_positive : 0.05;
     enum tremolo_status status = TREMOLO_OK;
     if (!given(mu) && !by_budget) {

@@ -105,6 +105,7 @@ refused 2 "a share that overflows" sigma --epsilon 1 --delta 1e-5 --weights 1e30
 refused 2 "shares and a number of rounds" sigma --epsilon 1 --delta 1e-5 --weights 1,2 --releases 5 $base
 refused 2 "a total and a number of releases" epsilon --rho 0.1 --delta 1e-5 --releases 10
 refused 2 "one discrete release, many times" delta --discrete 1 --epsilon 1 --releases 10
+refused 2 "a test's noise told twice" tradeoff --mu 1 --epsilon 1 --delta 1e-5
 refused 2 "noise told twice" epsilon --sigma 1 --rho 1 --delta 1e-5 $base
 refused 2 "loss told twice" delta --discrete 1 --pld "$work/heavy.json" --epsilon 1
 
