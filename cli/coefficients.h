@@ -21,7 +21,8 @@ struct coefficients {
  * sentence on the coefficients that the noise hides. */
 void coefficients_print(const struct coefficients *coefficients, uint64_t devices);
 
-/* Arrays of objects; empty without inference. */
+/* Arrays of objects; empty without inference. A coefficient's "score" is the
+ * score test's confidence set: an interval, the outside of one, or anything. */
 json_t *coefficients_json(const struct coefficients *coefficients);
 json_t *coefficients_prediction_json(const struct coefficients *coefficients);
 

@@ -71,6 +71,8 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
                                                .high = prediction[i] + width * se,
                                                .degrees = degrees,
                                                .identified = true};
+        rows[i].score_low = rows[i].low; /* the textbook's interval is exact */
+        rows[i].score_high = rows[i].high;
         rows[i].p = 2 * tremolo_student_cdf(-fabs(rows[i].z), degrees);
     }
     rows[split->d] = (struct tremolo_coefficient){.estimate = prediction[split->d],
@@ -79,6 +81,8 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
                                                   .p = NAN,
                                                   .low = NAN,
                                                   .high = NAN,
+                                                  .score_low = NAN,
+                                                  .score_high = NAN,
                                                   .identified = true};
     return TREMOLO_OK;
 }

@@ -227,7 +227,7 @@ struct tremolo_coefficient {
     double degrees;        /* buckets in use - 1 */
     double score_low, score_high; /* score test inverted: level kept at any noise */
     enum tremolo_interval_shape score_shape;
-    bool identified;       /* the score set is bounded and noise is small beside S */
+    bool identified;       /* the score set is bounded */
     double devices_needed; /* rough number of devices for `identified`, else devices in use */
 };
 

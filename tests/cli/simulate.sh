@@ -114,3 +114,11 @@ refused "an epsilon beyond all range" 2 'above 0 and at most 1e6' "$dir/known.cs
     --epsilon 1e9
 refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
     --vectors 9
+
+# At this noise nothing is identified: one sentence, no stars, the score sets.
+$tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 >"$out"
+expect "hidden coefficients are said once" "$(grep -c 'not identified at this noise' "$out")" 1
+expect "and earn no star" "$(grep -c '^[ab(].*\*$' "$out")" 0
+expect_match "their set is the score test's" "$out" '^a .*(anything|outside \()'
+$tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 --json >"$out"
+expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
