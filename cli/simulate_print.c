@@ -141,6 +141,13 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
     if (root == NULL) {
         return false;
     }
+    /* Either way of scaling looked at the data, and a reader must be told. */
+    (void)json_object_set_new(
+        root, "scale", json_string(options->scaling == SCALING_STANDARD ? "standard" : "bounds"));
+    (void)json_object_set_new(root, "scale_is_private", json_false());
+    if (result->remark != NULL) {
+        (void)json_object_set_new(root, "remark", json_string(result->remark));
+    }
     bool good = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 &&
                 putchar('\n') != EOF;
     json_decref(root);

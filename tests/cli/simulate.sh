@@ -122,3 +122,4 @@ expect "and earn no star" "$(grep -c '^[ab(].*\*$' "$out")" 0
 expect_match "their set is the score test's" "$out" '^a .*(anything|outside \()'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 --json >"$out"
 expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
+expect_match "which says that its scaling is not private" "$out" '"scale_is_private": false'
