@@ -98,9 +98,12 @@ static const char *take_option(struct fit_options *options, int option)
 static bool parse(struct fit_options *options, int *code, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"method", required_argument, NULL, 'm'}, {"ridge", required_argument, NULL, 'r'},
-        {"level", required_argument, NULL, 'l'},  {"json", no_argument, NULL, 'j'},
-        {"study", required_argument, NULL, 's'},  {"help", no_argument, NULL, 'h'},
+        {"method", required_argument, NULL, 'm'},
+        {"ridge", required_argument, NULL, 'r'},
+        {"level", required_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'j'},
+        {"study", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int option, index = 0;

@@ -35,8 +35,8 @@ static const char help[] =
     "  --out DIR        where to write (default tremolo-reproduce)\n"
     "  --data DIR       where the data sets are, or are fetched to (default DIR/data)\n"
     "  --tasks A,B      of co2, fair, modechoice, lncoins, fmde (default: all)\n"
-    "  --repeats N      noise draws for each point (default 20)\n"
-    "  --splits N       random splits that the repeats take in turn (default 20; the paper: 1)\n"
+    "  --repeats N      noise draws for each point (default 100)\n"
+    "  --splits N       random splits that the repeats take in turn (default 100; the paper: 1)\n"
     "  --seed S         (default 1)\n"
     "  --exact-noise    run the device core for every report (slow)\n"
     "  --threads N      (default: all processors; changes no result)\n"
@@ -138,8 +138,8 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
     };
     int option, index = 0;
     *options = (struct reproduce_options){.out = "tremolo-reproduce",
-                                          .repeats = 20,
-                                          .splits = 20,
+                                          .repeats = 100,
+                                          .splits = 100,
                                           .seed = 1,
                                           .threads = fleet_processors(),
                                           .wanted = {true, true, true, true, true}};
