@@ -142,7 +142,12 @@ fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
 
 # Unit and fault tests under ASan and UBSan with gcc, and those of the device
 # under MSan, which only clang has.
-test-sanitize: test-asan test-msan
+test-sanitize: test-asan test-msan test-tsan
+# The server under load with every data race reported.
+.PHONY: test-tsan
+test-tsan: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc CFLAGS="-O1 -g" SANITIZE=thread $(BUILD)/tsan/tremolo
+	@BUILD=$(BUILD)/tsan PLAIN=$(BUILD) tools/run-tests tests/sanitize/server_threads.sh
 test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/*.c tests/fault/*.c))"

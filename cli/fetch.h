@@ -19,6 +19,12 @@ struct fetch {
     char words[128]; /* out: why there was none */
 };
 
+/* The estimate of a study, as `tremolo status` and `tremolo fit` print it: from the
+ * study's address, or from a data directory with `study` an id or NULL. Exit
+ * codes of the command line; messages under `command`. */
+int estimate_show(const char *command, const char *where, const char *study, const char *ca_file,
+                  int as_json);
+
 /* 0 when any answer came. */
 int fetch_run(struct fetch *fetch);
 

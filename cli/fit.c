@@ -9,9 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "coefficients.h"
+#include "fetch.h"
 #include "report_file.h"
 #include "tremolo_moments.h"
 #include "tremolo_privacy.h"
@@ -20,9 +22,12 @@ static const char command[] = "fit";
 
 static const char help[] =
     "usage: tremolo fit REPORTS [OPTIONS]\n"
+    "       tremolo fit URL|DIR [--study ID] [--json]\n"
     "\n"
-    "Learn the regression from a file of reports ('tremolo simulate --reports' makes one).\n"
+    "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
+    "from a study's address on a server, or from a server's data directory.\n"
     "\n"
+    "  --study ID       which one, when a directory has several\n"
     "  --method M       auto (default), one-shot or unbiased: what predicts\n"
     "  --ridge G        of one-shot (default 0.5)\n"
     "  --level L        of the intervals (default 0.95)\n"
@@ -32,6 +37,7 @@ enum { REPORTS_MAX = 100000000, FOLD_BATCH = 8192 };
 
 struct fit_options {
     const char *path;
+    const char *study;
     struct tremolo_fit_options fit;
     double level;
     bool json;
@@ -64,45 +70,58 @@ struct fitted {
 
 /* ---------------------------------------------------------------- options */
 
+/* NULL when the option's value is good, else what it must be. */
+static const char *take_option(struct fit_options *options, int option)
+{
+    static const char *const names[3] = {"auto", "one-shot", "unbiased"};
+    int method = 0;
+    switch (option) {
+    case 'm':
+        while (method < 3 && strcmp(names[method], optarg) != 0) {
+            method++;
+        }
+        options->fit.method = (enum tremolo_method)method;
+        return method < 3 ? NULL : "auto, one-shot or unbiased";
+    case 'r':
+        return cli_parse_double(&options->fit.ridge, optarg) && options->fit.ridge >= 0
+                   ? NULL
+                   : "a number from 0";
+    case 'l':
+        return cli_parse_double(&options->level, optarg) && options->level > 0 && options->level < 1
+                   ? NULL
+                   : "a number above 0 and below 1";
+    case 's': options->study = optarg; return NULL;
+    default: options->json = true; return NULL;
+    }
+}
+
 static bool parse(struct fit_options *options, int *code, int argc, char **argv)
 {
     static const struct option long_options[] = {
         {"method", required_argument, NULL, 'm'}, {"ridge", required_argument, NULL, 'r'},
         {"level", required_argument, NULL, 'l'},  {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"study", required_argument, NULL, 's'},  {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
-    int option;
+    int option, index = 0;
     *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS, .level = 0.95};
     options->fit.ridge = 0.5;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        bool good = true;
+    while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
         if (option == 'h') {
             (void)fputs(help, stdout);
             return false;
         }
-        if (option == 'm') {
-            static const char *const names[3] = {"auto", "one-shot", "unbiased"};
-            int method = 0;
-            while (method < 3 && strcmp(names[method], optarg) != 0) {
-                method++;
-            }
-            good = method < 3;
-            options->fit.method = (enum tremolo_method)method;
-        } else if (option == 'r') {
-            good = cli_parse_double(&options->fit.ridge, optarg) && options->fit.ridge >= 0;
-        } else if (option == 'l') {
-            good = cli_parse_double(&options->level, optarg) && options->level > 0 &&
-                   options->level < 1;
-        } else if (option == 'j') {
-            options->json = true;
-        } else {
-            good = false;
-        }
-        if (!good) {
-            *code = cli_fail(CLI_USAGE, command, "'%s' is not valid; see 'tremolo fit --help'",
+        if (option == '?') {
+            *code = cli_fail(CLI_USAGE, command, "'%s' is no option, or lacks its value",
                              argv[optind - 1]);
+            return false;
+        }
+        const char *wanted = take_option(options, option);
+        if (wanted != NULL) {
+            *code = cli_fail(CLI_USAGE, command, "--%s must be %s, not '%s'",
+                             long_options[index].name, wanted, optarg);
             return false;
         }
     }
@@ -398,9 +417,9 @@ static int fit_file(const struct fit_options *options, FILE *file)
                    : cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
     }
     if (code == CLI_DONE) {
-        const struct coefficients coefficients = {header.study.dimension, header.name,
-                                                  fitted.remark == NULL ? fitted.row : NULL,
-                                                  fitted.prediction, fitted.remark};
+        const struct coefficients coefficients = {
+            header.study.dimension, header.name,   fitted.remark == NULL ? fitted.row : NULL,
+            fitted.prediction,      fitted.remark, options->level};
         if (!options->json) {
             print_text(&fitted, &coefficients, &ingest);
         } else if (!print_json(&fitted, &coefficients, &ingest)) {
@@ -420,6 +439,11 @@ int cli_fit(int argc, char **argv)
     int code = CLI_DONE;
     if (!parse(&options, &code, argc, argv)) {
         return code;
+    }
+    struct stat about;
+    if (strstr(options.path, "://") != NULL ||
+        (stat(options.path, &about) == 0 && S_ISDIR(about.st_mode))) {
+        return estimate_show(command, options.path, options.study, NULL, options.json);
     }
     FILE *file = fopen(options.path, "rb");
     if (file == NULL) {

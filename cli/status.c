@@ -56,12 +56,6 @@ static long long integer_in(const json_t *object, const char *key)
     return (long long)json_integer_value(json_object_get(object, key));
 }
 
-static double real_in(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : 0.0;
-}
-
 static void print_studies(const json_t *answer)
 {
     size_t index;
@@ -78,42 +72,19 @@ static void print_studies(const json_t *answer)
     }
 }
 
-static void print_estimate(const json_t *answer)
-{
-    size_t index;
-    json_t *row;
-    (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", string_in(answer, "title"),
-                 string_in(answer, "state"), integer_in(answer, "round") + 1,
-                 integer_in(answer, "rounds"), integer_in(answer, "reports"));
-    (void)printf("%-24s %12s %12s %12s %12s %9s\n", "", "estimate", "std. error", "low", "high",
-                 "p");
-    json_array_foreach(json_object_get(answer, "coefficients"), index, row)
-    {
-        (void)printf("%-24s %12.5g %12.3g %12.5g %12.5g %9.2g\n", string_in(row, "name"),
-                     real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "low"),
-                     real_in(row, "high"), real_in(row, "p"));
-    }
-    (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
-    json_array_foreach(json_object_get(answer, "not_identified"), index, row)
-    {
-        (void)printf("%s\n", json_string_value(row));
-    }
-    (void)printf("\n%s", string_in(json_object_get(answer, "guarantee"), "words"));
-}
-
 static int show(const struct status_arguments *arguments)
 {
     json_t *answer = NULL;
     char *text = NULL;
-    bool study = strstr(arguments->url, "/v1/studies/") != NULL;
-    int code = fetch_json(&answer, &text, arguments, study ? "/estimate" : "/v1/studies");
+    if (strstr(arguments->url, "/v1/studies/") != NULL) {
+        return estimate_show("status", arguments->url, NULL, arguments->ca_file, arguments->json);
+    }
+    int code = fetch_json(&answer, &text, arguments, "/v1/studies");
     if (code != CLI_DONE) {
         return code;
     }
     if (arguments->json) {
         (void)puts(text);
-    } else if (study) {
-        print_estimate(answer);
     } else {
         print_studies(answer);
     }

@@ -224,6 +224,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 static void on_done(struct job *job)
 {
     struct request *request = job->context;
+    atomic_store_explicit(&request->decided, true, memory_order_release);
     MHD_resume_connection(request->connection);
 }
 
@@ -252,6 +253,9 @@ void request_wait(struct request *request)
 static enum MHD_Result run(struct request *request)
 {
     if (request->waiting) {
+        if (!atomic_load_explicit(&request->decided, memory_order_acquire)) {
+            return MHD_YES;
+        }
         resumed(request);
         request->route->finish(request);
     } else if (!request->answered) {

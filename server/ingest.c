@@ -500,18 +500,25 @@ static void wake_waiter(struct job *job)
 
 bool ingest_submit_and_wait(struct ingest *ingest, struct job *job)
 {
-    struct waiter waiter = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-    job->context = &waiter;
-    job->done = wake_waiter;
-    if (!ingest_submit(ingest, job)) {
+    struct waiter *waiter = calloc(1, sizeof *waiter);
+    if (waiter == NULL) {
         return false;
     }
-    (void)pthread_mutex_lock(&waiter.lock);
-    while (!waiter.done) {
-        (void)pthread_cond_wait(&waiter.wake, &waiter.lock);
+    (void)pthread_mutex_init(&waiter->lock, NULL);
+    (void)pthread_cond_init(&waiter->wake, NULL);
+    job->context = waiter;
+    job->done = wake_waiter;
+    bool taken = ingest_submit(ingest, job);
+    (void)pthread_mutex_lock(&waiter->lock);
+    while (taken && !waiter->done) {
+        (void)pthread_cond_wait(&waiter->wake, &waiter->lock);
     }
-    (void)pthread_mutex_unlock(&waiter.lock);
-    return true;
+    (void)pthread_mutex_unlock(&waiter->lock);
+    (void)pthread_mutex_destroy(&waiter->lock);
+    (void)pthread_cond_destroy(&waiter->wake);
+    job->context = NULL;
+    free(waiter);
+    return taken;
 }
 
 struct ingest_counters *ingest_counters(struct ingest *ingest)

@@ -70,7 +70,7 @@ void ingest_stop(struct ingest *ingest);
 /* False, with nothing done, when the queue is full. */
 bool ingest_submit(struct ingest *ingest, struct job *job);
 
-/* The same and wait: for callers with a thread to spare. */
+/* The same and wait: for callers with a thread to spare. False without memory, too. */
 bool ingest_submit_and_wait(struct ingest *ingest, struct job *job);
 
 /* Calls for job.call. Create: job.text is the study; job.book is the new book,

@@ -67,43 +67,86 @@ void operator_close_finish(struct request *request)
     routes_round(request);
 }
 
-/* {"device": "base64url of a name"} or {}: a random name. The key goes to the
- * operator once; the server can always derive it again and stores nothing. */
-static bool read_name(struct request *request, uint8_t *name, size_t *length)
+/* A device's name is bytes; most have one that can be read. */
+struct device_name {
+    uint8_t bytes[TREMOLO_DEVICE_ID_MAX + 1];
+    size_t length;
+};
+
+static bool take_text(struct device_name *name, const char *text)
+{
+    name->length = strlen(text);
+    if (name->length == 0 || name->length > TREMOLO_DEVICE_ID_MAX) {
+        return false;
+    }
+    memcpy(name->bytes, text, name->length);
+    return true;
+}
+
+/* {"name": text}, {"device": base64url of any bytes}, or nothing: a random
+ * one that can be read. */
+static bool read_name(struct device_name *name, const struct request *request)
 {
     json_t *sent = json_loadb((const char *)request->body, request->length, 0, NULL);
-    const char *text = json_string_value(json_object_get(sent, "device"));
+    const char *text = json_string_value(json_object_get(sent, "name"));
+    const char *coded = json_string_value(json_object_get(sent, "device"));
     bool good = json_is_object(sent);
     if (good && text != NULL) {
-        *length = strlen(text) * 3 / 4;
-        good = *length > 0 && *length <= TREMOLO_DEVICE_ID_MAX &&
-               tremolo_base64_decode(name, *length, text) == TREMOLO_OK;
+        good = take_text(name, text);
+    } else if (good && coded != NULL) {
+        name->length = strlen(coded) * 3 / 4;
+        good = name->length > 0 && name->length <= TREMOLO_DEVICE_ID_MAX &&
+               tremolo_base64_decode(name->bytes, name->length, coded) == TREMOLO_OK;
     }
     json_decref(sent);
     return good;
 }
 
+static bool random_name(struct device_name *name)
+{
+    uint8_t fresh[16];
+    char text[TREMOLO_BASE64_BYTES(sizeof fresh)];
+    randombytes_buf(fresh, sizeof fresh);
+    return tremolo_base64_encode(text, sizeof text, fresh, sizeof fresh) == TREMOLO_OK &&
+           take_text(name, text);
+}
+
+/* The key goes to the operator once; the server can always derive it again
+ * and stores nothing. */
+static json_t *enrolled_json(const struct request *request, struct device_name *name)
+{
+    uint8_t key[TREMOLO_MAC_KEY_BYTES];
+    char device[TREMOLO_BASE64_BYTES(TREMOLO_DEVICE_ID_MAX)];
+    char key_text[TREMOLO_BASE64_BYTES(TREMOLO_MAC_KEY_BYTES)];
+    json_t *answer = NULL;
+    if (tremolo_device_key(key, request->server->device_secret, name->bytes, name->length) ==
+            TREMOLO_OK &&
+        tremolo_base64_encode(device, sizeof device, name->bytes, name->length) == TREMOLO_OK &&
+        tremolo_base64_encode(key_text, sizeof key_text, key, sizeof key) == TREMOLO_OK) {
+        answer = json_pack("{s:s, s:s}", "device", device, "key", key_text);
+        json_t *text = json_stringn((const char *)name->bytes, name->length);
+        if (text != NULL) { /* names that are not text have none here */
+            (void)json_object_set_new(answer, "name", text);
+        }
+    }
+    sodium_memzero(key, sizeof key);
+    sodium_memzero(key_text, sizeof key_text);
+    return answer;
+}
+
 void operator_enrol(struct request *request)
 {
-    uint8_t name[TREMOLO_DEVICE_ID_MAX];
-    uint8_t key[TREMOLO_MAC_KEY_BYTES];
-    char name_text[TREMOLO_BASE64_BYTES(TREMOLO_DEVICE_ID_MAX)];
-    char key_text[TREMOLO_BASE64_BYTES(TREMOLO_MAC_KEY_BYTES)];
-    size_t length = 16;
-    randombytes_buf(name, length);
-    if (request->length > 0 && !read_name(request, name, &length)) {
-        request_problem(request, 400, "expected {\"device\": NAME}, the name in base64url");
+    struct device_name name = {{0}, 0};
+    bool good = random_name(&name);
+    if (request->length > 0 && !read_name(&name, request)) {
+        request_problem(request, 400, "expected {\"name\": TEXT} or {\"device\": BASE64URL}");
         return;
     }
-    if (tremolo_device_key(key, request->server->device_secret, name, length) != TREMOLO_OK ||
-        tremolo_base64_encode(name_text, sizeof name_text, name, length) != TREMOLO_OK ||
-        tremolo_base64_encode(key_text, sizeof key_text, key, sizeof key) != TREMOLO_OK) {
+    json_t *answer = good ? enrolled_json(request, &name) : NULL;
+    if (answer == NULL) {
         request_problem(request, 500, NULL);
         return;
     }
-    json_t *answer = json_pack("{s:s, s:s}", "device", name_text, "key", key_text);
     request_answer(request, 201, "application/json", json_dumps(answer, JSON_COMPACT));
     json_decref(answer);
-    sodium_memzero(key, sizeof key);
-    sodium_memzero(key_text, sizeof key_text);
 }

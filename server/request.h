@@ -59,9 +59,10 @@ struct request {
     const char *method;
     struct book *book;
     struct answer answer;
-    bool answered; /* answer is ready */
-    bool waiting;  /* a job is with the writer */
-    bool sequence; /* many reports, answered by index */
+    bool answered;        /* answer is ready */
+    bool waiting;         /* a job is with the writer */
+    _Atomic bool decided; /* hands the job's results over, whatever the library does */
+    bool sequence;        /* many reports, answered by index */
     bool too_large;
     uint8_t *body;
     size_t length;

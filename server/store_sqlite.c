@@ -123,13 +123,15 @@ static enum tremolo_status sqlite_append(struct store *base, const uint8_t *stud
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)sqlite3_bind_int64(append, 1, (sqlite3_int64)(store->last + 1));
+    uint64_t next = store->last + 1;
+    (void)sqlite3_bind_int64(append, 1, (sqlite3_int64)next);
     (void)sqlite3_bind_blob(append, 2, study, STORE_STUDY_BYTES, SQLITE_STATIC);
     (void)sqlite3_bind_blob(append, 3, bytes, (int)length, SQLITE_STATIC);
     status = run(store, APPEND);
     (void)sqlite3_clear_bindings(append);
     if (status == TREMOLO_OK) {
-        *position = ++store->last;
+        store->last = next;
+        *position = next;
     }
     return status;
 }

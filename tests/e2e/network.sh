@@ -35,3 +35,12 @@ expect "tremolo status lists the studies" $? 0
 expect_match "with their reports" "$work/out" '20000 reports'
 $tremolo status "$url/v1/studies/$one" >"$work/out" 2>&1
 expect_match "and prints a study's table" "$work/out" '^steps .*[0-9]'
+$tremolo fit "$url/v1/studies/$one" --json >"$work/out" 2>&1
+expect "tremolo fit reads a study from its server" "$(cat "$work/out")" "$(curl -s "$url/v1/studies/$one/estimate")"
+$tremolo fit "$work/data" >"$work/out" 2>&1
+expect "a directory that a server uses is refused" $? 1
+stop_server
+$tremolo fit "$work/data" --study "$five" --json >"$work/offline"
+expect "tremolo fit reads a data directory" $? 0
+tail -c +"$(($(head -c -0 "$work/before" | wc -c) - $(wc -c <"$work/offline") + 2))" "$work/before" >"$work/online"
+expect "and says what the server said" "$(cat "$work/offline")" "$(cat "$work/online")"

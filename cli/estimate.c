@@ -1,0 +1,105 @@
+/* estimate.c -- a study's table, from a running server or from its directory. */
+#include "cli.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fetch.h"
+#include "tremolo_server.h"
+
+static const char *string_in(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+static long long integer_in(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static double real_in(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : 0.0;
+}
+
+static void print_estimate(const json_t *answer)
+{
+    size_t index;
+    json_t *row;
+    (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", string_in(answer, "title"),
+                 string_in(answer, "state"), integer_in(answer, "round") + 1,
+                 integer_in(answer, "rounds"), integer_in(answer, "reports"));
+    (void)printf("%-24s %12s %12s %12s %12s %9s\n", "", "estimate", "std. error", "low", "high",
+                 "p");
+    json_array_foreach(json_object_get(answer, "coefficients"), index, row)
+    {
+        (void)printf("%-24s %12.5g %12.3g %12.5g %12.5g %9.2g\n", string_in(row, "name"),
+                     real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "low"),
+                     real_in(row, "high"), real_in(row, "p"));
+    }
+    (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
+    json_array_foreach(json_object_get(answer, "not_identified"), index, row)
+    {
+        (void)printf("%s\n", json_string_value(row));
+    }
+    (void)printf("\n%s", string_in(json_object_get(answer, "guarantee"), "words"));
+}
+
+static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)
+{
+    char url[2048];
+    size_t length = strlen(where);
+    while (length > 0 && where[length - 1] == '/') {
+        length--;
+    }
+    if (length + sizeof "/estimate" > sizeof url) {
+        return cli_fail(CLI_USAGE, command, "the address is too long");
+    }
+    (void)snprintf(url, sizeof url, "%.*s/estimate", (int)length, where);
+    struct fetch fetch = {.url = url, .ca_file = ca_file};
+    if (fetch_run(&fetch) != 0) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", url, fetch.words);
+    }
+    if (fetch.status != 200) {
+        free(fetch.answer);
+        return cli_fail(CLI_FAILED, command, "%s answered %ld", url, fetch.status);
+    }
+    *text = fetch.answer;
+    return CLI_DONE;
+}
+
+static int read_estimate(char **text, const char *command, const char *where, const char *study)
+{
+    char words[256];
+    if (tremolo_server_offline(text, where, study, words, sizeof words) != TREMOLO_OK) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", where, words);
+    }
+    return CLI_DONE;
+}
+
+int estimate_show(const char *command, const char *where, const char *study, const char *ca_file,
+                  int as_json)
+{
+    char *text = NULL;
+    bool remote = strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
+    int code = remote ? fetch_estimate(&text, command, where, ca_file)
+                      : read_estimate(&text, command, where, study);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    json_t *answer = json_loads(text, 0, NULL);
+    if (answer == NULL) {
+        code = cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);
+    } else if (as_json) {
+        (void)puts(text);
+    } else {
+        print_estimate(answer);
+    }
+    json_decref(answer);
+    free(text);
+    return code;
+}

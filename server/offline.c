@@ -1,0 +1,85 @@
+/* offline.c -- a study's estimate from a data directory without a server.
+ *
+ * The same recovery and the same estimate as a server would give, so the same
+ * bits. The store's lock refuses a directory that a server is using. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "book.h"
+#include "estimate.h"
+#include "tremolo_server.h"
+
+struct wanted {
+    const char *id; /* NULL: the only study */
+    struct book *book;
+    size_t studies;
+};
+
+static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
+    static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
+    struct wanted *wanted = context;
+    struct book *book = NULL;
+    (void)key;
+    (void)key_length;
+    enum tremolo_status status =
+        book_new(&book, NULL, (const char *)value, length, no_key, no_secret);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    wanted->studies++;
+    if (wanted->book == NULL && (wanted->id == NULL || strcmp(wanted->id, book->id_text) == 0)) {
+        wanted->book = book;
+    } else {
+        book_free(book);
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status choose(const struct wanted *wanted, char *words, size_t capacity)
+{
+    if (wanted->book == NULL) {
+        (void)snprintf(words, capacity, "there is no such study in this directory");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (wanted->id == NULL && wanted->studies > 1) {
+        (void)snprintf(words, capacity, "there are %zu studies in this directory; say which",
+                       wanted->studies);
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,
+                                           char *words, size_t words_capacity)
+{
+    struct wanted wanted = {study, NULL, 0};
+    struct store *store = NULL;
+    words[0] = '\0';
+    if (sodium_init() < 0) {
+        return TREMOLO_NO_ENTROPY;
+    }
+    enum tremolo_status status = store_open_sqlite(&store, data, words, words_capacity);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = book_each_study(store, take_study, &wanted);
+    if (status == TREMOLO_OK) {
+        status = choose(&wanted, words, words_capacity);
+    }
+    if (status == TREMOLO_OK) {
+        status = book_recover(wanted.book, store);
+    }
+    if (status == TREMOLO_OK) {
+        status = estimate_json(json, wanted.book);
+    }
+    if (status != TREMOLO_OK && words[0] == '\0') {
+        (void)snprintf(words, words_capacity, "%s", tremolo_status_sentence(status));
+    }
+    book_free(wanted.book);
+    store->close(store);
+    return status;
+}

@@ -1,0 +1,237 @@
+/* test_server_rounds.c -- rounds and enrolment through the writer, and recovery
+ * between any two steps. A store in a fresh directory; the same book is opened
+ * anew after every step and must say the same. */
+#include "testing.h"
+
+#include <unistd.h>
+
+#include "estimate.h"
+#include "ingest.h"
+#include "server_reports.h"
+
+enum { DEVICES = 40 };
+
+static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
+static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
+static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
+static char directory[64];
+static struct ingest *ingest;
+static struct book *book;
+
+static void open_again(void)
+{
+    struct store *store = NULL;
+    char words[200] = "";
+    ingest_stop(ingest);
+    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    assert_status(ingest_start(&ingest, store, signing_key, secret, words, sizeof words),
+                  TREMOLO_OK);
+    book = ingest_study(ingest, 0);
+}
+
+static int set_up(void **state)
+{
+    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-rounds-XXXXXX");
+    if (mkdtemp(directory) == NULL ||
+        tremolo_signing_keys(signing_public, signing_key, seed) != TREMOLO_OK) {
+        return 1;
+    }
+    open_again();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
+    char path[128];
+    (void)state;
+    ingest_stop(ingest);
+    ingest = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        (void)unlink(path);
+    }
+    return rmdir(directory);
+}
+
+static enum tremolo_status create(const char *text)
+{
+    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    book = job.book;
+    return job.status;
+}
+
+static enum tremolo_status close_round(void)
+{
+    struct job job = {.call = ingest_close_round, .book = book};
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    return job.status;
+}
+
+static enum server_outcome send_as(const struct server_report *report, const char *name)
+{
+    int16_t row[8];
+    struct arrival arrival = {.bytes = report->bytes,
+                              .length = (uint16_t)report->length,
+                              .device = (const uint8_t *)name,
+                              .device_length = (uint8_t)strlen(name)};
+    struct job job = {
+        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
+    check_arrival(&arrival, row, &book->check);
+    if (arrival.outcome == OUTCOME_PENDING) {
+        assert_true(ingest_submit_and_wait(ingest, &job));
+    }
+    return arrival.outcome;
+}
+
+static void make_as(struct server_report *report, const char *name, unsigned round)
+{
+    uint8_t key[TREMOLO_MAC_KEY_BYTES];
+    assert_status(tremolo_device_key(key, secret, (const uint8_t *)name, strlen(name)), TREMOLO_OK);
+    server_report_make(report, book->study, round, book->rounds[round].vectors, key);
+    assert_true(report->length > 0);
+}
+
+static char *estimate(void)
+{
+    char *text = NULL;
+    assert_status(estimate_json(&text, book), TREMOLO_OK);
+    return text;
+}
+
+/* The answer before and after opening the store anew. */
+static void expect_the_same_after_a_restart(void)
+{
+    char *before = estimate();
+    unsigned opened = book->opened;
+    open_again();
+    char *after = estimate();
+    assert_string_equal(before, after);
+    assert_int_equal(book->opened, opened);
+    free(before);
+    free(after);
+}
+
+static void test_three_rounds_with_restarts(void **state)
+{
+    struct server_report first[DEVICES];
+    struct server_report report;
+    char name[16];
+    (void)state;
+    assert_status(create(server_study_rounds), TREMOLO_OK);
+    assert_status(close_round(), TREMOLO_BAD_ARGUMENT); /* nobody has reported */
+    for (unsigned round = 0; round < 3; round++) {
+        assert_int_equal(book->opened, round + 1);
+        for (unsigned i = 0; i < DEVICES - round; i++) { /* some drop out */
+            (void)snprintf(name, sizeof name, "device %u", i);
+            make_as(&report, name, round);
+            assert_int_equal(send_as(&report, name), OUTCOME_ACCEPTED);
+            if (round == 0) {
+                first[i] = report;
+            }
+            if (i == 7) {
+                expect_the_same_after_a_restart();
+            }
+        }
+        make_as(&report, "device 3", round);
+        assert_int_equal(send_as(&report, "device 3"), OUTCOME_SAMPLES_USED);
+        assert_int_equal(send_as(&report, "device 4"), OUTCOME_WRONG_MAC);
+        expect_the_same_after_a_restart();
+        assert_status(close_round(), TREMOLO_OK);
+        expect_the_same_after_a_restart();
+        /* The same bytes succeed for ever, new ones come too late. */
+        assert_int_equal(send_as(&first[5], "device 5"), OUTCOME_REPEATED);
+        make_as(&report, "latecomer", round);
+        assert_int_equal(send_as(&report, "latecomer"), OUTCOME_CLOSED);
+    }
+    assert_true(book_is_done(book));
+    assert_status(close_round(), TREMOLO_ROUND_PASSED);
+    char *text = estimate();
+    assert_non_null(strstr(text, "\"average\":["));
+    assert_non_null(strstr(text, "\"inference_from\":\"all rounds\""));
+    free(text);
+}
+
+static void test_vectors_are_orthogonal_to_beta(void **state)
+{
+    struct server_report report;
+    char name[16];
+    (void)state;
+    assert_status(create(server_study_rounds), TREMOLO_OK);
+    for (unsigned i = 0; i < DEVICES; i++) {
+        (void)snprintf(name, sizeof name, "device %u", i);
+        make_as(&report, name, 0);
+        assert_int_equal(send_as(&report, name), OUTCOME_ACCEPTED);
+    }
+    assert_status(close_round(), TREMOLO_OK);
+    const double *beta = book->rounds[1].beta;
+    const int16_t *v = book->rounds[1].vectors;
+    double along = beta[0] * v[0] + beta[1] * v[1];
+    double length = beta[0] * beta[0] + beta[1] * beta[1];
+    assert_true(length > 0.0);
+    /* An entry is rounded to half a step of 1/16384. */
+    assert_true(along * along <= length * 0.5);
+}
+
+static void test_a_study_is_created_once(void **state)
+{
+    (void)state;
+    assert_status(create(server_study_open), TREMOLO_OK);
+    struct book *first = book;
+    assert_status(create(server_study_open), TREMOLO_OK);
+    assert_ptr_equal(book, first);
+    assert_int_equal(ingest_studies(ingest), 1);
+    assert_status(create("{\"tremolo\": 1}"), TREMOLO_BAD_STUDY);
+    assert_int_equal(ingest_studies(ingest), 1);
+}
+
+/* Two reports with one id in one group: the first is taken, other bytes are a
+ * conflict, the same bytes a repeat. */
+static void test_conflicts_within_a_group(void **state)
+{
+    struct server_report report;
+    struct server_report other;
+    int16_t rows[3 * 8];
+    struct arrival arrivals[3] = {{0}};
+    (void)state;
+    assert_status(create(server_study_open), TREMOLO_OK);
+    server_report_make(&report, book->study, 0, NULL, NULL);
+    other = report;
+    other.bytes[38] ^= 1; /* the response */
+    const struct server_report *sent[3] = {&report, &other, &report};
+    for (size_t i = 0; i < 3; i++) {
+        arrivals[i].bytes = sent[i]->bytes;
+        arrivals[i].length = (uint16_t)sent[i]->length;
+        check_arrival(&arrivals[i], rows + 3 * i, &book->check);
+        assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
+    }
+    struct job job = {.book = book, .arrivals = arrivals, .rows = rows, .count = 3, .bytes = 200};
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    assert_int_equal(arrivals[0].outcome, OUTCOME_ACCEPTED);
+    assert_int_equal(arrivals[1].outcome, OUTCOME_OTHER_BYTES);
+    assert_int_equal(arrivals[2].outcome, OUTCOME_REPEATED);
+    open_again();
+    assert_int_equal(book->reports, 1);
+}
+
+static void test_a_full_queue_refuses(void **state)
+{
+    struct job job = {.bytes = (size_t)INGEST_QUEUE_BYTES_MAX + 1};
+    (void)state;
+    assert_false(ingest_submit(ingest, &job));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_three_rounds_with_restarts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_vectors_are_orthogonal_to_beta, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_study_is_created_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_conflicts_within_a_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_full_queue_refuses, set_up, tear_down),
+    };
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
