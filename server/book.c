@@ -325,32 +325,54 @@ static enum tremolo_status index_record(struct book *book, const struct arrival 
     return status;
 }
 
-/* A record of the log: into the indexes, and into the fold of its round unless
- * the checkpoint has it. Its MAC was checked when it came. */
-static enum tremolo_status recover_record(struct book *book, const struct segment_record *record,
-                                          uint64_t position)
+/* A record that its round's checkpoint holds already: only its names are
+ * needed. Its bytes were checked when it came, and the segment's check value
+ * says that they are still those. */
+static enum tremolo_status read_names(struct arrival *arrival, const struct book *book)
+{
+    struct tremolo_report report;
+    enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
+    if (status == TREMOLO_OK) {
+        arrival->id = report.id;
+        arrival->round = report.round;
+        arrival->hash = index_hash(book->hash_key, report.id, TREMOLO_REPORT_ID_BYTES);
+    }
+    return status;
+}
+
+static enum tremolo_status fold_record(struct book *book, struct arrival *arrival)
 {
     int16_t row[TREMOLO_MAX_FOLD_COORDINATES];
     struct check_study unauthenticated = book->check;
     unauthenticated.secret = NULL;
+    check_arrival(arrival, row, &unauthenticated);
+    if (arrival->outcome != OUTCOME_PENDING) {
+        return TREMOLO_MALFORMED;
+    }
+    uint8_t bucket =
+        (uint8_t)book_bucket(book, arrival->bucket, arrival->device, arrival->device_length);
+    return tremolo_moments_add(book->rounds[arrival->round].moments, row, &bucket, 1);
+}
+
+/* A record of the log: into the indexes, and into the fold of its round unless
+ * the checkpoint has it. */
+static enum tremolo_status recover_record(struct book *book, const struct segment_record *record,
+                                          uint64_t position)
+{
     struct arrival arrival = {.bytes = record->report,
                               .length = record->length,
                               .device = record->device,
                               .device_length = record->device_length};
-    check_arrival(&arrival, row, &unauthenticated);
-    if (arrival.outcome != OUTCOME_PENDING || arrival.round >= book->opened) {
-        return TREMOLO_MALFORMED;
+    enum tremolo_status status = read_names(&arrival, book);
+    if (status == TREMOLO_OK && arrival.round >= book->opened) {
+        status = TREMOLO_MALFORMED;
     }
-    struct book_round *round = &book->rounds[arrival.round];
-    if (position > round->folded_to) {
-        uint8_t bucket =
-            (uint8_t)book_bucket(book, arrival.bucket, record->device, record->device_length);
-        enum tremolo_status status = tremolo_moments_add(round->moments, row, &bucket, 1);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
+    if (status == TREMOLO_OK && position > book->rounds[arrival.round].folded_to) {
+        status = fold_record(book, &arrival);
     }
-    return index_record(book, &arrival, index_place(position, record->offset));
+    return status == TREMOLO_OK
+               ? index_record(book, &arrival, index_place(position, record->offset))
+               : status;
 }
 
 static enum tremolo_status recover_segment(struct book *book, const struct store_segment *segment)
@@ -395,6 +417,13 @@ enum tremolo_status book_recover(struct book *book, struct store *store)
     }
     if (status == TREMOLO_OK) {
         status = store->each(store, "checkpoint", recover_checkpoint, book);
+    }
+    size_t known = 0;
+    for (unsigned t = 0; t < book->opened; t++) {
+        known += (size_t)tremolo_moments_count(book->rounds[t].moments);
+    }
+    if (status == TREMOLO_OK) { /* growing step by step would copy it again and again */
+        status = index_reserve(&book->log_ids, known);
     }
     return status == TREMOLO_OK ? recover_log(book, store) : status;
 }

@@ -19,34 +19,9 @@
 #include <time.h>
 
 #include "decide.h"
-#include "rounds.h"
+#include "writer.h"
 
-struct ingest {
-    struct store *store;
-    const uint8_t *signing_key;
-    const uint8_t *secret;
-    struct ingest_counters counters;
-
-    pthread_rwlock_t books_lock;
-    struct book *books[INGEST_STUDIES_MAX];
-    size_t book_count;
-
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t wake;
-    struct job *first;
-    struct job **last;
-    size_t queued_bytes;
-    bool stopping;
-    enum tremolo_status health;
-    char words[200];
-
-    pthread_t writer;
-    int64_t checkpointed_at; /* writer only, from here on */
-    uint64_t since_checkpoint;
-    struct book *touched;
-};
-
-static int64_t seconds_now(void)
+int64_t writer_seconds(void)
 {
     return (int64_t)time(NULL);
 }
@@ -94,7 +69,7 @@ enum tremolo_status ingest_health(struct ingest *ingest, char *words, size_t cap
 }
 
 /* Sync, and settle what a failure means. */
-static enum tremolo_status sync_store(struct ingest *ingest)
+enum tremolo_status writer_sync(struct ingest *ingest)
 {
     int64_t start = monotonic_us();
     enum tremolo_status status = ingest->store->sync(ingest->store);
@@ -103,7 +78,7 @@ static enum tremolo_status sync_store(struct ingest *ingest)
     return status;
 }
 
-static void settle(struct ingest *ingest, enum tremolo_status status)
+void writer_settle(struct ingest *ingest, enum tremolo_status status)
 {
     if (status == TREMOLO_OK) {
         note_success(ingest);
@@ -111,156 +86,6 @@ static void settle(struct ingest *ingest, enum tremolo_status status)
     }
     note_failure(ingest, status, status == TREMOLO_NOT_SYNCED);
     ingest->store->discard(ingest->store);
-}
-
-/* ---------------------------------------------------------------- books */
-
-struct book *ingest_find(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
-{
-    struct book *found = NULL;
-    (void)pthread_rwlock_rdlock(&ingest->books_lock);
-    for (size_t i = 0; i < ingest->book_count && found == NULL; i++) {
-        if (memcmp(ingest->books[i]->id, id, TREMOLO_STUDY_ID_BYTES) == 0) {
-            found = ingest->books[i];
-        }
-    }
-    (void)pthread_rwlock_unlock(&ingest->books_lock);
-    return found;
-}
-
-size_t ingest_studies(struct ingest *ingest)
-{
-    (void)pthread_rwlock_rdlock(&ingest->books_lock);
-    size_t count = ingest->book_count;
-    (void)pthread_rwlock_unlock(&ingest->books_lock);
-    return count;
-}
-
-struct book *ingest_study(struct ingest *ingest, size_t index)
-{
-    (void)pthread_rwlock_rdlock(&ingest->books_lock);
-    struct book *book = index < ingest->book_count ? ingest->books[index] : NULL;
-    (void)pthread_rwlock_unlock(&ingest->books_lock);
-    return book;
-}
-
-static void add_book(struct ingest *ingest, struct book *book)
-{
-    (void)pthread_rwlock_wrlock(&ingest->books_lock);
-    ingest->books[ingest->book_count++] = book;
-    (void)pthread_rwlock_unlock(&ingest->books_lock);
-}
-
-/* Two studies may not share a tag: reports could not be told apart. */
-static bool tag_is_taken(struct ingest *ingest, const struct book *book)
-{
-    for (size_t i = 0; i < ingest->book_count; i++) {
-        if (memcmp(ingest->books[i]->id, book->id, TREMOLO_STUDY_TAG_BYTES) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum tremolo_status store_new_book(struct ingest *ingest, struct book *book)
-{
-    enum tremolo_status status = book_put_study(ingest->store, book);
-    if (status == TREMOLO_OK) {
-        status = book_put_round(ingest->store, book, 0);
-    }
-    if (status == TREMOLO_OK) {
-        status = sync_store(ingest);
-    }
-    settle(ingest, status);
-    return status;
-}
-
-enum tremolo_status ingest_create_study(struct ingest *ingest, struct job *job)
-{
-    struct book *book = NULL;
-    enum tremolo_status status = book_new(&book, job->problems, job->text, job->text_length,
-                                          ingest->signing_key, ingest->secret);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    job->book = ingest_find(ingest, book->id);
-    if (job->book != NULL) {
-        book_free(book);
-        return TREMOLO_OK;
-    }
-    if (ingest->book_count == INGEST_STUDIES_MAX || tag_is_taken(ingest, book)) {
-        status = TREMOLO_BAD_ARGUMENT;
-    } else {
-        status = store_new_book(ingest, book);
-    }
-    if (status != TREMOLO_OK) {
-        book_free(book);
-        return status;
-    }
-    add_book(ingest, book);
-    job->book = book;
-    return TREMOLO_OK;
-}
-
-/* ---------------------------------------------------------------- rounds */
-
-/* Stage the end of the newest round and, unless it was the last, the next. */
-static enum tremolo_status stage_close(struct ingest *ingest, struct book *book, int64_t now)
-{
-    unsigned closing = book->opened - 1;
-    enum tremolo_status status = book_put_checkpoint(ingest->store, book);
-    book->rounds[closing].closed_at = now;
-    if (status == TREMOLO_OK && book->opened < book->terms->rounds) {
-        status = rounds_open_next(book, now);
-    }
-    for (unsigned t = closing; t < book->opened && status == TREMOLO_OK; t++) {
-        status = book_put_round(ingest->store, book, t);
-    }
-    return status == TREMOLO_OK ? sync_store(ingest) : status;
-}
-
-/* Readers wait until the change is durable, so none sees a round that a
- * crash could take back. */
-static enum tremolo_status close_round(struct ingest *ingest, struct book *book)
-{
-    unsigned closing = book->opened - 1;
-    (void)pthread_mutex_lock(&book->lock);
-    enum tremolo_status status = stage_close(ingest, book, seconds_now());
-    if (status == TREMOLO_OK) {
-        book->rounds[closing].checkpointed_to = book->rounds[closing].folded_to;
-        book->generation++;
-    } else {
-        book->opened = closing + 1;
-        book->rounds[closing].closed_at = 0;
-    }
-    (void)pthread_mutex_unlock(&book->lock);
-    if (status == TREMOLO_OK || (status >= 60 && status < 70)) {
-        settle(ingest, status);
-    } else {
-        ingest->store->discard(ingest->store);
-    }
-    return status;
-}
-
-enum tremolo_status ingest_close_round(struct ingest *ingest, struct job *job)
-{
-    struct book *book = job->book;
-    if (book_is_done(book)) {
-        return TREMOLO_ROUND_PASSED;
-    }
-    if (tremolo_moments_count(book->rounds[book->opened - 1].moments) < 2) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    return close_round(ingest, book);
-}
-
-static void close_due_rounds(struct ingest *ingest)
-{
-    for (size_t i = 0; i < ingest->book_count; i++) {
-        if (rounds_is_due(ingest->books[i], seconds_now())) {
-            (void)close_round(ingest, ingest->books[i]);
-        }
-    }
 }
 
 /* ---------------------------------------------------------------- groups */
@@ -324,9 +149,9 @@ static enum tremolo_status commit_group(struct ingest *ingest)
         return TREMOLO_OK;
     }
     if (status == TREMOLO_OK) {
-        status = sync_store(ingest);
+        status = writer_sync(ingest);
     }
-    settle(ingest, status);
+    writer_settle(ingest, status);
     return status;
 }
 
@@ -351,7 +176,7 @@ static void fold_group(struct ingest *ingest, enum tremolo_status status)
 /* Jobs with reports are one group; a call in between waits for it. */
 static void run_group(struct ingest *ingest, struct job *jobs)
 {
-    int64_t now = seconds_now();
+    int64_t now = writer_seconds();
     bool healthy = ingest_health(ingest, NULL, 0) != TREMOLO_NOT_SYNCED;
     for (struct job *job = jobs; job != NULL && healthy; job = job->next) {
         decide_job(ingest, job, now);
@@ -402,19 +227,19 @@ static void checkpoint(struct ingest *ingest)
         status = book_put_checkpoint(ingest->store, ingest->books[i]);
     }
     if (status == TREMOLO_OK) {
-        status = sync_store(ingest);
+        status = writer_sync(ingest);
     }
-    settle(ingest, status);
+    writer_settle(ingest, status);
     for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
         book_checkpointed(ingest->books[i]);
     }
     ingest->since_checkpoint = 0;
-    ingest->checkpointed_at = seconds_now();
+    ingest->checkpointed_at = writer_seconds();
 }
 
 static void checkpoint_when_due(struct ingest *ingest)
 {
-    bool late = seconds_now() - ingest->checkpointed_at >= INGEST_CHECKPOINT_SECONDS;
+    bool late = writer_seconds() - ingest->checkpointed_at >= INGEST_CHECKPOINT_SECONDS;
     if (ingest->since_checkpoint >= INGEST_CHECKPOINT_REPORTS ||
         (late && ingest->since_checkpoint > 0)) {
         checkpoint(ingest);
@@ -461,7 +286,7 @@ static void *writer_main(void *argument)
         if (group != NULL) {
             run_jobs(ingest, group);
         }
-        close_due_rounds(ingest);
+        writer_close_due_rounds(ingest);
         checkpoint_when_due(ingest);
     }
     checkpoint(ingest);
@@ -578,7 +403,7 @@ enum tremolo_status ingest_start(struct ingest **ingest, struct store *store,
     made->signing_key = signing_key;
     made->secret = secret;
     made->last = &made->first;
-    made->checkpointed_at = seconds_now();
+    made->checkpointed_at = writer_seconds();
     (void)pthread_rwlock_init(&made->books_lock, NULL);
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_cond_init(&made->wake, NULL);

@@ -49,7 +49,7 @@ follow() {
         -d "{\"name\": \"watch $1\"}" "$keys/devices" >"$work/enrolled.$1"
     sed 's/.*"key":"\([^"]*\)".*/\1/' "$work/enrolled.$1" >"$work/key.$1"
     $tremolo report --state "$work/$1" --sample "$work/sample" --server-key "$work/key" --enrol --study "$keys" \
-        --device "watch $1" --key "$work/key.$1" \
+        --device "$(sed 's/.*"device":"\([^"]*\)".*/\1/' "$work/enrolled.$1")" --key "$work/key.$1" \
         --follow >"$work/out.$1" 2>&1
 }
 follow d &

@@ -1,0 +1,67 @@
+# What a study's limits and clocks say: devices, dates, rounds that end by
+# count and by time, and a server that is told to stop under load.
+. tests/common/tap.sh
+. tests/common/server.sh
+forge=${BUILD:-build}/bin/tests/e2e/forge
+
+# submit URL ROUND: the status of a fresh report.
+submit() {
+    curl -s "$1" >"$work/published"
+    $forge "$work/published" "$work/report" --round "$2"
+    http_status -X POST -H 'Content-Type: application/cbor' --data-binary @"$work/report" "$1/reports"
+}
+at() { date -u -d "$1 seconds" +%Y-%m-%dT%H:%M:%SZ; }
+rounds='"vectors": 0, "radius": 2, "kind": "iterative", "rounds": 2'
+
+start_server "$work/data"
+study_text '{"kind": "one-shot"}' '{"devices": 2}' >"$work/two.json"
+two=$url/v1/studies/$(create_study "$work/two.json")
+expect "the first of two devices" "$(submit "$two" 0)" 200
+expect "the second" "$(submit "$two" 0)" 200
+expect "there is no third" "$(submit "$two" 0)" 410
+
+study_text '{"kind": "one-shot"}' "{\"opens\": \"$(at +3600)\"}" >"$work/later.json"
+later=$url/v1/studies/$(create_study "$work/later.json")
+expect "a study that has not begun" "$(submit "$later" 0)" 425
+curl -s -D "$work/head" -o /dev/null -X POST -H 'Content-Type: application/cbor' --data-binary @"$work/report" "$later/reports"
+expect_match "says when to try again" "$work/head" '^Retry-After: [1-9]'
+curl -s "$later/round" >"$work/round"
+expect_match "and its round is waiting" "$work/round" '"state":"waiting"'
+study_text '{"kind": "one-shot"}' "{\"closes\": \"$(at -3600)\"}" >"$work/past.json"
+past=$url/v1/studies/$(create_study "$work/past.json")
+expect "a study that is over" "$(submit "$past" 0)" 410
+
+study_text "{$rounds, \"close\": {\"reports\": 3}}" >"$work/count.json"
+count=$url/v1/studies/$(create_study "$work/count.json")
+for i in 1 2 3; do submit "$count" 0 >/dev/null; done
+sleep 0.5
+curl -s "$count/round" >"$work/round"
+expect_match "three reports end a round that ends by count" "$work/round" '"round":1,'
+expect "whose latecomers are refused" "$(submit "$count" 0)" 410
+
+study_text "{$rounds, \"close\": {\"seconds\": 2}}" >"$work/time.json"
+time=$url/v1/studies/$(create_study "$work/time.json")
+submit "$time" 0 >/dev/null
+submit "$time" 0 >/dev/null
+curl -s "$time/round" >"$work/round"
+expect_match "a round that ends by time says when" "$work/round" '"round":0,.*"closes":[0-9]'
+sleep 3
+curl -s "$time/round" >"$work/round"
+expect_match "and ends then" "$work/round" '"round":1,'
+sleep 3
+curl -s "$time/round" >"$work/round"
+expect_match "but not while nobody has reported" "$work/round" '"round":1,.*"state":"open"'
+
+# SIGTERM under load: what was acknowledged is there afterwards.
+study_text '{"kind": "one-shot"}' >"$work/one.json"
+port=${url##*:}
+one=$(create_study "$work/one.json")
+$swarm --url "$url/v1/studies/$one" --devices 20000 --threads 8 --batch 5 --patience 30 >"$work/swarm" 2>&1 &
+swarm_pid=$!
+sleep 0.4
+stop_server
+expect "SIGTERM under load ends with 0" $? 0
+start_server "$work/data"
+wait $swarm_pid
+expect "and nothing acknowledged was lost or doubled" $? 0
+sed 's/^/# /' "$work/swarm"
