@@ -125,7 +125,7 @@ serve: $(BUILD)/tremolo
 # Each program and script prints TAP; tools/run-tests counts the lines.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh tests/e2e/*.sh))
-E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)))
+E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)
 test: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS=tools/run-fuzz
 .PHONY: run-tests

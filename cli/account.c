@@ -203,18 +203,18 @@ static struct number_rule number_rule_of(struct account_options *options, int co
     const struct number_rule rules[] = {
         {&options->epsilon, "epsilon", 0.0, TREMOLO_EPSILON_MAX, false, "between 0 and 1e6"},
         {&options->delta, "delta", DBL_MIN, 1.0, true, "strictly between 0 (2.3e-308) and 1"},
-        {&options->sensitivity, "sensitivity", 0.0, 1e300, true, "positive"},
+        {&options->sensitivity, "sensitivity", 0.0, 1e300, true, "positive and below 1e300"},
         {&options->rho, "rho", 0.0, TREMOLO_EPSILON_MAX, true, "positive and below 1e6"},
         {&options->mu, "mu", 0.0, TREMOLO_MU_MAX, true, "positive and below 1e4"},
         {&options->false_positive, "false-positive", 0.0, 1.0, false, "between 0 and 1"},
-        {&options->distance, "distance", 0.0, 1e300, true, "positive"},
-        {&options->prior_sd, "prior-sd", 0.0, 1e100, true, "positive"},
-        {&options->coefficient_norm, "coefficient-norm", 0.0, 1e100, false, "0 or more"},
-        {&options->response_noise, "response-noise", 0.0, 1e100, true, "positive"},
+        {&options->distance, "distance", 0.0, 1e300, true, "positive and below 1e300"},
+        {&options->prior_sd, "prior-sd", 0.0, 1e100, true, "positive and below 1e100"},
+        {&options->coefficient_norm, "coefficient-norm", 0.0, 1e100, false, "between 0 and 1e100"},
+        {&options->response_noise, "response-noise", 0.0, 1e100, true, "positive and below 1e100"},
         {&options->variance, "discrete", 1e-2, 1e10, false, "between 0.01 and 1e10"},
         {&modulation->alpha, "alpha", 0.0, 1.0 - 0x1p-30, false, "at least 0 and below 1"},
-        {&modulation->lambda, "lambda", 0.0, 1e100, false, "0 or more"},
-        {&modulation->omega, "omega", 0.0, 1e100, false, "0 or more"},
+        {&modulation->lambda, "lambda", 0.0, 1e100, false, "between 0 and 1e100"},
+        {&modulation->omega, "omega", 0.0, 1e100, false, "between 0 and 1e100"},
     };
     return rules[code - OPTION_EPSILON];
 }
@@ -248,7 +248,10 @@ static int take_count(struct account_options *options, int code, const char *tex
                             name, low, high, text);
     }
     switch (code) {
-    case OPTION_RELEASES: options->releases = (uint64_t)value; break;
+    case OPTION_RELEASES:
+        options->releases = (uint64_t)value;
+        options->releases_given = true;
+        break;
     case OPTION_VECTORS:
         options->modulation.vectors = (unsigned)value;
         options->modulation_given = true;
@@ -370,10 +373,13 @@ int cli_account(int argc, char **argv)
             question = &questions[i];
         }
     }
-    if (question == NULL || optind + 1 < argc) {
-        const char *odd = question == NULL ? argv[optind] : argv[optind + 1];
+    if (question == NULL) {
         return account_fail(CLI_USAGE, "'%s' is no question; 'tremolo account --help' lists them",
-                            odd);
+                            argv[optind]);
+    }
+    if (optind + 1 < argc) {
+        return account_fail(CLI_USAGE, "'%s' is one too many; ask one question at a time",
+                            argv[optind + 1]);
     }
     return question->answer(&options);
 }

@@ -39,6 +39,7 @@ struct account_options {
     bool force;
     bool json;
     uint64_t releases;
+    bool releases_given;
     unsigned dimension;
     unsigned cells;
     enum tremolo_rule rule;

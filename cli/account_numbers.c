@@ -20,10 +20,10 @@ int account_print(json_t *object)
 {
     int written = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(object);
-    if (written != 0 || putchar('\n') == EOF || fflush(stdout) != 0) {
-        return account_fail(CLI_FAILED, "cannot write to stdout");
-    }
-    return CLI_DONE;
+    (void)putchar('\n');
+    /* What did not reach stdout is main's to notice; this catches the rest. */
+    return written == 0 || ferror(stdout) ? CLI_DONE
+                                          : account_fail(CLI_FAILED, "cannot write the result");
 }
 
 static bool given(double x)
@@ -57,6 +57,26 @@ bool account_sensitivity(double *sensitivity, const struct account_options *opti
     return true;
 }
 
+/* The noise of a question about its cost may be told in several ways. Two at
+ * once, or a number of releases beside a total, would leave one of them out
+ * and understate the cost. */
+static int check_one_source(const struct account_options *options)
+{
+    int sources = (options->sigma.count > 0) + given(options->rho) + given(options->variance) +
+                  (options->pld_file != NULL);
+    if (sources > 1) {
+        return account_fail(CLI_USAGE,
+                            "give one of --sigma, --rho, --discrete and --pld, not several");
+    }
+    if (options->releases_given && given(options->rho)) {
+        return account_fail(CLI_USAGE, "--rho is the total of all releases; leave --releases");
+    }
+    if (options->releases_given && given(options->variance)) {
+        return account_fail(CLI_USAGE, "--discrete is about one release; leave --releases");
+    }
+    return CLI_DONE;
+}
+
 /* ---- sigma */
 
 /* Round t gets the share w_t/W of mu^2: sigma_t = sigma_1 sqrt(W/w_t), where
@@ -73,10 +93,14 @@ static int print_sigma_list(const struct account_options *options, struct tremol
         /* The sum and four roundings, outward. */
         double sigma = whole.upper * sqrt(total / weights->item[i]) *
                        (1.0 + 0x1p-52 * (4.0 + (double)weights->count));
-        (void)json_array_append_new(list, json_real(sigma));
-        if (!options->json) {
-            (void)printf("round %zu: sigma %.17g\n", i + 1, sigma);
+        if (!isfinite(sigma)) {
+            json_decref(list);
+            return account_status(TREMOLO_OVERFLOWED);
         }
+        (void)json_array_append_new(list, json_real(sigma));
+    }
+    for (size_t i = 0; i < weights->count && !options->json; i++) {
+        (void)printf("round %zu: sigma %.17g\n", i + 1, json_real_value(json_array_get(list, i)));
     }
     json_t *object =
         json_pack("{s:o,s:s}", "sigma", list, "rule", account_rule_name(options->rule));
@@ -97,6 +121,9 @@ int account_sigma(const struct account_options *options)
         return CLI_USAGE;
     }
     bool unequal = options->weights.count > 0;
+    if (unequal && options->releases_given) {
+        return account_fail(CLI_USAGE, "each of --weights is a round; leave --releases");
+    }
     if (unequal && options->rule == TREMOLO_RULE_CLASSICAL) {
         return account_fail(CLI_USAGE, "the classical rule has no unequal rounds; leave --weights");
     }
@@ -173,6 +200,10 @@ int account_epsilon(const struct account_options *options)
     if (!given(options->delta)) {
         return missing("--delta");
     }
+    int sources = check_one_source(options);
+    if (sources != CLI_DONE) {
+        return sources;
+    }
     if (options->pld_file != NULL) {
         return account_from_pld(options, true);
     }
@@ -210,6 +241,10 @@ int account_delta(const struct account_options *options)
     struct tremolo_gaussian cost = {0.0, 0.0};
     if (!given(options->epsilon)) {
         return missing("--epsilon");
+    }
+    int sources = check_one_source(options);
+    if (sources != CLI_DONE) {
+        return sources;
     }
     if (options->pld_file != NULL) {
         return account_from_pld(options, false);
@@ -297,6 +332,10 @@ int account_tradeoff(const struct account_options *options)
     double mu = options->mu;
     double sensitivity = 0.0;
     bool by_budget = given(options->epsilon) && given(options->delta);
+    if (given(mu) + by_budget + (options->sigma.count > 0) > 1) {
+        return account_fail(CLI_USAGE,
+                            "give one of --mu, --sigma, and --epsilon with --delta, not several");
+    }
     double rate = given(options->false_positive) ? options->false_positive : 0.05;
     enum tremolo_status status = TREMOLO_OK;
     if (!given(mu) && !by_budget) {

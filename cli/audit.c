@@ -21,6 +21,7 @@
 
 #include <getopt.h>
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +61,8 @@ static const char help_text[] =
     "usage: tremolo audit [OPTIONS]\n\n"
     "Runs this build's device core on two neighbouring samples, tests the emitted\n"
     "bytes, and compares what they give away with what is claimed.\n\n"
-    "  --epsilon E       the claim to audit (1)\n"
-    "  --delta D         at which it is made (0.001)\n"
+    "  --epsilon E       the claim to audit, 0.001 to 20 (1)\n"
+    "  --delta D         at which it is made, 1e-12 to 0.5 (0.001)\n"
     "  --pairs N         reports from each of the two people (200000)\n"
     "  --confidence P    of the lower bounds (0.95)\n"
     "  --dimension D     features, 2 to 32 (4)\n"
@@ -335,37 +336,56 @@ static void print_text(const struct audit_result *result, const struct audit_opt
                                 : "nothing exceeds the claim\n");
 }
 
-static bool take_option(struct audit_options *options, int code, const char *text)
+static bool take_number(double *number, const char *text, double low, double high)
 {
-    long whole = 0;
+    double value = 0.0;
+    if (!cli_parse_double(&value, text) || !(value >= low && value <= high)) {
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+static bool take_count(uint64_t *count, const char *text, long low, long high)
+{
+    long value = 0;
+    if (!cli_parse_long(&value, text) || value < low || value > high) {
+        return false;
+    }
+    *count = (uint64_t)value;
+    return true;
+}
+
+/* NULL when the option's value is good, else what it must be. */
+static const char *take_option(struct audit_options *options, int code, const char *text)
+{
+    uint64_t count = 0;
     switch (code) {
     case 'e':
-        return cli_parse_double(&options->epsilon, text) && options->epsilon > 0.0 &&
-               options->epsilon <= 20.0;
+        return take_number(&options->epsilon, text, 1e-3, 20.0) ? NULL : "between 0.001 and 20";
     case 'd':
-        return cli_parse_double(&options->delta, text) && options->delta >= 1e-12 &&
-               options->delta <= 0.5;
+        return take_number(&options->delta, text, 1e-12, 0.5) ? NULL : "between 1e-12 and 0.5";
     case 'c':
-        return cli_parse_double(&options->confidence, text) && options->confidence >= 0.5 &&
-               options->confidence <= 1.0 - 1e-12;
+        return take_number(&options->confidence, text, 0.5, 1.0 - 1e-12)
+                   ? NULL
+                   : "at least 0.5 and below 1";
     case 'p':
-        options->pairs = 0;
-        if (cli_parse_long(&whole, text) && whole >= 100 && whole <= 1000000000L) {
-            options->pairs = (uint64_t)whole;
-        }
-        return options->pairs != 0;
+        return take_count(&options->pairs, text, 100, 1000000000L)
+                   ? NULL
+                   : "a whole number from 100 to 1000000000";
     case 'n':
-        options->dimension = 0;
-        if (cli_parse_long(&whole, text) && whole >= 2 && whole <= AUDIT_DIMENSION_MAX) {
-            options->dimension = (unsigned)whole;
+        if (!take_count(&count, text, 2, AUDIT_DIMENSION_MAX)) {
+            return "a whole number from 2 to 32";
         }
-        return options->dimension != 0;
+        options->dimension = (unsigned)count;
+        return NULL;
     case 's':
-        options->seeded = cli_parse_long(&whole, text) && whole >= 0;
-        options->seed = (uint64_t)whole;
-        return options->seeded;
-    case 'f': options->fault = 1.25; return strcmp(text, "under-noised") == 0;
-    default: options->json = true; return true;
+        options->seeded = take_count(&options->seed, text, 0, LONG_MAX);
+        return options->seeded ? NULL : "a whole number from 0";
+    case 'f':
+        options->fault = 1.25;
+        return strcmp(text, "under-noised") == 0 ? NULL : "under-noised";
+    default: options->json = true; return NULL;
     }
 }
 
@@ -401,10 +421,10 @@ int cli_audit(int argc, char **argv)
             return cli_fail(CLI_USAGE, "audit", "'%s' is no option or lacks its value",
                             argv[optind - 1]);
         }
-        if (!take_option(&options, code, optarg)) {
-            return cli_fail(CLI_USAGE, "audit",
-                            "--%s cannot be '%s'; 'tremolo audit --help' says what it can",
-                            long_options[index].name, optarg);
+        const char *wanted = take_option(&options, code, optarg);
+        if (wanted != NULL) {
+            return cli_fail(CLI_USAGE, "audit", "--%s must be %s, not '%s'",
+                            long_options[index].name, wanted, optarg);
         }
     }
     if (optind < argc) {

@@ -34,6 +34,8 @@ static void print_without_inference(const struct coefficients *coefficients)
     }
 }
 
+/* Where noise hides a coefficient the plain interval does not hold its level, and
+ * no star is earned: the score set takes its place. */
 static void print_row(const struct coefficients *coefficients, size_t i, int width)
 {
     const struct tremolo_coefficient *row = &coefficients->row[i];
@@ -42,36 +44,64 @@ static void print_row(const struct coefficients *coefficients, size_t i, int wid
         printf("\n");
         return;
     }
-    printf(" %12.4g %8.2f %9.3g  [%.5g, %.5g] %s\n", row->standard_error, row->z, row->p, row->low,
-           row->high, stars(row->p));
+    printf(" %12.4g %8.2f %9.3g  ", row->standard_error, row->z, row->p);
+    if (row->identified) {
+        printf("[%.5g, %.5g] %s\n", row->low, row->high, stars(row->p));
+    } else if (row->score_shape == TREMOLO_INTERVAL_OUTSIDE) {
+        printf("outside (%.5g, %.5g)\n", row->score_low, row->score_high);
+    } else {
+        printf("anything\n");
+    }
+}
+
+/* Which coefficients the noise hides, said once for all of them. */
+static void print_hidden(const struct coefficients *coefficients, uint64_t devices)
+{
+    char text[2048];
+    const char *names[DESIGN_FEATURES_MAX + 1];
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        names[i] = name_of(coefficients, i);
+    }
+    tremolo_identification_summary(text, sizeof text, names, coefficients->row,
+                                   coefficients->features + 1, devices);
+    if (text[0] != '\0') {
+        coefficients_paragraph(text);
+        coefficients_paragraph("(what is shown for them is the score test's set, which holds its "
+                               "level at any noise)");
+    }
 }
 
 void coefficients_print(const struct coefficients *coefficients, uint64_t devices)
 {
     int width = name_width(coefficients);
+    double percent = 100 * coefficients->level;
     if (coefficients->row == NULL) {
         print_without_inference(coefficients);
         return;
     }
-    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %s\n", -width, "",
-           "Estimate", "Std. Error", "z value", "Pr(>|z|)", "95% interval");
+    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %g%% interval\n",
+           -width, "", "Estimate", "Std. Error", "z value", "Pr(>|z|)", percent);
     for (size_t i = 0; i <= coefficients->features; i++) {
         print_row(coefficients, i, width);
     }
     printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
-    for (size_t i = 0; i <= coefficients->features; i++) {
-        char text[512] = "";
-        if (!coefficients->row[i].identified) {
-            tremolo_identification_sentence(text, sizeof text, name_of(coefficients, i),
-                                            &coefficients->row[i], devices);
-            printf("%s\n", text);
-        }
-    }
+    print_hidden(coefficients, devices);
 }
 
 json_t *coefficients_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *score_json(const struct tremolo_coefficient *row)
+{
+    static const char *const shapes[] = {[TREMOLO_INTERVAL_BOUNDED] = "interval",
+                                         [TREMOLO_INTERVAL_OUTSIDE] = "outside",
+                                         [TREMOLO_INTERVAL_ALL] = "anything"};
+    bool all = row->score_shape == TREMOLO_INTERVAL_ALL;
+    return json_pack("{s:s,s:o,s:o}", "shape", shapes[row->score_shape], "low",
+                     all ? json_null() : coefficients_number(row->score_low), "high",
+                     all ? json_null() : coefficients_number(row->score_high));
 }
 
 json_t *coefficients_json(const struct coefficients *coefficients)
@@ -80,12 +110,13 @@ json_t *coefficients_json(const struct coefficients *coefficients)
     for (size_t i = 0; coefficients->row != NULL && i <= coefficients->features; i++) {
         const struct tremolo_coefficient *row = &coefficients->row[i];
         (void)json_array_append_new(
-            array, json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "name", name_of(coefficients, i),
-                             "estimate", coefficients_number(row->estimate), "standard_error",
-                             coefficients_number(row->standard_error), "low",
-                             coefficients_number(row->low), "high", coefficients_number(row->high),
-                             "z", coefficients_number(row->z), "p", coefficients_number(row->p),
-                             "identified", (int)row->identified));
+            array,
+            json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}", "name", name_of(coefficients, i),
+                      "estimate", coefficients_number(row->estimate), "standard_error",
+                      coefficients_number(row->standard_error), "low",
+                      coefficients_number(row->low), "high", coefficients_number(row->high), "z",
+                      coefficients_number(row->z), "p", coefficients_number(row->p), "identified",
+                      (int)row->identified, "score", score_json(row)));
     }
     return array;
 }

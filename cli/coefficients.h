@@ -14,13 +14,15 @@ struct coefficients {
     const struct tremolo_coefficient *row; /* NULL without inference */
     const double *prediction;              /* own units */
     const char *remark;                    /* why there is no inference */
+    double level;                          /* of the intervals */
 };
 
-/* A table in the manner of R's summary of a linear model, and a sentence for
- * each coefficient that the noise hides. */
+/* A table in the manner of R's summary of a linear model, and one
+ * sentence on the coefficients that the noise hides. */
 void coefficients_print(const struct coefficients *coefficients, uint64_t devices);
 
-/* Arrays of objects; empty without inference. */
+/* Arrays of objects; empty without inference. A coefficient's "score" is the
+ * score test's confidence set: an interval, the outside of one, or anything. */
 json_t *coefficients_json(const struct coefficients *coefficients);
 json_t *coefficients_prediction_json(const struct coefficients *coefficients);
 

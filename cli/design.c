@@ -122,6 +122,9 @@ static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *t
         if (column == response) {
             return refuse(error, "'%.80s' is both the response and a feature", name);
         }
+        if (wanted[column]) {
+            return refuse(error, "the feature '%.80s' is named twice", name);
+        }
         wanted[column] = true;
         features += length;
         features += *features == ',';

@@ -70,48 +70,61 @@ struct fitted {
 
 /* ---------------------------------------------------------------- options */
 
+/* NULL when the option's value is good, else what it must be. */
+static const char *take_option(struct fit_options *options, int option)
+{
+    static const char *const names[3] = {"auto", "one-shot", "unbiased"};
+    int method = 0;
+    switch (option) {
+    case 'm':
+        while (method < 3 && strcmp(names[method], optarg) != 0) {
+            method++;
+        }
+        options->fit.method = (enum tremolo_method)method;
+        return method < 3 ? NULL : "auto, one-shot or unbiased";
+    case 'r':
+        return cli_parse_double(&options->fit.ridge, optarg) && options->fit.ridge >= 0
+                   ? NULL
+                   : "a number from 0";
+    case 'l':
+        return cli_parse_double(&options->level, optarg) && options->level > 0 && options->level < 1
+                   ? NULL
+                   : "a number above 0 and below 1";
+    case 's': options->study = optarg; return NULL;
+    default: options->json = true; return NULL;
+    }
+}
+
 static bool parse(struct fit_options *options, int *code, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"method", required_argument, NULL, 'm'}, {"ridge", required_argument, NULL, 'r'},
-        {"level", required_argument, NULL, 'l'},  {"json", no_argument, NULL, 'j'},
-        {"study", required_argument, NULL, 's'},  {"help", no_argument, NULL, 'h'},
+        {"method", required_argument, NULL, 'm'},
+        {"ridge", required_argument, NULL, 'r'},
+        {"level", required_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'j'},
+        {"study", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    int option;
+    int option, index = 0;
     *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS, .level = 0.95};
     options->fit.ridge = 0.5;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        bool good = true;
+    while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
         if (option == 'h') {
             (void)fputs(help, stdout);
             return false;
         }
-        if (option == 'm') {
-            static const char *const names[3] = {"auto", "one-shot", "unbiased"};
-            int method = 0;
-            while (method < 3 && strcmp(names[method], optarg) != 0) {
-                method++;
-            }
-            good = method < 3;
-            options->fit.method = (enum tremolo_method)method;
-        } else if (option == 'r') {
-            good = cli_parse_double(&options->fit.ridge, optarg) && options->fit.ridge >= 0;
-        } else if (option == 'l') {
-            good = cli_parse_double(&options->level, optarg) && options->level > 0 &&
-                   options->level < 1;
-        } else if (option == 's') {
-            options->study = optarg;
-        } else if (option == 'j') {
-            options->json = true;
-        } else {
-            good = false;
-        }
-        if (!good) {
-            *code = cli_fail(CLI_USAGE, command, "'%s' is not valid; see 'tremolo fit --help'",
+        if (option == '?') {
+            *code = cli_fail(CLI_USAGE, command, "'%s' is no option, or lacks its value",
                              argv[optind - 1]);
+            return false;
+        }
+        const char *wanted = take_option(options, option);
+        if (wanted != NULL) {
+            *code = cli_fail(CLI_USAGE, command, "--%s must be %s, not '%s'",
+                             long_options[index].name, wanted, optarg);
             return false;
         }
     }
@@ -407,9 +420,9 @@ static int fit_file(const struct fit_options *options, FILE *file)
                    : cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
     }
     if (code == CLI_DONE) {
-        const struct coefficients coefficients = {header.study.dimension, header.name,
-                                                  fitted.remark == NULL ? fitted.row : NULL,
-                                                  fitted.prediction, fitted.remark};
+        const struct coefficients coefficients = {
+            header.study.dimension, header.name,   fitted.remark == NULL ? fitted.row : NULL,
+            fitted.prediction,      fitted.remark, options->level};
         if (!options->json) {
             print_text(&fitted, &coefficients, &ingest);
         } else if (!print_json(&fitted, &coefficients, &ingest)) {

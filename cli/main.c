@@ -61,6 +61,15 @@ static const char *canonical_name(const char *name)
     return name;
 }
 
+/* A result that did not reach stdout (a full disk, a closed pipe) is no result. */
+static int finish(const char *name, int code)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return code == CLI_DONE ? cli_fail(CLI_FAILED, name, "cannot write to stdout") : code;
+    }
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -70,7 +79,7 @@ int main(int argc, char **argv)
     const char *name = canonical_name(argv[1]);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(name, commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+            return finish(name, commands[i].run(argc - 1, argv + 1));
         }
     }
     return cli_fail(CLI_USAGE, name, "no such command; 'tremolo help' lists them");

@@ -198,6 +198,32 @@ static void settle(struct plan_request *request, const double *values)
     request->effect = values[EFFECT];
 }
 
+/* What each number alone cannot show. */
+static int check_together(const struct plan_request *request, const double *values)
+{
+    double d = values[DIMENSION];
+    if ((values[POWER] > 0.0) != (values[EFFECT] != 0.0)) {
+        return cli_fail(CLI_USAGE, "plan", "--power and an --effect other than 0 go together");
+    }
+    if (values[POWER] > 0.0 && values[POWER] <= 0.5 * (1.0 - values[LEVEL])) {
+        return cli_fail(CLI_USAGE, "plan",
+                        "--power %g needs no devices: a test at level %g has as much by chance",
+                        values[POWER], values[LEVEL]);
+    }
+    if (d > 1.0 && !(values[CORRELATION] > -1.0 / (d - 1.0))) {
+        return cli_fail(CLI_USAGE, "plan",
+                        "--correlation must be above %.4g: %g features cannot all differ more",
+                        -1.0 / (d - 1.0), d);
+    }
+    if (values[VECTORS] > d) {
+        return cli_fail(CLI_USAGE, "plan", "--vectors must not exceed --dimension");
+    }
+    if (values[RADIUS] > 0.0 && request->distance > 0.0) {
+        return cli_fail(CLI_USAGE, "plan", "--radius is for --neighbours any");
+    }
+    return CLI_DONE;
+}
+
 /* CLI_DONE with *wants_help when help was asked for. */
 static int read_request(struct plan_request *request, bool *wants_help, int argc, char **argv)
 {
@@ -225,11 +251,11 @@ static int read_request(struct plan_request *request, bool *wants_help, int argc
     if (!(values[DIMENSION] > 0.0) || !(values[DEVICES] > 0.0) || !(values[EPSILON] > 0.0)) {
         return cli_fail(CLI_USAGE, "plan", "--dimension, --devices and --epsilon are needed");
     }
-    if ((values[POWER] > 0.0) != (values[EFFECT] != 0.0)) {
-        return cli_fail(CLI_USAGE, "plan", "--power and --effect go together");
+    int sensible = check_together(request, values);
+    if (sensible == CLI_DONE) {
+        settle(request, values);
     }
-    settle(request, values);
-    return CLI_DONE;
+    return sensible;
 }
 
 /* ---------------------------------------------------------------- results */
@@ -331,7 +357,7 @@ static void print_table(const struct plan_request *request, const struct plan_an
     (void)printf("R^2 of the prediction   %13.3f %17.3f\n", r->r2_auto, request->guess.r2);
     (void)printf("%g%% interval           +- %10.4g\n", 100.0 * request->guess.level,
                  r->half_width);
-    (void)printf("noise ratio             %13.3g   %s\n\n", r->noise_ratio,
+    (void)printf("noise ratio             %13.3g   %s\n", r->noise_ratio,
                  r->noise_ratio <= 0.12
                      ? "(up to 0.12 coefficients are well identified)"
                      : "(above 0.12: coefficients are weakly identified, read score intervals)");
@@ -415,6 +441,11 @@ int cli_plan(int argc, char **argv)
         return CLI_DONE;
     }
     enum tremolo_status status = work_out(&answer, &request);
+    if (status == TREMOLO_UNREACHABLE) {
+        return cli_fail(CLI_REFUSED, "plan",
+                        "no number of devices that could be had is enough for that width or power "
+                        "at this noise");
+    }
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "plan", "%s", tremolo_status_sentence(status));
     }

@@ -1,10 +1,13 @@
 /* plan_figure.c -- the plan as a picture: standard error against devices, and R^2
- * against epsilon, drawn by gnuplot from data written to its standard input. */
+ * against epsilon, drawn by gnuplot from data written to its standard input. The
+ * figure appears whole or not at all. */
 #include "cli.h"
 #include "plan.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,26 +76,47 @@ static void write_script(FILE *pipe, const struct plan_request *request)
                   request->guess.devices, request->guess.r2);
 }
 
+/* Draw into `part`; what gnuplot has to say is of no use to our caller, and a
+ * gnuplot that is missing or gives up must not end us by a signal. */
+static bool draw(const char *part, const char *terminal, const struct plan_request *request)
+{
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    FILE *pipe = popen("exec gnuplot >/dev/null 2>&1", "w");
+    bool drawn = false;
+    if (pipe != NULL) {
+        (void)fprintf(pipe, "set terminal %s\nset output '%s'\n", terminal, part);
+        write_devices(pipe, request);
+        write_epsilons(pipe, request);
+        write_script(pipe, request);
+        drawn = pclose(pipe) == 0;
+    }
+    (void)signal(SIGPIPE, before);
+    return drawn;
+}
+
 int plan_figure(const struct plan_request *request)
 {
     const char *path = request->figure;
     const char *terminal = terminal_of(path);
-    if (terminal == NULL || strchr(path, '\'') != NULL) {
+    char part[PATH_MAX];
+    if (terminal == NULL) {
         return cli_fail(CLI_USAGE, "plan", "--figure needs a name ending in .svg, .png or .pdf");
+    }
+    if (strpbrk(path, "'\n") != NULL ||
+        snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
+        return cli_fail(CLI_USAGE, "plan", "gnuplot cannot take the figure's name");
     }
     if (!request->force && access(path, F_OK) == 0) {
         return cli_fail(CLI_USAGE, "plan", "%s exists; --force replaces it", path);
     }
-    FILE *pipe = popen("gnuplot", "w");
-    if (pipe == NULL) {
-        return cli_fail(CLI_FAILED, "plan", "cannot start gnuplot: %s", strerror(errno));
+    if (!draw(part, terminal, request)) {
+        (void)unlink(part);
+        return cli_fail(CLI_FAILED, "plan", "gnuplot is missing or could not draw %s", path);
     }
-    (void)fprintf(pipe, "set terminal %s\nset output '%s'\n", terminal, path);
-    write_devices(pipe, request);
-    write_epsilons(pipe, request);
-    write_script(pipe, request);
-    if (pclose(pipe) != 0) {
-        return cli_fail(CLI_FAILED, "plan", "gnuplot did not draw %s", path);
+    if (rename(part, path) != 0) {
+        int problem = errno;
+        (void)unlink(part);
+        return cli_fail(CLI_FAILED, "plan", "%s: %s", path, strerror(problem));
     }
     return CLI_DONE;
 }

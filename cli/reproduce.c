@@ -35,8 +35,8 @@ static const char help[] =
     "  --out DIR        where to write (default tremolo-reproduce)\n"
     "  --data DIR       where the data sets are, or are fetched to (default DIR/data)\n"
     "  --tasks A,B      of co2, fair, modechoice, lncoins, fmde (default: all)\n"
-    "  --repeats N      noise draws for each point (default 20)\n"
-    "  --splits N       random splits that the repeats take in turn (default 20; the paper: 1)\n"
+    "  --repeats N      noise draws for each point (default 100)\n"
+    "  --splits N       random splits that the repeats take in turn (default 100; the paper: 1)\n"
     "  --seed S         (default 1)\n"
     "  --exact-noise    run the device core for every report (slow)\n"
     "  --threads N      (default: all processors; changes no result)\n"
@@ -73,44 +73,52 @@ static bool parse_tasks(struct reproduce_options *options, const char *list)
             return false;
         }
         options->wanted[t] = true;
-        list += length + (list[length] == ',');
         any = true;
+        list += length + (list[length] == ',');
     }
     return any;
 }
 
-static bool parse_value(struct reproduce_options *options, int *code, int option)
+static bool parse_count(long *value, long low, long high)
 {
+    return cli_parse_long(value, optarg) && *value >= low && *value <= high;
+}
+
+static bool parse_value(struct reproduce_options *options, int *code, int option, const char *name)
+{
+    const char *wanted = NULL;
     long value = 0;
-    bool good = true;
     switch (option) {
     case 'o': options->out = optarg; break;
     case 'd': options->data = optarg; break;
     case 'x': options->exact_noise = true; break;
     case 'f': options->force = true; break;
-    case 't': good = parse_tasks(options, optarg); break;
+    case 't':
+        wanted = parse_tasks(options, optarg) ? NULL : "of co2, fair, modechoice, lncoins, fmde";
+        break;
     case 'r':
-        good = cli_parse_long(&value, optarg) && value >= 1 && value <= 10000;
+        wanted = parse_count(&value, 1, 10000) ? NULL : "a whole number from 1 to 10000";
         options->repeats = (size_t)value;
         break;
     case 'p':
-        good = cli_parse_long(&value, optarg) && value >= 1 && value <= 1000;
+        wanted = parse_count(&value, 1, 1000) ? NULL : "a whole number from 1 to 1000";
         options->splits = (size_t)value;
         break;
     case 's':
-        good = cli_parse_long(&value, optarg) && value >= 0;
+        wanted = parse_count(&value, 0, LONG_MAX) ? NULL : "a whole number from 0";
         options->seed = (uint64_t)value;
         break;
     case 'n':
-        good = cli_parse_long(&value, optarg) && value >= 1 && value <= TREMOLO_MAX_FOLD_THREADS;
+        wanted =
+            parse_count(&value, 1, TREMOLO_MAX_FOLD_THREADS) ? NULL : "a whole number from 1 to 64";
         options->threads = (unsigned)value;
         break;
     default: break;
     }
-    if (!good) {
-        *code = cli_fail(CLI_USAGE, command, "'%s' is not a valid value; see --help", optarg);
+    if (wanted != NULL) {
+        *code = cli_fail(CLI_USAGE, command, "--%s must be %s, not '%s'", name, wanted, optarg);
     }
-    return good;
+    return wanted == NULL;
 }
 
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
@@ -128,16 +136,16 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    int option;
+    int option, index = 0;
     *options = (struct reproduce_options){.out = "tremolo-reproduce",
-                                          .repeats = 20,
-                                          .splits = 20,
+                                          .repeats = 100,
+                                          .splits = 100,
                                           .seed = 1,
                                           .threads = fleet_processors(),
                                           .wanted = {true, true, true, true, true}};
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
         if (option == 'h') {
             (void)fputs(help, stdout);
             return false;
@@ -147,7 +155,7 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
                              "'%s' is no option, or lacks its value; see --help", argv[optind - 1]);
             return false;
         }
-        if (!parse_value(options, code, option)) {
+        if (!parse_value(options, code, option, long_options[index].name)) {
             return false;
         }
     }
@@ -346,47 +354,51 @@ static enum tremolo_status run_all(struct study_case *cases, size_t count,
 
 /* ------------------------------------------------------------------ output */
 
-/* Call `act` for every plain file in a folder. */
-static void each_file(const char *folder, const char *target,
-                      void (*act)(const char *path, const char *target, const char *name))
+/* Call `act` for every plain file in a folder; false when one of them failed. */
+static bool each_file(const char *folder, const char *target,
+                      bool (*act)(const char *path, const char *target, const char *name))
 {
     DIR *listing = opendir(folder);
+    bool good = listing != NULL;
     for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
         char path[2 * PATH_MAX];
         if (entry->d_name[0] != '.') {
             (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            act(path, target, entry->d_name);
+            good = act(path, target, entry->d_name) && good;
         }
     }
     if (listing != NULL) {
         (void)closedir(listing);
     }
+    return good;
 }
 
-static void delete_file(const char *path, const char *target, const char *name)
+static bool delete_file(const char *path, const char *target, const char *name)
 {
     (void)target;
     (void)name;
-    (void)unlink(path);
+    return unlink(path) == 0;
 }
 
-static void move_file(const char *path, const char *target, const char *name)
+static bool move_file(const char *path, const char *target, const char *name)
 {
     char to[2 * PATH_MAX];
     (void)snprintf(to, sizeof to, "%s/%s", target, name);
-    (void)rename(path, to);
+    return rename(path, to) == 0;
 }
 
 /* The report is moved last: where it is, the rest is too. */
-static void publish(const char *work, const char *out)
+static bool publish(const char *work, const char *out)
 {
     char from[PATH_MAX + 16], to[PATH_MAX + 16], held[PATH_MAX + 16];
     (void)snprintf(from, sizeof from, "%s/report.md", work);
     (void)snprintf(held, sizeof held, "%s/.report", work);
     (void)snprintf(to, sizeof to, "%s/report.md", out);
-    (void)rename(from, held);
-    each_file(work, out, move_file);
-    (void)rename(held, to);
+    if (rename(from, held) == 0 && each_file(work, out, move_file) && rename(held, to) == 0) {
+        return true;
+    }
+    (void)unlink(held);
+    return false;
 }
 
 static int compute_and_write(const struct reproduce_options *options, const char *data,
@@ -438,10 +450,15 @@ static int run_in(const struct reproduce_options *options, const char *data)
     }
     int code = compute_and_write(options, data, work);
     if (code == CLI_DONE) {
-        publish(work, options->out);
+        code = publish(work, options->out)
+                   ? CLI_DONE
+                   : cli_fail(CLI_FAILED, command, "%s: not all files could be moved there",
+                              options->out);
+    }
+    if (code == CLI_DONE) {
         printf("%s/report.md\n", options->out);
     }
-    each_file(work, NULL, delete_file);
+    (void)each_file(work, NULL, delete_file);
     (void)rmdir(work);
     return code;
 }

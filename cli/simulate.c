@@ -61,7 +61,7 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
     if (status != TREMOLO_OK) {
         return status;
     }
-    double width = tremolo_student_quantile(0.975, degrees);
+    double width = tremolo_student_quantile(0.5 + 0.5 * SIMULATE_LEVEL, degrees);
     for (size_t i = 0; i < split->d; i++) {
         double se = error[i] * split->response_scale / split->scale[i];
         rows[i] = (struct tremolo_coefficient){.estimate = prediction[i],
@@ -71,6 +71,8 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
                                                .high = prediction[i] + width * se,
                                                .degrees = degrees,
                                                .identified = true};
+        rows[i].score_low = rows[i].low; /* the textbook's interval is exact */
+        rows[i].score_high = rows[i].high;
         rows[i].p = 2 * tremolo_student_cdf(-fabs(rows[i].z), degrees);
     }
     rows[split->d] = (struct tremolo_coefficient){.estimate = prediction[split->d],
@@ -79,6 +81,8 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
                                                   .p = NAN,
                                                   .low = NAN,
                                                   .high = NAN,
+                                                  .score_low = NAN,
+                                                  .score_high = NAN,
                                                   .identified = true};
     return TREMOLO_OK;
 }
@@ -104,9 +108,9 @@ static enum tremolo_status conclude(struct simulate_result *result, const struct
         result->remark = "dp-sgd gives no standard errors";
         return TREMOLO_OK;
     }
-    status = method == METHOD_OLS
-                 ? infer_ols(result->coefficient, split, result->prediction)
-                 : tremolo_infer(result->coefficient, outcome->evidence, &units, true, 0.95);
+    status = method == METHOD_OLS ? infer_ols(result->coefficient, split, result->prediction)
+                                  : tremolo_infer(result->coefficient, outcome->evidence, &units,
+                                                  true, SIMULATE_LEVEL);
     if (status == TREMOLO_SINGULAR) {
         result->remark = "the debiased moment is singular at this noise: no unbiased estimate";
         return TREMOLO_OK;
@@ -169,10 +173,11 @@ static enum tremolo_status run_repeats(struct simulate_result *result, const cha
 }
 
 static int explain_failure(enum tremolo_status status, const char *constant,
-                           const struct simulate_options *options, const struct design *design)
+                           const struct simulate_options *options)
 {
     if (status == TREMOLO_SINGULAR && constant != NULL) {
-        return cli_fail(CLI_USAGE, command, "column '%s' is constant on the training rows",
+        return cli_fail(CLI_USAGE, command,
+                        "column '%s' is constant on the training rows, or too large to scale",
                         constant);
     }
     if (status == TREMOLO_SINGULAR) {
@@ -186,7 +191,6 @@ static int explain_failure(enum tremolo_status status, const char *constant,
                         "clip outliers or ask for another epsilon",
                         options->experiment.epsilon);
     }
-    (void)design;
     return cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
 }
 
@@ -195,8 +199,9 @@ static int check_against(const struct simulate_options *options, const struct de
 {
     size_t train = design->rows - (size_t)(options->test_share * (double)design->rows);
     if (train < design->features + 2) {
-        return cli_fail(CLI_USAGE, command, "%zu features need more than %zu devices",
-                        design->features, train);
+        return cli_fail(CLI_USAGE, command,
+                        "%zu features need at least %zu devices, and %zu are left of %zu rows",
+                        design->features, design->features + 2, train, design->rows);
     }
     size_t m = options->experiment.vectors;
     if (options->experiment.method != METHOD_OLS && m > 0 &&
@@ -221,7 +226,7 @@ static int run_design(struct simulate_options *options, const struct design *des
                                      ? TREMOLO_NO_MEMORY
                                      : run_repeats(&result, &constant, options, design);
     if (status != TREMOLO_OK) {
-        code = explain_failure(status, constant, options, design);
+        code = explain_failure(status, constant, options);
     } else if (options->json) {
         code = simulate_print_json(options, design, &result) ? CLI_DONE : CLI_FAILED;
     } else {

@@ -6,6 +6,8 @@
 
 enum { SIMULATE_REPEATS_MAX = 100000 };
 
+#define SIMULATE_LEVEL 0.95 /* of the intervals */
+
 struct simulate_options {
     const char *path, *response, *features;
     char separator; /* 0: detect */

@@ -120,15 +120,15 @@ struct number_rule {
     }
 
 static const struct number_rule number_rules[] = {
-    NUMBER(OPT_EPSILON, epsilon, 0, 1e6, true, false, "a number above 0"),
+    NUMBER(OPT_EPSILON, epsilon, 0, 1e6, true, false, "a number above 0 and at most 1e6"),
     NUMBER(OPT_DELTA, delta, 0, 1, true, true, "a number between 0 and 1"),
     NUMBER(OPT_ALPHA, alpha, 0, 1, false, true, "a number from 0 to below 1"),
-    NUMBER(OPT_LAMBDA, lambda, 0, 1e6, true, false, "a number above 0"),
-    NUMBER(OPT_OMEGA, omega, 0, 1e6, true, false, "a number above 0"),
-    NUMBER(OPT_RIDGE, ridge, 0, 1e12, false, false, "a number from 0"),
-    NUMBER(OPT_STEP, step, 0, 1e6, true, false, "a number above 0"),
-    NUMBER(OPT_RADIUS, radius, 0, 1e12, false, false, "a number from 0"),
-    NUMBER(OPT_CLIP, clip, 0, 1e12, true, false, "a number above 0"),
+    NUMBER(OPT_LAMBDA, lambda, 0, 1e6, true, false, "a number above 0 and at most 1e6"),
+    NUMBER(OPT_OMEGA, omega, 0, 1e6, true, false, "a number above 0 and at most 1e6"),
+    NUMBER(OPT_RIDGE, ridge, 0, 1e12, false, false, "a number from 0 to 1e12"),
+    NUMBER(OPT_STEP, step, 0, 1e6, true, false, "a number above 0 and at most 1e6"),
+    NUMBER(OPT_RADIUS, radius, 0, 1e12, false, false, "a number from 0 to 1e12"),
+    NUMBER(OPT_CLIP, clip, 0, 1e12, true, false, "a number above 0 and at most 1e12"),
 };
 
 static bool usage(int *code, const char *option, const char *wanted, const char *given)

@@ -25,7 +25,8 @@ static struct coefficients coefficients_of(const struct design *design,
                                  .name = design->name,
                                  .row = result->coefficients > 0 ? result->coefficient : NULL,
                                  .prediction = result->prediction,
-                                 .remark = result->remark};
+                                 .remark = result->remark,
+                                 .level = SIMULATE_LEVEL};
 }
 
 static void print_privacy(const struct simulate_options *options,
@@ -139,6 +140,13 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
         (json_int_t)options->seed, "seconds", coefficients_number(result->seconds));
     if (root == NULL) {
         return false;
+    }
+    /* Either way of scaling looked at the data, and a reader must be told. */
+    (void)json_object_set_new(
+        root, "scale", json_string(options->scaling == SCALING_STANDARD ? "standard" : "bounds"));
+    (void)json_object_set_new(root, "scale_is_private", json_false());
+    if (result->remark != NULL) {
+        (void)json_object_set_new(root, "remark", json_string(result->remark));
     }
     bool good = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 &&
                 putchar('\n') != EOF;

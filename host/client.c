@@ -1,12 +1,10 @@
-/* client.c -- take part in a study: whom to trust, what to allow, what to send.
+/* client.c -- open a client: whom to trust and what to allow.
  *
  * The order is section 5 of docs/protocol.md. Everything that can refuse comes
- * before the device core is asked, and nothing after it can change the bytes:
- * the ledger holds them. */
+ * before the device core is asked for a report (client_report.c). */
 #include "client_parts.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,8 +129,7 @@ static enum tremolo_status enrol(struct tremolo_client *client)
     return status;
 }
 
-/* The core's sentence, with what the storage said when that failed. */
-static enum tremolo_status ledger_fails(struct tremolo_client *client, enum tremolo_status status)
+enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status)
 {
     const char *error = tremolo_ledger_file_error(client->ledger);
     bool storage = status == TREMOLO_STORAGE_FAILED && error[0] != '\0';
@@ -167,7 +164,7 @@ static enum tremolo_status open_ledger(struct tremolo_client *client,
         enum tremolo_status enrolled = enrol(client);
         status = enrolled == TREMOLO_LEDGER_EXISTS ? status : enrolled;
     }
-    return status == TREMOLO_OK ? status : ledger_fails(client, status);
+    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
 }
 
 /* ---------------------------------------------------------------- trust */
@@ -377,137 +374,4 @@ const struct tremolo_study_file *tremolo_client_study(const struct tremolo_clien
 const char *tremolo_client_why(const struct tremolo_client *client)
 {
     return client->why;
-}
-
-/* ---------------------------------------------------------------- samples */
-
-static enum tremolo_status keep_sample(struct tremolo_client *client, enum tremolo_status status)
-{
-    client->has_sample = status == TREMOLO_OK;
-    return status;
-}
-
-enum tremolo_status tremolo_client_sample(struct tremolo_client *client, const char *text,
-                                          size_t length)
-{
-    if (client == NULL || text == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    return keep_sample(client, sample_from_text(client->features, &client->response, client->why,
-                                                sizeof client->why, client->study, text, length));
-}
-
-enum tremolo_status tremolo_client_values(struct tremolo_client *client, const double *values,
-                                          size_t count)
-{
-    if (client == NULL || values == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (count != tremolo_study_file_dimension(client->study) + 1) {
-        return keep_sample(client, client_fails(client, TREMOLO_BAD_SAMPLE, "%s",
-                                                tremolo_status_sentence(TREMOLO_BAD_SAMPLE)));
-    }
-    enum tremolo_status status =
-        sample_from_values(client->features, &client->response, client->study, values);
-    if (status != TREMOLO_OK) {
-        (void)client_fails(client, status, "%s", tremolo_status_sentence(status));
-    }
-    return keep_sample(client, status);
-}
-
-enum tremolo_status tremolo_client_sample_number(struct tremolo_client *client, unsigned number)
-{
-    if (client == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (number >= tremolo_study_file_device(client->study)->samples) {
-        return client_fails(client, TREMOLO_BAD_SAMPLES, "%s",
-                            tremolo_status_sentence(TREMOLO_BAD_SAMPLES));
-    }
-    client->sample_number = (uint16_t)number;
-    return TREMOLO_OK;
-}
-
-/* ---------------------------------------------------------------- reporting */
-
-/* {"accepted", "repeated", ...}: exactly one report is accounted for. */
-static enum tremolo_status read_receipt(struct tremolo_client *client, bool *repeated,
-                                        size_t length)
-{
-    json_t *root = json_loadb((const char *)client->answer, length, JSON_REJECT_DUPLICATES, NULL);
-    json_int_t accepted = json_integer_value(json_object_get(root, "accepted"));
-    json_int_t before = json_integer_value(json_object_get(root, "repeated"));
-    bool good = (accepted == 1 && before == 0) || (accepted == 0 && before == 1);
-    if (good) {
-        *repeated = before == 1;
-        client_read_next(&client->round, root);
-    }
-    json_decref(root);
-    return good ? TREMOLO_OK
-                : client_fails(client, TREMOLO_BAD_ANSWER, "the server's receipt is not one");
-}
-
-static enum tremolo_status make(struct tremolo_client *client, uint8_t *report, size_t *length)
-{
-    struct tremolo_round round = {client->round.vectors, client->round.number};
-    struct tremolo_sample sample = {client->features, client->response, client->sample_number};
-    enum tremolo_status status = tremolo_device_report(&client->work, report, length,
-                                                       tremolo_study_file_device(client->study),
-                                                       &round, &sample, &client->platform);
-    return status == TREMOLO_OK ? status : ledger_fails(client, status);
-}
-
-static enum tremolo_status fill_receipt(struct tremolo_client *client,
-                                        struct tremolo_client_receipt *receipt,
-                                        const uint8_t *report, size_t length, bool repeated)
-{
-    struct tremolo_report decoded;
-    uint32_t left = 0;
-    enum tremolo_status status = tremolo_report_decode(&decoded, report, length);
-    if (status == TREMOLO_OK) {
-        status = tremolo_device_budget(&client->work, &left, &client->platform);
-    }
-    if (status != TREMOLO_OK) {
-        return ledger_fails(client, status);
-    }
-    *receipt = (struct tremolo_client_receipt){
-        .round = decoded.round,
-        .report_bytes = length,
-        .repeated = repeated,
-        .attempts = client->attempts,
-        .budget_left = left,
-    };
-    memcpy(receipt->report_id, decoded.id, sizeof receipt->report_id);
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_client_report(struct tremolo_client *client,
-                                          struct tremolo_client_receipt *receipt)
-{
-    uint8_t report[TREMOLO_MAX_REPORT_BYTES];
-    size_t length = sizeof report;
-    size_t answered = 0;
-    bool repeated = false;
-    if (client == NULL || receipt == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (!client->has_sample) {
-        return client_fails(client, TREMOLO_BAD_SAMPLE, "there is no sample to report");
-    }
-    client_start_clock(client);
-    enum tremolo_status status = client_fetch_round(client);
-    if (status == TREMOLO_OK && client->round.state != ROUND_OPEN) {
-        status = client_fails(client, TREMOLO_ROUND_CLOSED, "the study takes no reports now");
-    }
-    if (status == TREMOLO_OK) {
-        status = make(client, report, &length);
-    }
-    if (status == TREMOLO_OK) {
-        status = client_post(client, &answered, "/reports", report, length,
-                             TREMOLO_CLIENT_MAX_RECEIPT_BYTES);
-    }
-    if (status == TREMOLO_OK) {
-        status = read_receipt(client, &repeated, answered);
-    }
-    return status == TREMOLO_OK ? fill_receipt(client, receipt, report, length, repeated) : status;
 }

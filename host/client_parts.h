@@ -1,6 +1,7 @@
 /* client_parts.h -- inside of a client; private to this room.
  *
- *     client.c        opening, what is trusted, making and sending a report
+ *     client.c        opening: whom to trust and what to allow
+ *     client_report.c samples, making and sending a report
  *     client_wire.c   exchanges with the server: retry, backoff, answers
  *     client_round.c  the current round: fetch, check, follow
  *     sample_text.c   a sample from JSON or CSV
@@ -55,6 +56,10 @@ struct tremolo_client {
  * it. */
 enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_status status,
                                  const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with the status's sentence, and what the storage said when that
+ * failed. */
+enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status);
 
 /* The time allowed for one call starts now. */
 void client_start_clock(struct tremolo_client *client);

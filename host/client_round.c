@@ -13,6 +13,7 @@ enum {
     NEXT_DEFAULT_S = 30,
     NEXT_LONGEST_S = 3600,
     POLLS_MAX = 10000000,
+    POLL_SHORTEST_MS = 1000,
 };
 
 void client_read_next(struct client_round *round, const struct json_t *root)
@@ -151,7 +152,7 @@ static enum tremolo_status follow_once(struct tremolo_client *client, bool *done
     struct tremolo_client_receipt receipt;
     enum tremolo_status status = tremolo_client_report(client, &receipt);
     if (status == TREMOLO_ROUND_CLOSED) {
-        *done = client->round.state == ROUND_DONE;
+        *done = client->round.state == ROUND_DONE || !needs_broadcast(study);
         return TREMOLO_OK;
     }
     if (status != TREMOLO_OK) {
@@ -180,7 +181,10 @@ enum tremolo_status tremolo_client_follow(struct tremolo_client *client,
         if (status != TREMOLO_OK || done) {
             return status;
         }
-        status = client_wait(client, client->round.earliest_ms, client->round.latest_ms);
+        /* Whatever the server says, or has not said yet: no tight loop. */
+        int64_t earliest = client->round.earliest_ms > POLL_SHORTEST_MS ? client->round.earliest_ms
+                                                                        : POLL_SHORTEST_MS;
+        status = client_wait(client, earliest, client->round.latest_ms);
         if (status != TREMOLO_OK) {
             return status;
         }

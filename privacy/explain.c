@@ -1,8 +1,8 @@
 /* explain.c -- a guarantee in words.
  *
  * Three texts from one promise. Rates are rounded up to the next tenth of a
- * percent and epsilons up to four digits, so that no sentence promises more
- * than was proved. mu grows in proportion to the distance between two
+ * percent, epsilon to four digits and mu and rho to six, so that no sentence
+ * promises more than was proved. mu grows in proportion to the distance between two
  * samples, which gives the same guarantee at any other distance. */
 #include "tremolo_privacy.h"
 
@@ -18,13 +18,15 @@ static bool promise_makes_sense(const struct tremolo_promise *promise)
            is_releases(promise->releases) && is_delta(promise->delta);
 }
 
-/* Four significant digits, rounded up. */
-static double four_digits_up(double x)
+/* So many significant digits, rounded up. What exceeds them by less than a
+ * billionth of the last one is the accountant's own rounding: a claim of
+ * epsilon 1 is to read 1. */
+static double digits_up(double x, int digits)
 {
     if (!(x > 0.0) || !(x < 1e15)) {
         return x;
     }
-    double unit = pow(10.0, floor(log10(x)) - 3.0);
+    double unit = pow(10.0, floor(log10(x)) - (digits - 1));
     return ceil(x / unit - 1e-9) * unit;
 }
 
@@ -48,7 +50,7 @@ static enum tremolo_status rates_at(double *epsilon, double *percent,
         status = tremolo_attack_accuracy(&accuracy, promise->mu * factor);
     }
     if (status == TREMOLO_OK) {
-        *epsilon = four_digits_up(bound.upper);
+        *epsilon = digits_up(bound.upper, 4);
         *percent = percent_up(accuracy.upper);
     }
     return status;
@@ -93,8 +95,9 @@ enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
         "privacy; no test between the two, at even odds, is right more than %.1f%% of the time. "
         "%s The guarantee is local: it holds against the server. It assumes exact noise, phases "
         "that never leave the device, and a ledger that counts every release.",
-        (unsigned long long)promise->releases, plural(promise->releases), who, promise->mu,
-        0.5 * promise->mu * promise->mu, epsilon, promise->delta, percent,
+        (unsigned long long)promise->releases, plural(promise->releases), who,
+        digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6), epsilon,
+        promise->delta, percent,
         promise->response_private
             ? "The response is one of the protected coordinates."
             : "The response is sent in the clear and is not protected; it also tells about the "
@@ -173,7 +176,7 @@ enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
         int written = snprintf(
             own + used, sizeof own - used,
             "%-14s distance %-9.4g mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n", rows[i].name,
-            factor * promise->distance, factor * promise->mu, epsilon, percent);
+            factor * promise->distance, digits_up(factor * promise->mu, 4), epsilon, percent);
         if (written < 0 || (size_t)written >= sizeof own - used) {
             return TREMOLO_SHORT_BUFFER;
         }

@@ -19,9 +19,7 @@
 #include "linear.h"
 #include "shrink.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,20 +368,4 @@ enum tremolo_status tremolo_infer_combination(struct tremolo_coefficient *row,
     describe(row, &analysis, scaled, constant, null_value, level);
     analysis_drop(&analysis);
     return TREMOLO_OK;
-}
-
-void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
-                                     const struct tremolo_coefficient *row, uint64_t devices)
-{
-    if (capacity == 0) {
-        return;
-    }
-    text[0] = '\0';
-    if (row->identified) {
-        return;
-    }
-    (void)snprintf(text, capacity,
-                   "%s is not identified at this noise: %" PRIu64
-                   " devices reported, roughly %.2g would be needed",
-                   name, devices, row->devices_needed);
 }

@@ -227,7 +227,7 @@ struct tremolo_coefficient {
     double degrees;        /* buckets in use - 1 */
     double score_low, score_high; /* score test inverted: level kept at any noise */
     enum tremolo_interval_shape score_shape;
-    bool identified;       /* the score set is bounded and noise is small beside S */
+    bool identified;       /* the score set is bounded */
     double devices_needed; /* rough number of devices for `identified`, else devices in use */
 };
 
@@ -251,6 +251,13 @@ tremolo_infer_combination(struct tremolo_coefficient *row, const struct tremolo_
  * the coefficient is identified. */
 void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
                                      const struct tremolo_coefficient *row, uint64_t devices);
+
+/* The same in one sentence for all `count` rows of one tremolo_infer(), which
+ * share the number of devices needed: empty when every row is identified. The
+ * sentence names a few of the others and counts the rest. */
+void tremolo_identification_summary(char *text, size_t capacity, const char *const *names,
+                                    const struct tremolo_coefficient *rows, size_t count,
+                                    uint64_t devices);
 
 /* Distribution functions used above, accurate to about 1e-12 relative. */
 double tremolo_normal_cdf(double x);

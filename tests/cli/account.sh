@@ -101,6 +101,13 @@ echo '{"step":1,"infinity_mass":0.9,"mass":{"1":0.9}}' >"$work/heavy.json"
 refused 2 "masses above 1" epsilon --pld "$work/heavy.json" --delta 0.1
 refused 2 "vectors beyond the dimension" reconstruction --sigma 1 --vectors 9 --dimension 8
 refused 2 "figures without a place" figures
+refused 2 "a share that overflows" sigma --epsilon 1 --delta 1e-5 --weights 1e300,1e-300 $base
+refused 2 "shares and a number of rounds" sigma --epsilon 1 --delta 1e-5 --weights 1,2 --releases 5 $base
+refused 2 "a total and a number of releases" epsilon --rho 0.1 --delta 1e-5 --releases 10
+refused 2 "one discrete release, many times" delta --discrete 1 --epsilon 1 --releases 10
+refused 2 "a test's noise told twice" tradeoff --mu 1 --epsilon 1 --delta 1e-5
+refused 2 "noise told twice" epsilon --sigma 1 --rho 1 --delta 1e-5 $base
+refused 2 "loss told twice" delta --discrete 1 --pld "$work/heavy.json" --epsilon 1
 
 # ---- words and figures
 $tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect all |

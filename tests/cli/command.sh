@@ -21,3 +21,13 @@ for page in man/*.[13]; do
     $tremolo "${command#tremolo-}" --help >/dev/null 2>&1
     expect "$command has --help" $? 0
 done
+if [ -w /dev/full ]; then # a result that cannot be written is a failure
+    for result in "account sigma --epsilon 1 --delta 1e-5 --sensitivity 1" \
+        "account sigma --epsilon 1 --delta 1e-5 --sensitivity 1 --json" \
+        "plan --dimension 2 --devices 100 --epsilon 1" version; do
+        # shellcheck disable=SC2086
+        $tremolo $result >/dev/full 2>"$out"
+        expect "full stdout: $result" $? 1
+        expect "said once: $result" "$(grep -c 'cannot write to stdout' "$out")" 1
+    done
+fi

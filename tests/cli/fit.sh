@@ -73,3 +73,6 @@ for arguments in "" "$dir/reports extra" "$dir/reports --level 1" "$dir/reports 
     $tremolo fit $arguments >"$out" 2>"$err"
     expect "refused: fit ${arguments##*/}" $? 2
 done
+
+$tremolo fit "$dir/reports" --level 0.9 >"$out"
+expect_match "the table names its level" "$out" '90% interval$'

@@ -28,14 +28,19 @@ for arguments in "" "--dimension 0 --devices 10 --epsilon 1" "--dimension 2 --de
     "--dimension 2.5 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 1 extra" \
     "--dimension 3 --devices 10 --epsilon 1 --correlation -0.9" \
     "--dimension 2 --devices 10 --epsilon 1 --neighbours near" \
+    "--dimension 2 --devices 10 --epsilon 1 --vectors 3 --lambda 1 --omega 1" \
+    "--dimension 2 --devices 10 --epsilon 1 --power 0.01 --effect 1" \
+    "--dimension 2 --devices 10 --epsilon 1 --radius 3" \
     "--dimension 2 --devices 10 --epsilon 1 --figure plan.gif"; do
     # shellcheck disable=SC2086
     $tremolo plan $arguments >"$out" 2>"$dir/err"
     expect "refused: plan $arguments" $? 2
     expect "in one line, nothing on stdout" "$(wc -l <"$dir/err") $(wc -c <"$out")" "1 0"
+    expect "which is no riddle" "$(grep -c 'an argument is null' "$dir/err")" 0
 done
 $tremolo plan --dimension 8 --devices 100 --epsilon 0.001 --half-width 1e-9 2>"$dir/err"
 expect "out of reach is a refusal" $? 3
+expect_match "that says what is out of reach" "$dir/err" 'no number of devices'
 
 $tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/plan.svg" >/dev/null
 expect "a figure is drawn" $? 0
@@ -44,3 +49,12 @@ $tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/plan.svg" 
 expect "and not overwritten" $? 2
 $tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/plan.svg" --force >/dev/null
 expect "unless forced" $? 0
+$tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/none/plan.svg" >"$out" 2>"$dir/err"
+expect "a place that is not there fails" $? 1
+expect "in one line, nothing on stdout" "$(wc -l <"$dir/err") $(wc -c <"$out")" "1 0"
+printf keep >"$dir/kept.svg"
+PATH=/nonexistent $tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figure "$dir/kept.svg" \
+    --force >"$out" 2>"$dir/err"
+expect "without gnuplot there is no figure" $? 1
+expect "and the old one stays" "$(cat "$dir/kept.svg")" keep
+expect "alone" "$(find "$dir" -name 'kept*' | wc -l)" 1

@@ -51,3 +51,10 @@ for arguments in "--repeats 0" "--tasks magic" "--threads none" "extra" "--frobn
 done
 [ ! -e "$dir/d" ]
 expect "refusals create nothing" $? 0
+$tremolo reproduce --out "$dir/d" --tasks '' >"$out" 2>"$err"
+expect "no task at all is refused" $? 2
+expect_match "naming the option and what it takes" "$err" '--tasks must be of co2, fair'
+mkdir -p "$dir/e/sweep.csv"
+$tremolo reproduce --out "$dir/e" --data "$dir/data" --tasks modechoice --repeats 1 >"$out" 2>"$err"
+expect "a file that cannot be put in its place fails" $? 1
+expect "without a report" "$(ls -A "$dir/e" | grep -c 'report')" 0

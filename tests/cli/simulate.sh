@@ -92,7 +92,7 @@ printf 'y,a,b\n1,2,4\n2,1,2\n3,4,8\n5,7,14\n2,9,18\n7,3,6\n' >"$dir/dependent.cs
 refused "missing file" 2 'No such file' "$dir/none.csv" --response y --epsilon 1
 refused "non-numeric cell" 2 "line 3, column 'x'" "$dir/text.csv" --response y --epsilon 1
 refused "constant feature" 2 "'x' is constant" "$dir/constant.csv" --response y --epsilon 1
-refused "more features than devices" 2 'features need more than' "$dir/wide.csv" --response y \
+refused "more features than devices" 2 '[0-9]+ features need at least [0-9]+ devices, and' "$dir/wide.csv" --response y \
     --epsilon 1
 refused "dependent features" 2 'depend linearly' "$dir/dependent.csv" --response y --epsilon 1 \
     --test-share 0
@@ -108,5 +108,18 @@ refused "no file" 2 'one CSV file' --response y --epsilon 1
 refused "unknown option" 2 'no option' "$dir/known.csv" --frobnicate
 refused "unknown method" 2 'method must be' "$dir/known.csv" --response y --epsilon 1 --method magic
 refused "delta 1" 2 'delta must be' "$dir/known.csv" --response y --epsilon 1 --delta 1
+refused "a feature named twice" 2 "'a' is named twice" "$dir/known.csv" --response y --epsilon 1 \
+    --features a,a
+refused "an epsilon beyond all range" 2 'above 0 and at most 1e6' "$dir/known.csv" --response y \
+    --epsilon 1e9
 refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
     --vectors 9
+
+# At this noise nothing is identified: one sentence, no stars, the score sets.
+$tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 >"$out"
+expect "hidden coefficients are said once" "$(grep -c 'not identified at this noise' "$out")" 1
+expect "and earn no star" "$(grep -c '^[ab(].*\*$' "$out")" 0
+expect_match "their set is the score test's" "$out" '^a .*(anything|outside \()'
+$tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 --json >"$out"
+expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
+expect_match "which says that its scaling is not private" "$out" '"scale_is_private": false'

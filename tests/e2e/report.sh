@@ -137,3 +137,13 @@ device "$one" m --enrol --trust-new --give-up 1
 expect "an unknown certificate is not trusted" $? 1
 device "$one" m --enrol --trust-new --ca "$work/tls.pem"
 expect "a known one is" $? 0
+
+# The C interface, in an application of a page.
+stop_server
+start_server "$work/data"
+for time in first second; do
+    "${BUILD:-build}/bin/examples/take_part" "$url/v1/studies/$one" "$work/app" \
+        "$(cat "$work/server.key")" >"$work/$time" 2>"$err"
+    expect "an application takes part, $time time" $? 0
+done
+expect_match "the second repeats the first" "$work/second" ', as before$'

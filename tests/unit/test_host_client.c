@@ -526,6 +526,22 @@ static void test_following_goes_on_after_a_closed_round(void **state)
     end(&world);
 }
 
+/* A study of one round that is closed has nothing to follow. */
+static void test_following_ends_with_a_closed_study(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    fake_server_say(&world.server, -1, -1); /* study */
+    fake_server_say(&world.server, 410, -1);
+    assert_status(open_client(&world), TREMOLO_OK);
+    assert_status(tremolo_client_sample(world.client, sample_text, strlen(sample_text)),
+                  TREMOLO_OK);
+    assert_status(tremolo_client_follow(world.client, NULL, NULL), TREMOLO_OK);
+    assert_int_equal(world.server.sleeps, 0);
+    end(&world);
+}
+
 static void test_a_round_is_checked(void **state)
 {
     struct world world;
@@ -701,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_nonsense_from_the_server),
         cmocka_unit_test(test_following),
         cmocka_unit_test(test_following_goes_on_after_a_closed_round),
+        cmocka_unit_test(test_following_ends_with_a_closed_study),
         cmocka_unit_test(test_a_round_is_checked),
         cmocka_unit_test(test_a_round_is_signed),
         cmocka_unit_test(test_samples_as_text),

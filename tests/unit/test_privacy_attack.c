@@ -213,6 +213,10 @@ static void words_match_the_neighbours(void **state)
     assert_non_null(strstr(text, "in the clear"));
     assert_int_equal(tremolo_explain_distances(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "typical pair   distance 4"));
+    /* 0.2680510...: rounded to nearest it would promise more than was proved. */
+    promise.mu = 0.26805102825;
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "mu = 0.268052 (rho = 0.0359257 zCDP)"));
     char small[8] = "before";
     assert_int_equal(tremolo_explain_participant(small, sizeof small, &promise),
                      TREMOLO_SHORT_BUFFER);

@@ -142,6 +142,38 @@ static void test_hopeless_noise_is_said(void **state)
     tremolo_debias_free(evidence);
 }
 
+static void test_hidden_coefficients_are_named_once(void **state)
+{
+    (void)state;
+    const char *const names[9] = {"a", "b", "c", "e", "f", "g", "h", "i", "k"};
+    struct tremolo_coefficient rows[9] = {{.identified = false}};
+    char text[200];
+    for (size_t i = 0; i < 9; i++) {
+        rows[i].devices_needed = 38912.4;
+    }
+    rows[1].identified = true;
+    tremolo_identification_summary(text, sizeof text, names, rows, 3, 320);
+    assert_string_equal(text, "a and c are not identified at this noise: 320 devices reported, "
+                              "about 39,000 would be needed");
+    tremolo_identification_summary(text, sizeof text, names, rows, 9, 320);
+    assert_string_equal(text, "a, c, e, f, g and 3 more are not identified at this noise: 320 "
+                              "devices reported, about 39,000 would be needed");
+    rows[0].devices_needed = INFINITY;
+    tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
+    assert_string_equal(text, "a is not identified at this noise: 7 devices reported, and no "
+                              "number of devices that could be had would do");
+    rows[0].devices_needed = 9.2;
+    tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
+    assert_non_null(strstr(text, "about 10 would"));
+    rows[0].devices_needed = 1234567.0;
+    tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
+    assert_non_null(strstr(text, "about 1,300,000 would"));
+    tremolo_identification_summary(text, 10, names, rows, 3, 320);
+    assert_string_equal(text, "a and c a"); /* cut, but terminated */
+    tremolo_identification_summary(text, sizeof text, names, rows + 1, 1, 320);
+    assert_string_equal(text, "");
+}
+
 /* ---------------------------------------------------------------- formulas */
 
 static void test_gradient_variance_at_the_verified_point(void **state)
@@ -198,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_estimates_are_the_unbiased_fit),
         cmocka_unit_test(test_own_units_and_combinations),
         cmocka_unit_test(test_hopeless_noise_is_said),
+        cmocka_unit_test(test_hidden_coefficients_are_named_once),
         cmocka_unit_test(test_gradient_variance_at_the_verified_point),
         cmocka_unit_test(test_plan_without_noise_is_least_squares),
     };

@@ -1,0 +1,97 @@
+/* identify.c -- what the noise hides, in a sentence.
+ *
+ * The number of devices that would do is rough (it comes from the ratio of
+ * noise to the smallest eigenvalue), so it is said in two digits. */
+#include "tremolo_regression.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    NAMES_SAID = 6,   /* of the rows that are not identified; the rest is counted */
+    COUNT_BYTES = 32, /* of a number with its commas */
+};
+
+/* Beyond this a count says no more than "out of reach". */
+#define COUNT_MAX 1e15
+
+/* Append, always terminated; what does not fit is left out. */
+static void append(char *text, size_t capacity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t capacity, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text + used, capacity - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Two significant digits, rounded up, in groups of three: 38,912.4 -> 39,000. */
+static void say_count(char text[COUNT_BYTES], double count)
+{
+    char digits[COUNT_BYTES];
+    double step = pow(10.0, fmax(0.0, floor(log10(count)) - 1.0));
+    int length = snprintf(digits, sizeof digits, "%.0f", ceil(count / step) * step);
+    size_t at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            text[at++] = ',';
+        }
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+}
+
+static void say_needed(char *text, size_t capacity, double needed, uint64_t devices)
+{
+    char count[COUNT_BYTES];
+    append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
+    if (needed >= 1.0 && needed <= COUNT_MAX) {
+        say_count(count, needed);
+        append(text, capacity, "about %s would be needed", count);
+    } else {
+        append(text, capacity, "and no number of devices that could be had would do");
+    }
+}
+
+void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
+                                     const struct tremolo_coefficient *row, uint64_t devices)
+{
+    tremolo_identification_summary(text, capacity, &name, row, 1, devices);
+}
+
+void tremolo_identification_summary(char *text, size_t capacity, const char *const *names,
+                                    const struct tremolo_coefficient *rows, size_t count,
+                                    uint64_t devices)
+{
+    size_t hidden = 0, said = 0;
+    double needed = 0.0;
+    if (capacity == 0) {
+        return;
+    }
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        hidden += !rows[i].identified;
+        needed = rows[i].identified ? needed : rows[i].devices_needed;
+    }
+    if (hidden == 0) {
+        return;
+    }
+    size_t listed = hidden > NAMES_SAID ? NAMES_SAID - 1 : hidden;
+    for (size_t i = 0; i < count && said < listed; i++) {
+        if (!rows[i].identified) {
+            const char *joint = said == 0 ? "" : said + 1 == hidden ? " and " : ", ";
+            append(text, capacity, "%s%s", joint, names[i]);
+            said++;
+        }
+    }
+    if (said < hidden) {
+        append(text, capacity, " and %zu more", hidden - said);
+    }
+    append(text, capacity, hidden == 1 ? " is not identified" : " are not identified");
+    say_needed(text, capacity, needed, devices);
+}
