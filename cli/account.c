@@ -47,7 +47,8 @@ static const char help_options[] =
     "  --prior-sd S  --coefficient-norm B  --response-noise S       for reconstruction\n"
     "  --discrete V         delta of the discrete Gaussian of variance V\n"
     "  --pld FILE           a loss distribution: {\"step\",\"infinity_mass\",\"mass\":{\"k\":p}}\n"
-    "  --out DIRECTORY      for figures             --json          stable, machine-readable\n";
+    "  --out DIRECTORY      for figures (--force replaces earlier ones)\n"
+    "  --json               stable, machine-readable\n";
 
 int account_fail(enum cli_exit code, const char *format, ...)
 {

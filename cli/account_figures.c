@@ -169,10 +169,28 @@ static bool run_gnuplot(const char *directory, const char *script)
            WEXITSTATUS(state) == 0;
 }
 
+/* Whether a figure of ours is in the directory already; its name in `path`. */
+static bool find_earlier(char path[PATH_BYTES], const char *directory)
+{
+    static const char *const suffixes[] = {"dat", "gp", "svg"};
+    for (size_t i = 0; i < 3 * sizeof figures / sizeof figures[0]; i++) {
+        (void)snprintf(path, PATH_BYTES, "%s/%s.%s", directory, figures[i / 3].name,
+                       suffixes[i % 3]);
+        if (access(path, F_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int account_figures(const struct account_options *options)
 {
+    char earlier[PATH_BYTES];
     if (options->out == NULL) {
         return account_fail(CLI_USAGE, "give --out DIRECTORY");
+    }
+    if (!options->force && find_earlier(earlier, options->out)) {
+        return account_fail(CLI_USAGE, "%s is there already; --force replaces it", earlier);
     }
     if (mkdir(options->out, 0777) != 0 && errno != EEXIST) {
         return account_fail(CLI_FAILED, "cannot make '%s': %s", options->out, strerror(errno));

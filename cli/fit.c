@@ -367,13 +367,16 @@ static enum tremolo_status estimate(struct fitted *fitted, struct tremolo_moment
 static bool print_json(const struct fitted *fitted, const struct coefficients *coefficients,
                        const struct ingest *ingest)
 {
+    char neighbours[64] = "any";
+    if (fitted->promise.neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
+        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", fitted->promise.distance);
+    }
     json_t *root = json_pack(
         "{s:I,s:I,s:I,s:{s:o,s:o,s:o,s:s,s:s},s:o,s:o,s:o}", "dimension",
         (json_int_t)coefficients->features, "devices", (json_int_t)ingest->reports, "repeated",
         (json_int_t)ingest->repeated, "privacy", "epsilon", coefficients_number(fitted->epsilon),
         "delta", coefficients_number(fitted->promise.delta), "mu",
-        coefficients_number(fitted->promise.mu), "neighbours",
-        fitted->promise.neighbours == TREMOLO_NEIGHBOURS_ANY ? "any" : "distance", "protects",
+        coefficients_number(fitted->promise.mu), "neighbours", neighbours, "protects",
         fitted->promise.response_private ? "all" : "features", "r2_estimated",
         coefficients_number(fitted->fit.r2), "coefficients", coefficients_json(coefficients),
         "prediction", coefficients_prediction_json(coefficients));

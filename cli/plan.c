@@ -398,19 +398,23 @@ static json_t *result_json(const struct tremolo_plan_result *r)
 static int print_json(const struct plan_request *request, const struct plan_answer *answer)
 {
     json_t *ways = json_array();
+    char neighbours[64] = "any";
+    if (request->distance > 0.0) {
+        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", request->distance);
+    }
     for (int i = 0; i < ALTERNATIVES; i++) {
         const struct alternative *way = &answer->alternatives[i];
         (void)json_array_append_new(ways, json_pack("{s:s, s:f, s:o}", "name", way->name,
                                                     "noise_sd", way->noise_sd, "expected",
                                                     result_json(&way->result)));
     }
-    json_t *root = json_pack("{s:i, s:f, s:{s:f, s:f, s:s, s:s, s:f, s:f}, s:o, s:o}", "dimension",
-                             (int)request->guess.dimension, "devices", request->guess.devices,
-                             "privacy", "epsilon", request->epsilon, "delta", request->delta,
-                             "calibration", calibration_name(request->calibration), "neighbours",
-                             request->distance > 0.0 ? "distance" : "any", "sensitivity",
-                             plan_sensitivity(request), "noise_sd", answer->input.noise_sd,
-                             "expected", result_json(&answer->result), "alternatives", ways);
+    json_t *root =
+        json_pack("{s:i, s:f, s:{s:f, s:f, s:s, s:s, s:f, s:f}, s:o, s:o}", "dimension",
+                  (int)request->guess.dimension, "devices", request->guess.devices, "privacy",
+                  "epsilon", request->epsilon, "delta", request->delta, "calibration",
+                  calibration_name(request->calibration), "neighbours", neighbours, "sensitivity",
+                  plan_sensitivity(request), "noise_sd", answer->input.noise_sd, "expected",
+                  result_json(&answer->result), "alternatives", ways);
     if (root == NULL) {
         return cli_fail(CLI_FAILED, "plan", "out of memory");
     }

@@ -65,7 +65,13 @@ static void print_privacy(const struct simulate_options *options,
             "The bounds were taken from the data, which is not private; real studies state "
             "them beforehand.");
     }
-    if (experiment->fast_noise && experiment->method != METHOD_DP_SGD) {
+    if (experiment->method == METHOD_DP_SGD) {
+        coefficients_paragraph(
+            "What is released are clipped gradients: the diameter is theirs, twice --clip, "
+            "whatever "
+            "the samples are. Their noise comes from a generator for simulations; the device core "
+            "was not run.");
+    } else if (experiment->fast_noise) {
         coefficients_paragraph(
             "Noise: --fast-noise, the same law from a generator for simulations; the device "
             "core was not run.");
@@ -112,6 +118,15 @@ static json_t *privacy_json(const struct simulate_options *options,
         simulate_neighbours(neighbours, options), "protects", all ? "all" : "features");
 }
 
+/* Only "exact" is the device core's. */
+static const char *noise_name(const struct experiment_options *experiment)
+{
+    if (experiment->method == METHOD_OLS) {
+        return "none";
+    }
+    return experiment->fast_noise || experiment->method == METHOD_DP_SGD ? "fast" : "exact";
+}
+
 static json_t *numbers(const double *values, size_t count)
 {
     json_t *array = json_array();
@@ -136,8 +151,8 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
         numbers(result->r2, repeats), "r2_ols",
         coefficients_number(simulate_mean(result->r2_ols, repeats)), "coefficients",
         coefficients_json(&coefficients), "prediction", coefficients_prediction_json(&coefficients),
-        "noise", options->experiment.fast_noise ? "fast" : "exact", "seed",
-        (json_int_t)options->seed, "seconds", coefficients_number(result->seconds));
+        "noise", noise_name(&options->experiment), "seed", (json_int_t)options->seed, "seconds",
+        coefficients_number(result->seconds));
     if (root == NULL) {
         return false;
     }

@@ -122,6 +122,9 @@ if command -v gnuplot >/dev/null; then
         [ -s "$work/figures/$figure.svg" ] || ok=1
     done
     say $ok "figures are drawn"
+    refused 2 "figures over earlier ones" figures --out "$work/figures"
+    $tremolo account figures --out "$work/figures" --force >/dev/null
+    say $? "unless forced"
 else
     count=$((count + 1))
     echo "ok $count - figures are drawn # SKIP no gnuplot"

@@ -74,5 +74,7 @@ for arguments in "" "$dir/reports extra" "$dir/reports --level 1" "$dir/reports 
     expect "refused: fit ${arguments##*/}" $? 2
 done
 
+$tremolo fit "$dir/reports" --json >"$out"
+expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "distance=1"'
 $tremolo fit "$dir/reports" --level 0.9 >"$out"
 expect_match "the table names its level" "$out" '90% interval$'

@@ -9,6 +9,7 @@ $tremolo plan --dimension 8 --devices 10000 --epsilon 1 --json >"$out"
 expect "a plan exits 0" $? 0
 # the analytic Gaussian mechanism: 3.7306 at epsilon 1, delta 1e-5
 expect_match "exact noise" "$out" '"noise_sd": 3\.730'
+expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "distance=1"'
 $tremolo plan --dimension 8 --devices 10000 --epsilon 1 --calibration zcdp --json >"$out"
 expect_match "zCDP noise" "$out" '"noise_sd": 4\.90[01]'
 # L/(1-alpha) = (0.5 + 0.2)/0.5 times as much

@@ -123,3 +123,5 @@ expect_match "their set is the score test's" "$out" '^a .*(anything|outside \()'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 --json >"$out"
 expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
 expect_match "which says that its scaling is not private" "$out" '"scale_is_private": false'
+$tremolo simulate "$dir/known.csv" --response y --epsilon 3 --seed 1 --method dp-sgd --json >"$out"
+expect_match "dp-sgd does not claim the device core's noise" "$out" '"noise": "fast"'
