@@ -1,7 +1,8 @@
 /* distribution.c -- normal and Student distribution functions and quantiles.
  *
  * The normal comes from erfc, which keeps its relative accuracy far into the
- * tail. Student's comes from the beta distribution of the privacy room. Quantiles are found by bisection on the tail probability: slow, but
+ * tail. Student's comes from the beta distribution of the privacy room.
+ * Quantiles are found by bisection on the tail probability: slow, but
  * it cannot fail and nothing here is called in a loop. */
 #include "tremolo_regression.h"
 
