@@ -24,7 +24,7 @@ while [ $done_kills -lt "$kills" ]; do
     grep -q '^sent' "$work/swarm" && break
     start_server "$work/data" --quiet || restarts_failed=$((restarts_failed + 1))
 done
-[ "$(ps -o stat= -p "$server_pid" 2>/dev/null)" ] || start_server "$work/data" --quiet
+kill -0 "$server_pid" 2>/dev/null || start_server "$work/data" --quiet
 expect "the server was killed $kills times while devices were sending" $done_kills "$kills"
 expect "and came back each time" $restarts_failed 0
 tries=0
