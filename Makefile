@@ -149,7 +149,7 @@ test-tsan: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swa
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc CFLAGS="-O1 -g" SANITIZE=thread $(BUILD)/tsan/tremolo
 	@BUILD=$(BUILD)/tsan PLAIN=$(BUILD) tools/run-tests tests/sanitize/server_threads.sh
 test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
+	@LSAN_OPTIONS=suppressions=tests/common/lsan.supp $(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/*.c tests/fault/*.c))"
 test-msan: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory \
