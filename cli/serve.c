@@ -5,6 +5,7 @@
  * handler. */
 #include "cli.h"
 
+#include <arpa/inet.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ static const char usage[] =
     "  --listen ADDR:PORT   numeric address (default 127.0.0.1:8787; port 0: any free one)\n"
     "  --tls-cert FILE      certificate chain, PEM; read again on SIGHUP\n"
     "  --tls-key FILE       its private key, PEM\n"
+    "  --plain-http         without TLS beyond loopback, behind a proxy that does it\n"
     "  --token-file FILE    the operator's token (default DIR/operator.token, made if missing)\n"
     "  --threads N          for requests (default: one for each processor)\n"
     "  --connections N      at once (default: as open files allow, at most 20000)\n"
@@ -34,6 +36,7 @@ enum { ADDRESS_BYTES = 64 };
 struct serve_arguments {
     struct tremolo_server_options options;
     char address[ADDRESS_BYTES];
+    bool plain_http;
 };
 
 /* "ADDR:PORT" or "[ADDR]:PORT". */
@@ -59,6 +62,24 @@ static bool parse_listen(struct serve_arguments *arguments, const char *text)
     return true;
 }
 
+static bool is_loopback(const char *address)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (inet_pton(AF_INET, address, &four) == 1) {
+        return ntohl(four.s_addr) >> 24 == 127;
+    }
+    return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+/* The operator's token and public responses must not cross a network in the
+ * clear by oversight. */
+static bool is_exposed(const struct serve_arguments *arguments)
+{
+    const struct tremolo_server_options *options = &arguments->options;
+    return options->tls_cert == NULL && !arguments->plain_http && !is_loopback(options->address);
+}
+
 static bool parse_count(unsigned *count, const char *text, long most)
 {
     long value = 0;
@@ -70,17 +91,12 @@ static bool parse_count(unsigned *count, const char *text, long most)
 }
 
 static const struct option long_options[] = {
-    {"data", required_argument, NULL, 'd'},
-    {"listen", required_argument, NULL, 'l'},
-    {"tls-cert", required_argument, NULL, 'c'},
-    {"tls-key", required_argument, NULL, 'k'},
-    {"token-file", required_argument, NULL, 't'},
-    {"threads", required_argument, NULL, 'n'},
-    {"connections", required_argument, NULL, 'm'},
-    {"timeout", required_argument, NULL, 's'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"data", required_argument, NULL, 'd'},     {"listen", required_argument, NULL, 'l'},
+    {"tls-cert", required_argument, NULL, 'c'}, {"tls-key", required_argument, NULL, 'k'},
+    {"plain-http", no_argument, NULL, 'p'},     {"token-file", required_argument, NULL, 't'},
+    {"threads", required_argument, NULL, 'n'},  {"connections", required_argument, NULL, 'm'},
+    {"timeout", required_argument, NULL, 's'},  {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
 };
 
 /* One option; false when its value is no good. */
@@ -92,6 +108,7 @@ static bool take_option(struct serve_arguments *arguments, int option)
     case 'l': return parse_listen(arguments, optarg);
     case 'c': options->tls_cert = optarg; return true;
     case 'k': options->tls_key = optarg; return true;
+    case 'p': arguments->plain_http = true; return true;
     case 't': options->token_file = optarg; return true;
     case 'n': return parse_count(&options->threads, optarg, 64);
     case 'm': return parse_count(&options->connections, optarg, 1000000);
@@ -149,6 +166,12 @@ int cli_serve(int argc, char **argv)
     }
     if (arguments.options.data == NULL || optind != argc) {
         return cli_fail(CLI_USAGE, "serve", "--data DIR is needed, and nothing but options");
+    }
+    if (is_exposed(&arguments)) {
+        return cli_fail(CLI_USAGE, "serve",
+                        "%s can be reached from outside: give --tls-cert and --tls-key, or "
+                        "--plain-http behind a proxy that does TLS",
+                        arguments.options.address);
     }
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "csv_header.h"
 #include "input.h"
+#include "study_warnings.h"
 #include "tremolo_study_file.h"
 
 static const char usage[] =
@@ -20,7 +22,8 @@ static const char usage[] =
     "       tremolo study id FILE [--json]\n"
     "       tremolo study show FILE [--json]\n\n"
     "  init    write a starter that explains itself, or one for a CSV file's columns\n"
-    "  check   explain every problem of a file, with its place and reason\n"
+    "  check   explain every problem of a file, with its place and reason, and warn of\n"
+    "          what is allowed but protects little\n"
     "  id      print the study's id, the hash of all that was agreed\n"
     "  show    print what the study asks for and the guarantee in words\n\n"
     "FILE may be - for standard input.\n";
@@ -150,15 +153,20 @@ static int print_json(json_t *object)
     return failed ? cli_fail(CLI_FAILED, "study", "cannot write the result") : CLI_DONE;
 }
 
-static json_t *problems_json(const struct tremolo_study_problems *problems)
+static json_t *problems_json(const struct tremolo_study_problems *problems,
+                             char warnings[][STUDY_WARNING_BYTES], size_t warning_count)
 {
     json_t *list = json_array();
+    json_t *warned = json_array();
+    for (size_t i = 0; i < warning_count; i++) {
+        (void)json_array_append_new(warned, json_string(warnings[i]));
+    }
     for (size_t i = 0; i < problems->stored; i++) {
         (void)json_array_append_new(list, json_pack("{s:s, s:s}", "path", problems->item[i].path,
                                                     "reason", problems->item[i].reason));
     }
-    return json_pack("{s:b, s:I, s:o}", "valid", problems->count == 0, "count",
-                     (json_int_t)problems->count, "problems", list);
+    return json_pack("{s:b, s:I, s:o, s:o}", "valid", problems->count == 0, "count",
+                     (json_int_t)problems->count, "problems", list, "warnings", warned);
 }
 
 static void id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file)
@@ -172,9 +180,14 @@ static void id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo
 static int report_check(const struct options *options, const struct tremolo_study_file *file,
                         const struct tremolo_study_problems *problems, int code)
 {
+    char warnings[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES];
+    size_t count = code == CLI_DONE ? study_warnings(warnings, file, (int64_t)time(NULL)) : 0;
     if (options->json) {
-        int printed = print_json(problems_json(problems));
+        int printed = print_json(problems_json(problems, warnings, count));
         return printed == CLI_DONE ? code : printed;
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(stderr, "%s: warning: %s\n", options->file, warnings[i]);
     }
     if (code == CLI_DONE) {
         (void)printf("%s: a study of %zu features in %zu coordinates\n", options->file,

@@ -43,7 +43,11 @@ extern "C" {
 #define TREMOLO_DEVICE_VERSION_MINOR 0
 
 /* Limits. An embedder with little RAM may lower the first two on the
- * compiler's command line; sizes of the structs below follow. */
+ * compiler's command line, as plain decimal numbers; sizes of the structs below
+ * follow. They must be the same in every file that includes this header: the
+ * core would otherwise write past a smaller work object. Lowered limits are
+ * therefore part of the names of the functions that take one, so that files
+ * that disagree do not link (undefined tremolo_device_report_64_64). */
 #ifndef TREMOLO_MAX_DIMENSION
 #define TREMOLO_MAX_DIMENSION 256
 #endif
@@ -183,6 +187,17 @@ struct tremolo_work {
     int32_t noise[TREMOLO_MAX_COORDINATES];
     uint32_t phase[TREMOLO_MAX_VECTORS];
 };
+
+#if TREMOLO_MAX_DIMENSION != 256 || TREMOLO_MAX_VECTORS != 256
+#define TREMOLO_PASTE(name, d, m) name##_##d##_##m
+#define TREMOLO_SIZED(name, d, m) TREMOLO_PASTE(name, d, m)
+#define tremolo_device_enrol                                                                       \
+    TREMOLO_SIZED(tremolo_device_enrol, TREMOLO_MAX_DIMENSION, TREMOLO_MAX_VECTORS)
+#define tremolo_device_report                                                                      \
+    TREMOLO_SIZED(tremolo_device_report, TREMOLO_MAX_DIMENSION, TREMOLO_MAX_VECTORS)
+#define tremolo_device_budget                                                                      \
+    TREMOLO_SIZED(tremolo_device_budget, TREMOLO_MAX_DIMENSION, TREMOLO_MAX_VECTORS)
+#endif
 
 /* Make this device's ledger with a budget for its whole life, in units of
  * mu^2 / 2^24 (TREMOLO_CHARGE_ONE is mu = 1). Each release is charged for its

@@ -10,6 +10,7 @@
 #include "interval.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool promise_makes_sense(const struct tremolo_promise *promise)
 {
@@ -109,8 +110,36 @@ enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
     return status;
 }
 
+/* Names too long for a sentence are left out. */
+static const char *name_or(const char *name, const char *otherwise)
+{
+    return name != NULL && name[0] != '\0' && strlen(name) < TREMOLO_EXPLAIN_NAMES ? name
+                                                                                   : otherwise;
+}
+
+/* What nobody sees, and what everybody would. */
+static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise,
+                             const char *features, const char *response)
+{
+    if (promise->response_private) {
+        (void)snprintf(text, bytes, "nobody sees your sample, not even us.");
+        return;
+    }
+    (void)snprintf(text, bytes,
+                   "nobody sees your %s, not even us. Your %s is not protected: it is sent as it "
+                   "is, without noise.",
+                   name_or(features, "features"), name_or(response, "response"));
+}
+
 enum tremolo_status tremolo_explain_participant(char *text, size_t bytes,
                                                 const struct tremolo_promise *promise)
+{
+    return tremolo_explain_participant_named(text, bytes, promise, NULL, NULL);
+}
+
+enum tremolo_status tremolo_explain_participant_named(char *text, size_t bytes,
+                                                      const struct tremolo_promise *promise,
+                                                      const char *features, const char *response)
 {
     double epsilon = 0.0;
     double percent = 0.0;
@@ -121,6 +150,8 @@ enum tremolo_status tremolo_explain_participant(char *text, size_t bytes,
     if (status != TREMOLO_OK) {
         return status;
     }
+    char what[2 * TREMOLO_EXPLAIN_NAMES + 128];
+    say_what_is_seen(what, sizeof what, promise, features, response);
     char who[160];
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
         (void)snprintf(who, sizeof who, "guessing between any two candidates");
@@ -131,14 +162,13 @@ enum tremolo_status tremolo_explain_participant(char *text, size_t bytes,
     char own[TREMOLO_EXPLAIN_BYTES];
     int written = snprintf(
         own, sizeof own,
-        "Your device adds random noise before anything leaves it, and nobody sees your sample, "
-        "not even us. An attacker who knows everything but your sample, %s, is right at most "
-        "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
-        who, percent,
+        "Your device adds random noise before anything leaves it, and %s An attacker who knows "
+        "everything but %s, %s, is right at most "
+        "%.1f%% of the time; tossing a coin is right 50%% of the time.%s",
+        what, promise->response_private ? "your sample" : "what is protected", who, percent,
         promise->neighbours == TREMOLO_NEIGHBOURS_ANY
             ? ""
-            : " Candidates further apart are easier to tell from each other.",
-        promise->response_private ? "" : " The answer you are asked to predict is sent as it is.");
+            : " Candidates further apart are easier to tell from each other.");
     status = fits(written, sizeof own < bytes ? sizeof own : bytes);
     if (status == TREMOLO_OK) {
         (void)snprintf(text, bytes, "%s", own);
@@ -160,7 +190,7 @@ enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
         {"typical pair", sqrt(2.0 * promise->dimension)},
         {promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? "any two" : "promised", promise->distance},
     };
-    char own[TREMOLO_EXPLAIN_BYTES];
+    char own[TREMOLO_EXPLAIN_BYTES]; /* three rows of at most 150 bytes */
     size_t used = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double epsilon = 0.0;
@@ -170,17 +200,19 @@ enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
             factor = fmin(factor, 1.0); /* nobody is further apart than the diameter */
         }
         enum tremolo_status status = rates_at(&epsilon, &percent, promise, factor);
-        if (status != TREMOLO_OK) {
+        if (status != TREMOLO_OK && status != TREMOLO_OVERFLOWED) {
             return status;
         }
-        int written = snprintf(
-            own + used, sizeof own - used,
-            "%-14s distance %-9.4g mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n", rows[i].name,
-            factor * promise->distance, digits_up(factor * promise->mu, 4), epsilon, percent);
-        if (written < 0 || (size_t)written >= sizeof own - used) {
-            return TREMOLO_SHORT_BUFFER;
-        }
-        used += (size_t)written;
+        int name = snprintf(own + used, sizeof own - used, "%-14s distance %-9.4g ", rows[i].name,
+                            factor * promise->distance);
+        used += name > 0 ? (size_t)name : 0;
+        /* Beyond the accountant's range anybody can be told from anybody. */
+        int rates = status == TREMOLO_OVERFLOWED
+                        ? snprintf(own + used, sizeof own - used, "no protection\n")
+                        : snprintf(own + used, sizeof own - used,
+                                   "mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n",
+                                   digits_up(factor * promise->mu, 4), epsilon, percent);
+        used += rates > 0 ? (size_t)rates : 0;
     }
     if (used >= bytes) {
         return TREMOLO_SHORT_BUFFER;

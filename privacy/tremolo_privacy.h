@@ -319,12 +319,19 @@ struct tremolo_promise {
 
 /* Text for the reviewer, for the participant, and the table of the same
  * guarantee at other distances. Each is written with its terminating zero;
- * SHORT_BUFFER when `bytes` is too small (TREMOLO_EXPLAIN_BYTES suffices). */
+ * SHORT_BUFFER when `bytes` is too small (TREMOLO_EXPLAIN_BYTES suffices). The
+ * participant's may name what is protected, a list in words, and the response;
+ * either may be NULL. A distance beyond the accountant's range is a row that
+ * says "no protection". */
 #define TREMOLO_EXPLAIN_BYTES 2048
+#define TREMOLO_EXPLAIN_NAMES 400 /* longer names or lists are not named */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_explain_reviewer(char *text, size_t bytes, const struct tremolo_promise *promise);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_explain_participant(char *text, size_t bytes, const struct tremolo_promise *promise);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_explain_participant_named(char *text, size_t bytes, const struct tremolo_promise *promise,
+                                  const char *features, const char *response);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_explain_distances(char *text, size_t bytes, const struct tremolo_promise *promise);
 

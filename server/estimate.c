@@ -173,6 +173,10 @@ static void add_guarantee(json_t *answer, const struct book *book)
 {
     struct tremolo_study_guarantee promise;
     char words[TREMOLO_STUDY_WORDS_BYTES];
+    char neighbours[64] = "any";
+    if (book->terms->distance > 0.0) {
+        (void)snprintf(neighbours, sizeof neighbours, "distance=%.15g", book->terms->distance);
+    }
     if (tremolo_study_file_guarantee(&promise, book->file, book->terms->delta) != TREMOLO_OK ||
         tremolo_study_file_words(words, sizeof words, book->file) != TREMOLO_OK) {
         (void)json_object_set_new(answer, "guarantee", json_null());
@@ -182,8 +186,7 @@ static void add_guarantee(json_t *answer, const struct book *book)
         answer, "guarantee",
         json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon", number(promise.epsilon),
                   "delta", number(promise.delta), "mu", number(promise.mu), "rho",
-                  number(promise.rho), "neighbours",
-                  book->terms->distance > 0.0 ? "distance" : "any", "protects",
+                  number(promise.rho), "neighbours", neighbours, "protects",
                   book->terms->response_private ? "all" : "features", "words", words));
 }
 

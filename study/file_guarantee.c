@@ -274,6 +274,24 @@ enum tremolo_status tremolo_study_file_guarantee_at(struct tremolo_study_guarant
     return guarantee_of(guarantee, &device, delta, device.distance != 0 ? distance : 0);
 }
 
+/* "age, steps and sleep"; "" when that is too long for a sentence. */
+static void list_features(char *text, size_t bytes, const struct tremolo_study_file *file)
+{
+    size_t used = 0;
+    size_t count = tremolo_study_file_feature_count(file);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const char *before = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        int written = snprintf(text + used, bytes - used, "%s%s", before,
+                               tremolo_study_file_feature(file, i)->name);
+        if (written < 0 || (size_t)written >= bytes - used) {
+            text[0] = '\0';
+            return;
+        }
+        used += (size_t)written;
+    }
+}
+
 enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
                                              const struct tremolo_study_file *file)
 {
@@ -281,6 +299,7 @@ enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
     char reviewer[TREMOLO_EXPLAIN_BYTES];
     char participant[TREMOLO_EXPLAIN_BYTES];
     char distances[TREMOLO_EXPLAIN_BYTES];
+    char features[TREMOLO_EXPLAIN_NAMES];
     if (text == NULL || file == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -288,6 +307,7 @@ enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
     if (status != TREMOLO_OK) {
         return status;
     }
+    list_features(features, sizeof features, file);
     struct tremolo_promise promise = {
         .neighbours =
             file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
@@ -300,7 +320,9 @@ enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
     };
     status = tremolo_explain_reviewer(reviewer, sizeof reviewer, &promise);
     if (status == TREMOLO_OK) {
-        status = tremolo_explain_participant(participant, sizeof participant, &promise);
+        status =
+            tremolo_explain_participant_named(participant, sizeof participant, &promise, features,
+                                              tremolo_study_file_response(file)->name);
     }
     if (status == TREMOLO_OK) {
         status = tremolo_explain_distances(distances, sizeof distances, &promise);

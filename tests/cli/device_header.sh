@@ -72,3 +72,17 @@ for source in device/*.c; do
         -DTREMOLO_MAX_DIMENSION=8 -Istatus -Idevice -c -o "$work/small.o" "$source" || code=1
 done
 expect "the core compiles without the MAC and with eight features" $code 0
+
+# A file compiled with other limits than the core would bring a work object of
+# another size: it must not link.
+gcc -std=c99 -DTREMOLO_MAX_DIMENSION=8 -c -o "$work/core8.o" "$work/tremolo_device.c"
+gcc -std=c99 -DTREMOLO_MAX_DIMENSION=8 -I"$work" -Iports -o "$work/example" "$work/example.c" \
+    "$work/core8.o" && "$work/example"
+expect "the example runs with eight features" $? 0
+for limits in "" -DTREMOLO_MAX_DIMENSION=9 "-DTREMOLO_MAX_DIMENSION=8 -DTREMOLO_MAX_VECTORS=4"; do
+    # shellcheck disable=SC2086
+    gcc -std=c99 $limits -I"$work" -Iports -o "$work/example" "$work/example.c" "$work/core8.o" \
+        2>"$work/err"
+    expect "but does not link with '$limits'" $? 1
+    expect_match "for want of a name" "$work/err" 'undefined reference to .tremolo_device_report'
+done

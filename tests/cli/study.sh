@@ -70,9 +70,27 @@ $tremolo study show "$dir/full.json" >"$out"
 expect "show exits 0" $? 0
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
 expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
-expect_match "in words for the participant" "$out" 'not even us'
+expect_match "in words for the participant" "$out" 'nobody sees your a, b, c and d, not even us'
+expect_match "the response by its name" "$out" 'Your y is not protected: it is sent as it is'
 $tremolo study show "$dir/full.json" --json >"$out"
 expect_match "10 releases" "$out" '"releases": 10'
+
+# Allowed, but with a word of warning.
+sed -e 's/"distance": 0.7/"distance": 0.001/' -e 's/"epsilon": 3/"epsilon": 12/' \
+    -e 's/"opens": "2026-11-15"/"closes": "2020-01-01"/' "$dir/full.json" >"$dir/weak.json"
+$tremolo study check "$dir/weak.json" >"$out" 2>"$err"
+expect "a weak study passes" $? 0
+expect "with three warnings" "$(grep -c 'weak\.json: warning: ' "$err")" 3
+expect_match "of pairs that are not covered" "$err" 'yes/no answer .2 apart., two categories .2\.83.'
+expect_match "of the epsilon" "$err" 'privacy\.epsilon: 12'
+expect_match "of its end" "$err" 'limits\.closes: is past'
+$tremolo study check "$dir/weak.json" --json >"$out"
+expect_match "as JSON, too" "$out" '"warnings": \[$'
+$tremolo study show "$dir/weak.json" >"$out"
+expect "and is shown" $? 0
+expect_match "with what lies beyond the accountant" "$out" '^typical pair .* no protection$'
+$tremolo study check "$dir/study.json" 2>"$err" >"$out"
+expect "the starter has no warnings" "$(wc -c <"$err")" 0
 
 for arguments in "" "frobnicate" "check" "check a b" "init file" "id --csv x y" "show --out x y" \
     "init --response y" "check --nonsense x"; do

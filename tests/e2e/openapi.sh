@@ -59,6 +59,12 @@ call 201 POST '/v1/studies/{id}/devices' "$keys" -H "$token"
 call 400 POST '/v1/studies/{id}/devices' "$keys" -H "$token" -d '[]'
 call 200 GET '/v1/studies/{id}/round' "$open"
 
+# Neighbours at a distance are named with it.
+sed 's/"neighbours": "any"/"neighbours": {"distance": 0.25}/' "$work/open.json" >"$work/near.json"
+near=$(create_study "$work/near.json")
+call 200 GET '/v1/studies/{id}/estimate' "$near"
+expect_match "the distance" "$work/body" '"neighbours": *"distance=0.25", *"protects": *"features"'
+
 # Nothing described was left out.
 sed -n 's/^  "\(\/[^"]*\)": {$/\1/p' docs/openapi.json >"$work/paths"
 missing=$(while read -r path; do grep -qF " $path" "$work/called" || echo "$path"; done <"$work/paths")

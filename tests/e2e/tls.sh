@@ -13,6 +13,14 @@ certificate() {
 # subject: the name in the certificate that is served now.
 subject() { curl -s -k -v "$url/healthz" 2>&1 | sed -n 's/.*subject: CN=//p'; }
 
+timeout 10 $tremolo serve --data "$work/none" --listen 0.0.0.0:0 >"$work/out" 2>&1
+expect "beyond loopback a server wants a certificate" $? 2
+expect_match "in one sentence" "$work/out" '^tremolo serve: 0\.0\.0\.0 .*--plain-http behind a proxy'
+timeout 10 $tremolo serve --data "$work/none" --listen '[::]:0' >"$work/out" 2>&1
+expect "by IPv6, too" $? 2
+expect "and has made nothing" "$(ls -d "$work/none" 2>/dev/null)" ""
+timeout 2 $tremolo serve --data "$work/plain" --listen 0.0.0.0:0 --plain-http >"$work/out" 2>&1
+expect_match "unless told that a proxy does TLS" "$work/out" '^listening on http://0\.0\.0\.0:'
 certificate first
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 expect "the server starts with a certificate" $? 0

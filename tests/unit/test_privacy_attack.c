@@ -203,6 +203,7 @@ static void words_match_the_neighbours(void **state)
     struct tremolo_promise promise = {TREMOLO_NEIGHBOURS_ANY, 2.0, 8, 0.35, 1, 1e-5, true};
     assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "guessing between any two candidates, is right at most 57.0%"));
+    assert_non_null(strstr(text, "nobody sees your sample, not even us"));
     assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "any two samples of the study's domain"));
     assert_non_null(strstr(text, "The response is one of the protected coordinates."));
@@ -211,8 +212,21 @@ static void words_match_the_neighbours(void **state)
     assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "at most 2 apart, and for those only"));
     assert_non_null(strstr(text, "in the clear"));
+    assert_int_equal(
+        tremolo_explain_participant_named(text, sizeof text, &promise, "age and steps", "pulse"),
+        TREMOLO_OK);
+    assert_null(strstr(text, "nobody sees your sample"));
+    assert_non_null(strstr(text, "nobody sees your age and steps, not even us. Your pulse is not"));
+    assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "nobody sees your features, not even us. Your response is not"));
     assert_int_equal(tremolo_explain_distances(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "typical pair   distance 4"));
+    /* At 1e-6 the unit distance has mu = 350,000: beyond any accountant's use. */
+    promise.distance = 1e-6;
+    assert_int_equal(tremolo_explain_distances(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "unit distance  distance 1         no protection\n"));
+    assert_non_null(strstr(text, "promised       distance 1e-06     mu 0.35 "));
+    promise.distance = 2;
     /* 0.2680510...: rounded to nearest it would promise more than was proved. */
     promise.mu = 0.26805102825;
     assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);

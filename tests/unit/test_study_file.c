@@ -391,6 +391,8 @@ static void test_words(void **state)
     assert_status(tremolo_study_file_words(text, sizeof text, file), TREMOLO_OK);
     assert_non_null(strstr(text, "at most 0.5 apart"));
     assert_non_null(strstr(text, "in the clear"));
+    assert_null(strstr(text, "nobody sees your sample"));
+    assert_non_null(strstr(text, "nobody sees your a, b, c and d, not even us. Your r is not"));
     assert_status(tremolo_study_file_words(small, sizeof small, file), TREMOLO_SHORT_BUFFER);
     assert_string_equal(small, "untouched");
     tremolo_study_file_free(file);
