@@ -196,13 +196,12 @@ int account_explain(const struct account_options *options)
         return account_fail(CLI_USAGE, "give --mu, or --sigma and --sensitivity");
     }
     struct tremolo_promise promise = {
-        options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
-        or_default(options->distance, 1.0),
-        options->dimension,
-        0.0,
-        options->releases * (options->sigma.count > 0 ? options->sigma.count : 1),
-        or_default(options->delta, 1e-5),
-        options->protect_all,
+        .neighbours = options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance = or_default(options->distance, 1.0),
+        .dimension = options->dimension,
+        .releases = options->releases * (options->sigma.count > 0 ? options->sigma.count : 1),
+        .delta = or_default(options->delta, 1e-5),
+        .response_private = options->protect_all,
     };
     enum tremolo_status status = promise_mu(&promise.mu, options);
     if (status == TREMOLO_BAD_ARGUMENT) {

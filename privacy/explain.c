@@ -182,17 +182,20 @@ enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
     if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
         return TREMOLO_BAD_ARGUMENT;
     }
+    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
     const struct {
         const char *name;
         double distance;
     } rows[] = {
         {"unit distance", 1.0},
         {"typical pair", sqrt(2.0 * promise->dimension)},
-        {promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? "any two" : "promised", promise->distance},
+        {any ? "any two" : "promised", promise->distance},
+        {"any two", promise->diameter},
     };
-    char own[TREMOLO_EXPLAIN_BYTES]; /* three rows of at most 150 bytes */
+    size_t count = !any && promise->diameter > 0.0 ? 4 : 3;
+    char own[TREMOLO_EXPLAIN_BYTES]; /* four rows of at most 150 bytes */
     size_t used = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         double epsilon = 0.0;
         double percent = 0.0;
         double factor = rows[i].distance / promise->distance;

@@ -310,6 +310,7 @@ enum tremolo_neighbours {
 struct tremolo_promise {
     enum tremolo_neighbours neighbours;
     double distance;    /* r, in the study's unit; for ANY the domain's diameter */
+    double diameter;    /* of the domain, for the row "any two"; 0: unbounded or unknown */
     unsigned dimension; /* features, for the typical pair sqrt(2 d) */
     double mu;          /* between neighbours, over all releases */
     uint64_t releases;

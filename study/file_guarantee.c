@@ -312,6 +312,7 @@ enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
         .neighbours =
             file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
         .distance = guarantee.distance,
+        .diameter = 2.0 * file->device.clip / file->device.unit,
         .dimension = (unsigned)file->dimension,
         .mu = guarantee.mu,
         .releases = guarantee.releases,

@@ -200,7 +200,13 @@ static void words_match_the_neighbours(void **state)
 {
     (void)state;
     char text[TREMOLO_EXPLAIN_BYTES];
-    struct tremolo_promise promise = {TREMOLO_NEIGHBOURS_ANY, 2.0, 8, 0.35, 1, 1e-5, true};
+    struct tremolo_promise promise = {.neighbours = TREMOLO_NEIGHBOURS_ANY,
+                                      .distance = 2.0,
+                                      .dimension = 8,
+                                      .mu = 0.35,
+                                      .releases = 1,
+                                      .delta = 1e-5,
+                                      .response_private = true};
     assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "guessing between any two candidates, is right at most 57.0%"));
     assert_non_null(strstr(text, "nobody sees your sample, not even us"));
