@@ -91,6 +91,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->progress = setup->progress;
     made->reports = setup->reports;
     made->response_private = setup->request.response_private;
+    made->largest = setup->request.bound * setup->request.bound;
     made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
     enum tremolo_status status = prepare_study(made, setup);
     if (status == TREMOLO_OK) {
@@ -268,6 +269,7 @@ static enum tremolo_status debias(struct tremolo_debiased **evidence, const stru
         .response_scale =
             fleet->response_private ? fleet->scales.feature_scale : fleet->response_scale,
         .response_private = fleet->response_private,
+        .largest = fleet->largest,
     };
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
         enum tremolo_status status = tremolo_moments_bucket(moments, &buckets[b], b);
