@@ -50,7 +50,8 @@ static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet
 }
 
 /* The same device is in the same bucket in every round, so that rounds can be
- * pooled bucket by bucket. */
+ * pooled bucket by bucket. Real devices are put where their first report's id says,
+ * as by `tremolo fit` and the server, once it is there. */
 static enum tremolo_status prepare_buckets(struct fleet *fleet)
 {
     fleet->buckets = malloc(fleet->rows);
