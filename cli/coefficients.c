@@ -80,11 +80,13 @@ void coefficients_print(const struct coefficients *coefficients, uint64_t device
         return;
     }
     printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %g%% interval\n",
-           -width, "", "Estimate", "Std. Error", "z value", "Pr(>|z|)", percent);
+           -width, "", "Estimate", "Std. Error", "t value", "Pr(>|t|)", percent);
     for (size_t i = 0; i <= coefficients->features; i++) {
         print_row(coefficients, i, width);
     }
-    printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
+    printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n"
+           "p values and intervals: Student's t, %g degrees of freedom\n",
+           coefficients->row[0].degrees);
     print_hidden(coefficients, devices);
 }
 
