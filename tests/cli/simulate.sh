@@ -122,7 +122,7 @@ printf 'a;y\n0,5;2\n1,5;3\n2;5\n' >"$dir/comma.csv"
 refused "decimal commas" 2 "line 2, column 'a': '0,5' has a decimal comma" "$dir/comma.csv" \
     --response y --epsilon 1
 refused "and in the response" 2 "'0,5' has a decimal comma" "$dir/comma.csv" --response a --epsilon 1
-sed '1s/.*/\xc3\xa9t\xc3\xa9,b,y/' "$dir/known.csv" >"$dir/accents.csv"
+{ printf '\303\251t\303\251;b;c;y\n' && sed 1d "$dir/known.csv"; } >"$dir/accents.csv"
 $tremolo simulate "$dir/accents.csv" --response y --epsilon 5 --seed 1 --method ols >"$out"
 expect "columns are counted in characters" "$(LC_ALL=C sed 's/\xc3\xa9/e/g' "$out" |
     awk '/Estimate/ { end = index($0, "Estimate") + 7 }
