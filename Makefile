@@ -135,7 +135,7 @@ run-tests: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,
 # and a few seconds each as part of the tests.
 FUZZ_SECONDS ?= 60
-TEST_FUZZ_SECONDS ?= 10
+TEST_FUZZ_SECONDS ?= 15
 .PHONY: fuzz test-sanitize test-asan test-msan
 fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tools/run-fuzz

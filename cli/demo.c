@@ -142,6 +142,7 @@ static void run_device(struct demo *demo, size_t index)
 {
     struct tremolo_client *client = NULL;
     struct tremolo_client_options options = TREMOLO_CLIENT_DEFAULTS;
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
     struct tremolo_client_surroundings around = {.files = &demo->files};
     struct tremolo_client_receipt receipt;
     char state[PATH_BYTES + 32];
@@ -152,6 +153,8 @@ static void run_device(struct demo *demo, size_t index)
     options.state_directory = state;
     options.server_key = tremolo_server_key(demo->server);
     options.enrol = true;
+    policy.distance = demo_distance; /* the default, any two people, would refuse */
+    options.policy = &policy;
     options.ledger_studies = 1;
     enum tremolo_status status = tremolo_client_open(&client, why, &options, &around);
     if (status != TREMOLO_OK) {

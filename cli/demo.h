@@ -11,6 +11,7 @@ enum { DEMO_FEATURES = 3 };
 extern const char *const demo_names[DEMO_FEATURES + 1];
 extern const double demo_truth[DEMO_FEATURES + 1];
 extern const char demo_study[];
+extern const double demo_distance; /* between the study's neighbours */
 
 /* Person `index`: age, steps, hours of sleep; and resting pulse. The same
  * index and seed give the same person. */

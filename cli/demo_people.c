@@ -11,6 +11,7 @@ const char *const demo_names[DEMO_FEATURES + 1] = {"age", "steps", "sleep", "(in
 /* Per year, per thousand steps, per hour; at age 0 without steps or sleep. */
 const double demo_truth[DEMO_FEATURES + 1] = {0.15, -0.9, -1.2, 71.0};
 
+const double demo_distance = 0.25;
 const char demo_study[] =
     "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep?\",\n"
     " \"features\": [{\"name\": \"age\", \"unit\": \"years\", \"low\": 18, \"high\": 88},\n"

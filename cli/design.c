@@ -338,5 +338,7 @@ void design_free(struct design *design)
     free(design->name);
     free(design->X);
     free(design->y);
+    free(design->low);
+    free(design->high);
     *design = (struct design){0};
 }

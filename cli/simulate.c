@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "design_bounds.h"
 #include "variates.h"
 
 static const char command[] = "simulate";
@@ -284,6 +285,9 @@ int cli_simulate(int argc, char **argv)
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.path, error);
     }
     table_free(table);
+    if (code == CLI_DONE && options.study != NULL) {
+        code = design_take_bounds(&design, command, options.study);
+    }
     if (code == CLI_DONE) {
         code = run_and_keep(&options, &design);
     }

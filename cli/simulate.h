@@ -10,7 +10,8 @@ enum { SIMULATE_REPEATS_MAX = 100000 };
 
 struct simulate_options {
     const char *path, *response, *features;
-    char separator; /* 0: detect */
+    const char *study; /* public bounds from this file; may be NULL */
+    char separator;    /* 0: detect */
     struct experiment_options experiment;
     enum scaling scaling;
     double test_share;

@@ -28,6 +28,7 @@ static const char help[] =
     "  --method M              auto (default), one-shot, iterative, pooled, dp-sgd, ols\n"
     "  --calibration C         exact (default), zcdp, paper\n"
     "  --scale S               standard or bounds (default by --neighbours)\n"
+    "  --study FILE            public bounds of all columns from a study file\n"
     "  --rounds T --vectors M --alpha A --lambda L --omega W\n"
     "                          the mechanism; T for iterative, pooled and dp-sgd\n"
     "  --ridge G               of one-shot      --step C    of iterative and dp-sgd\n"
@@ -51,6 +52,7 @@ enum option_code {
     OPT_METHOD,
     OPT_CALIBRATION,
     OPT_SCALE,
+    OPT_STUDY,
     OPT_ROUNDS,
     OPT_VECTORS,
     OPT_ALPHA,
@@ -82,6 +84,7 @@ static const struct option long_options[] = {
     {"method", required_argument, NULL, OPT_METHOD},
     {"calibration", required_argument, NULL, OPT_CALIBRATION},
     {"scale", required_argument, NULL, OPT_SCALE},
+    {"study", required_argument, NULL, OPT_STUDY},
     {"rounds", required_argument, NULL, OPT_ROUNDS},
     {"vectors", required_argument, NULL, OPT_VECTORS},
     {"alpha", required_argument, NULL, OPT_ALPHA},
@@ -222,6 +225,7 @@ static bool parse_words(struct simulate_options *options, int *code, int option,
         }
         options->experiment.calibration = (enum tremolo_calibration)choice;
         return true;
+    case OPT_STUDY: options->study = optarg; return true;
     case OPT_SCALE: return parse_choice(scaling, code, "scale", scalings, 2, "standard or bounds");
     default:
         options->experiment.method = method_find(optarg);
@@ -311,9 +315,10 @@ static void set_defaults(struct simulate_options *options, int scaling)
     set_default(&experiment->ridge, 0.5);
     set_default(&experiment->step, experiment->method == METHOD_DP_SGD ? 0.1 : 0.8);
     set_default(&experiment->clip, 2);
-    options->scaling = scaling >= 0                                       ? (enum scaling)scaling
-                       : experiment->neighbours == TREMOLO_NEIGHBOURS_ANY ? SCALING_BOUNDS
-                                                                          : SCALING_STANDARD;
+    bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    options->scaling = scaling >= 0 ? (enum scaling)scaling
+                       : bounds     ? SCALING_BOUNDS
+                                    : SCALING_STANDARD;
 }
 
 static bool check_whole(const struct simulate_options *options, int *code, int argc)

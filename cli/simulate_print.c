@@ -60,7 +60,7 @@ static void print_privacy(const struct simulate_options *options,
         coefficients_paragraph(
             "The features were standardised on the training rows, which is not private; real "
             "studies use public bounds.");
-    } else {
+    } else if (options->study == NULL) {
         coefficients_paragraph(
             "The bounds were taken from the data, which is not private; real studies state "
             "them beforehand.");
@@ -159,7 +159,9 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
     /* Either way of scaling looked at the data, and a reader must be told. */
     (void)json_object_set_new(
         root, "scale", json_string(options->scaling == SCALING_STANDARD ? "standard" : "bounds"));
-    (void)json_object_set_new(root, "scale_is_private", json_false());
+    (void)json_object_set_new(
+        root, "scale_is_private",
+        json_boolean(options->study != NULL && options->scaling == SCALING_BOUNDS));
     if (result->remark != NULL) {
         (void)json_object_set_new(root, "remark", json_string(result->remark));
     }

@@ -57,10 +57,28 @@ static bool allocate(struct split *split, size_t rows)
     return split->X != NULL && split->y != NULL && split->centre != NULL && split->scale != NULL;
 }
 
+/* By public bounds, which nothing in the data can change. */
+static void scale_by_bounds(struct split *split, const struct design *design)
+{
+    size_t rows = split->train + split->valid + split->test, d = split->d;
+    for (size_t i = 0; i < d; i++) {
+        split->centre[i] = (design->low[i] + design->high[i]) / 2;
+        split->scale[i] = (design->high[i] - design->low[i]) / 2;
+        apply(split->X + i, rows, d, split->centre[i], split->scale[i]);
+    }
+    split->response_centre = (design->low[d] + design->high[d]) / 2;
+    split->response_scale = (design->high[d] - design->low[d]) / 2;
+    apply(split->y, rows, 1, split->response_centre, split->response_scale);
+}
+
 /* Scale by the training rows; the name of a constant column, or NULL. */
 static const char *scale_all(struct split *split, const struct design *design, enum scaling scaling)
 {
     size_t rows = split->train + split->valid + split->test;
+    if (scaling == SCALING_BOUNDS && design->low != NULL) {
+        scale_by_bounds(split, design);
+        return NULL;
+    }
     for (size_t i = 0; i < split->d; i++) {
         if (!measure(&split->centre[i], &split->scale[i], split->X + i, split->train, split->d,
                      scaling)) {
@@ -79,9 +97,15 @@ static const char *scale_all(struct split *split, const struct design *design, e
 
 /* The least bounds and radius that alter no training row; a hair more, so
  * that rounding cannot clip. */
-static void measure_bounds(struct split *split, bool protect_all)
+static void measure_bounds(struct split *split, bool protect_all, bool bounds_are_public)
 {
     const double margin = 1 + 1e-9;
+    if (bounds_are_public) {
+        /* The study's default: the whole box; values outside are clamped. */
+        split->bound = split->response_bound = 1;
+        split->radius = sqrt((double)(split->d + protect_all));
+        return;
+    }
     for (size_t r = 0; r < split->train; r++) {
         double y = split->y[r], square = protect_all ? y * y : 0;
         split->response_bound = fmax(split->response_bound, fabs(y) * margin);
@@ -123,7 +147,7 @@ enum tremolo_status split_make(struct split *split, const char **constant,
         split_free(&made);
         return TREMOLO_SINGULAR;
     }
-    measure_bounds(&made, protect_all);
+    measure_bounds(&made, protect_all, scaling == SCALING_BOUNDS && design->low != NULL);
     *split = made;
     return TREMOLO_OK;
 }

@@ -55,6 +55,7 @@ struct design {
     char response[DESIGN_NAME_BYTES];
     double *X; /* rows * features, row by row */
     double *y;
+    double *low, *high; /* public bounds of the features, then of the response; or NULL */
 };
 
 /* `features` is a comma-separated list, or NULL for every column but the

@@ -185,7 +185,10 @@ struct tremolo_work {
 };
 
 /* Make this device's ledger with a budget for its whole life, in units of
- * mu^2 / 2^24 (TREMOLO_CHARGE_ONE is mu = 1). Call once, when the device is
+ * mu^2 / 2^24 (TREMOLO_CHARGE_ONE is mu = 1). Each release is charged for its
+ * own study's neighbours; over all of them the total holds for the smallest
+ * `distance` among the studies charged, so refuse, or replace, a distance that
+ * is too small before calling tremolo_device_report. Call once, when the device is
  * enrolled. Refuses when there is a ledger already (LEDGER_EXISTS). A power
  * cut during the call leaves either no ledger or a whole one. Enrolling again
  * where every slot of the first entry is unreadable is possible, and is the

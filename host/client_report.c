@@ -75,12 +75,14 @@ static enum tremolo_status read_receipt(struct tremolo_client *client, bool *rep
                 : client_fails(client, TREMOLO_BAD_ANSWER, "the server's receipt is not one");
 }
 
+/* The ledger is charged at the policy's distance, not the server's. */
 static enum tremolo_status make(struct tremolo_client *client, uint8_t *report, size_t *length)
 {
     struct tremolo_round round = {client->round.vectors, client->round.number};
     struct tremolo_sample sample = {client->features, client->response, client->sample_number};
-    enum tremolo_status status = tremolo_device_report(&client->work, report, length,
-                                                       tremolo_study_file_device(client->study),
+    struct tremolo_study study =
+        tremolo_study_file_device_at(client->study, client->policy.distance);
+    enum tremolo_status status = tremolo_device_report(&client->work, report, length, &study,
                                                        &round, &sample, &client->platform);
     return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
 }

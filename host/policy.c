@@ -2,6 +2,7 @@
 #include "tremolo_policy.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,17 @@ static bool read_number(double *value, const json_t *root, const char *key, doub
     return true;
 }
 
+/* "any", or a number of half ranges. */
+static bool read_distance(double *distance, const json_t *root)
+{
+    const char *word = json_string_value(json_object_get(root, "distance"));
+    if (word == NULL) {
+        return read_number(distance, root, "distance", 100);
+    }
+    *distance = 0;
+    return strcmp(word, "any") == 0;
+}
+
 static bool read_studies(struct tremolo_policy *policy, const json_t *root)
 {
     const json_t *list = json_object_get(root, "studies");
@@ -59,8 +71,8 @@ static bool read_studies(struct tremolo_policy *policy, const json_t *root)
 /* A misspelt limit would be no limit: unknown keys are refused. */
 static const char *unknown_key(json_t *root)
 {
-    static const char *const known[] = {"epsilon_per_study", "epsilon_total", "delta", "studies",
-                                        "comment"};
+    static const char *const known[] = {"epsilon_per_study", "epsilon_total", "delta",
+                                        "distance",          "studies",       "comment"};
     for (void *at = json_object_iter(root); at != NULL; at = json_object_iter_next(root, at)) {
         bool found = false;
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -87,6 +99,10 @@ static enum tremolo_status read_policy(struct tremolo_policy *policy, char *why,
     }
     if (!read_number(&policy->delta, root, "delta", 0.1)) {
         return refuse(TREMOLO_BAD_POLICY, why, bytes, "delta must be above 0 and at most 0.1");
+    }
+    if (!read_distance(&policy->distance, root)) {
+        return refuse(TREMOLO_BAD_POLICY, why, bytes,
+                      "distance must be \"any\", or above 0 and at most 100 half ranges");
     }
     if (!read_studies(policy, root)) {
         return refuse(TREMOLO_BAD_POLICY, why, bytes, "studies must be a list of at most %d ids",
@@ -131,6 +147,53 @@ static bool is_listed(const struct tremolo_policy *policy, const uint8_t *id)
     return false;
 }
 
+/* The accountant's upper bound may pass an asked epsilon by rounding. */
+static bool exceeds(double epsilon, const struct tremolo_policy *policy)
+{
+    return epsilon > policy->epsilon_per_study * (1 + 1e-9);
+}
+
+/* What to write into the policy for this study, if it is to be allowed: its
+ * own distance where that is what separates them, else its epsilon. */
+static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_policy *policy,
+                             const struct tremolo_study_file *file, double epsilon)
+{
+    struct tremolo_study_guarantee own;
+    double distance = tremolo_study_file_terms(file)->distance;
+    bool near = distance > 0 && (policy->distance == 0 || distance < policy->distance) &&
+                tremolo_study_file_guarantee(&own, file, policy->delta) == TREMOLO_OK;
+    if (near && !exceeds(own.epsilon, policy)) {
+        (void)snprintf(text, bytes,
+                       "the study's own epsilon %.4g is for people at most %g half ranges apart; "
+                       "\"distance\": %g in the policy allows it, and protects no others",
+                       own.epsilon, distance, distance);
+    } else if (epsilon <= 100) {
+        (void)snprintf(text, bytes, "\"epsilon_per_study\": %.4g in the policy allows it",
+                       ceil(epsilon * 1000) / 1000);
+    } else {
+        (void)snprintf(text, bytes, "no policy allows that much");
+    }
+}
+
+static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char *why, size_t bytes,
+                                       const struct tremolo_study_file *file, double epsilon)
+{
+    char between[64] = "any two people";
+    char cost[32] = "more than 1e6";
+    char allow[256];
+    /* A study for any two people costs the same under every policy. */
+    if (policy->distance > 0 && tremolo_study_file_terms(file)->distance > 0) {
+        (void)snprintf(between, sizeof between, "people %g half ranges apart", policy->distance);
+    }
+    if (epsilon <= 1e6) {
+        (void)snprintf(cost, sizeof cost, "%.4g", epsilon);
+    }
+    say_how_to_allow(allow, sizeof allow, policy, file, epsilon);
+    return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
+                  "the study costs epsilon %s between %s at delta %.3g, the policy allows %.4g; %s",
+                  cost, between, policy->delta, policy->epsilon_per_study, allow);
+}
+
 enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char *why, size_t bytes,
                                        const struct tremolo_study_file *file)
 {
@@ -142,17 +205,17 @@ enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char
         return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
                       "the policy lists the studies it allows, and this is none of them");
     }
-    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, policy->delta);
+    enum tremolo_status status =
+        tremolo_study_file_guarantee_at(&guarantee, file, policy->delta, policy->distance);
+    if (status == TREMOLO_OVERFLOWED) {
+        return refuse_cost(policy, why, bytes, file, INFINITY);
+    }
     if (status != TREMOLO_OK) {
         return refuse(status, why, bytes, "%s", tremolo_status_sentence(status));
     }
-    /* The accountant's upper bound may pass the asked epsilon by rounding. */
-    if (guarantee.epsilon > policy->epsilon_per_study * (1 + 1e-9)) {
-        return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
-                      "the study costs epsilon %.4g at delta %.3g, the policy allows %.4g",
-                      guarantee.epsilon, policy->delta, policy->epsilon_per_study);
-    }
-    return TREMOLO_OK;
+    return exceeds(guarantee.epsilon, policy)
+               ? refuse_cost(policy, why, bytes, file, guarantee.epsilon)
+               : TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_policy_budget(uint32_t *budget, const struct tremolo_policy *policy)

@@ -3,10 +3,17 @@
  * A JSON file, every key optional:
  *
  *     {"epsilon_per_study": 2, "epsilon_total": 8, "delta": 1e-5,
- *      "studies": ["NZ...", "8a..."]}
+ *      "distance": "any", "studies": ["NZ...", "8a..."]}
+ *
+ * A study's epsilon means little without its neighbours, which the server
+ * chooses: at a tiny distance a small epsilon protects nothing. Both maxima are
+ * therefore counted between people this policy calls neighbours: "any" two,
+ * or those at most a distance apart (in half ranges of the features).
  *
  * epsilon_total becomes the ledger's budget when the device is enrolled and
- * cannot be raised afterwards; the others are asked for every study. */
+ * cannot be raised afterwards; the others are asked for every study. Reports
+ * are charged at the policy's distance. Whoever changes it later has a total
+ * that holds for the smallest distance a report was charged at. */
 #ifndef TREMOLO_POLICY_H
 #define TREMOLO_POLICY_H
 
@@ -27,12 +34,14 @@ struct tremolo_policy {
     double epsilon_per_study;
     double epsilon_total;
     double delta;       /* at which both are counted */
+    double distance;    /* between whom: half ranges; 0: any two people */
     bool only_listed;   /* the file lists studies, be it none */
     size_t study_count; /* of `studies` */
     uint8_t studies[TREMOLO_POLICY_MAX_STUDIES][TREMOLO_STUDY_ID_BYTES];
 };
 
-/* Without a file: epsilon 2 a study and 8 in total at delta 1e-5, any study. */
+/* Without a file: epsilon 2 a study and 8 in total at delta 1e-5, between any
+ * two people, any study. */
 #define TREMOLO_POLICY_DEFAULTS                                                                    \
     {                                                                                              \
         .epsilon_per_study = 2.0, .epsilon_total = 8.0, .delta = 1e-5                              \

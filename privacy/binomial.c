@@ -86,11 +86,13 @@ static double log_beta_tail(double a, double b, double x, bool *complement)
     return log_prefactor(a, b, x) + log(beta_fraction(a, b, x));
 }
 
-/* P(Beta(a, b) < x), or P(Beta(a, b) > x). Neither is taken as a difference
- * where it is small. */
-static double beta_tail(double a, double b, double x, bool above)
+/* Neither tail is taken as a difference where it is small. */
+double tremolo_beta_tail(double a, double b, double x, bool above)
 {
     bool complement = false;
+    if (x <= 0.0 || x >= 1.0) {
+        return (x <= 0.0) == above ? 1.0 : 0.0;
+    }
     double tail = exp(log_beta_tail(a, b, x, &complement));
     return complement == above ? tail : 1.0 - tail;
 }
@@ -103,7 +105,7 @@ static double beta_quantile(double a, double b, double target, bool above)
     double high = 1.0;
     for (int i = 0; i < HALVINGS && high - low > 1e-16 * high; i++) {
         double middle = 0.5 * (low + high);
-        bool right_of_solution = (beta_tail(a, b, middle, above) < target) == above;
+        bool right_of_solution = (tremolo_beta_tail(a, b, middle, above) < target) == above;
         if (right_of_solution) {
             high = middle;
         } else {

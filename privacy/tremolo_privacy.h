@@ -295,6 +295,11 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_binomial_bounds(double *lower, doub
                                                              uint64_t successes, uint64_t trials,
                                                              double error);
 
+/* P(B < x), or with `above` P(B > x), of a Beta(a, b) variable, a and b
+ * positive; relative accuracy about 1e-13. What the bounds above and Student's
+ * distribution are made of. */
+double tremolo_beta_tail(double a, double b, double x, bool above);
+
 /* ------------------------------------------------------------------------
  * Words. */
 enum tremolo_neighbours {

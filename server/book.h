@@ -56,7 +56,6 @@ struct book {
     /* The last estimate and what it was made from. */
     char *estimate;
     uint64_t estimate_generation;
-    int64_t estimate_ms;
     /* ------------------------------------------------------------ */
     struct index log_ids;
     struct index log_devices;

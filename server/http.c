@@ -29,9 +29,12 @@ const char *request_header(struct request *request, const char *name)
 
 /* ---------------------------------------------------------------- answering */
 
-static void add_headers(struct MHD_Response *response, const struct answer *answer)
+static void add_headers(struct MHD_Response *response, const struct answer *answer, bool last)
 {
     char seconds[16];
+    if (last) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
     (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (answer->type != NULL) {
@@ -80,7 +83,7 @@ static enum MHD_Result send_answer(struct request *request)
         return MHD_NO;
     }
     answer->body = NULL;
-    add_headers(response, answer);
+    add_headers(response, answer, atomic_load(&request->server->stopping));
     log_answer(request);
     (void)atomic_fetch_add(&request->server->answers[answer->status / 100 % 6], 1);
     connection_touch(request->record);
@@ -241,11 +244,16 @@ void request_wait(struct request *request)
     request->job.context = request;
     request->waiting = true;
     (void)atomic_fetch_add(&request->server->suspended, 1);
+    /* Counted first, asked second: a stop either waits for us or is seen here. */
+    if (atomic_load(&request->server->stopping)) {
+        resumed(request);
+        request_problem(request, 503, "the server is stopping");
+        return;
+    }
     MHD_suspend_connection(request->connection);
     if (!ingest_submit(request->server->ingest, &request->job)) {
         resumed(request);
-        request_problem(request, request->server->stopping ? 503 : 429,
-                        "too many reports are waiting; try again");
+        request_problem(request, 429, "too many reports are waiting; try again");
         MHD_resume_connection(request->connection);
     }
 }

@@ -19,7 +19,6 @@ enum {
     REQUEST_REPORTS_MAX = 20000,    /* in one sequence */
     REQUEST_BODIES_MAX = 128 << 20, /* of all bodies in memory at once */
     REQUEST_TOKEN_MAX = 128,
-    REQUEST_FAILURES_MAX = 20000,
 };
 
 struct tremolo_server {
@@ -63,7 +62,6 @@ struct request {
     bool waiting;         /* a job is with the writer */
     _Atomic bool decided; /* hands the job's results over, whatever the library does */
     bool sequence;        /* many reports, answered by index */
-    bool too_large;
     uint8_t *body;
     size_t length;
     size_t capacity;

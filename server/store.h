@@ -57,11 +57,11 @@ struct store {
                                 void *context);
     /* Why the last call failed, in words. Never NULL. */
     const char *(*explain)(const struct store *store);
-    /* NULL is not fine here; free_store below takes it. */
+    /* Close and free; what is staged is forgotten. */
     void (*close)(struct store *store);
 };
 
-/* Open or create the SQLite store in directory `path`. BAD_ARGUMENT when another process
+/* Open or create the SQLite store in directory `path`. STORE_FAILED when another process
  * has it open; `words` (may be NULL) gets the reason of any failure. */
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
                                                        char *words, size_t words_capacity);

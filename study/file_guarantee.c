@@ -209,14 +209,10 @@ struct tremolo_study_release tremolo_study_file_release(const struct tremolo_stu
     };
 }
 
-enum tremolo_status tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
-                                                 const struct tremolo_study_file *file,
-                                                 double delta)
+static enum tremolo_status guarantee_of(struct tremolo_study_guarantee *guarantee,
+                                        const struct tremolo_study *device, double delta,
+                                        double distance)
 {
-    if (guarantee == NULL || file == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    const struct tremolo_study *device = &file->device;
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified epsilon;
     double noise = ldexp(1, device->noise_log2);
@@ -237,11 +233,45 @@ enum tremolo_status tremolo_study_file_guarantee(struct tremolo_study_guarantee 
         .delta = delta,
         .sigma = noise / device->unit,
         .sensitivity = sensitivity / device->unit,
-        .distance = file->terms.distance > 0 ? file->terms.distance : apart / device->unit,
+        .distance = distance > 0 ? distance : apart / device->unit,
         .releases = releases,
-        .charge = tremolo_study_charge(device),
+        /* From mu = 16 on, which no checked study reaches at its own distance,
+         * a charge does not fit. */
+        .charge = sensitivity < 16 * noise ? tremolo_study_charge(device) : UINT32_MAX,
     };
     return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
+                                                 const struct tremolo_study_file *file,
+                                                 double delta)
+{
+    if (guarantee == NULL || file == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    return guarantee_of(guarantee, &file->device, delta, file->terms.distance);
+}
+
+struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
+                                                  double distance)
+{
+    struct tremolo_study device = file->device;
+    double near = ceil(distance * device.unit);
+    /* Nobody is further apart than the diameter: there, any two are neighbours. */
+    bool any = device.distance == 0 || !(near >= 1) || near > 2.0 * device.clip;
+    device.distance = any ? 0 : (uint32_t)near;
+    return device;
+}
+
+enum tremolo_status tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
+                                                    const struct tremolo_study_file *file,
+                                                    double delta, double distance)
+{
+    if (guarantee == NULL || file == NULL || !(distance >= 0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    struct tremolo_study device = tremolo_study_file_device_at(file, distance);
+    return guarantee_of(guarantee, &device, delta, device.distance != 0 ? distance : 0);
 }
 
 enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,

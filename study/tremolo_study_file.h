@@ -211,6 +211,20 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
                              const struct tremolo_study_file *file, double delta);
 
+/* The same between people `distance` apart (scaled; 0: any two), whatever
+ * distance the study names: a device's own notion of neighbours. A study for
+ * any two people keeps that promise. OVERFLOWED when it protects nobody. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
+                                const struct tremolo_study_file *file, double delta,
+                                double distance);
+
+/* The device's integers with that distance in place of the study's, rounded
+ * up. Reports are the same bytes; what a ledger is charged for them holds at
+ * that distance. Points into the file. */
+struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
+                                                  double distance);
+
 /* The guarantee in words: for a reviewer, for a participant, and the table of
  * distances, each ending in a line feed. SHORT_BUFFER when it does not fit
  * (TREMOLO_STUDY_WORDS_BYTES does); the text is untouched on failure. */

@@ -138,3 +138,21 @@ expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
 expect_match "which says that its scaling is not private" "$out" '"scale_is_private": false'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 3 --seed 1 --method dp-sgd --json >"$out"
 expect_match "dp-sgd does not claim the device core's noise" "$out" '"noise": "fast"'
+
+# Public bounds come from a study file; a column without any is refused.
+cat >"$dir/study.json" <<'STUDY'
+{"tremolo": 1, "title": "bounds",
+ "features": [{"name": "a", "low": -10, "high": 10}, {"name": "b", "low": -10, "high": 10}],
+ "response": {"name": "y", "low": -50, "high": 50},
+ "privacy": {"epsilon": 2, "delta": 1e-5, "neighbours": "any", "protects": "features"},
+ "protocol": {"kind": "one-shot"}}
+STUDY
+$tremolo simulate "$dir/known.csv" --response y --features a,b --epsilon 3 --neighbours any \
+    --study "$dir/study.json" --seed 1 --json >"$out"
+expect "public bounds from a study file" $? 0
+expect_match "are the scale" "$out" '"scale_is_private": true'
+sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
+refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
+    --response y --features a,b --epsilon 3 --study "$dir/other.json"
+refused "a study file that is none" 2 'known.csv: ' "$dir/known.csv" --response y --epsilon 3 \
+    --study "$dir/known.csv"

@@ -52,16 +52,22 @@ sleep 3
 curl -s "$time/round" >"$work/round"
 expect_match "but not while nobody has reported" "$work/round" '"round":1,.*"state":"open"'
 
-# SIGTERM under load: what was acknowledged is there afterwards.
+# SIGTERM under load, five times: what was acknowledged is there afterwards.
 study_text '{"kind": "one-shot"}' >"$work/one.json"
 port=${url##*:}
 one=$(create_study "$work/one.json")
-$swarm --url "$url/v1/studies/$one" --devices 20000 --threads 8 --batch 5 --patience 30 >"$work/swarm" 2>&1 &
+$swarm --url "$url/v1/studies/$one" --devices 60000 --threads 16 --batch 3 --pause 2 --patience 30 \
+    >"$work/swarm" 2>&1 &
 swarm_pid=$!
-sleep 0.4
-stop_server
-expect "SIGTERM under load ends with 0" $? 0
-start_server "$work/data"
+ended=""
+for delay in 0.4 0.3 0.5 0.2 0.35; do
+    sleep $delay
+    stop_server
+    ended="$ended $?"
+    start_server "$work/data"
+done
+expect "SIGTERM under load ends with 0" "$ended" " 0 0 0 0 0"
 wait $swarm_pid
 expect "and nothing acknowledged was lost or doubled" $? 0
+expect_match "though devices were interrupted" "$work/swarm" 'retries [1-9]'
 sed 's/^/# /' "$work/swarm"

@@ -260,6 +260,54 @@ static void test_policy_refuses(void **state)
     end(&world);
 }
 
+/* The server chooses a study's neighbours, the device whom it protects: at
+ * distance 0.001 an epsilon of 2 would give the sample away. */
+static void test_policy_has_its_own_neighbours(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    (void)state;
+    begin(&world, "privacy.epsilon", "2", "privacy.neighbours", "{\"distance\": 0.001}");
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "between any two people"));
+    assert_non_null(strstr(world.why, "the policy allows 2;"));
+    assert_non_null(strstr(world.why, "\"distance\": 0.001 in the policy allows it"));
+    policy.distance = 1;
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "people 1 half ranges apart"));
+    assert_int_equal(world.server.reports, 0);
+    policy.distance = 0.001;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+}
+
+/* A study for distance 0.5 at a policy of distance 1 costs twice its own mu,
+ * so about four times its own charge, and the ledger says so. */
+static void test_charged_at_the_policys_distance(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_study_guarantee own;
+    struct tremolo_study_guarantee ours;
+    uint32_t budget = 0;
+    (void)state;
+    begin(&world, "privacy.epsilon", "0.5", "privacy.neighbours", "{\"distance\": 0.5}");
+    policy.distance = 1;
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee(&own, world.server.file, 1e-5), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee_at(&ours, world.server.file, 1e-5, 1), TREMOLO_OK);
+    assert_int_equal(budget - receipt.budget_left, ours.charge);
+    /* Roundings in the sensitivity do not grow with the distance: a hundredth. */
+    assert_true(ours.charge > 3.96 * own.charge && ours.charge < 4.04 * own.charge);
+    assert_true(ours.epsilon > own.epsilon && ours.distance == 1);
+    end(&world);
+}
+
 /* epsilon_total is spent by the first study: the second is refused by the
  * ledger, which no later policy can raise. */
 static void test_total_is_the_ledgers(void **state)
@@ -292,6 +340,9 @@ static void test_policy_files(void **state)
         "{\"epsilon_total\": 0}",
         "{\"epsilon_per_study\": \"1\"}",
         "{\"delta\": 1}",
+        "{\"distance\": 0}",
+        "{\"distance\": \"some\"}",
+        "{\"distance\": 101}",
         "{\"studies\": \"x\"}",
         "{\"studies\": [\"x\"]}",
         "{\"epsilon_total\": 1, \"epsilon_total\": 2}",
@@ -314,6 +365,13 @@ static void test_policy_files(void **state)
     assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"studies\": []}", 15),
                   TREMOLO_OK);
     assert_true(policy.only_listed && policy.study_count == 0);
+    assert_true(policy.distance == 0);
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"distance\": 0.5}", 17),
+                  TREMOLO_OK);
+    assert_true(policy.distance == 0.5);
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"distance\": \"any\"}", 19),
+                  TREMOLO_OK);
+    assert_true(policy.distance == 0);
 }
 
 /* ---------------------------------------------------------------- ledger */
@@ -705,6 +763,8 @@ int main(void)
         cmocka_unit_test(test_wrong_id),
         cmocka_unit_test(test_bad_addresses),
         cmocka_unit_test(test_policy_refuses),
+        cmocka_unit_test(test_policy_has_its_own_neighbours),
+        cmocka_unit_test(test_charged_at_the_policys_distance),
         cmocka_unit_test(test_total_is_the_ledgers),
         cmocka_unit_test(test_policy_files),
         cmocka_unit_test(test_no_ledger_without_enrolment),

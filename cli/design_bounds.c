@@ -1,0 +1,104 @@
+/* design_bounds.c -- public bounds for a design's columns from a study file.
+ *
+ * Bounds that are read off the data are not private; a study states them
+ * beforehand. A column finds its bounds by name; one-hot columns ("region=Sued")
+ * lie between 0 and 1 in every study, so the feature's own name is enough. */
+#include "design_bounds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "input.h"
+#include "tremolo_study_file.h"
+
+static const struct tremolo_study_coordinate *
+coordinate_named(const struct tremolo_study_file *file, const char *name)
+{
+    size_t d = tremolo_study_file_dimension(file);
+    for (size_t i = 0; i <= d; i++) {
+        const struct tremolo_study_coordinate *found = tremolo_study_file_coordinate(file, i);
+        if (strcmp(found->name, name) == 0) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+/* A column that says "this level" of a feature of the study. */
+static bool is_level(const struct tremolo_study_file *file, const char *name)
+{
+    size_t length = strcspn(name, "=");
+    for (size_t i = 0; name[length] == '=' && i < tremolo_study_file_feature_count(file); i++) {
+        const char *feature = tremolo_study_file_feature(file, i)->name;
+        if (strlen(feature) == length && strncmp(feature, name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool bounds_of(double *low, double *high, const struct tremolo_study_file *file,
+                      const char *name)
+{
+    const struct tremolo_study_coordinate *found = coordinate_named(file, name);
+    *low = found != NULL ? found->low : 0;
+    *high = found != NULL ? found->high : 1;
+    return found != NULL || is_level(file, name);
+}
+
+/* The name of the first column without bounds, or NULL. */
+static const char *fill(struct design *design, const struct tremolo_study_file *file)
+{
+    size_t d = design->features;
+    for (size_t i = 0; i <= d; i++) {
+        const char *name = i < d ? design->name[i] : design->response;
+        if (!bounds_of(&design->low[i], &design->high[i], file, name)) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+static int take(struct design *design, const char *command, const char *path, const char *text,
+                size_t length)
+{
+    struct tremolo_study_file *file = NULL;
+    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
+    int code = CLI_DONE;
+    if (problems == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    if (tremolo_study_file_parse(&file, problems, text, length) != TREMOLO_OK) {
+        code = problems->stored > 0 ? cli_fail(CLI_USAGE, command, "%s: %s: %s", path,
+                                               problems->item[0].path, problems->item[0].reason)
+                                    : cli_fail(CLI_USAGE, command, "%s: not a study file", path);
+    } else {
+        const char *missing = fill(design, file);
+        if (missing != NULL) {
+            code = cli_fail(CLI_USAGE, command, "%s: the study has no bounds for column '%s'", path,
+                            missing);
+        }
+    }
+    tremolo_study_file_free(file);
+    free(problems);
+    return code;
+}
+
+int design_take_bounds(struct design *design, const char *command, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int code = cli_read_file(&text, &length, command, path, TREMOLO_STUDY_MAX_BYTES + 1);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    design->low = calloc(design->features + 1, sizeof *design->low);
+    design->high = calloc(design->features + 1, sizeof *design->high);
+    code = design->low != NULL && design->high != NULL
+               ? take(design, command, path, text, length)
+               : cli_fail(CLI_FAILED, command, "out of memory");
+    free(text);
+    return code;
+}
