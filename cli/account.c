@@ -40,7 +40,8 @@ static const char help_options[] =
     "  --weights W[,W...]   unequal shares of mu^2                  classical (exact)\n"
     "  --force              use the classical rule beyond its proof, marked as such\n"
     "  --rho R, --mu M      in place of sigma       --false-positive P\n"
-    "  --alpha A --lambda L --omega W --vectors M   the modulated map (.5, .2, 1, 1)\n"
+    "  --alpha A --lambda L --omega W --vectors M   the modulated map (none; .5, .2,\n"
+    "                                               1, 1 in compare and modulation)\n"
     "  --distance R         between neighbours (1)  --known-phase   count the phase as leaked\n"
     "  --neighbours any|distance=R                  --protect features|all\n"
     "  --dimension D        features (8)            --cells N       cells per sigma (128)\n"
@@ -325,10 +326,21 @@ static void options_init(struct account_options *options)
     options->epsilon = options->delta = options->sensitivity = options->rho = options->mu = NAN;
     options->false_positive = options->distance = options->prior_sd = NAN;
     options->coefficient_norm = options->response_noise = options->variance = NAN;
-    options->modulation = (struct tremolo_modulation){0.5, 0.2, 1.0, 1};
+    options->modulation = (struct tremolo_modulation){NAN, NAN, 1.0, 1};
     options->releases = 1;
     options->dimension = 8;
     options->cells = 128;
+}
+
+/* Two questions are about the modulated map and have its paper's parameters for
+ * defaults. Elsewhere nothing is assumed that would lower a cost. */
+static void settle_modulation(struct account_options *options,
+                              const struct account_question *question)
+{
+    bool modulated = question->answer == account_compare || question->answer == account_modulation;
+    struct tremolo_modulation *modulation = &options->modulation;
+    modulation->alpha = isnan(modulation->alpha) ? (modulated ? 0.5 : 0.0) : modulation->alpha;
+    modulation->lambda = isnan(modulation->lambda) ? (modulated ? 0.2 : 0.0) : modulation->lambda;
 }
 
 static void print_help(FILE *stream)
@@ -378,6 +390,7 @@ int cli_account(int argc, char **argv)
         return account_fail(CLI_USAGE, "'%s' is no question; 'tremolo account --help' lists them",
                             argv[optind]);
     }
+    settle_modulation(&options, question);
     if (optind + 1 < argc) {
         return account_fail(CLI_USAGE, "'%s' is one too many; ask one question at a time",
                             argv[optind + 1]);

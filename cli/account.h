@@ -66,6 +66,9 @@ const char *account_rule_name(enum tremolo_rule rule);
  * --distance give. False, after a message, when neither was given. */
 bool account_sensitivity(double *sensitivity, const struct account_options *options);
 
+/* A line of text that says what neighbours the answer is about; nothing with --json. */
+void account_print_assumed(const struct account_options *options);
+
 /* Add {"name": value, "lower":, "upper":} to an object. */
 void account_put(json_t *object, const char *name, struct tremolo_certified number);
 

@@ -57,19 +57,40 @@ bool account_sensitivity(double *sensitivity, const struct account_options *opti
     return true;
 }
 
+void account_print_assumed(const struct account_options *options)
+{
+    const struct tremolo_modulation *modulation = &options->modulation;
+    double sensitivity = 0.0;
+    if (options->json || given(options->mu) || !account_sensitivity(&sensitivity, options)) {
+        return;
+    }
+    if (given(options->sensitivity)) {
+        (void)printf("assumed: sensitivity %g as given\n", sensitivity);
+        return;
+    }
+    (void)printf("assumed: sensitivity %g, from neighbours %g apart and alpha %g", sensitivity,
+                 given(options->distance) ? options->distance : 1.0, modulation->alpha);
+    if (options->known_phase) {
+        (void)printf(", lambda %g, omega %g and %u vector(s), phase known", modulation->lambda,
+                     modulation->omega, modulation->vectors);
+    }
+    (void)printf("\n");
+}
+
 /* The noise of a question about its cost may be told in several ways. Two at
  * once, or a number of releases beside a total, would leave one of them out
  * and understate the cost. */
 static int check_one_source(const struct account_options *options)
 {
-    int sources = (options->sigma.count > 0) + given(options->rho) + given(options->variance) +
-                  (options->pld_file != NULL);
+    int sources = (options->sigma.count > 0) + given(options->rho) + given(options->mu) +
+                  given(options->variance) + (options->pld_file != NULL);
     if (sources > 1) {
         return account_fail(CLI_USAGE,
-                            "give one of --sigma, --rho, --discrete and --pld, not several");
+                            "give one of --sigma, --rho, --mu, --discrete and --pld, not several");
     }
-    if (options->releases_given && given(options->rho)) {
-        return account_fail(CLI_USAGE, "--rho is the total of all releases; leave --releases");
+    if (options->releases_given && (given(options->rho) || given(options->mu))) {
+        return account_fail(CLI_USAGE, "--%s is the total of all releases; leave --releases",
+                            given(options->rho) ? "rho" : "mu");
     }
     if (options->releases_given && given(options->variance)) {
         return account_fail(CLI_USAGE, "--discrete is about one release; leave --releases");
@@ -102,6 +123,7 @@ static int print_sigma_list(const struct account_options *options, struct tremol
     for (size_t i = 0; i < weights->count && !options->json; i++) {
         (void)printf("round %zu: sigma %.17g\n", i + 1, json_real_value(json_array_get(list, i)));
     }
+    account_print_assumed(options);
     json_t *object =
         json_pack("{s:o,s:s}", "sigma", list, "rule", account_rule_name(options->rule));
     if (options->json) {
@@ -149,6 +171,7 @@ int account_sigma(const struct account_options *options)
     (void)printf("sigma %.17g  (%s rule, rounded up; the least is above %.17g)%s\n", sigma.upper,
                  account_rule_name(options->rule), sigma.lower,
                  proved ? "" : "  NOT A GUARANTEE: epsilon exceeds 1 per release");
+    account_print_assumed(options);
     return CLI_DONE;
 }
 
@@ -158,6 +181,9 @@ static enum tremolo_status compose(struct tremolo_gaussian *cost,
                                    const struct account_options *options, double sensitivity)
 {
     *cost = (struct tremolo_gaussian){0.0, 0.0};
+    if (given(options->mu)) { /* the total, told as one release of unit noise */
+        return tremolo_gaussian_add(cost, options->mu, 1.0, 1);
+    }
     for (size_t i = 0; i < options->sigma.count; i++) {
         enum tremolo_status status =
             tremolo_gaussian_add(cost, sensitivity, options->sigma.item[i], options->releases);
@@ -178,6 +204,9 @@ static int print_bound(const struct account_options *options, const char *name,
     }
     (void)printf("%s %.17g  (between %.17g and %.17g)\n", name, number.upper, number.lower,
                  number.upper);
+    if (options->sigma.count > 0) {
+        account_print_assumed(options);
+    }
     return CLI_DONE;
 }
 
@@ -213,10 +242,10 @@ int account_epsilon(const struct account_options *options)
             tremolo_zcdp_epsilon(&epsilon, conversion_of(options), options->rho, options->delta),
             epsilon);
     }
-    if (options->sigma.count == 0) {
-        return missing("--sigma, --rho or --pld");
+    if (options->sigma.count == 0 && !given(options->mu)) {
+        return missing("--sigma, --rho, --mu or --pld");
     }
-    if (!account_sensitivity(&sensitivity, options)) {
+    if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
         return CLI_USAGE;
     }
     enum tremolo_status status = TREMOLO_OK;
@@ -224,7 +253,7 @@ int account_epsilon(const struct account_options *options)
         status = tremolo_rule_epsilon(&epsilon, options->rule, options->sigma.item[0], sensitivity,
                                       options->releases, options->delta, options->force);
     } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
-        return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
+        return account_fail(CLI_USAGE, "the classical rule takes one --sigma, for all rounds");
     } else {
         status = compose(&cost, options, sensitivity);
         if (status == TREMOLO_OK) {
@@ -266,10 +295,10 @@ int account_delta(const struct account_options *options)
                                                                      options->epsilon),
                                      delta);
     }
-    if (options->sigma.count == 0) {
-        return missing("--sigma, --rho, --discrete or --pld");
+    if (options->sigma.count == 0 && !given(options->mu)) {
+        return missing("--sigma, --rho, --mu, --discrete or --pld");
     }
-    if (!account_sensitivity(&sensitivity, options)) {
+    if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
         return CLI_USAGE;
     }
     enum tremolo_status status = TREMOLO_OK;
@@ -277,7 +306,7 @@ int account_delta(const struct account_options *options)
         status = tremolo_rule_delta(&delta, options->rule, options->sigma.item[0], sensitivity,
                                     options->releases, options->epsilon, options->force);
     } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
-        return account_fail(CLI_USAGE, "the classical rule has no unequal rounds");
+        return account_fail(CLI_USAGE, "the classical rule takes one --sigma, for all rounds");
     } else {
         status = compose(&cost, options, sensitivity);
         if (status == TREMOLO_OK) {
@@ -292,8 +321,12 @@ int account_rho(const struct account_options *options)
     double sensitivity = 0.0;
     struct tremolo_certified rho = {0.0, 0.0, 0.0};
     struct tremolo_gaussian cost = {0.0, 0.0};
-    if (options->sigma.count > 0) {
-        if (!account_sensitivity(&sensitivity, options)) {
+    if (options->sigma.count > 0 || given(options->mu)) {
+        int sources = check_one_source(options);
+        if (sources != CLI_DONE) {
+            return sources;
+        }
+        if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
             return CLI_USAGE;
         }
         enum tremolo_status status = compose(&cost, options, sensitivity);

@@ -155,11 +155,13 @@ int account_modulation(const struct account_options *options)
                                        with.lower, "upper", with.upper, "elsewhere", "lower",
                                        without.lower, "upper", without.upper, "epsilon", epsilon));
     }
-    (void)printf("at epsilon %g, %llu release(s), neighbours %g apart:\n"
+    (void)printf("at epsilon %g, %llu release(s), neighbours %g apart, alpha %g, lambda %g, %u "
+                 "vector(s):\n"
                  "  delta along a modulation vector  between %.6g and %.6g\n"
                  "  delta in any other direction     %.6g (this one is the guarantee)\n",
-                 epsilon, (unsigned long long)options->releases, distance, with.lower, with.upper,
-                 without.upper);
+                 epsilon, (unsigned long long)options->releases, distance,
+                 options->modulation.alpha, options->modulation.lambda, options->modulation.vectors,
+                 with.lower, with.upper, without.upper);
     return CLI_DONE;
 }
 
@@ -223,6 +225,7 @@ int account_explain(const struct account_options *options)
         return account_print(json_pack("{s:s,s:s,s:s}", "reviewer", reviewer, "participant",
                                        participant, "distances", distances));
     }
+    account_print_assumed(options);
     (void)printf("For the reviewer\n%s\n\nFor the participant\n%s\n\nThe same guarantee at other "
                  "distances (delta %g)\n%s",
                  reviewer, participant, promise.delta, distances);

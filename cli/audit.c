@@ -52,6 +52,7 @@ struct audit_result {
     uint64_t holes;    /* values seen from one person only, where both expect >= 50 */
     uint64_t values_tested;
     double mse;       /* of the unbiased attack, per coordinate, in units of C^2 */
+    double mse_error; /* standard error of mse, as a chi-squared mean */
     double mse_bound; /* exact marginal Cramer-Rao */
     double mse_paper; /* the paper's phase-averaged bound */
     bool caught;
@@ -234,6 +235,9 @@ static enum tremolo_status compare_attack(struct audit_result *result, double sq
     if (status == TREMOLO_OK) {
         result->mse =
             square_error * wire * wire / (clip * clip * (double)reports * (double)study->dimension);
+        /* Errors of the coordinates are nearly normal, so that a mean of n squares has
+         * relative variance 2 / n. */
+        result->mse_error = result->mse * sqrt(2.0 / ((double)reports * (double)study->dimension));
         result->mse_bound = bounds.marginal;
         result->mse_paper = bounds.phase_averaged;
     }
@@ -300,15 +304,16 @@ static enum tremolo_status audit(struct audit_result *result, const struct audit
 static int print_json(const struct audit_result *result, const struct audit_options *options)
 {
     json_t *object = json_pack(
-        "{s:{s:f,s:f,s:f},s:{s:f,s:f,s:f,s:f,s:f},s:f,s:I,s:{s:f,s:I,s:I},s:{s:f,s:f,s:f},s:b}",
+        "{s:{s:f,s:f,s:f},s:{s:f,s:f,s:f,s:f,s:f},s:f,s:I,s:{s:f,s:I,s:I},s:{s:f,s:f,s:f,s:f},s:b}",
         "claimed", "epsilon", result->claimed_epsilon, "delta", options->delta, "mu",
         result->claimed_mu, "measured", "epsilon_lower", result->epsilon_lower, "mu_lower",
         result->mu_lower, "epsilon_lower_gaussian", result->epsilon_by_mu, "true_positive_rate",
         result->true_positive, "false_positive_rate", result->false_positive, "confidence",
         options->confidence, "pairs", (json_int_t)options->pairs, "porosity", "p_value",
         result->porosity_p, "values_tested", (json_int_t)result->values_tested, "holes",
-        (json_int_t)result->holes, "reconstruction", "mean_squared_error", result->mse, "bound",
-        result->mse_bound, "paper_bound", result->mse_paper, "exceeds_claim", result->caught);
+        (json_int_t)result->holes, "reconstruction", "mean_squared_error", result->mse,
+        "standard_error", result->mse_error, "bound", result->mse_bound, "paper_bound",
+        result->mse_paper, "exceeds_claim", result->caught);
     int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(object);
     (void)putchar('\n');
@@ -329,9 +334,10 @@ static void print_text(const struct audit_result *result, const struct audit_opt
                  "p = %.3g\n",
                  (unsigned long long)(result->values_tested - result->holes),
                  (unsigned long long)result->holes, result->porosity_p);
-    (void)printf("reconstruction: mean squared error %.5g C^2 per coordinate, bound %.5g, paper's "
-                 "bound %.5g\n\n",
-                 result->mse, result->mse_bound, result->mse_paper);
+    (void)printf(
+        "reconstruction: mean squared error %.5g +- %.2g C^2 per coordinate, bound %.5g, paper's "
+        "bound %.5g\n\n",
+        result->mse, result->mse_error, result->mse_bound, result->mse_paper);
     (void)printf(result->caught ? "CAUGHT: the bytes give away more than is claimed\n"
                                 : "nothing exceeds the claim\n");
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME_WIDTH = 40 };
+
 static const char *stars(double p)
 {
     return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
@@ -15,14 +17,40 @@ static const char *name_of(const struct coefficients *coefficients, size_t row)
     return row < coefficients->features ? coefficients->name[row] : "(Intercept)";
 }
 
+/* Characters of UTF-8: bytes that continue none. */
+static size_t characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        count += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return count;
+}
+
+/* At most NAME_WIDTH characters of a name, blanks up to `width`. printf would
+ * count bytes. */
+static void print_name(const char *name, int width)
+{
+    size_t shown = 0;
+    for (; *name != '\0'; name++) {
+        shown += ((unsigned char)*name & 0xC0) != 0x80;
+        if (shown > NAME_WIDTH) {
+            break;
+        }
+        (void)putchar(*name);
+    }
+    shown = shown > NAME_WIDTH ? NAME_WIDTH : shown;
+    printf("%*s", width > (int)shown ? width - (int)shown : 0, "");
+}
+
 static int name_width(const struct coefficients *coefficients)
 {
     size_t width = 0;
     for (size_t i = 0; i <= coefficients->features; i++) {
-        size_t length = strlen(name_of(coefficients, i));
+        size_t length = characters(name_of(coefficients, i));
         width = length > width ? length : width;
     }
-    return width > 40 ? 40 : (int)width;
+    return width > NAME_WIDTH ? NAME_WIDTH : (int)width;
 }
 
 static void print_without_inference(const struct coefficients *coefficients)
@@ -30,7 +58,8 @@ static void print_without_inference(const struct coefficients *coefficients)
     int width = name_width(coefficients);
     printf("Coefficients (%s):\n%*s %12s\n", coefficients->remark, -width, "", "Estimate");
     for (size_t i = 0; i <= coefficients->features; i++) {
-        printf("%*.40s %12.5g\n", -width, name_of(coefficients, i), coefficients->prediction[i]);
+        print_name(name_of(coefficients, i), width);
+        printf(" %12.5g\n", coefficients->prediction[i]);
     }
 }
 
@@ -39,7 +68,8 @@ static void print_without_inference(const struct coefficients *coefficients)
 static void print_row(const struct coefficients *coefficients, size_t i, int width)
 {
     const struct tremolo_coefficient *row = &coefficients->row[i];
-    printf("%*.40s %12.5g", -width, name_of(coefficients, i), row->estimate);
+    print_name(name_of(coefficients, i), width);
+    printf(" %12.5g", row->estimate);
     if (isnan(row->standard_error)) {
         printf("\n");
         return;
@@ -80,11 +110,13 @@ void coefficients_print(const struct coefficients *coefficients, uint64_t device
         return;
     }
     printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %g%% interval\n",
-           -width, "", "Estimate", "Std. Error", "z value", "Pr(>|z|)", percent);
+           -width, "", "Estimate", "Std. Error", "t value", "Pr(>|t|)", percent);
     for (size_t i = 0; i <= coefficients->features; i++) {
         print_row(coefficients, i, width);
     }
-    printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
+    printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n"
+           "p values and intervals: Student's t, %g degrees of freedom\n",
+           coefficients->row[0].degrees);
     print_hidden(coefficients, devices);
 }
 

@@ -61,6 +61,48 @@ static bool check_numbers(const struct table *table, size_t column, char *error)
     return true;
 }
 
+/* A number but for a comma in the point's place, as in 0,5. */
+static bool has_decimal_comma(const char *text)
+{
+    char copy[64];
+    double value;
+    char *comma = NULL;
+    if (strlen(text) >= sizeof copy || table_is_number(text, &value)) {
+        return false;
+    }
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    comma = strchr(copy, ',');
+    if (comma == NULL) {
+        return false;
+    }
+    *comma = '.';
+    return table_is_number(copy, &value);
+}
+
+/* Numbers with commas would otherwise become categories, or be called no numbers. */
+static bool refuse_commas(const struct table *table, size_t column, char *error)
+{
+    size_t commas = 0, numbers = 0, present = 0, first = 0;
+    for (size_t r = 0; r < table->rows; r++) {
+        const char *text = table_cell(table, r, column);
+        double value;
+        if (table_is_missing(text)) {
+            continue;
+        }
+        bool comma = has_decimal_comma(text);
+        first = comma && commas == 0 ? r : first;
+        commas += comma;
+        numbers += table_is_number(text, &value);
+        present++;
+    }
+    if (commas == 0 || 2 * (commas + numbers) <= present) {
+        return true;
+    }
+    return refuse(
+        error, "line %zu, column '%.80s': '%.40s' has a decimal comma; write numbers with a point",
+        table->line[first], table->name[column], table_cell(table, first, column));
+}
+
 static int compare_levels(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -96,6 +138,9 @@ static bool plan_column(struct column_plan *plan, const struct table *table, siz
 {
     plan->column = column;
     plan->levels = 0;
+    if (!refuse_commas(table, column, error)) {
+        return false;
+    }
     return column_is_numeric(table, column) ? check_numbers(table, column, error)
                                             : collect_levels(plan, table, error);
 }
@@ -182,6 +227,19 @@ static void fill_row(double *x, const struct table *table, const struct column_p
     }
 }
 
+/* Bytes of the whole characters within the first `most` bytes. */
+static int whole_bytes(const char *text, size_t most)
+{
+    size_t length = strlen(text);
+    if (length <= most) {
+        return (int)length;
+    }
+    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) {
+        most--;
+    }
+    return (int)most;
+}
+
 static void fill_names(struct design *design, const struct table *table,
                        const struct column_plan *plans, size_t count)
 {
@@ -189,11 +247,13 @@ static void fill_names(struct design *design, const struct table *table,
     for (size_t p = 0; p < count; p++) {
         const char *name = table->name[plans[p].column];
         if (plans[p].levels == 0) {
-            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.120s",
+            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s",
+                           *name != '\0' ? whole_bytes(name, 120) : 9,
                            *name != '\0' ? name : "(unnamed)");
         }
         for (size_t level = 1; level < plans[p].levels; level++) {
-            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.60s=%.60s", name,
+            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s=%.*s",
+                           whole_bytes(name, 60), name, whole_bytes(plans[p].level[level], 60),
                            plans[p].level[level]);
         }
     }
@@ -228,7 +288,8 @@ static bool fill_design(struct design *design, const struct table *table,
         return refuse(error, "out of memory");
     }
     fill_names(design, table, plans, count);
-    (void)snprintf(design->response, DESIGN_NAME_BYTES, "%.120s", table->name[response]);
+    (void)snprintf(design->response, DESIGN_NAME_BYTES, "%.*s",
+                   whole_bytes(table->name[response], 120), table->name[response]);
     for (size_t r = 0; r < table->rows; r++) {
         if (!row_is_complete(table, plans, count, response, r)) {
             design->dropped++;
@@ -258,6 +319,7 @@ bool design_build(struct design *design, const struct table *table, const char *
         return refuse(error, "out of memory");
     }
     if (choose_columns(wanted, table, response_column, features, error) &&
+        refuse_commas(table, response_column, error) &&
         check_numbers(table, response_column, error)) {
         size_t count = plan_features(plans, &made.features, wanted, table, error);
         good = count > 0 && fill_design(&made, table, plans, count, response_column, error);

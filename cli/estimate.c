@@ -41,7 +41,11 @@ static void print_estimate(const json_t *answer)
                      real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "low"),
                      real_in(row, "high"), real_in(row, "p"));
     }
-    (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
+    if (json_is_number(json_object_get(answer, "r2"))) {
+        (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
+    } else {
+        (void)printf("\nno R^2 can be estimated at this noise\n");
+    }
     json_array_foreach(json_object_get(answer, "not_identified"), index, row)
     {
         (void)printf("%s\n", json_string_value(row));

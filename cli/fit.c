@@ -293,6 +293,7 @@ static enum tremolo_status debias(struct tremolo_debiased **evidence,
         .response_scale = private ? study->unit / header->feature_bound / wire
                                   : TREMOLO_RESPONSE_MAX / header->response_bound,
         .response_private = private,
+        .largest = header->feature_bound * header->feature_bound,
     };
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
@@ -394,7 +395,11 @@ static void print_text(const struct fitted *fitted, const struct coefficients *c
     printf("%s ~ %zu features: %zu reports, %zu repeated\n\n", ingest->header->response,
            coefficients->features, ingest->reports, ingest->repeated);
     coefficients_print(coefficients, ingest->reports);
-    printf("\nPrediction: estimated R-squared %.4f\n", fitted->fit.r2);
+    if (isnan(fitted->fit.r2)) {
+        printf("\nPrediction: no R-squared can be estimated at this noise\n");
+    } else {
+        printf("\nPrediction: estimated R-squared %.4f\n", fitted->fit.r2);
+    }
     printf("Privacy: epsilon %.4g, delta %g\n", fitted->epsilon, fitted->promise.delta);
     if (tremolo_explain_reviewer(text, sizeof text, &fitted->promise) == TREMOLO_OK) {
         coefficients_paragraph(text);

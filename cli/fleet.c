@@ -50,7 +50,8 @@ static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet
 }
 
 /* The same device is in the same bucket in every round, so that rounds can be
- * pooled bucket by bucket. */
+ * pooled bucket by bucket. Real devices are put where their first report's id says,
+ * as by `tremolo fit` and the server, once it is there. */
 static enum tremolo_status prepare_buckets(struct fleet *fleet)
 {
     fleet->buckets = malloc(fleet->rows);
@@ -91,6 +92,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->progress = setup->progress;
     made->reports = setup->reports;
     made->response_private = setup->request.response_private;
+    made->largest = setup->request.bound * setup->request.bound;
     made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
     enum tremolo_status status = prepare_study(made, setup);
     if (status == TREMOLO_OK) {
@@ -268,6 +270,7 @@ static enum tremolo_status debias(struct tremolo_debiased **evidence, const stru
         .response_scale =
             fleet->response_private ? fleet->scales.feature_scale : fleet->response_scale,
         .response_private = fleet->response_private,
+        .largest = fleet->largest,
     };
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
         enum tremolo_status status = tremolo_moments_bucket(moments, &buckets[b], b);

@@ -73,7 +73,7 @@ enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_
 }
 
 /* What the wire carries back, through the server's decoder. */
-static enum tremolo_status read_report(int16_t *row, const struct fleet *fleet,
+static enum tremolo_status read_report(int16_t *row, uint8_t *bucket, const struct fleet *fleet,
                                        const uint8_t *bytes, size_t length)
 {
     struct tremolo_report report;
@@ -84,6 +84,9 @@ static enum tremolo_status read_report(int16_t *row, const struct fleet *fleet,
     }
     if (status == TREMOLO_OK && !fleet->response_private) {
         row[fleet->d] = report.response;
+    }
+    if (status == TREMOLO_OK) {
+        *bucket = (uint8_t)tremolo_bucket_of(report.id);
     }
     return status;
 }
@@ -127,7 +130,14 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
                        fwrite(bytes, length, 1, fleet->reports) == 1;
         status = written ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
     }
-    return status == TREMOLO_OK ? read_report(row, fleet, bytes, length) : status;
+    uint8_t bucket = 0;
+    if (status == TREMOLO_OK) {
+        status = read_report(row, &bucket, fleet, bytes, length);
+    }
+    if (status == TREMOLO_OK && pass->round.number == 0) {
+        fleet->buckets[device] = bucket;
+    }
+    return status;
 }
 
 /* With a single round a ledger is forgotten with its device. */

@@ -19,6 +19,7 @@ struct fleet {
     struct progress *progress;
     FILE *reports;
     bool response_private;
+    double largest;        /* second moment of a scaled coordinate that its bound allows */
     double response_scale; /* wire units per scaled unit of a public response */
     struct tremolo_study study;
     struct tremolo_mechanism_scales scales;

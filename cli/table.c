@@ -80,6 +80,13 @@ static void on_field(void *field, size_t length, void *context)
              reading->line, reading->column);
         return;
     }
+    if (!table_is_utf8(field, length)) {
+        fail(
+            reading,
+            "line %zu, column %zu: not UTF-8; convert it, for example with iconv -f latin1 -t utf8",
+            reading->line, reading->column);
+        return;
+    }
     if (reading->column > TABLE_COLUMNS_MAX) {
         fail(reading, "line %zu: more than %d columns", reading->line, TABLE_COLUMNS_MAX);
         return;
@@ -272,6 +279,40 @@ bool table_is_missing(const char *text)
 {
     return *text == '\0' || strcasecmp(text, "NA") == 0 || strcasecmp(text, "NaN") == 0 ||
            strcmp(text, "?") == 0;
+}
+
+/* Bytes that follow a lead byte in UTF-8, or -1 for a byte that is none. */
+static int following(unsigned char lead)
+{
+    return lead < 0x80                   ? 0
+           : lead >= 0xC2 && lead < 0xE0 ? 1
+           : lead >= 0xE0 && lead < 0xF0 ? 2
+           : lead >= 0xF0 && lead < 0xF5 ? 3
+                                         : -1;
+}
+
+bool table_is_utf8(const void *bytes, size_t length)
+{
+    const unsigned char *text = bytes;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char lead = text[i];
+        int more = following(lead);
+        if (more < 0 || (size_t)more >= length - i) {
+            return false;
+        }
+        /* overlong forms, surrogates and what lies beyond the last code point */
+        if (more > 0 &&
+            ((lead == 0xE0 && text[i + 1] < 0xA0) || (lead == 0xED && text[i + 1] > 0x9F) ||
+             (lead == 0xF0 && text[i + 1] < 0x90) || (lead == 0xF4 && text[i + 1] > 0x8F))) {
+            return false;
+        }
+        for (; more > 0; more--) {
+            if ((text[++i] & 0xC0) != 0x80) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* strtod alone would take "inf", "nan" and hexadecimal. */

@@ -43,6 +43,8 @@ size_t table_find(const struct table *table, const char *name);
 
 /* The cell is empty, NA, NaN or a question mark (letters in any case). */
 bool table_is_missing(const char *text);
+/* Well-formed UTF-8, as JSON wants its names. */
+bool table_is_utf8(const void *bytes, size_t length);
 /* A finite decimal number: sign, digits, point, exponent and nothing else. */
 bool table_is_number(const char *text, double *value);
 

@@ -23,7 +23,8 @@ static bool release_is_sane(const struct tremolo_release *release)
            isfinite(release->noise_variance) && release->modulation >= 0.0 &&
            isfinite(release->modulation) && (release->vectors == 0 || release->V != NULL) &&
            release->feature_scale > 0.0 && isfinite(release->feature_scale) &&
-           release->response_scale > 0.0 && isfinite(release->response_scale);
+           release->response_scale > 0.0 && isfinite(release->response_scale) &&
+           release->largest >= 0.0 && isfinite(release->largest);
 }
 
 static struct tremolo_debiased *evidence_new(size_t d, size_t buckets)
@@ -91,6 +92,7 @@ static void set_bias(struct tremolo_debiased *evidence, const struct tremolo_rel
     double unit = unit_of(release, 0);
     evidence->noise = release->noise_variance / (unit * unit);
     evidence->response_private = release->response_private;
+    evidence->largest = release->largest;
 }
 
 static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
@@ -326,6 +328,7 @@ enum tremolo_status tremolo_debias_pool(struct tremolo_debiased **pooled,
     pool->noise = factor * mean_noise;
     pool->devices = rounds[0]->devices;
     pool->response_private = rounds[0]->response_private;
+    pool->largest = rounds[0]->largest;
     *pooled = pool;
     return TREMOLO_OK;
 }

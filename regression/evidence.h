@@ -26,7 +26,8 @@ struct tremolo_debiased {
     double devices;
     double noise; /* per feature coordinate, scaled units^2 */
     bool response_private;
-    double *bias; /* n * n */
+    double largest; /* second moment of a coordinate that bounds allow; 0 unknown */
+    double *bias;   /* n * n */
     struct bucket bucket[TREMOLO_BUCKETS];
 };
 

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MEAN_PRIOR 0.004 /* variance of a response's mean before reports, of the largest */
+#define MEAN_CLEAR 3.5   /* standard deviations at which reports overrule it */
+
 struct moments {
     double *raw; /* n * n */
     double *S;   /* d * d */
@@ -123,6 +126,7 @@ static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
         .d = d,
         .devices = centred ? moments->devices - 1.0 : moments->devices,
         .noise = evidence->noise,
+        .largest = evidence->largest,
         .raw = moments->raw,
         .bias = evidence->bias,
     };
@@ -139,7 +143,7 @@ static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
     }
     memcpy(beta, solution, d * sizeof *beta);
     *fit = (struct tremolo_fit){
-        .r2 = 1.0 - result.residual_variance / result.response_variance,
+        .r2 = result.identified ? 1.0 - result.residual_variance / result.response_variance : NAN,
         .residual_variance = result.residual_variance,
         .condition = condition_of(moments->values, d),
         .negative = negative,
@@ -148,6 +152,21 @@ static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
         .shrink_beta = result.pseudo_beta,
     };
     return TREMOLO_OK;
+}
+
+/* The response's mean, for `auto`. A private response's mean is noisy too, and in a
+ * small study by more than the response itself varies. Bounds put zero in the middle
+ * of what is possible, so the mean is drawn there as by a normal prior, unless it
+ * clearly lies elsewhere. */
+static double mean_response(const struct tremolo_debiased *evidence, double mean, double devices)
+{
+    double noise = evidence->bias[evidence->n * evidence->n - 1] / devices;
+    if (!(noise > 0.0) || !(evidence->largest > 0.0)) {
+        return mean;
+    }
+    double clear = mean * mean - MEAN_CLEAR * MEAN_CLEAR * noise;
+    double prior = fmax(clear, MEAN_PRIOR * evidence->largest);
+    return mean * prior / (prior + noise);
 }
 
 enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
@@ -175,7 +194,10 @@ enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
     default: status = TREMOLO_BAD_ARGUMENT; break;
     }
     if (status == TREMOLO_OK && options->intercept) {
-        fit->intercept = moments.mean[d] - linear_dot(beta, moments.mean, d);
+        double mean = options->method == TREMOLO_METHOD_AUTO
+                          ? mean_response(evidence, moments.mean[d], moments.devices)
+                          : moments.mean[d];
+        fit->intercept = mean - linear_dot(beta, moments.mean, d);
     }
 done:
     moments_drop(&moments);

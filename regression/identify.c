@@ -52,7 +52,7 @@ static void say_needed(char *text, size_t capacity, double needed, uint64_t devi
     append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
     if (needed >= 1.0 && needed <= COUNT_MAX) {
         say_count(count, needed);
-        append(text, capacity, "about %s would be needed", count);
+        append(text, capacity, "at least about %s would be needed", count);
     } else {
         append(text, capacity, "and no number of devices that could be had would do");
     }

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IDENTIFIED_SHARE 0.2
+#define IDENTIFIED_SHARE 0.12
 
 /* ---------------------------------------------------------------- systems */
 
@@ -176,10 +176,10 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
 }
 
 /* Roughly how many devices would identify every coefficient: enough to bring
- * noise * sqrt(d/K), by which the eigenvalues of S are blurred, down to a fifth of the
- * smallest one. Score sets become bounded at about a third. The smallest eigenvalue is
- * that of auto's positive S, which is too large when noise hides it: the number is
- * a lower estimate then. */
+ * noise * sqrt(d/K), by which the eigenvalues of S are blurred, down to an eighth of
+ * the smallest one (0.12, as in plan.c). Score sets become bounded at about a third. The
+ * smallest eigenvalue is that of auto's positive S, at most what public bounds allow. It
+ * is too large when noise hides it: the number is a lower estimate then. */
 static enum tremolo_status estimate_devices(double *devices,
                                             const struct tremolo_debiased *evidence, bool intercept)
 {
@@ -193,8 +193,11 @@ static enum tremolo_status estimate_devices(double *devices,
     if (raw == NULL || S == NULL) {
         goto done;
     }
-    struct shrink_problem problem = {
-        .d = d, .noise = evidence->noise, .raw = raw, .bias = evidence->bias};
+    struct shrink_problem problem = {.d = d,
+                                     .noise = evidence->noise,
+                                     .largest = evidence->largest,
+                                     .raw = raw,
+                                     .bias = evidence->bias};
     problem.devices = evidence_raw(raw, NULL, evidence, intercept, TREMOLO_BUCKETS);
     status = shrink_solve(beta, S, &result, &problem);
     if (status != TREMOLO_OK) {
@@ -204,7 +207,8 @@ static enum tremolo_status estimate_devices(double *devices,
         status = TREMOLO_NOT_CONVERGED;
         goto done;
     }
-    double ratio = evidence->noise / (IDENTIFIED_SHARE * values[0]);
+    double smallest = evidence->largest > 0.0 ? fmin(values[0], evidence->largest) : values[0];
+    double ratio = evidence->noise / (IDENTIFIED_SHARE * smallest);
     *devices = ceil((double)d * ratio * ratio);
 done:
     free(raw);

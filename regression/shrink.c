@@ -28,6 +28,11 @@
  *          because noise must not talk us out of a real signal: d (1-r)/r is the
  *          ratio of the residual's to a coefficient's variance.
  *
+ * A private response adds noise to yy and Z as well, and may hide both. Then yy is
+ * its posterior mean between 0 and what public bounds allow, and the coefficients
+ * are multiplied by |Z|^2/(|Z|^2 + noise), |Z|^2 likewise between 0 and the mu yy
+ * that Cauchy and Schwarz leave it: with nothing to be seen the prediction is the mean.
+ *
  * Maximisation is by expectation-maximisation, whose steps keep S and s2
  * positive, with squared extrapolation to jump over its slow directions. Each
  * extrapolation is kept only if the objective does not fall. */
@@ -53,6 +58,9 @@
 #define GAIN_TOLERANCE  1e-4 /* of twice the log-likelihood, where 4 is a standard interval */
 #define QUIET_CYCLES    5
 #define MAX_EVALUATIONS 600
+#define IDENTIFIED_SDS  2.0 /* by which yy, S and Z must stand out for an R^2 */
+#define EVEN_SHARE      (1.0 / 3.0)
+#define QUADRATURE      256
 
 struct constants {
     double mu;
@@ -61,6 +69,8 @@ struct constants {
     double nu;
     double kappa;
     double yy;
+    double trust; /* by which beta is multiplied; 1 with a public response */
+    bool identified;
 };
 
 struct state {
@@ -92,6 +102,29 @@ static double truncated_mean(double estimate, double lower, double sd)
     double hazard =
         t > 30.0 ? t + 1.0 / t : exp(-0.5 * t * t) / sqrt(2.0 * M_PI) / (0.5 * erfc(t / sqrt(2.0)));
     return estimate + sd * hazard;
+}
+
+/* The same within [lower, upper]; by the midpoint rule, from where the density
+ * is largest to eight standard deviations off. */
+static double bounded_mean(double estimate, double lower, double upper, double sd)
+{
+    double mode = fmin(fmax(estimate, lower), upper);
+    double from = fmax(lower, mode - 8.0 * sd);
+    double to = fmin(upper, mode + 8.0 * sd);
+    double mass = 0.0;
+    double sum = 0.0;
+    if (!(to > from)) {
+        return mode;
+    }
+    for (int k = 0; k < QUADRATURE; k++) {
+        double x = from + (to - from) * (k + 0.5) / QUADRATURE;
+        double a = (x - estimate) / sd;
+        double b = (mode - estimate) / sd;
+        double weight = exp(0.5 * (b * b - a * a));
+        mass += weight;
+        sum += weight * x;
+    }
+    return sum / mass;
 }
 
 /* |S - mean(S) I|_F^2 beyond what noise alone would give, and its standard
@@ -171,6 +204,35 @@ static double choose_kappa(size_t d, double signal, double mu, double yy)
     return (double)d * odds;
 }
 
+/* The response's variance, and how far it is known. */
+static double choose_yy(double *sd, const struct shrink_problem *problem)
+{
+    size_t n = problem->d + 1;
+    double raw = problem->raw[n * n - 1];
+    double noise = problem->bias[n * n - 1];
+    *sd = noise > 0.0 ? raw * sqrt(2.0 / problem->devices) : 0.0;
+    if (noise > 0.0 && problem->largest > 0.0) {
+        return bounded_mean(raw - noise, 0.0, problem->largest, *sd);
+    }
+    return truncated_mean(raw - noise, 0.0, *sd);
+}
+
+/* A second moment as far as the reports show it; where they do not, at most that
+ * of values spread evenly between the bounds, since few coordinates have more. */
+static double plausible(const struct shrink_problem *problem, double value, double seen, double sd)
+{
+    bool hidden = seen < IDENTIFIED_SDS * sd;
+    return hidden && problem->largest > 0.0 ? fmin(value, EVEN_SHARE * problem->largest) : value;
+}
+
+/* The share of Z that is signal, for a private response: |Z|^2 is `excess` beyond
+ * its `noise`, give or take `sd`, and at most `most`. */
+static double choose_trust(double excess, double sd, double noise, double most)
+{
+    double signal = bounded_mean(excess, 0.0, most, sd);
+    return signal / (signal + noise);
+}
+
 /* False when the response or the features show nothing to work with. */
 static bool choose_constants(struct constants *constants, const struct shrink_problem *problem)
 {
@@ -188,8 +250,8 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
     }
     double mean = trace / (double)d;
     double raw_yy = problem->raw[n * n - 1];
-    double yy = truncated_mean(raw_yy - response_noise, 0.0,
-                               response_noise > 0.0 ? raw_yy * sqrt(2.0 / K) : 0.0);
+    double yy_sd = 0.0;
+    double yy = choose_yy(&yy_sd, problem);
     double floor_mu = fmax(mean, 0.0);
     double z_noise = (noise * raw_yy + response_noise * floor_mu) / K;
     double signal = fmax(z2 - (double)d * z_noise, 0.1 * z_noise);
@@ -208,6 +270,14 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
     constants->nu = choose_nu(problem, mean, constants->mu);
     double signal_sd = sqrt(z_noise * (2.0 * (double)d * z_noise + 4.0 * signal));
     constants->kappa = choose_kappa(d, signal + KAPPA_OPTIMISM * signal_sd, mu, yy);
+    double excess = z2 - (double)d * z_noise;
+    double most =
+        plausible(problem, mu, mean, sd) * plausible(problem, yy, raw_yy - response_noise, yy_sd);
+    constants->trust =
+        response_noise > 0.0 ? choose_trust(excess, signal_sd, (double)d * z_noise, most) : 1.0;
+    constants->identified = mean >= IDENTIFIED_SDS * sd &&
+                            raw_yy - response_noise >= IDENTIFIED_SDS * yy_sd &&
+                            excess >= IDENTIFIED_SDS * sqrt(2.0 * (double)d) * z_noise;
     return true;
 }
 
@@ -486,11 +556,17 @@ enum tremolo_status shrink_solve(double *beta, double *S, struct shrink_result *
         status = TREMOLO_NOT_CONVERGED;
         goto done;
     }
-    memcpy(beta, states[0].beta, d * sizeof(double));
+    for (size_t i = 0; i < d; i++) {
+        beta[i] = engine.constants.trust * states[0].beta[i];
+    }
     memcpy(S, states[0].S, d * d * sizeof(double));
+    double explained = linear_form(states[0].beta, S, states[0].beta, d);
+    double trust = engine.constants.trust;
+    double variance = exp(states[0].log_s2) + explained;
     *result = (struct shrink_result){
-        .residual_variance = exp(states[0].log_s2),
-        .response_variance = exp(states[0].log_s2) + linear_form(beta, S, beta, d),
+        .residual_variance = variance - trust * (2.0 - trust) * explained,
+        .response_variance = variance,
+        .identified = engine.constants.identified,
         .pseudo_features = engine.constants.nu,
         .pseudo_beta = engine.constants.kappa,
         .iterations = evaluations,

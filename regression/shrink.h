@@ -2,6 +2,7 @@
 #ifndef TREMOLO_SHRINK_H
 #define TREMOLO_SHRINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tremolo_status.h"
@@ -12,6 +13,7 @@ struct shrink_problem {
     size_t d;
     double devices;
     double noise;       /* per feature coordinate */
+    double largest;     /* second moment of a coordinate that bounds allow; 0 unknown */
     const double *raw;  /* n * n */
     const double *bias; /* n * n */
 };
@@ -21,6 +23,7 @@ struct shrink_result {
     double response_variance;
     double pseudo_features; /* nu */
     double pseudo_beta;     /* kappa */
+    bool identified;        /* noise leaves enough of yy, S and Z to speak of an R^2 */
     size_t iterations;
 };
 

@@ -60,6 +60,10 @@ struct tremolo_release {
     double feature_scale;  /* wire units per scaled unit, before keep; > 0 */
     double response_scale; /* the same for the response */
     bool response_private;
+    /* Largest second moment of one scaled coordinate that public bounds allow (1 when
+     * values lie within -1..1); 0 when nothing is known. Only `auto` with a private
+     * response and the number of devices needed make use of it. */
+    double largest;
 };
 
 /* scaled = (own - centre) / scale. NULL where an analyst works in scaled units. */
@@ -124,7 +128,7 @@ struct tremolo_fit_options {
 
 struct tremolo_fit {
     double intercept; /* scaled units; 0 without */
-    double r2;        /* share explained by its own account; too high when noise overwhelms */
+    double r2;        /* share explained by its own account; AUTO: NaN when noise hides it */
     double residual_variance;
     double condition; /* of the matrix that was solved */
     size_t negative;  /* negative eigenvalues of S that the method had to bend */

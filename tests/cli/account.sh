@@ -50,8 +50,18 @@ noise sd per round, and the epsilon it really costs
        2    5.532417   1.07297    3.951727   1.55547    3.152494   2.00000
        5    2.334310   2.80332    1.667364   4.11665    1.410168   5.00000
       10    1.257093   5.72121    0.897924   8.55520    0.790393  10.00000' compare
-exact 'sigma 0.48448052626053961  (classical rule, rounded up; the least is above 0.48448052626053817)  NOT A GUARANTEE: epsilon exceeds 1 per release' \
+exact 'sigma 0.48448052626053961  (classical rule, rounded up; the least is above 0.48448052626053817)  NOT A GUARANTEE: epsilon exceeds 1 per release
+assumed: sensitivity 1 as given' \
     sigma --rule classical --force --epsilon 10 --delta 1e-5 --sensitivity 1
+
+# Nothing that lowers the cost is assumed silently, and mu stands for the noise.
+$tremolo account explain --sigma 2 --delta 1e-5 --neighbours distance=0.5 >"$work/out"
+grep -q '^assumed: sensitivity 0.5, from neighbours 0.5 apart and alpha 0$' "$work/out" &&
+    grep -q 'with mu = 0.25 ' "$work/out"
+say $? "explain assumes no shrinking"
+[ "$($tremolo account epsilon --mu 0.25 --delta 1e-5 --json)" = \
+    "$($tremolo account epsilon --sigma 4 --sensitivity 1 --delta 1e-5 --json)" ]
+say $? "epsilon takes --mu"
 
 # Unequal rounds with the weights of a 3-4-5 triangle add up to the whole.
 got=$($tremolo account sigma --epsilon 1 --delta 1e-5 --sensitivity 1 --weights 9,16 --json)

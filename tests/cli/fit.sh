@@ -10,9 +10,9 @@ awk 'BEGIN { srand(7); print "a,b,y"
         a = rand() * 10; b = rand() * 4
         printf "%.6f,%.6f,%.6f\n", a, b, 3 + 2 * a - b + rand()
     } }' >"$dir/known.csv"
-# Nine digits: the sums are exact, but buckets differ (devices here, report ids
-# there) and so does the order in which the last step adds them up.
-estimates() { sed -n 's/^ *"estimate": \([0-9.e+-]*\),$/\1/p' "$1" | awk '{ printf "%.9g\n", $1 }'; }
+# Nine digits: the sums are exact, what follows is rounded.
+numbers() { sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\$/\1/p" "$2" | awk '{ printf "%.9g\n", $1 }'; }
+estimates() { numbers estimate "$1"; }
 
 for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
     "--method one-shot"; do
@@ -25,6 +25,8 @@ for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 -
     $tremolo fit "$dir/reports" --json $method >"$dir/fit" 2>"$err"
     expect "fit reads them" $? 0
     # The unbiased estimates of both; predictions of one-shot differ by the intercept.
+    expect "with the same standard errors" "$(numbers standard_error "$dir/fit")" \
+        "$(numbers standard_error "$out")"
     expect "and finds the same" "$(estimates "$dir/fit" | head -n 3)" "$(estimates "$out" | head -n 3)"
 done
 $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"

@@ -115,6 +115,19 @@ refused "an epsilon beyond all range" 2 'above 0 and at most 1e6' "$dir/known.cs
 refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
     --vectors 9
 
+# What spreadsheets write: another encoding, commas for points, names with accents.
+printf 'a,y\n1,2\n\351t\351,3\n4,5\n' >"$dir/latin.csv"
+refused "Latin-1" 2 'line 3, column 1: not UTF-8; convert it' "$dir/latin.csv" --response y --epsilon 1
+printf 'a;y\n0,5;2\n1,5;3\n2;5\n' >"$dir/comma.csv"
+refused "decimal commas" 2 "line 2, column 'a': '0,5' has a decimal comma" "$dir/comma.csv" \
+    --response y --epsilon 1
+refused "and in the response" 2 "'0,5' has a decimal comma" "$dir/comma.csv" --response a --epsilon 1
+{ printf '\303\251t\303\251;b;c;y\n' && sed 1d "$dir/known.csv"; } >"$dir/accents.csv"
+$tremolo simulate "$dir/accents.csv" --response y --epsilon 5 --seed 1 --method ols >"$out"
+expect "columns are counted in characters" "$(LC_ALL=C sed 's/\xc3\xa9/e/g' "$out" |
+    awk '/Estimate/ { end = index($0, "Estimate") + 7 }
+         /^(ete|b) / { right += substr($0, end, 2) ~ /^[0-9] $/ } END { print right + 0 }')" 2
+
 # At this noise nothing is identified: one sentence, no stars, the score sets.
 $tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 >"$out"
 expect "hidden coefficients are said once" "$(grep -c 'not identified at this noise' "$out")" 1

@@ -136,12 +136,85 @@ static void test_next_to_nothing(void **state)
     check(&(struct setting){10, 500, 0.8, 0.5, 40.0, -0.05}, 11);
 }
 
+/* ---------------------------------------------------------------- private responses */
+
+enum { PRIVATE_FEATURES = 6, PRIVATE_DEVICES = 2400, PRIVATE_STUDIES = 40 };
+
+/* Six even features and a response within -1..1, R^2 0.55, and noise of the same sd
+ * on all seven; the bound is told. Answers the population R^2. */
+static double private_study(struct tremolo_fit *fit, double noise_sd, struct fast_random *random)
+{
+    static const double beta[PRIVATE_FEATURES] = {0.25, 0.15, -0.12, 0.1, -0.06, 0.02};
+    const double even = 0.28; /* half width of the residual */
+    double scale = 64.0 / noise_sd;
+    double b[PRIVATE_FEATURES];
+    struct tremolo_debiased *evidence = NULL;
+    struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
+    struct tremolo_release release = {.dimension = PRIVATE_FEATURES,
+                                      .keep = 1.0,
+                                      .noise_variance = 64.0 * 64.0 + 1.0 / 12.0,
+                                      .feature_scale = scale,
+                                      .response_scale = scale,
+                                      .response_private = true,
+                                      .largest = 1.0};
+    fast_fold_reset(&fold, PRIVATE_FEATURES + 1);
+    for (size_t i = 0; i < PRIVATE_DEVICES; i++) {
+        int64_t row[PRIVATE_FEATURES + 1];
+        double y = even * (2.0 * fast_uniform(random) - 1.0);
+        for (size_t j = 0; j < PRIVATE_FEATURES; j++) {
+            double x = 2.0 * fast_uniform(random) - 1.0;
+            y += beta[j] * x;
+            row[j] = llrint(scale * (x + noise_sd * fast_normal(random)));
+        }
+        row[PRIVATE_FEATURES] = llrint(scale * (y + noise_sd * fast_normal(random)));
+        fast_fold_add(&fold, i % TREMOLO_BUCKETS, row);
+    }
+    assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
+                     TREMOLO_OK);
+    assert_int_equal(tremolo_fit(b, fit, evidence, &options), TREMOLO_OK);
+    tremolo_debias_free(evidence);
+    double residual = even * even / 3.0;
+    double off = fit->intercept * fit->intercept + residual;
+    double all = residual;
+    for (size_t j = 0; j < PRIVATE_FEATURES; j++) {
+        off += (b[j] - beta[j]) * (b[j] - beta[j]) / 3.0;
+        all += beta[j] * beta[j] / 3.0;
+    }
+    return 1.0 - off / all;
+}
+
+/* Noise that hides the response and its mean must not be fitted, nor be taken for an
+ * R^2. An uncertain mean costs a little too, so the floors are below zero. */
+static void test_private_response(void **state)
+{
+    static const struct {
+        double noise, floor, spoken; /* spoken: most studies that may claim an R^2 */
+    } cases[] = {{30.0, -0.02, 0.1}, {16.0, -0.02, 0.1}, {8.0, -0.04, 0.1},
+                 {4.0, -0.04, 0.1},  {1.0, 0.33, 0.9},   {0.25, 0.56, 2.0}};
+    struct fast_random random;
+    (void)state;
+    fast_seed(&random, 12);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double mean = 0.0, spoken = 0.0;
+        for (size_t t = 0; t < PRIVATE_STUDIES; t++) {
+            struct tremolo_fit fit;
+            mean += private_study(&fit, cases[c].noise, &random) / PRIVATE_STUDIES;
+            spoken += isnan(fit.r2) ? 0.0 : 1.0 / PRIVATE_STUDIES;
+        }
+        print_message("# private response, noise=%g: auto %.3f, R2 claimed in %.2f\n",
+                      cases[c].noise, mean, spoken);
+        assert_true(mean >= cases[c].floor);
+        assert_true(spoken <= cases[c].spoken);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strong_signals),
         cmocka_unit_test(test_moderate_signals),
         cmocka_unit_test(test_next_to_nothing),
+        cmocka_unit_test(test_private_response),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,10 +154,10 @@ static void test_hidden_coefficients_are_named_once(void **state)
     rows[1].identified = true;
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 320);
     assert_string_equal(text, "a and c are not identified at this noise: 320 devices reported, "
-                              "about 39,000 would be needed");
+                              "at least about 39,000 would be needed");
     tremolo_identification_summary(text, sizeof text, names, rows, 9, 320);
     assert_string_equal(text, "a, c, e, f, g and 3 more are not identified at this noise: 320 "
-                              "devices reported, about 39,000 would be needed");
+                              "devices reported, at least about 39,000 would be needed");
     rows[0].devices_needed = INFINITY;
     tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
     assert_string_equal(text, "a is not identified at this noise: 7 devices reported, and no "
