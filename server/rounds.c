@@ -33,6 +33,7 @@ static struct tremolo_release release_of(const struct book *book, const double *
         .feature_scale = study->feature_scale,
         .response_scale = study->response_scale,
         .response_private = study->response_private,
+        .largest = 1.0, /* a study scales its bounds to -1..1 */
     };
 }
 

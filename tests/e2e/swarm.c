@@ -359,7 +359,8 @@ static struct tremolo_debiased *debias(struct swarm *swarm, unsigned round)
                                       .V = V,
                                       .feature_scale = plain.feature_scale,
                                       .response_scale = plain.response_scale,
-                                      .response_private = plain.response_private};
+                                      .response_private = plain.response_private,
+                                      .largest = 1.0};
     must(tremolo_debias_new(&evidence, sums, TREMOLO_BUCKETS, &release), "debias");
     free(V);
     return evidence;
