@@ -373,6 +373,7 @@ static size_t compared;
 static void same(double theirs, double ours, const char *what, size_t index)
 {
     compared++;
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): to the bit is what we mean */
     if (memcmp(&theirs, &ours, sizeof ours) != 0) {
         (void)fprintf(stderr, "swarm: %s %zu differs: server %.17g, offline %.17g\n", what, index,
                       theirs, ours);
