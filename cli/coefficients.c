@@ -127,11 +127,8 @@ json_t *coefficients_number(double value)
 
 static json_t *score_json(const struct tremolo_coefficient *row)
 {
-    static const char *const shapes[] = {[TREMOLO_INTERVAL_BOUNDED] = "interval",
-                                         [TREMOLO_INTERVAL_OUTSIDE] = "outside",
-                                         [TREMOLO_INTERVAL_ALL] = "anything"};
     bool all = row->score_shape == TREMOLO_INTERVAL_ALL;
-    return json_pack("{s:s,s:o,s:o}", "shape", shapes[row->score_shape], "low",
+    return json_pack("{s:s,s:o,s:o}", "shape", tremolo_interval_name(row->score_shape), "low",
                      all ? json_null() : coefficients_number(row->score_low), "high",
                      all ? json_null() : coefficients_number(row->score_high));
 }

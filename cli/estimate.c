@@ -26,6 +26,21 @@ static double real_in(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : 0.0;
 }
 
+/* Where noise hides a coefficient its plain interval does not hold its level; the
+ * score set does. */
+static void print_interval(const json_t *row)
+{
+    const json_t *score = json_object_get(row, "score");
+    const char *shape = string_in(score, "shape");
+    if (score == NULL || json_is_true(json_object_get(row, "identified"))) {
+        (void)printf(" [%.5g, %.5g]\n", real_in(row, "low"), real_in(row, "high"));
+    } else if (strcmp(shape, "anything") == 0) {
+        (void)printf(" anything\n");
+    } else {
+        (void)printf(" %s (%.5g, %.5g)\n", shape, real_in(score, "low"), real_in(score, "high"));
+    }
+}
+
 static void print_estimate(const json_t *answer)
 {
     size_t index;
@@ -33,13 +48,13 @@ static void print_estimate(const json_t *answer)
     (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", string_in(answer, "title"),
                  string_in(answer, "state"), integer_in(answer, "round") + 1,
                  integer_in(answer, "rounds"), integer_in(answer, "reports"));
-    (void)printf("%-24s %12s %12s %12s %12s %9s\n", "", "estimate", "std. error", "low", "high",
-                 "p");
+    (void)printf("%-24s %12s %12s %9s %3.0f%% interval\n", "", "estimate", "std. error", "p",
+                 100.0 * real_in(answer, "level"));
     json_array_foreach(json_object_get(answer, "coefficients"), index, row)
     {
-        (void)printf("%-24s %12.5g %12.3g %12.5g %12.5g %9.2g\n", string_in(row, "name"),
-                     real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "low"),
-                     real_in(row, "high"), real_in(row, "p"));
+        (void)printf("%-24s %12.5g %12.3g %9.2g", string_in(row, "name"), real_in(row, "estimate"),
+                     real_in(row, "standard_error"), real_in(row, "p"));
+        print_interval(row);
     }
     if (json_is_number(json_object_get(answer, "r2"))) {
         (void)printf("\nestimated R^2 %.3f\n", real_in(answer, "r2"));
@@ -49,6 +64,10 @@ static void print_estimate(const json_t *answer)
     json_array_foreach(json_object_get(answer, "not_identified"), index, row)
     {
         (void)printf("%s\n", json_string_value(row));
+    }
+    if (string_in(answer, "inference_why")[0] != '\0') {
+        (void)printf("\ntable from %s: %s\n", string_in(answer, "inference_from"),
+                     string_in(answer, "inference_why"));
     }
     (void)printf("\n%s", string_in(json_object_get(answer, "guarantee"), "words"));
 }

@@ -219,6 +219,9 @@ enum tremolo_interval_shape {
     TREMOLO_INTERVAL_ALL,
 };
 
+/* "interval", "outside" or "anything". */
+const char *tremolo_interval_name(enum tremolo_interval_shape shape);
+
 /* One line of the table, in own units when `units` were given. Estimates are
  * the UNBIASED method's, never the shrunken ones. */
 struct tremolo_coefficient {

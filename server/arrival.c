@@ -9,6 +9,7 @@
  * unlucky honest device could. */
 #include "arrival.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,14 +36,17 @@ const char *outcome_reason(enum server_outcome outcome)
     return reasons[outcome];
 }
 
-const char *outcome_name(enum server_outcome outcome)
+void outcome_label(char label[OUTCOME_LABEL_BYTES], enum server_outcome outcome)
 {
     static const char *const names[] = {
 #define SERVER_OUTCOME_NAME(name, status, reason) #name,
         SERVER_OUTCOME_LIST(SERVER_OUTCOME_NAME)
 #undef SERVER_OUTCOME_NAME
     };
-    return names[outcome];
+    size_t length = strlen(names[outcome]);
+    for (size_t i = 0; i <= length; i++) {
+        label[i] = (char)tolower((unsigned char)names[outcome][i]);
+    }
 }
 
 double check_norm2_max(const struct tremolo_study *study)

@@ -39,7 +39,8 @@ enum server_outcome {
 
 unsigned outcome_http(enum server_outcome outcome);
 const char *outcome_reason(enum server_outcome outcome);
-const char *outcome_name(enum server_outcome outcome); /* lower case, for metrics */
+enum { OUTCOME_LABEL_BYTES = 32 };
+void outcome_label(char label[OUTCOME_LABEL_BYTES], enum server_outcome outcome); /* lower case */
 
 /* What the checks need of a study; made once. */
 struct check_study {

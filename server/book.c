@@ -10,6 +10,7 @@
  * for the ids and folds only what follows each round's checkpoint. */
 #include "book.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ void book_free(struct book *book)
     free(book->log_cache);
     free(book->published);
     free(book->estimate);
+    free(book->history.text);
     tremolo_study_file_free(book->file);
     (void)pthread_mutex_destroy(&book->lock);
     free(book);
@@ -113,6 +115,8 @@ enum tremolo_status book_new(struct book **book, struct tremolo_study_problems *
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
+    made->since = (int64_t)time(NULL);
+    made->estimate_r2 = NAN;
     (void)pthread_mutex_init(&made->lock, NULL);
     enum tremolo_status status = tremolo_study_file_parse(&made->file, problems, json, length);
     if (status == TREMOLO_OK) {
@@ -129,6 +133,16 @@ enum tremolo_status book_new(struct book **book, struct tremolo_study_problems *
 bool book_is_done(const struct book *book)
 {
     return book->opened == book->terms->rounds && book->rounds[book->opened - 1].closed_at != 0;
+}
+
+uint64_t book_devices(const struct book *book)
+{
+    uint64_t most = 0;
+    for (unsigned t = 0; t < book->opened; t++) {
+        uint64_t count = tremolo_moments_count(book->rounds[t].moments);
+        most = count > most ? count : most;
+    }
+    return (most + book->terms->samples - 1) / book->terms->samples;
 }
 
 unsigned book_bucket(const struct book *book, unsigned report_bucket, const uint8_t *device,

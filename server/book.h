@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "arrival.h"
+#include "history.h"
 #include "index.h"
 #include "segment.h"
 #include "store.h"
@@ -28,6 +29,8 @@ struct book_round {
     struct tremolo_moments *moments;
     uint64_t folded_to;       /* every record of the log up to this position is in */
     uint64_t checkpointed_to; /* folded_to of the durable checkpoint */
+    double gradient_norm;     /* |S beta - Z| from gradient_reports reports */
+    uint64_t gradient_reports;
 };
 
 /* What the indexes will learn of a staged record. */
@@ -46,7 +49,9 @@ struct book {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];
     uint8_t hash_key[INDEX_KEY_BYTES];
-    char *published; /* the body of GET /v1/studies/{id} */
+    char *published;                         /* the body of GET /v1/studies/{id} */
+    int64_t since;                           /* Unix seconds: outcomes are counted from then on */
+    _Atomic uint64_t outcome[OUTCOME_COUNT]; /* any thread */
     /* ------------------------------------------------------------ */
     pthread_mutex_t lock;
     struct book_round *rounds; /* terms->rounds of them */
@@ -56,6 +61,9 @@ struct book {
     /* The last estimate and what it was made from. */
     char *estimate;
     uint64_t estimate_generation;
+    uint64_t estimate_reports;
+    double estimate_r2; /* NAN: none yet */
+    struct history history;
     /* ------------------------------------------------------------ */
     struct index log_ids;
     struct index log_devices;
@@ -107,6 +115,10 @@ bool book_prepare_round(struct book *book, unsigned round);
 /* The key under which a device's reports of one round are found. */
 enum { BOOK_DEVICE_KEY_BYTES = 2 + TREMOLO_DEVICE_ID_MAX };
 size_t book_device_key(uint8_t key[BOOK_DEVICE_KEY_BYTES], const struct arrival *arrival);
+
+/* How many devices reported, at least: devices may come to every round, and
+ * give several samples in one. Lock held. */
+uint64_t book_devices(const struct book *book);
 
 /* Are all rounds closed? Lock held, or writer thread. */
 bool book_is_done(const struct book *book);

@@ -14,26 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimate_json.h"
 #include "rounds.h"
 
 static const double level = 0.95;
-
-enum { JSON_STYLE = JSON_COMPACT | JSON_REAL_PRECISION(17) };
-
-/* JSON has no infinity; null stands for "no number". */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *numbers(const double *values, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        (void)json_array_append_new(list, number(values[i]));
-    }
-    return list;
-}
 
 /* What the computation works on, so that the lock is held only to fill it. */
 struct snapshot {
@@ -44,6 +28,8 @@ struct snapshot {
     bool done;
     bool pooled;
     unsigned evidence_round;
+    uint64_t evidence_reports; /* that the table is from */
+    double r2;                 /* of the prediction; NAN: none */
     double last[TREMOLO_MAX_FEATURES];
     double average[TREMOLO_MAX_FEATURES];
 };
@@ -63,11 +49,14 @@ static unsigned largest_round(const struct book *book)
 /* Lock held. */
 static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct book *book)
 {
-    *snapshot = (struct snapshot){.reports = book->reports, .round = book->opened - 1};
+    *snapshot = (struct snapshot){.reports = book->reports, .round = book->opened - 1, .r2 = NAN};
     snapshot->done = book_is_done(book);
     snapshot->round_reports = tremolo_moments_count(book->rounds[snapshot->round].moments);
     snapshot->pooled = book->terms->rounds > 1 && book->check.secret != NULL;
     snapshot->evidence_round = largest_round(book);
+    snapshot->evidence_reports =
+        snapshot->pooled ? book->reports
+                         : tremolo_moments_count(book->rounds[snapshot->evidence_round].moments);
     if (book->reports < 2) {
         return TREMOLO_OK;
     }
@@ -107,12 +96,22 @@ static void set_units(struct own_units *own, const struct book *book)
                                         (y->high - y->low) / 2.0};
 }
 
+static json_t *score_json(const struct tremolo_coefficient *row)
+{
+    bool all = row->score_shape == TREMOLO_INTERVAL_ALL;
+    return json_pack("{s:s, s:o, s:o}", "shape", tremolo_interval_name(row->score_shape), "low",
+                     all ? json_null() : estimate_number(row->score_low), "high",
+                     all ? json_null() : estimate_number(row->score_high));
+}
+
 static json_t *coefficient_json(const char *name, const struct tremolo_coefficient *row)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "name", name, "estimate",
-                     number(row->estimate), "standard_error", number(row->standard_error), "low",
-                     number(row->low), "high", number(row->high), "z", number(row->z), "p",
-                     number(row->p), "identified", row->identified);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "name", name, "estimate",
+                     estimate_number(row->estimate), "standard_error",
+                     estimate_number(row->standard_error), "low", estimate_number(row->low), "high",
+                     estimate_number(row->high), "z", estimate_number(row->z), "p",
+                     estimate_number(row->p), "identified", (int)row->identified, "score",
+                     score_json(row));
 }
 
 static const char *row_name(const struct book *book, size_t row)
@@ -121,35 +120,42 @@ static const char *row_name(const struct book *book, size_t row)
                                          : tremolo_study_file_coordinate(book->file, row)->name;
 }
 
+/* One sentence for all that the noise hides, or none. */
+static json_t *unclear_json(const struct book *book, const struct tremolo_coefficient *rows,
+                            uint64_t devices)
+{
+    char sentence[1024];
+    const char *names[TREMOLO_MAX_FEATURES + 1];
+    size_t count = (size_t)book->study->dimension + 1;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = row_name(book, i);
+    }
+    tremolo_identification_summary(sentence, sizeof sentence, names, rows, count, devices);
+    return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
+}
+
 static void add_inference(json_t *answer, const struct book *book, const struct snapshot *snapshot,
                           const struct own_units *own)
 {
     size_t d = book->study->dimension;
     json_t *table = json_array();
-    json_t *unclear = json_array();
     struct tremolo_coefficient *rows = calloc(d + 1, sizeof *rows);
     enum tremolo_status status = TREMOLO_NO_MEMORY;
     if (rows != NULL) {
         status = tremolo_infer(rows, snapshot->evidence, &own->units, true, level);
     }
     for (size_t i = 0; i <= d && status == TREMOLO_OK; i++) {
-        char sentence[256];
         (void)json_array_append_new(table, coefficient_json(row_name(book, i), &rows[i]));
-        tremolo_identification_sentence(sentence, sizeof sentence, row_name(book, i), &rows[i],
-                                        snapshot->reports);
-        if (sentence[0] != '\0') {
-            (void)json_array_append_new(unclear, json_string(sentence));
-        }
-    }
-    if (status != TREMOLO_OK) {
-        (void)json_array_append_new(unclear, json_string(tremolo_status_sentence(status)));
     }
     (void)json_object_set_new(answer, "coefficients", table);
-    (void)json_object_set_new(answer, "not_identified", unclear);
+    (void)json_object_set_new(answer, "not_identified",
+                              status == TREMOLO_OK
+                                  ? unclear_json(book, rows, snapshot->evidence_reports)
+                                  : json_pack("[s]", tremolo_status_sentence(status)));
     free(rows);
 }
 
-static void add_prediction(json_t *answer, const struct book *book, const struct snapshot *snapshot,
+static void add_prediction(json_t *answer, const struct book *book, struct snapshot *snapshot,
                            const struct own_units *own)
 {
     size_t d = book->study->dimension;
@@ -162,11 +168,12 @@ static void add_prediction(json_t *answer, const struct book *book, const struct
         return;
     }
     tremolo_fit_to_own(beta, &intercept, beta, fit.intercept, d, &own->units);
-    (void)json_object_set_new(answer, "r2", number(fit.r2));
+    snapshot->r2 = fit.r2;
+    (void)json_object_set_new(answer, "r2", estimate_number(fit.r2));
     (void)json_object_set_new(answer, "prediction",
                               json_pack("{s:s, s:o, s:o, s:o}", "method", "auto", "coefficients",
-                                        numbers(beta, d), "intercept", number(intercept), "r2",
-                                        number(fit.r2)));
+                                        estimate_numbers(beta, d), "intercept",
+                                        estimate_number(intercept), "r2", estimate_number(fit.r2)));
 }
 
 static void add_guarantee(json_t *answer, const struct book *book)
@@ -184,11 +191,20 @@ static void add_guarantee(json_t *answer, const struct book *book)
     }
     (void)json_object_set_new(
         answer, "guarantee",
-        json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon", number(promise.epsilon),
-                  "delta", number(promise.delta), "mu", number(promise.mu), "rho",
-                  number(promise.rho), "neighbours", neighbours, "protects",
-                  book->terms->response_private ? "all" : "features", "words", words));
+        json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon",
+                  estimate_number(promise.epsilon), "delta", estimate_number(promise.delta), "mu",
+                  estimate_number(promise.mu), "rho", estimate_number(promise.rho), "neighbours",
+                  neighbours, "protects", book->terms->response_private ? "all" : "features",
+                  "words", words));
 }
+
+static const char why_pooled[] =
+    "devices of this study have names, so the reports of one device in several rounds are left "
+    "out together when standard errors are computed, and all rounds count";
+static const char why_largest[] =
+    "devices of this study have no names, so nobody can tell which reports of several rounds come "
+    "from one device; standard errors over all rounds would be too small, and the table is "
+    "therefore made from the round with most reports alone";
 
 static void add_iteration(json_t *answer, const struct book *book, const struct snapshot *snapshot)
 {
@@ -196,18 +212,20 @@ static void add_iteration(json_t *answer, const struct book *book, const struct 
     if (book->terms->rounds == 1) {
         return;
     }
-    json_t *iteration = json_pack("{s:o}", "last", numbers(snapshot->last, d));
+    json_t *iteration = json_pack("{s:o}", "last", estimate_numbers(snapshot->last, d));
     if (snapshot->done) {
-        (void)json_object_set_new(iteration, "average", numbers(snapshot->average, d));
+        (void)json_object_set_new(iteration, "average", estimate_numbers(snapshot->average, d));
     }
     (void)json_object_set_new(answer, "iteration", iteration);
     (void)json_object_set_new(answer, "inference_from",
                               snapshot->pooled
                                   ? json_string("all rounds")
                                   : json_sprintf("round %u", snapshot->evidence_round));
+    (void)json_object_set_new(answer, "inference_why",
+                              json_string(snapshot->pooled ? why_pooled : why_largest));
 }
 
-static char *compose(const struct book *book, const struct snapshot *snapshot)
+static char *compose(const struct book *book, struct snapshot *snapshot)
 {
     struct own_units own;
     json_t *answer =
@@ -229,35 +247,60 @@ static char *compose(const struct book *book, const struct snapshot *snapshot)
     }
     add_iteration(answer, book, snapshot);
     add_guarantee(answer, book);
-    char *text = json_dumps(answer, JSON_STYLE);
+    char *text = json_dumps(answer, ESTIMATE_JSON);
     json_decref(answer);
     return text;
+}
+
+/* Keep what was composed, unless somebody kept something newer meanwhile. */
+static void keep(struct book *book, char *text, const struct snapshot *snapshot,
+                 uint64_t generation)
+{
+    (void)pthread_mutex_lock(&book->lock);
+    if (book->estimate == NULL || book->estimate_generation < generation) {
+        char *old = book->estimate;
+        book->estimate = text;
+        book->estimate_generation = generation;
+        book->estimate_r2 = snapshot->r2;
+        book->estimate_reports = snapshot->reports;
+        text = old;
+    }
+    (void)pthread_mutex_unlock(&book->lock);
+    free(text);
+}
+
+/* The answer of this generation: from the book (*text), or its parts (snapshot). */
+static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint64_t *generation,
+                                   struct book *book)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    (void)pthread_mutex_lock(&book->lock);
+    *generation = book->generation;
+    if (book->estimate != NULL && book->estimate_generation == *generation) {
+        *text = strdup(book->estimate);
+        status = *text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+    } else {
+        status = take_snapshot(snapshot, book);
+    }
+    (void)pthread_mutex_unlock(&book->lock);
+    return status;
 }
 
 enum tremolo_status estimate_json(char **json, struct book *book)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     char *text = NULL;
-    enum tremolo_status status = TREMOLO_OK;
+    uint64_t generation = 0;
     if (snapshot == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    (void)pthread_mutex_lock(&book->lock);
-    uint64_t generation = book->generation;
-    if (book->estimate != NULL && book->estimate_generation == generation) {
-        text = strdup(book->estimate);
-    } else {
-        status = take_snapshot(snapshot, book);
-    }
-    (void)pthread_mutex_unlock(&book->lock);
+    enum tremolo_status status = look_up(&text, snapshot, &generation, book);
     if (status == TREMOLO_OK && text == NULL) {
         text = compose(book, snapshot);
         char *kept = text != NULL ? strdup(text) : NULL;
-        (void)pthread_mutex_lock(&book->lock);
-        free(book->estimate);
-        book->estimate = kept;
-        book->estimate_generation = generation;
-        (void)pthread_mutex_unlock(&book->lock);
+        if (kept != NULL) {
+            keep(book, kept, snapshot, generation);
+        }
     }
     tremolo_debias_free(snapshot->evidence);
     free(snapshot);
@@ -268,85 +311,4 @@ enum tremolo_status estimate_json(char **json, struct book *book)
         *json = text;
     }
     return status;
-}
-
-/* ---------------------------------------------------------------- rounds */
-
-struct estimate_window estimate_next(const struct book *book, int64_t now)
-{
-    const struct book_round *newest = &book->rounds[book->opened - 1];
-    if (now < book->terms->opens) {
-        return (struct estimate_window){book->terms->opens - now, book->terms->opens - now + 60};
-    }
-    if (book->terms->close_seconds == 0) {
-        return (struct estimate_window){1, 10};
-    }
-    int64_t left = newest->opened_at + (int64_t)book->terms->close_seconds - now;
-    int64_t spread = (int64_t)book->terms->close_seconds / 4;
-    left = left < 1 ? 1 : left;
-    return (struct estimate_window){left, left + (spread < 1 ? 1 : spread)};
-}
-
-static json_t *vectors_json(const struct book *book, const int16_t *vectors)
-{
-    json_t *rows = json_array();
-    size_t d = book->study->dimension;
-    for (size_t j = 0; j < book->study->vectors; j++) {
-        json_t *row = json_array();
-        for (size_t i = 0; i < d; i++) {
-            (void)json_array_append_new(row, json_integer(vectors[j * d + i]));
-        }
-        (void)json_array_append_new(rows, row);
-    }
-    return rows;
-}
-
-static void add_signature(json_t *answer, const struct book *book,
-                          const struct tremolo_round *round, const uint8_t *signing_key)
-{
-    uint8_t signature[TREMOLO_SIGNATURE_BYTES];
-    char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNATURE_BYTES)];
-    if (tremolo_round_sign(signature, book->study, round, signing_key) == TREMOLO_OK &&
-        tremolo_base64_encode(text, sizeof text, signature, sizeof signature) == TREMOLO_OK) {
-        (void)json_object_set_new(answer, "signature", json_string(text));
-    }
-}
-
-static json_t *closing_time(const struct book *book, const struct book_round *round)
-{
-    if (book->terms->close_seconds > 0) {
-        return json_integer(round->opened_at + (int64_t)book->terms->close_seconds);
-    }
-    return book->terms->closes == INT64_MAX ? json_null() : json_integer(book->terms->closes);
-}
-
-enum tremolo_status estimate_round_json(char **json, struct book *book, const uint8_t *signing_key,
-                                        int64_t now)
-{
-    (void)pthread_mutex_lock(&book->lock);
-    unsigned number_open = book->opened - 1;
-    const struct book_round *newest = &book->rounds[number_open];
-    bool over = book_is_done(book) || now >= book->terms->closes;
-    const char *state = over ? "done" : now < book->terms->opens ? "waiting" : "open";
-    struct estimate_window next = estimate_next(book, now);
-    json_t *answer = json_pack(
-        "{s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I}}", "study", book->id_text, "round",
-        (json_int_t)number_open, "rounds", (json_int_t)book->terms->rounds, "state", state,
-        "vectors", vectors_json(book, newest->vectors), "beta",
-        numbers(newest->beta, book->study->dimension), "closes", closing_time(book, newest),
-        "reports", (json_int_t)tremolo_moments_count(newest->moments), "next", "earliest",
-        (json_int_t)next.earliest, "latest", (json_int_t)next.latest);
-    if (strcmp(state, "open") == 0) {
-        struct tremolo_round round = {book->study->vectors > 0 ? newest->vectors : NULL,
-                                      (uint16_t)number_open};
-        add_signature(answer, book, &round, signing_key);
-    }
-    (void)pthread_mutex_unlock(&book->lock);
-    char *text = json_dumps(answer, JSON_STYLE);
-    json_decref(answer);
-    if (text == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    *json = text;
-    return TREMOLO_OK;
 }

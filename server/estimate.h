@@ -12,6 +12,9 @@ TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct book *boo
 TREMOLO_MUST_USE enum tremolo_status estimate_round_json(char **json, struct book *book,
                                                          const uint8_t *signing_key, int64_t now);
 
+/* "waiting", "open" or "done" for whoever wants to report. Lock held. */
+const char *estimate_state(const struct book *book, int64_t now);
+
 /* Seconds between which a device should come again: "next" of the protocol. */
 struct estimate_window {
     int64_t earliest;

@@ -128,10 +128,7 @@ static void fail_job(struct job *job)
 
 static void finish_job(struct ingest *ingest, struct job *job)
 {
-    for (size_t i = 0; i < job->count; i++) {
-        (void)atomic_fetch_add_explicit(&ingest->counters.outcome[job->arrivals[i].outcome], 1,
-                                        memory_order_relaxed);
-    }
+    ingest_count(ingest, job->book, job->arrivals, job->count);
     job->done(job);
 }
 
@@ -349,6 +346,22 @@ bool ingest_submit_and_wait(struct ingest *ingest, struct job *job)
 struct ingest_counters *ingest_counters(struct ingest *ingest)
 {
     return &ingest->counters;
+}
+
+void ingest_count(struct ingest *ingest, struct book *book, const struct arrival *arrivals,
+                  size_t count)
+{
+    uint64_t tally[OUTCOME_COUNT] = {0};
+    for (size_t i = 0; i < count; i++) {
+        tally[arrivals[i].outcome]++;
+    }
+    for (size_t i = 0; i < OUTCOME_COUNT; i++) {
+        if (tally[i] > 0) {
+            (void)atomic_fetch_add_explicit(&ingest->counters.outcome[i], tally[i],
+                                            memory_order_relaxed);
+            (void)atomic_fetch_add_explicit(&book->outcome[i], tally[i], memory_order_relaxed);
+        }
+    }
 }
 
 /* ---------------------------------------------------------------- starting */

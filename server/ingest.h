@@ -85,6 +85,10 @@ struct book *ingest_study(struct ingest *ingest, size_t index);
 
 struct ingest_counters *ingest_counters(struct ingest *ingest);
 
+/* Count what became of reports, for the server and for their study. Any thread. */
+void ingest_count(struct ingest *ingest, struct book *book, const struct arrival *arrivals,
+                  size_t count);
+
 /* OK, or why the store takes nothing any more; the words live on. */
 enum tremolo_status ingest_health(struct ingest *ingest, char *words, size_t capacity);
 

@@ -1,5 +1,4 @@
 /* metrics.c -- GET /metrics in Prometheus' text format. */
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,12 +37,8 @@ static void write_outcomes(FILE *out, struct ingest_counters *counters)
 {
     head(out, "tremolo_reports_total", "counter", "Reports by what became of them.");
     for (int i = OUTCOME_PENDING + 1; i < OUTCOME_COUNT; i++) {
-        char name[32] = "";
-        const char *from = outcome_name((enum server_outcome)i);
-        for (size_t k = 0; from[k] != '\0' && k + 1 < sizeof name; k++) {
-            name[k] = (char)tolower((unsigned char)from[k]);
-            name[k + 1] = '\0';
-        }
+        char name[OUTCOME_LABEL_BYTES];
+        outcome_label(name, (enum server_outcome)i);
         (void)fprintf(out, "tremolo_reports_total{outcome=\"%s\"} %llu\n", name,
                       (unsigned long long)atomic_load(&counters->outcome[i]));
     }

@@ -93,10 +93,8 @@ static bool check_all(struct request *request)
         check_arrival(&request->arrivals[i], request->job.rows + i * n, &request->book->check);
         pending += request->arrivals[i].outcome == OUTCOME_PENDING;
     }
-    struct ingest_counters *counters = ingest_counters(request->server->ingest);
-    for (size_t i = 0; i < request->job.count && pending == 0; i++) {
-        (void)atomic_fetch_add_explicit(&counters->outcome[request->arrivals[i].outcome], 1,
-                                        memory_order_relaxed);
+    if (pending == 0) {
+        ingest_count(request->server->ingest, request->book, request->arrivals, request->job.count);
     }
     return pending > 0;
 }

@@ -24,6 +24,7 @@ enum {
 struct tremolo_server {
     struct MHD_Daemon *daemon;
     struct ingest *ingest;
+    struct sampler *sampler;
     struct connections *connections;
     struct tls *tls;
     struct log log;

@@ -183,6 +183,42 @@ enum tremolo_status rounds_finish(const struct rounds_result *result, struct boo
                            replay_round, &replay);
 }
 
+static double gradient_norm(const double *S, const double *Z, const double *beta, size_t d)
+{
+    double norm2 = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double gradient = -Z[i];
+        for (size_t j = 0; j < d; j++) {
+            gradient += S[i * d + j] * beta[j];
+        }
+        norm2 += gradient * gradient;
+    }
+    return sqrt(norm2);
+}
+
+enum tremolo_status rounds_gradient_norm(double *norm, struct book *book, unsigned round)
+{
+    size_t d = book->study->dimension;
+    struct tremolo_debiased *evidence = NULL;
+    if (tremolo_moments_count(book->rounds[round].moments) < 2) {
+        *norm = NAN;
+        return TREMOLO_OK;
+    }
+    double *S = calloc(d * d + d, sizeof *S);
+    if (S == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    double *Z = S + d * d;
+    enum tremolo_status status = rounds_evidence(&evidence, book, round);
+    if (status == TREMOLO_OK) {
+        tremolo_debias_moments(S, Z, NULL, evidence, options_of(book).intercept);
+        *norm = gradient_norm(S, Z, book->rounds[round].beta, d);
+    }
+    tremolo_debias_free(evidence);
+    free(S);
+    return status;
+}
+
 /* ---------------------------------------------------------------- closing */
 
 bool rounds_is_due(const struct book *book, int64_t now)

@@ -36,6 +36,11 @@ TREMOLO_MUST_USE enum tremolo_status rounds_pooled(struct tremolo_debiased **evi
 TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *result,
                                                    struct book *book);
 
+/* The norm of the gradient S beta - Z of one round, at the beta it started from and
+ * in scaled units; NAN before it has two reports. Lock held. */
+TREMOLO_MUST_USE enum tremolo_status rounds_gradient_norm(double *norm, struct book *book,
+                                                          unsigned round);
+
 /* Does the study's count or clock say that the newest round ends now? */
 bool rounds_is_due(const struct book *book, int64_t now);
 

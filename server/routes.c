@@ -12,6 +12,7 @@ static const struct route routes[] = {
     {"POST", "/v1/studies/{id}/reports", false, REQUEST_BODY_MAX, reports_run, reports_finish},
     {"GET", "/v1/studies/{id}/round", false, 0, routes_round, NULL},
     {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, NULL},
+    {"GET", "/v1/studies/{id}/history", false, 0, routes_history, NULL},
     {"GET", "/v1/studies/{id}", false, 0, routes_study, NULL},
     {"GET", "/v1/studies", false, 0, routes_studies, NULL},
     {"POST", "/v1/studies", true, TREMOLO_STUDY_MAX_BYTES, operator_create, operator_create_finish},
@@ -85,14 +86,22 @@ void routes_estimate(struct request *request)
     answer_json(request, status, body);
 }
 
+void routes_history(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = history_json(&body, request->book, (int64_t)time(NULL));
+    answer_json(request, status, body);
+}
+
 static json_t *study_line(struct book *book)
 {
     (void)pthread_mutex_lock(&book->lock);
     json_t *line =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "id", book->id_text, "title",
-                  book->terms->title, "state", book_is_done(book) ? "done" : "open", "round",
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}", "id", book->id_text, "title",
+                  book->terms->title, "state", estimate_state(book, (int64_t)time(NULL)), "round",
                   (json_int_t)book->opened - 1, "rounds", (json_int_t)book->terms->rounds,
-                  "reports", (json_int_t)book->reports, "dimension", (int)book->study->dimension);
+                  "reports", (json_int_t)book->reports, "devices", (json_int_t)book_devices(book),
+                  "dimension", (int)book->study->dimension);
     (void)pthread_mutex_unlock(&book->lock);
     return line;
 }

@@ -127,7 +127,8 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
         return TREMOLO_BAD_ARGUMENT;
     }
     server->connections = connections_new(server->request_seconds);
-    if (server->connections == NULL) {
+    server->sampler = sampler_start(server->ingest);
+    if (server->connections == NULL || server->sampler == NULL) {
         (void)snprintf(words, capacity, "out of memory");
         return TREMOLO_NO_MEMORY;
     }
@@ -251,6 +252,7 @@ void tremolo_server_stop(struct tremolo_server *server)
         MHD_stop_daemon(server->daemon);
     }
     connections_free(server->connections);
+    sampler_stop(server->sampler);
     ingest_stop(server->ingest);
     tls_free(server->tls);
     log_event(&server->log, "info", "stopped", "{}");

@@ -52,6 +52,8 @@ call 401 POST "/v1/studies/{id}/reports" "$keys" -H "$cbor" --data-binary @"$wor
 call 415 POST '/v1/studies/{id}/reports' "$open" -H 'Content-Type: text/plain' -d nonsense
 call 200 POST '/v1/studies/{id}/reports' "$open" -H 'Content-Type: application/cbor-seq' -d 'Cabc'
 call 200 GET '/v1/studies/{id}/estimate' "$open"
+call 200 GET '/v1/studies/{id}/history' "$open"
+call 200 GET '/v1/studies/{id}/history' "$keys"
 call 409 POST '/v1/studies/{id}/round/close' "$keys" -H "$token"
 call 200 POST '/v1/studies/{id}/round/close' "$open" -H "$token"
 call 410 POST '/v1/studies/{id}/round/close' "$open" -H "$token"
@@ -69,4 +71,4 @@ expect_match "the distance" "$work/body" '"neighbours": *"distance=0.25", *"prot
 sed -n 's/^  "\(\/[^"]*\)": {$/\1/p' docs/openapi.json >"$work/paths"
 missing=$(while read -r path; do grep -qF " $path" "$work/called" || echo "$path"; done <"$work/paths")
 expect "every path described was called" "$missing" ""
-expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 10
+expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 11
