@@ -60,15 +60,17 @@ static struct fleet_setup setup_of(const struct split *split,
     };
 }
 
-/* ------------------------------------------------------------- one release */
+/* ------------------------------------------------------------ keeping them */
 
 /* The line before the reports: the study, and the way back to own units. */
 static enum tremolo_status save_header(const struct split *split, const struct fleet *fleet,
-                                       const struct experiment_options *options, const double *V)
+                                       const struct experiment_options *options)
 {
-    size_t count = options->vectors * split->d;
+    bool rounds = method_takes_rounds(options->method);
     struct report_header header = {
         .study = *fleet_study(fleet),
+        .step = rounds ? options->step : 0,
+        .radius = rounds ? options->radius : 0,
         .feature_bound = split->bound,
         .response_bound = split->response_bound,
         .distance = options->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : options->distance,
@@ -80,21 +82,31 @@ static enum tremolo_status save_header(const struct split *split, const struct f
         .name = options->save->design->name,
     };
     memcpy(header.response, options->save->design->response, sizeof header.response);
-    header.vectors = calloc(count > 0 ? count : 1, sizeof *header.vectors);
-    if (header.vectors == NULL) {
+    return report_file_begin(options->save->file, &header) ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
+}
+
+/* What opens a round in the file. */
+static enum tremolo_status save_round(const struct experiment_save *save,
+                                      const struct tremolo_study *study, size_t round,
+                                      const double *V)
+{
+    size_t count = (size_t)study->vectors * study->dimension;
+    int16_t *vectors = calloc(count > 0 ? count : 1, sizeof *vectors);
+    if (vectors == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
-        header.vectors[i] = (int16_t)nearbyint(V[i] * TREMOLO_VECTOR_ONE);
+        vectors[i] = (int16_t)nearbyint(V[i] * TREMOLO_VECTOR_ONE);
     }
-    bool good = report_file_begin(options->save->file, &header);
-    free(header.vectors);
+    bool good = report_file_begin_round(save->file, study, (unsigned)round, vectors);
+    free(vectors);
     return good ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
 }
 
-static enum tremolo_status run_single(struct outcome *outcome, const struct split *split,
-                                      struct fleet *fleet, const struct experiment_options *options,
-                                      uint64_t seed)
+/* ------------------------------------------------------------- one release */
+
+static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fleet,
+                                      const struct experiment_options *options, uint64_t seed)
 {
     struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
     struct tremolo_fit fit = {0};
@@ -106,7 +118,7 @@ static enum tremolo_status run_single(struct outcome *outcome, const struct spli
         status = tremolo_directions(V, options->vectors, zero, d, seed, 0);
     }
     if (status == TREMOLO_OK && options->save != NULL) {
-        status = save_header(split, fleet, options, V);
+        status = save_round(options->save, fleet_study(fleet), 0, V);
     }
     if (status == TREMOLO_OK) {
         status = fleet_release(&outcome->evidence, NULL, fleet, 0, V);
@@ -127,6 +139,7 @@ static enum tremolo_status run_single(struct outcome *outcome, const struct spli
 
 struct rounds {
     struct fleet *fleet;
+    const struct experiment_save *save;
     size_t kept;
     struct tremolo_debiased **evidence; /* of the rounds so far */
 };
@@ -136,10 +149,15 @@ static enum tremolo_status release_round(void *context, size_t round, const doub
                                          struct tremolo_debiased **evidence)
 {
     struct rounds *rounds = context;
+    enum tremolo_status status = TREMOLO_OK;
     (void)beta;
-    enum tremolo_status status =
-        fleet_release(evidence, &rounds->evidence[rounds->kept], rounds->fleet, (uint16_t)round,
-                      vectors > 0 ? V : NULL);
+    if (rounds->save != NULL) {
+        status = save_round(rounds->save, fleet_study(rounds->fleet), round, V);
+    }
+    if (status == TREMOLO_OK) {
+        status = fleet_release(evidence, &rounds->evidence[rounds->kept], rounds->fleet,
+                               (uint16_t)round, vectors > 0 ? V : NULL);
+    }
     rounds->kept += status == TREMOLO_OK;
     return status;
 }
@@ -167,7 +185,7 @@ static enum tremolo_status run_rounds(struct outcome *outcome, struct fleet *fle
                                               .step = options->step,
                                               .radius = options->radius,
                                               .seed = seed};
-    struct rounds rounds = {.fleet = fleet};
+    struct rounds rounds = {.fleet = fleet, .save = options->save};
     rounds.evidence = calloc(options->rounds, sizeof(struct tremolo_debiased *));
     if (rounds.evidence == NULL) {
         return TREMOLO_NO_MEMORY;
@@ -223,9 +241,14 @@ static enum tremolo_status run_fleet(struct outcome *outcome, const struct split
     enum tremolo_status status = fleet_new(&fleet, &setup);
     if (status == TREMOLO_OK) {
         outcome->privacy = *fleet_scales(fleet);
-        status = method_takes_rounds(options->method)
-                     ? run_rounds(outcome, fleet, options, seed)
-                     : run_single(outcome, split, fleet, options, seed);
+        outcome->mechanism = fleet_mechanism(fleet);
+        if (options->save != NULL) {
+            status = save_header(split, fleet, options);
+        }
+    }
+    if (status == TREMOLO_OK) {
+        status = method_takes_rounds(options->method) ? run_rounds(outcome, fleet, options, seed)
+                                                      : run_single(outcome, fleet, options, seed);
     }
     fleet_free(fleet);
     return status;

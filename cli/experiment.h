@@ -26,7 +26,7 @@ const char *method_name(enum method method);
 /* METHOD_COUNT when there is no such method. */
 enum method method_find(const char *name);
 
-/* Where the reports of a method with one release are kept. */
+/* Where reports are kept. */
 struct experiment_save {
     FILE *file;
     const struct design *design; /* for the names */
@@ -84,6 +84,7 @@ struct outcome {
     double beta[DESIGN_FEATURES_MAX];
     double intercept;
     struct tremolo_mechanism_scales privacy; /* zero for ols */
+    struct tremolo_mechanism mechanism;      /* of one release; zero for dp-sgd and ols */
     struct tremolo_debiased *evidence;
 };
 

@@ -255,11 +255,9 @@ static void quantise_vectors(struct fleet *fleet, const double *V)
     }
 }
 
-static enum tremolo_status debias(struct tremolo_debiased **evidence, const struct fleet *fleet,
-                                  struct tremolo_moments *moments)
+static struct tremolo_release release_of(const struct fleet *fleet)
 {
-    struct tremolo_sums buckets[TREMOLO_BUCKETS];
-    struct tremolo_release release = {
+    return (struct tremolo_release){
         .dimension = fleet->d,
         .keep = fleet->scales.keep,
         .noise_variance = fleet->scales.noise_variance,
@@ -272,6 +270,19 @@ static enum tremolo_status debias(struct tremolo_debiased **evidence, const stru
         .response_private = fleet->response_private,
         .largest = fleet->largest,
     };
+}
+
+struct tremolo_mechanism fleet_mechanism(const struct fleet *fleet)
+{
+    const struct tremolo_release release = release_of(fleet);
+    return tremolo_release_mechanism(&release, (double)fleet->rows);
+}
+
+static enum tremolo_status debias(struct tremolo_debiased **evidence, const struct fleet *fleet,
+                                  struct tremolo_moments *moments)
+{
+    struct tremolo_sums buckets[TREMOLO_BUCKETS];
+    const struct tremolo_release release = release_of(fleet);
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
         enum tremolo_status status = tremolo_moments_bucket(moments, &buckets[b], b);
         if (status != TREMOLO_OK) {

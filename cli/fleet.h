@@ -43,6 +43,9 @@ void fleet_free(struct fleet *fleet);
 const struct tremolo_mechanism_scales *fleet_scales(const struct fleet *fleet);
 const struct tremolo_study *fleet_study(const struct fleet *fleet);
 
+/* What one round is in the paper's symbols. */
+struct tremolo_mechanism fleet_mechanism(const struct fleet *fleet);
+
 /* One round: every device reports once. V holds request.vectors rows of d
  * numbers, or is NULL without modulation. The evidence is the caller's; so is
  * the same once more in *copy, unless copy is NULL. */

@@ -1,5 +1,6 @@
 /* plan.c -- `tremolo plan`: what a study will say before anyone reports. */
 #include "cli.h"
+#include "convergence.h"
 #include "plan.h"
 
 #include <getopt.h>
@@ -275,6 +276,7 @@ struct plan_answer {
     double devices_for_width; /* 0: not asked, or out of reach */
     double devices_for_power;
     struct alternative alternatives[ALTERNATIVES];
+    struct convergence convergence; /* of the rounds, each with its share of the budget */
 };
 
 /* T rounds of equal noise s: pooled moments are as noisy as one release of
@@ -303,6 +305,33 @@ static void fill_alternatives(struct plan_answer *answer, const struct plan_requ
     }
 }
 
+/* The paper's rounds need bounds where a plan has guesses: without a clip radius,
+ * and for the response, three standard deviations. */
+static enum tremolo_status fill_convergence(struct plan_answer *answer,
+                                            const struct plan_request *request)
+{
+    const struct tremolo_plan_input *guess = &request->guess;
+    double noise = plan_noise(request, request->calibration, request->epsilon, request->rounds);
+    double typical = sqrt((double)guess->dimension * guess->feature_variance);
+    struct convergence *convergence = &answer->convergence;
+    convergence->input = (struct tremolo_convergence_input){
+        .mechanism = {.dimension = guess->dimension,
+                      .devices = guess->devices,
+                      .alpha = request->alpha,
+                      .lambda = guess->vectors > 0 ? request->lambda : 0.0,
+                      .sigma = (1.0 - request->alpha) * noise},
+        .rounds = (double)request->rounds,
+        .R = request->distance > 0.0 ? 3.0 * typical : 0.5 * plan_sensitivity(request),
+        .M = 3.0 * sqrt(guess->response_variance),
+    };
+    enum tremolo_status status = tremolo_convergence_guess(&convergence->input, &answer->input);
+    convergence->known = status == TREMOLO_OK;
+    if (convergence->known) {
+        convergence->result = tremolo_convergence_of(&convergence->input);
+    }
+    return status;
+}
+
 static enum tremolo_status work_out(struct plan_answer *answer, const struct plan_request *request)
 {
     *answer = (struct plan_answer){.input = plan_input(request, request->epsilon)};
@@ -317,6 +346,7 @@ static enum tremolo_status work_out(struct plan_answer *answer, const struct pla
     }
     if (status == TREMOLO_OK) {
         fill_alternatives(answer, request);
+        status = fill_convergence(answer, request);
     }
     return status;
 }
@@ -418,6 +448,7 @@ static int print_json(const struct plan_request *request, const struct plan_answ
     if (root == NULL) {
         return cli_fail(CLI_FAILED, "plan", "out of memory");
     }
+    (void)json_object_set_new(root, "convergence", convergence_json(&answer->convergence));
     if (answer->devices_for_width > 0.0) {
         (void)json_object_set_new(root, "devices_for_half_width",
                                   json_real(answer->devices_for_width));
@@ -465,5 +496,8 @@ int cli_plan(int argc, char **argv)
     print_privacy(&request, &answer);
     print_table(&request, &answer);
     print_alternatives(&request, &answer);
+    (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n", request.rounds,
+                 answer.convergence.input.mechanism.sigma / (1.0 - request.alpha));
+    convergence_print(&answer.convergence, "the guess");
     return CLI_DONE;
 }

@@ -8,7 +8,7 @@
 
 #include "tremolo_host.h"
 
-static const char first_line[] = "tremolo reports 1\n";
+static const char first_line[] = "tremolo reports 2\n";
 
 /* ----------------------------------------------------------------- writing */
 
@@ -17,15 +17,6 @@ static json_t *reals(const double *values, size_t count)
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
         (void)json_array_append_new(array, json_real(values[i]));
-    }
-    return array;
-}
-
-static json_t *vectors_json(const struct report_header *header)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < (size_t)header->study.vectors * header->study.dimension; i++) {
-        (void)json_array_append_new(array, json_integer(header->vectors[i]));
     }
     return array;
 }
@@ -45,28 +36,42 @@ static json_t *study_json(const struct tremolo_study *study)
     for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
         (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
     }
-    return json_pack("{s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:i,s:i,s:i}", "id", id, "dimension",
-                     study->dimension, "unit", (json_int_t)study->unit, "clip",
-                     (json_int_t)study->clip, "distance", (json_int_t)study->distance, "amplitude",
-                     (json_int_t)study->amplitude, "frequency", (json_int_t)study->frequency,
-                     "keep", study->keep, "vectors", study->vectors, "noise_log2",
-                     study->noise_log2, "wire_shift", study->wire_shift, "wire_bits",
-                     study->wire_bits, "response_private", study->response);
+    return json_pack(
+        "{s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "id", id, "dimension",
+        study->dimension, "unit", (json_int_t)study->unit, "clip", (json_int_t)study->clip,
+        "distance", (json_int_t)study->distance, "amplitude", (json_int_t)study->amplitude,
+        "frequency", (json_int_t)study->frequency, "keep", study->keep, "vectors", study->vectors,
+        "noise_log2", study->noise_log2, "wire_shift", study->wire_shift, "wire_bits",
+        study->wire_bits, "response_private", study->response, "rounds", study->rounds);
 }
 
 bool report_file_begin(FILE *file, const struct report_header *header)
 {
     size_t d = header->study.dimension;
     json_t *root = json_pack(
-        "{s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s}", "study", study_json(&header->study),
-        "vectors", vectors_json(header), "feature_bound", header->feature_bound, "response_bound",
-        header->response_bound, "distance", header->distance, "delta", header->delta, "centre",
-        reals(header->centre, d), "scale", reals(header->scale, d), "response_centre",
-        header->response_centre, "response_scale", header->response_scale, "names",
-        names_json(header), "response", header->response);
+        "{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s}", "study",
+        study_json(&header->study), "step", header->step, "radius", header->radius, "feature_bound",
+        header->feature_bound, "response_bound", header->response_bound, "distance",
+        header->distance, "delta", header->delta, "centre", reals(header->centre, d), "scale",
+        reals(header->scale, d), "response_centre", header->response_centre, "response_scale",
+        header->response_scale, "names", names_json(header), "response", header->response);
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
                 fputc('\n', file) != EOF;
+    json_decref(root);
+    return good;
+}
+
+bool report_file_begin_round(FILE *file, const struct tremolo_study *study, unsigned round,
+                             const int16_t *vectors)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < (size_t)study->vectors * study->dimension; i++) {
+        (void)json_array_append_new(array, json_integer(vectors[i]));
+    }
+    json_t *root = json_pack("{s:i,s:o}", "round", (int)round, "vectors", array);
+    bool good = root != NULL && fputc(0, file) != EOF && fputc(0, file) != EOF &&
+                json_dumpf(root, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
     json_decref(root);
     return good;
 }
@@ -91,14 +96,26 @@ static bool take_id(struct tremolo_study *study, const char *text)
 static bool take_study(struct tremolo_study *study, const json_t *object)
 {
     const char *id = json_string_value(json_object_get(object, "id"));
-    static const char *const names[12] = {
+    enum { INTEGERS = 13 };
+    static const char *const names[INTEGERS] = {
         "dimension", "unit",    "clip",       "distance",   "amplitude", "frequency",
-        "keep",      "vectors", "noise_log2", "wire_shift", "wire_bits", "response_private"};
-    static const json_int_t limits[12] = {UINT16_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-                                          UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX,
-                                          UINT8_MAX,  UINT8_MAX,  UINT8_MAX,  1};
-    json_int_t value[12];
-    for (size_t i = 0; i < 12; i++) {
+        "keep",      "vectors", "noise_log2", "wire_shift", "wire_bits", "response_private",
+        "rounds"};
+    static const json_int_t limits[INTEGERS] = {UINT16_MAX,
+                                                UINT32_MAX,
+                                                UINT32_MAX,
+                                                UINT32_MAX,
+                                                UINT32_MAX,
+                                                UINT32_MAX,
+                                                UINT16_MAX,
+                                                UINT16_MAX,
+                                                UINT8_MAX,
+                                                UINT8_MAX,
+                                                UINT8_MAX,
+                                                1,
+                                                REPORT_FILE_ROUNDS_MAX};
+    json_int_t value[INTEGERS];
+    for (size_t i = 0; i < INTEGERS; i++) {
         const json_t *entry = json_object_get(object, names[i]);
         value[i] = json_integer_value(entry);
         if (!json_is_integer(entry) || value[i] < 0 || value[i] > limits[i]) {
@@ -117,7 +134,7 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
     study->wire_shift = (uint8_t)value[9];
     study->wire_bits = (uint8_t)value[10];
     study->response = (uint8_t)value[11];
-    study->rounds = 1;
+    study->rounds = (uint16_t)value[12];
     study->samples = 1;
     return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
 }
@@ -163,28 +180,12 @@ static bool take_names(struct report_header *header, const json_t *root)
     return true;
 }
 
-static bool take_vectors(struct report_header *header, const json_t *array)
-{
-    size_t count = (size_t)header->study.vectors * header->study.dimension;
-    if (json_array_size(array) != count) {
-        return false;
-    }
-    header->vectors = count > 0 ? calloc(count, sizeof *header->vectors) : NULL;
-    for (size_t i = 0; i < count && header->vectors != NULL; i++) {
-        json_int_t entry = json_integer_value(json_array_get(array, i));
-        if (entry < -TREMOLO_VECTOR_ONE || entry > TREMOLO_VECTOR_ONE) {
-            return false;
-        }
-        header->vectors[i] = (int16_t)entry;
-    }
-    return count == 0 || header->vectors != NULL;
-}
-
 static bool scales_sound(const struct report_header *header)
 {
     bool good = header->feature_bound > 0 && header->response_bound > 0 && header->distance >= 0 &&
                 header->delta > 0 && header->delta < 1 && header->response_scale > 0 &&
-                header->centre != NULL && header->scale != NULL;
+                header->centre != NULL && header->scale != NULL && header->step >= 0 &&
+                header->radius >= 0;
     for (size_t i = 0; good && i < header->study.dimension; i++) {
         good = header->scale[i] > 0;
     }
@@ -194,7 +195,6 @@ static bool scales_sound(const struct report_header *header)
 static bool take_header(struct report_header *header, const json_t *root)
 {
     const struct tremolo_bounds bounds = TREMOLO_HOST_BOUNDS;
-    const struct tremolo_round round = {NULL, 0};
     if (!take_study(&header->study, json_object_get(root, "study")) ||
         header->study.dimension < 1 || header->study.dimension > TREMOLO_MAX_DIMENSION) {
         return false;
@@ -207,17 +207,14 @@ static bool take_header(struct report_header *header, const json_t *root)
     header->study.response_bounds = bounds;
     header->centre = take_reals(json_object_get(root, "centre"), d);
     header->scale = take_reals(json_object_get(root, "scale"), d);
-    bool good = take_real(&header->feature_bound, root, "feature_bound") &&
-                take_real(&header->response_bound, root, "response_bound") &&
-                take_real(&header->distance, root, "distance") &&
-                take_real(&header->delta, root, "delta") &&
-                take_real(&header->response_centre, root, "response_centre") &&
-                take_real(&header->response_scale, root, "response_scale") &&
-                take_names(header, root) && tremolo_study_check(&header->study) == TREMOLO_OK &&
-                take_vectors(header, json_object_get(root, "vectors")) && scales_sound(header);
-    struct tremolo_round checked = round;
-    checked.vectors = header->vectors;
-    return good && tremolo_round_check(&header->study, &checked) == TREMOLO_OK;
+    return take_real(&header->step, root, "step") && take_real(&header->radius, root, "radius") &&
+           take_real(&header->feature_bound, root, "feature_bound") &&
+           take_real(&header->response_bound, root, "response_bound") &&
+           take_real(&header->distance, root, "distance") &&
+           take_real(&header->delta, root, "delta") &&
+           take_real(&header->response_centre, root, "response_centre") &&
+           take_real(&header->response_scale, root, "response_scale") && take_names(header, root) &&
+           tremolo_study_check(&header->study) == TREMOLO_OK && scales_sound(header);
 }
 
 /* One line of at most `capacity` bytes, its newline removed. */
@@ -264,24 +261,58 @@ bool report_file_open(struct report_header *header, FILE *file, char error[REPOR
 
 void report_header_free(struct report_header *header)
 {
-    free(header->vectors);
     free(header->centre);
     free(header->scale);
     free(header->name);
     memset(header, 0, sizeof *header);
 }
 
+static bool take_round(int16_t *vectors, const json_t *root, const struct tremolo_study *study,
+                       unsigned round)
+{
+    const json_t *array = json_object_get(root, "vectors");
+    const json_t *number = json_object_get(root, "round");
+    size_t count = (size_t)study->vectors * study->dimension;
+    if (!json_is_integer(number) || json_integer_value(number) != (json_int_t)round ||
+        round >= study->rounds || json_array_size(array) != count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *entry = json_array_get(array, i);
+        json_int_t value = json_integer_value(entry);
+        if (!json_is_integer(entry) || value < -TREMOLO_VECTOR_ONE || value > TREMOLO_VECTOR_ONE) {
+            return false;
+        }
+        vectors[i] = (int16_t)value;
+    }
+    const struct tremolo_round checked = {count > 0 ? vectors : NULL, (uint16_t)round};
+    return tremolo_round_check(study, &checked) == TREMOLO_OK;
+}
+
+bool report_file_open_round(int16_t *vectors, FILE *file, const struct tremolo_study *study,
+                            unsigned round)
+{
+    char *line = malloc(REPORT_FILE_HEADER_MAX);
+    json_t *root = line != NULL && read_line(line, REPORT_FILE_HEADER_MAX, file)
+                       ? json_loads(line, JSON_REJECT_DUPLICATES, NULL)
+                       : NULL;
+    bool good = root != NULL && take_round(vectors, root, study, round);
+    json_decref(root);
+    free(line);
+    return good;
+}
+
 int report_file_next(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
 {
     int low = getc(file);
     if (low == EOF) {
-        return ferror(file) != 0 ? -1 : 0;
+        return ferror(file) != 0 ? REPORT_FILE_CUT : REPORT_FILE_END;
     }
     int high = getc(file);
-    int length = high == EOF ? 0 : low + 256 * high;
-    if (length < 1 || length > (int)TREMOLO_MAX_REPORT_BYTES ||
+    int length = low + 256 * high;
+    if (high == EOF || length > (int)TREMOLO_MAX_REPORT_BYTES ||
         fread(bytes, 1, (size_t)length, file) != (size_t)length) {
-        return -1;
+        return REPORT_FILE_CUT;
     }
-    return length;
+    return length == 0 ? REPORT_FILE_ROUND : length;
 }

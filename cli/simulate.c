@@ -88,9 +88,22 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
     return TREMOLO_OK;
 }
 
-static enum tremolo_status conclude(struct simulate_result *result, const struct split *split,
-                                    const struct outcome *outcome, enum method method)
+static struct convergence convergence_of(const struct split *split, const struct outcome *outcome,
+                                         const struct experiment_options *options)
 {
+    const struct tremolo_convergence_input input = {.mechanism = outcome->mechanism,
+                                                    .rounds = (double)options->rounds,
+                                                    .B = options->radius,
+                                                    .R = split->radius,
+                                                    .M = split->response_bound};
+    return convergence_of_fit(&input, outcome->evidence, outcome->beta);
+}
+
+static enum tremolo_status conclude(struct simulate_result *result, const struct split *split,
+                                    const struct outcome *outcome,
+                                    const struct experiment_options *options)
+{
+    enum method method = options->method;
     const struct tremolo_units units = units_of(split);
     enum tremolo_status status = TREMOLO_OK;
     size_t d = split->d;
@@ -108,6 +121,9 @@ static enum tremolo_status conclude(struct simulate_result *result, const struct
     if (method == METHOD_DP_SGD) {
         result->remark = "dp-sgd gives no standard errors";
         return TREMOLO_OK;
+    }
+    if (method_takes_rounds(method)) {
+        result->convergence = convergence_of(split, outcome, options);
     }
     status = method == METHOD_OLS ? infer_ols(result->coefficient, split, result->prediction)
                                   : tremolo_infer(result->coefficient, outcome->evidence, &units,
@@ -147,7 +163,7 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
         }
     }
     if (status == TREMOLO_OK && number == 0) {
-        status = conclude(result, &split, &outcome, options->experiment.method);
+        status = conclude(result, &split, &outcome, &options->experiment);
     }
     outcome_free(&outcome);
     split_free(&split);

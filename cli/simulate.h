@@ -2,6 +2,7 @@
 #ifndef TREMOLO_CLI_SIMULATE_H
 #define TREMOLO_CLI_SIMULATE_H
 
+#include "convergence.h"
 #include "experiment.h"
 
 enum { SIMULATE_REPEATS_MAX = 100000 };
@@ -30,8 +31,9 @@ struct simulate_result {
     struct tremolo_mechanism_scales privacy;
     size_t coefficients; /* 0 when there is no inference; else features + intercept */
     struct tremolo_coefficient *coefficient;
-    double *prediction; /* features, then intercept; own units */
-    const char *remark; /* why there is no inference, or NULL */
+    double *prediction;             /* features, then intercept; own units */
+    const char *remark;             /* why there is no inference, or NULL */
+    struct convergence convergence; /* of methods with rounds */
 };
 
 /* Read the command line. False with the exit code in *code when there is

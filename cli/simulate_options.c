@@ -334,9 +334,9 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
     }
     enum method method = options->experiment.method;
     if (options->reports != NULL &&
-        (options->experiment.fast_noise || (method != METHOD_AUTO && method != METHOD_ONE_SHOT))) {
+        (options->experiment.fast_noise || method == METHOD_DP_SGD || method == METHOD_OLS)) {
         *code = cli_fail(CLI_USAGE, command,
-                         "--reports needs exact noise and the method auto or one-shot");
+                         "--reports needs exact noise and a method whose devices report");
         return false;
     }
     if (options->reports != NULL && !options->force && access(options->reports, F_OK) == 0) {

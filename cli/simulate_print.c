@@ -81,10 +81,11 @@ static void print_privacy(const struct simulate_options *options,
 void simulate_print(const struct simulate_options *options, const struct design *design,
                     const struct simulate_result *result)
 {
-    printf("%s ~ %zu features, method %s: %zu devices, %zu rows held out, %zu rows dropped for "
+    printf("%s ~ %zu feature%s, method %s: %zu devices, %zu rows held out, %zu rows dropped for "
            "missing values\n\n",
-           design->response, result->dimension, method_name(options->experiment.method),
-           result->devices, result->held_out, result->dropped);
+           design->response, result->dimension, result->dimension == 1 ? "" : "s",
+           method_name(options->experiment.method), result->devices, result->held_out,
+           result->dropped);
     const struct coefficients coefficients = coefficients_of(design, result);
     coefficients_print(&coefficients, result->devices);
     printf("\nPrediction: R-squared %.4f on %s", simulate_mean(result->r2, options->repeats),
@@ -94,6 +95,9 @@ void simulate_print(const struct simulate_options *options, const struct design 
                options->repeats);
     }
     printf("; without privacy (ols) %.4f\n", simulate_mean(result->r2_ols, options->repeats));
+    if (method_takes_rounds(options->experiment.method)) {
+        convergence_print(&result->convergence, "the estimate");
+    }
     print_privacy(options, result);
     printf("Seed %llu, %.2f seconds.\n", (unsigned long long)options->seed, result->seconds);
 }
@@ -162,6 +166,9 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
     (void)json_object_set_new(
         root, "scale_is_private",
         json_boolean(options->study != NULL && options->scaling == SCALING_BOUNDS));
+    if (method_takes_rounds(options->experiment.method)) {
+        (void)json_object_set_new(root, "convergence", convergence_json(&result->convergence));
+    }
     if (result->remark != NULL) {
         (void)json_object_set_new(root, "remark", json_string(result->remark));
     }

@@ -171,3 +171,20 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
     *devices = fmax(ceil(needed), guess.d + 2.0);
     return TREMOLO_OK;
 }
+
+enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *input,
+                                              const struct tremolo_plan_input *plan)
+{
+    struct guess guess;
+    enum tremolo_status status = take(&guess, plan);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    input->smoothness = fmax(guess.values[0], guess.counts[1] > 0.0 ? guess.values[1] : 0.0);
+    input->trace = guess.d * plan->feature_variance;
+    input->beta_norm2 = guess.beta2;
+    input->residual_ms = guess.residual;
+    input->beta_cross = 0.0;
+    input->B = sqrt(guess.beta2);
+    return TREMOLO_OK;
+}

@@ -2,10 +2,32 @@
  *
  * All in scaled units. sigma is the sd of the noise added on the device, before
  * the division by 1 - alpha. The modulation's share of the gradient's variance is
- * lambda^2/2 whatever the number of vectors. */
+ * lambda^2/2 whatever the number of vectors.
+ *
+ * A private response adds to G the mean of n u, n its noise and u the released
+ * features, both divided by 1 - alpha. n is independent of all else, so what is
+ * added is E n^2 E|u|^2 / K: as if mean r^2 and |beta|^2 were larger by E n^2 and 1. */
 #include "tremolo_regression.h"
 
+#include "evidence.h"
+#include "linear.h"
+
 #include <math.h>
+#include <stdlib.h>
+
+struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_release *release,
+                                                   double devices)
+{
+    double unit = release->feature_scale;
+    return (struct tremolo_mechanism){
+        .dimension = release->dimension,
+        .devices = devices,
+        .alpha = 1.0 - release->keep,
+        .lambda = sqrt(2.0 * (double)release->vectors * release->modulation) / unit,
+        .sigma = sqrt(release->noise_variance) / unit,
+        .response_private = release->response_private,
+    };
+}
 
 double tremolo_gradient_variance(const struct tremolo_mechanism *mechanism, double beta_norm2,
                                  double residual_ms, double beta_cross, double trace)
@@ -14,8 +36,9 @@ double tremolo_gradient_variance(const struct tremolo_mechanism *mechanism, doub
     double keep2 = (1.0 - mechanism->alpha) * (1.0 - mechanism->alpha);
     double sigma2 = mechanism->sigma * mechanism->sigma;
     double half_lambda2 = 0.5 * mechanism->lambda * mechanism->lambda;
-    double linear = residual_ms * (half_lambda2 + d * sigma2) + 2.0 * sigma2 * beta_cross +
-                    sigma2 * beta_norm2 * trace;
+    double hidden = mechanism->response_private ? 1.0 : 0.0;
+    double linear = (residual_ms + hidden * sigma2 / keep2) * (half_lambda2 + d * sigma2) +
+                    2.0 * sigma2 * beta_cross + sigma2 * (beta_norm2 + hidden) * trace;
     double quadratic = beta_norm2 * (half_lambda2 * sigma2 + (d + 1.0) * sigma2 * sigma2);
     return linear / (mechanism->devices * keep2) + quadratic / (mechanism->devices * keep2 * keep2);
 }
@@ -43,4 +66,51 @@ double tremolo_convergence_corrected(double smoothness, double distance2, double
                                      double variance)
 {
     return smoothness * distance2 / rounds + variance / (2.0 * smoothness);
+}
+
+struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergence_input *input)
+{
+    struct tremolo_convergence result = {
+        .variance = tremolo_gradient_variance(&input->mechanism, input->beta_norm2,
+                                              input->residual_ms, input->beta_cross, input->trace),
+        .variance_bound =
+            tremolo_gradient_variance_bound(&input->mechanism, input->B, input->R, input->M),
+    };
+    result.printed =
+        tremolo_convergence_printed(input->smoothness, input->beta_norm2, input->rounds,
+                                    result.variance_bound, input->mechanism.devices);
+    result.corrected = tremolo_convergence_corrected(input->smoothness, input->beta_norm2,
+                                                     input->rounds, result.variance_bound);
+    return result;
+}
+
+enum tremolo_status tremolo_convergence_take(struct tremolo_convergence_input *input,
+                                             const struct tremolo_debiased *evidence,
+                                             const double *beta)
+{
+    size_t d = evidence->d;
+    double Z[TREMOLO_MAX_FEATURES], slope[TREMOLO_MAX_FEATURES], values[TREMOLO_MAX_FEATURES];
+    double yy = 0.0, trace = 0.0;
+    double *S = linear_new(d * d);
+    if (S == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    tremolo_debias_moments(S, Z, &yy, evidence, false);
+    for (size_t i = 0; i < d; i++) {
+        trace += S[i * d + i];
+    }
+    linear_apply(slope, S, beta, d);
+    double fitted = linear_dot(beta, slope, d);
+    double along = linear_dot(beta, Z, d);
+    bool solved = linear_eigen(values, S, d);
+    free(S);
+    if (!solved || !(values[d - 1] > 0.0)) {
+        return solved ? TREMOLO_SINGULAR : TREMOLO_NOT_CONVERGED;
+    }
+    input->smoothness = values[d - 1];
+    input->trace = fmax(trace, 0.0);
+    input->beta_norm2 = linear_dot(beta, beta, d);
+    input->residual_ms = fmax(yy - 2.0 * along + fitted, 0.0);
+    input->beta_cross = fitted - along;
+    return TREMOLO_OK;
 }

@@ -280,8 +280,13 @@ struct tremolo_mechanism {
     double devices; /* K */
     double alpha;
     double lambda;
-    double sigma; /* sd of the added noise */
+    double sigma;          /* sd of the added noise */
+    bool response_private; /* the response is noised as a feature is */
 };
+
+/* The symbols of one release by so many devices, from its wire units. */
+struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_release *release,
+                                                   double devices);
 
 /* Theorem on the gradient's variance E|G - grad|^2 for fixed data, any m:
  * residual_ms = mean r^2, beta_cross = beta' mean x r, trace = tr S. */
@@ -291,6 +296,41 @@ double tremolo_gradient_variance(const struct tremolo_mechanism *mechanism, doub
 /* Its uniform bound for |beta| <= B, |x| <= R, |y| <= M. */
 double tremolo_gradient_variance_bound(const struct tremolo_mechanism *mechanism, double B,
                                        double R, double M);
+
+struct tremolo_plan_input;
+
+/* What the theorem, its corollary and the convergence bound are evaluated for:
+ * the rounds start at beta = 0 and should end at b*. */
+struct tremolo_convergence_input {
+    struct tremolo_mechanism mechanism; /* of one round */
+    double rounds;                      /* T */
+    double smoothness;                  /* L, the largest eigenvalue of S */
+    double trace;                       /* tr S */
+    double beta_norm2;                  /* |b*|^2 */
+    double residual_ms;                 /* mean r^2 at b* */
+    double beta_cross;                  /* b*' mean x r, 0 where b* is the minimum */
+    double B, R, M;                     /* |beta| <= B, |x| <= R, |y| <= M */
+};
+
+struct tremolo_convergence {
+    double variance;       /* of the gradient at b*, one round */
+    double variance_bound; /* wherever |beta| <= B */
+    double printed;        /* excess loss after T rounds; this one does not hold */
+    double corrected;
+};
+
+/* Take S, its norm and the residual from evidence at `beta` (d numbers, standing
+ * for b*), about zero as in the paper. mechanism, rounds, B, R and M stay. Noise
+ * can make tr S and the residual negative: they count as 0 then. SINGULAR when
+ * no eigenvalue of S is above 0. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_convergence_take(struct tremolo_convergence_input *input,
+                         const struct tremolo_debiased *evidence, const double *beta);
+/* The same from a plan's guess, at its own minimum; M and R stay, B becomes |b*|. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_convergence_guess(struct tremolo_convergence_input *input,
+                          const struct tremolo_plan_input *plan);
+struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergence_input *input);
 
 /* The convergence bound as printed, L |b0-b*|^2/(2T) + v/(2 L K), and corrected:
  * eta = 1/(2 L), L |b0-b*|^2/T + v/(2 L); v from the bound above already holds 1/K. */

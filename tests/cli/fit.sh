@@ -15,12 +15,17 @@ numbers() { sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\$/\1/p" "$2" | awk '{ printf "%
 estimates() { numbers estimate "$1"; }
 
 for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
-    "--method one-shot"; do
+    "--method one-shot" "--method iterative --rounds 4" "--method pooled --rounds 3" \
+    "--method iterative --rounds 3 --protect all --vectors 0 --radius 0.9"; do
     # shellcheck disable=SC2086
     $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 --json $options \
         --reports "$dir/reports" --force >"$out"
     expect "simulate --reports $options" $? 0
-    case $options in *one-shot*) method="--method one-shot" ;; *) method="" ;; esac
+    case $options in
+    *one-shot*) method="--method one-shot" ;;
+    *iterative*) method="--method iterative" ;;
+    *) method="" ;;
+    esac
     # shellcheck disable=SC2086
     $tremolo fit "$dir/reports" --json $method >"$dir/fit" 2>"$err"
     expect "fit reads them" $? 0
@@ -28,7 +33,27 @@ for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 -
     expect "with the same standard errors" "$(numbers standard_error "$dir/fit")" \
         "$(numbers standard_error "$out")"
     expect "and finds the same" "$(estimates "$dir/fit" | head -n 3)" "$(estimates "$out" | head -n 3)"
+    case $options in *one-shot*) continue ;; esac
+    expect "and predicts the same" "$(estimates "$dir/fit")" "$(estimates "$out")"
+    expect "and the same convergence" "$(sed -n '/"convergence"/,/}/p' "$out" | numbers gradient_variance -)" \
+        "$(case $options in *rounds*) numbers gradient_variance "$dir/fit" ;; esac)"
 done
+# The file now there is of three rounds.
+$tremolo fit "$dir/reports" >"$out"
+expect_match "rounds are counted" "$out" '^y ~ 2 features: 1200 reports in each of 3 rounds, 0 repeated$'
+expect_match "the gradient's variance" "$out" '^Gradient variance at the estimate [0-9.e-]+, at most '
+expect_match "the convergence bound, corrected and as printed" "$out" \
+    '^Excess loss after 3 rounds: at most [0-9.e-]+ \(corrected.*as printed [0-9.e-]+$'
+expect_match "and why one of them does not hold" "$out" '^The bound as printed does not hold'
+expect_match "all releases are paid for" "$out" '^Each device makes 3 releases'
+for method in auto pooled one-shot unbiased; do
+    $tremolo fit "$dir/reports" --method $method >"$out"
+    expect "several rounds, method $method" $? 0
+done
+# Without its last report, whose length is the first one's: no response, no MAC.
+bytes=$(wc -c <"$dir/reports")
+length=$(tail -n +4 "$dir/reports" | head -c 1 | od -An -tu1)
+head -c $((bytes - 2 - length)) "$dir/reports" >"$dir/uneven"
 $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
 expect "reports are not overwritten" $? 2
 $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/x" --fast-noise \
@@ -42,8 +67,8 @@ $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 --reports "
 $tremolo fit "$dir/reports" >"$out"
 expect_match "a table for people" "$out" '^a  .*\*\*\*$'
 expect_match "with its guarantee" "$out" '^Privacy: epsilon '
-head_lines() { head -n 2 "$dir/reports"; }
-body() { tail -n +3 "$dir/reports"; }
+head_lines() { head -n 3 "$dir/reports"; }
+body() { tail -n +4 "$dir/reports"; }
 { head_lines; body; body; } >"$dir/twice"
 $tremolo fit "$dir/twice" --json >"$out"
 expect_match "the same bytes count once" "$out" '"devices": 1200'
@@ -66,11 +91,18 @@ refused "reports of another study" 'report 1: the report belongs to another stud
 head_lines >"$dir/empty"
 refused "no reports" '0 reports are too few' "$dir/empty"
 echo "a,b" >"$dir/csv"
+head -n 2 "$dir/reports" >"$dir/nothing"
+refused "no round" 'there is no round in it' "$dir/nothing"
+head_lines | sed 's/"round":0/"round":1/' >"$dir/second"
+refused "a first round that is the second" 'the line of round 0 is not sound' "$dir/second"
+{ cat "$dir/reports"; printf '\000\000{"round":1,"vectors":[]}\n'; } >"$dir/more"
+refused "more rounds than the study has" 'the line of round 1 is not sound' "$dir/more"
 refused "another kind of file" 'no file of reports' "$dir/csv"
 refused "missing file" 'No such file' "$dir/none"
 { head_lines; printf '\377\377'; } >"$dir/long"
 refused "an impossible length" 'cut short after report 0' "$dir/long"
-for arguments in "" "$dir/reports extra" "$dir/reports --level 1" "$dir/reports --method magic"; do
+refused "a device that left" 'round 2 has 1199 reports and the first one 1200' "$dir/uneven"
+for arguments in "" "$dir/reports --method iterative" "$dir/reports --method pooled" "$dir/reports extra" "$dir/reports --level 1" "$dir/reports --method magic"; do
     # shellcheck disable=SC2086
     $tremolo fit $arguments >"$out" 2>"$err"
     expect "refused: fit ${arguments##*/}" $? 2

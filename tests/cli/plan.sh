@@ -23,6 +23,17 @@ $tremolo plan --dimension 8 --devices 10000 --epsilon 2 --half-width 0.05 --powe
 expect_match "devices for a width" "$out" '^devices for intervals of \+- 0\.05: [0-9]+$'
 expect_match "devices for power" "$out" '^devices to detect 0\.1 with power 0\.8: [0-9]+$'
 expect_match "says what is protected" "$out" '^protects: features that differ by at most 1'
+# Ten rounds of noise n = 11.797 each: with L = 1, |b*|^2 = 1/2, mean r^2 = 1/2 and
+# tr S = 8 the theorem gives (8 n^2 / 2 + 8 n^2 / 2)/K + (9 n^4 / 2)/K = 8.828.
+$tremolo plan --dimension 8 --devices 10000 --epsilon 1 >"$out"
+expect_match "the gradient's variance and its bound" "$out" \
+    '^Gradient variance at the guess 8\.82[0-9]*, at most 19\.7[45] for \|beta\| <= 0\.7071, \|x\| <= 8\.485, \|y\| <= 3$'
+expect_match "the convergence bounds" "$out" \
+    '^Excess loss after 10 rounds: at most 9\.92[0-9]* \(corrected, step 1/2L, L = 1\); as printed 0\.02[56][0-9]*$'
+expect_match "and why one does not hold" "$out" '^The bound as printed does not hold: '
+$tremolo plan --dimension 4 --devices 1000 --epsilon 1 --neighbours any --rounds 3 --json >"$out"
+expect_match "the same as JSON" "$out" '"excess_loss_bound": [0-9.]+,'
+expect_match "with the clip radius as bound" "$out" '"feature_bound": 2\.0,'
 
 for arguments in "" "--dimension 0 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 0" \
     "--dimension 2 --devices 10 --epsilon x" "--dimension 2 --devices 10 --epsilon 1 --power 0.8" \

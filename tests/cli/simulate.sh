@@ -73,6 +73,13 @@ for options in "--neighbours any" "--protect all" "--calibration zcdp" "--calibr
     $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 $options >"$out" 2>"$err"
     expect "simulate $options" $? 0
 done
+$tremolo simulate "$dir/known.csv" --response y --epsilon 20 --seed 1 --method iterative >"$out"
+expect_match "rounds: the gradient's variance" "$out" '^Gradient variance at the estimate '
+expect_match "and both convergence bounds" "$out" '^Excess loss after 10 rounds: .* as printed '
+$tremolo simulate "$dir/known.csv" --response y --epsilon 20 --seed 1 >"$out"
+expect "of rounds only" "$(grep -c '^Gradient variance' "$out")" 0
+$tremolo simulate "$dir/known.csv" --response y --features a --epsilon 5 --seed 1 >"$out"
+expect_match "one feature is no plural" "$out" '^y ~ 1 feature, method'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --neighbours any >"$out"
 expect_match "bounds from the data are not private, and it says so" "$out" 'which is not private'
 

@@ -180,16 +180,47 @@ static void test_gradient_variance_at_the_verified_point(void **state)
 {
     (void)state;
     /* One device, no modulation, beta = 0: the variance is y^2 d sigma^2. */
-    struct tremolo_mechanism simple = {5, 1.0, 0.0, 0.0, 2.0};
+    struct tremolo_mechanism simple = {5, 1.0, 0.0, 0.0, 2.0, false};
     assert_near(tremolo_gradient_variance(&simple, 0.0, 9.0, 0.0, 3.0), 9.0 * 5.0 * 4.0, 1e-15);
     /* By hand: K=10, d=2, alpha=1/2, lambda=2, sigma=1, |b|^2=1, r^2=3, b'Sr=-0.5, tr=4:
      * (3(2+2) - 1 + 4)/(10/4) + (2 + 3)/(10/16) */
-    struct tremolo_mechanism full = {2, 10.0, 0.5, 2.0, 1.0};
+    struct tremolo_mechanism full = {2, 10.0, 0.5, 2.0, 1.0, false};
     assert_near(tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0), 6.0 + 8.0, 1e-14);
     assert_true(tremolo_gradient_variance_bound(&full, 1.0, 2.0, 1.0) >=
                 tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0));
+    /* A private response: n^2 = 4 more in mean r^2, 1 more in |b|^2 on the trace:
+     * (7(2+2) - 1 + 2*4)/(10/4) + (2 + 3)/(10/16) */
+    full.response_private = true;
+    assert_near(tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0), 14.0 + 8.0, 1e-14);
     assert_near(tremolo_convergence_printed(2.0, 8.0, 10.0, 0.4, 100.0), 0.8 + 0.001, 1e-14);
     assert_near(tremolo_convergence_corrected(2.0, 8.0, 10.0, 0.4), 1.6 + 0.1, 1e-14);
+}
+
+/* d = 3, variance 2, correlation 1/4: eigenvalues 3 and 1.5 twice. */
+static void test_convergence_of_a_guess(void **state)
+{
+    (void)state;
+    const struct tremolo_plan_input plan = {.dimension = 3,
+                                            .devices = 100.0,
+                                            .feature_variance = 2.0,
+                                            .correlation = 0.25,
+                                            .r2 = 0.5,
+                                            .response_variance = 4.0,
+                                            .level = 0.95};
+    struct tremolo_convergence_input input = {
+        .mechanism = {3, 100.0, 0.0, 0.0, 1.0, false}, .rounds = 10.0, .R = 3.0, .M = 2.0};
+    assert_int_equal(tremolo_convergence_guess(&input, &plan), TREMOLO_OK);
+    assert_near(input.smoothness, 3.0, 1e-14);
+    assert_near(input.trace, 6.0, 1e-14);
+    assert_near(input.beta_norm2, 1.0, 1e-14);
+    assert_near(input.residual_ms, 2.0, 1e-14);
+    assert_near(input.B, 1.0, 1e-14);
+    struct tremolo_convergence result = tremolo_convergence_of(&input);
+    /* (2*3 + 6)/100 + 4/100; the bound has r = RB + M = 5: (75 + 30 + 9)/100 + 4/100 */
+    assert_near(result.variance, 0.16, 1e-14);
+    assert_near(result.variance_bound, 1.18, 1e-14);
+    assert_near(result.printed, 3.0 / 20.0 + 1.18 / 600.0, 1e-14);
+    assert_near(result.corrected, 3.0 / 10.0 + 1.18 / 6.0, 1e-14);
 }
 
 static void test_plan_without_noise_is_least_squares(void **state)
@@ -232,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_hopeless_noise_is_said),
         cmocka_unit_test(test_hidden_coefficients_are_named_once),
         cmocka_unit_test(test_gradient_variance_at_the_verified_point),
+        cmocka_unit_test(test_convergence_of_a_guess),
         cmocka_unit_test(test_plan_without_noise_is_least_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,59 @@
+/* convergence.c -- gradient variance, its uniform bound and the convergence
+ * bound, printed.
+ *
+ * The bound as printed in the paper is shown under that name only, beside the
+ * corrected one and the reason why it does not hold. Both bound the excess of half
+ * the mean squared error, in scaled units, of the averaged iterate. */
+#include "convergence.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "coefficients.h"
+
+struct convergence convergence_of_fit(const struct tremolo_convergence_input *input,
+                                      const struct tremolo_debiased *evidence, const double *beta)
+{
+    struct convergence made = {.input = *input};
+    made.known = tremolo_convergence_take(&made.input, evidence, beta) == TREMOLO_OK;
+    if (!(made.input.B > 0.0)) {
+        made.input.B = sqrt(made.input.beta_norm2);
+    }
+    if (made.known) {
+        made.result = tremolo_convergence_of(&made.input);
+    }
+    return made;
+}
+
+void convergence_print(const struct convergence *convergence, const char *where)
+{
+    const struct tremolo_convergence_input *input = &convergence->input;
+    const struct tremolo_convergence *result = &convergence->result;
+    if (!convergence->known) {
+        printf("Gradient variance: no eigenvalue of the moment is above 0 at this noise\n");
+        return;
+    }
+    printf("Gradient variance at %s %.4g, at most %.4g for |beta| <= %.4g, |x| <= %.4g, "
+           "|y| <= %.4g\n",
+           where, result->variance, result->variance_bound, input->B, input->R, input->M);
+    printf("Excess loss after %.0f rounds: at most %.4g (corrected, step 1/2L, L = %.4g); as "
+           "printed %.4g\n",
+           input->rounds, result->corrected, input->smoothness, result->printed);
+    coefficients_paragraph(
+        "The bound as printed does not hold: it divides by the number of devices a variance that "
+        "holds that division already, and its step 1/L leaves the proof no room for noise.");
+}
+
+json_t *convergence_json(const struct convergence *convergence)
+{
+    const struct tremolo_convergence_input *input = &convergence->input;
+    const struct tremolo_convergence *result = &convergence->result;
+    if (!convergence->known) {
+        return json_null();
+    }
+    return json_pack(
+        "{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "rounds", input->rounds, "gradient_variance",
+        result->variance, "gradient_variance_bound", result->variance_bound, "beta_bound", input->B,
+        "feature_bound", input->R, "response_bound", input->M, "smoothness", input->smoothness,
+        "excess_loss_bound", result->corrected, "excess_loss_as_printed", result->printed);
+}

@@ -1,0 +1,75 @@
+/* fuzz_report_file.c -- the reader of files of reports.
+ *
+ * Properties: a file that is refused is refused in one sentence and leaves
+ * nothing behind; a header that is accepted passes the device's own check and is read
+ * the same again when it is written; rounds that are accepted have evidence for
+ * as many devices as were counted. */
+#include <string.h>
+
+#include "cli.h"
+#include "fuzz.h"
+#include "report_rounds.h"
+
+static void check_sentence(const char error[REPORT_FILE_ERROR_BYTES])
+{
+    fuzz_require(error[0] != '\0');
+    fuzz_require(memchr(error, 0, REPORT_FILE_ERROR_BYTES) != NULL);
+    fuzz_require(strchr(error, '\n') == NULL);
+}
+
+static void check_header(const struct report_header *header)
+{
+    static char text[REPORT_FILE_HEADER_MAX + 64];
+    char error[REPORT_FILE_ERROR_BYTES];
+    struct report_header again;
+    FILE *file = fmemopen(text, sizeof text, "w+");
+    fuzz_require(file != NULL && report_file_begin(file, header));
+    rewind(file);
+    fuzz_require(report_file_open(&again, file, error));
+    fuzz_require(tremolo_study_check(&again.study) == TREMOLO_OK);
+    fuzz_require(
+        again.study.dimension == header->study.dimension &&
+        again.study.rounds == header->study.rounds &&
+        memcmp(again.study.id, header->study.id, TREMOLO_STUDY_ID_BYTES) == 0 &&
+        memcmp(again.scale, header->scale, header->study.dimension * sizeof *header->scale) == 0);
+    report_header_free(&again);
+    (void)fclose(file);
+}
+
+static void check_rounds(const struct report_rounds *rounds, const struct report_header *header)
+{
+    fuzz_require(rounds->count >= 1 && rounds->count <= header->study.rounds);
+    for (size_t t = 0; t < rounds->count; t++) {
+        fuzz_require(tremolo_debias_devices(rounds->evidence[t]) == rounds->devices);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t copy[1 << 16];
+    char error[REPORT_FILE_ERROR_BYTES] = "";
+    struct report_header header;
+    struct report_rounds rounds;
+    if (size == 0 || size > sizeof copy) {
+        return 0;
+    }
+    memcpy(copy, data, size);
+    FILE *file = fmemopen(copy, size, "rb");
+    fuzz_require(file != NULL);
+    if (!report_file_open(&header, file, error)) {
+        check_sentence(error);
+        fuzz_require(header.name == NULL && header.scale == NULL);
+    } else {
+        check_header(&header);
+        if (report_rounds_read(&rounds, &header, file, error) == CLI_DONE) {
+            check_rounds(&rounds, &header);
+        } else {
+            check_sentence(error);
+            fuzz_require(rounds.evidence == NULL && rounds.count == 0);
+        }
+        report_rounds_free(&rounds);
+        report_header_free(&header);
+    }
+    (void)fclose(file);
+    return 0;
+}
