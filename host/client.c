@@ -25,6 +25,12 @@ static int64_t system_now_ms(void *context)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int64_t system_unix_seconds(void *context)
+{
+    (void)context;
+    return (int64_t)time(NULL);
+}
+
 static int system_sleep_ms(void *context, int64_t milliseconds)
 {
     struct timespec left = {.tv_sec = (time_t)(milliseconds / 1000),
@@ -45,6 +51,8 @@ static enum tremolo_status set_surroundings(struct tremolo_client *client,
     client->files = around->files != NULL ? *around->files : tremolo_files_system();
     around->now_ms = around->now_ms != NULL ? around->now_ms : system_now_ms;
     around->sleep_ms = around->sleep_ms != NULL ? around->sleep_ms : system_sleep_ms;
+    around->unix_seconds =
+        around->unix_seconds != NULL ? around->unix_seconds : system_unix_seconds;
     around->entropy = around->entropy != NULL ? around->entropy : tremolo_host_entropy;
     if (around->exchange == NULL) {
         client->transport = transport_new(options->ca_file);
