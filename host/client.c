@@ -62,8 +62,7 @@ static enum tremolo_status set_surroundings(struct tremolo_client *client,
 
 /* ---------------------------------------------------------------- address */
 
-/* Plain HTTP never leaves the machine. */
-static bool is_safe_scheme(const char *url)
+bool tremolo_client_is_safe_url(const char *url)
 {
     static const char *const starts[] = {
         "https://",          "http://127.0.0.1:", "http://127.0.0.1/", "http://localhost:",
@@ -97,7 +96,7 @@ static enum tremolo_status set_address(struct tremolo_client *client, const char
         return client_fails(client, TREMOLO_BAD_ARGUMENT,
                             "the study's URL must end in /v1/studies/ and its id");
     }
-    if (!is_safe_scheme(url)) {
+    if (!tremolo_client_is_safe_url(url)) {
         return client_fails(client, TREMOLO_BAD_ARGUMENT,
                             "the study's URL must be https, or http on this machine");
     }

@@ -87,6 +87,9 @@ struct tremolo_client_surroundings {
     int64_t (*unix_seconds)(void *context); /* the date, for a study that opens and closes */
 };
 
+/* https, or http on this machine: plain HTTP never leaves it. */
+bool tremolo_client_is_safe_url(const char *url);
+
 /* ---------------------------------------------------------------- client */
 
 struct tremolo_client_options {
