@@ -25,6 +25,7 @@
 
 #include "demo.h"
 #include "fetch.h"
+#include "input.h"
 #include "progress.h"
 #include "tremolo_client.h"
 #include "tremolo_regression.h"
@@ -80,25 +81,15 @@ static int start_server(struct demo *demo)
     return CLI_DONE;
 }
 
-static bool read_token(const struct demo *demo, char *token, size_t capacity)
-{
-    char path[PATH_BYTES + 32];
-    (void)snprintf(path, sizeof path, "%s/server/operator.token", demo->data);
-    FILE *file = fopen(path, "r");
-    bool good = file != NULL && fgets(token, (int)capacity, file) != NULL;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    token[good ? strcspn(token, "\n") : 0] = '\0';
-    return good;
-}
-
 static int create_study(struct demo *demo)
 {
     char url[128];
-    char token[128];
-    if (!read_token(demo, token, sizeof token)) {
-        return cli_fail(CLI_FAILED, "demo", "the operator's token cannot be read");
+    char path[PATH_BYTES + 32];
+    char *token = NULL;
+    (void)snprintf(path, sizeof path, "%s/server/operator.token", demo->data);
+    int code = cli_read_token(&token, "demo", path);
+    if (code != CLI_DONE) {
+        return code;
     }
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/studies",
                    tremolo_server_port(demo->server));
@@ -108,7 +99,9 @@ static int create_study(struct demo *demo)
                           .token = token,
                           .body = demo_study,
                           .body_length = strlen(demo_study)};
-    if (fetch_run(&fetch) != 0 || fetch.status != 201) {
+    int failed = fetch_run(&fetch);
+    free(token);
+    if (failed != 0 || fetch.status != 201) {
         free(fetch.answer);
         return cli_fail(CLI_FAILED, "demo", "the study was not taken (%ld)", fetch.status);
     }

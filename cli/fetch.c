@@ -2,6 +2,7 @@
 #include "fetch.h"
 
 #include <curl/curl.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,19 +31,33 @@ static size_t collect(char *data, size_t size, size_t count, void *context)
     return more;
 }
 
+/* "NAME VALUE" of any length at the list's end; without memory the list stays. */
+static bool append(struct curl_slist **headers, const char *name, const char *value)
+{
+    size_t bytes = strlen(name) + strlen(value) + 2;
+    char *line = malloc(bytes);
+    struct curl_slist *longer = NULL;
+    if (line != NULL) {
+        (void)snprintf(line, bytes, "%s %s", name, value);
+        longer = curl_slist_append(*headers, line);
+        sodium_memzero(line, bytes);
+        free(line);
+    }
+    *headers = longer != NULL ? longer : *headers;
+    return longer != NULL;
+}
+
+/* NULL without memory. */
 static struct curl_slist *headers_of(const struct fetch *fetch)
 {
     struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-    char line[512];
-    if (fetch->type != NULL) {
-        (void)snprintf(line, sizeof line, "Content-Type: %s", fetch->type);
-        headers = curl_slist_append(headers, line);
+    bool made = headers != NULL &&
+                (fetch->type == NULL || append(&headers, "Content-Type:", fetch->type)) &&
+                (fetch->token == NULL || append(&headers, "Authorization: Bearer", fetch->token));
+    if (!made) {
+        curl_slist_free_all(headers);
     }
-    if (fetch->token != NULL) {
-        (void)snprintf(line, sizeof line, "Authorization: Bearer %s", fetch->token);
-        headers = curl_slist_append(headers, line);
-    }
-    return headers;
+    return made ? headers : NULL;
 }
 
 static void prepare(CURL *curl, const struct fetch *fetch, struct curl_slist *headers,
@@ -73,11 +88,13 @@ int fetch_run(struct fetch *fetch)
     fetch->status = 0;
     fetch->answer = NULL;
     CURL *curl = curl_easy_init();
-    if (curl == NULL) {
-        (void)snprintf(fetch->words, sizeof fetch->words, "libcurl cannot be initialised");
+    struct curl_slist *headers = headers_of(fetch);
+    if (curl == NULL || headers == NULL) {
+        curl_easy_cleanup(curl);
+        curl_slist_free_all(headers);
+        (void)snprintf(fetch->words, sizeof fetch->words, "out of memory");
         return -1;
     }
-    struct curl_slist *headers = headers_of(fetch);
     prepare(curl, fetch, headers, &collected);
     CURLcode code = curl_easy_perform(curl);
     (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &fetch->status);
@@ -90,5 +107,9 @@ int fetch_run(struct fetch *fetch)
         return -1;
     }
     fetch->answer = collected.bytes != NULL ? collected.bytes : calloc(1, 1);
+    if (fetch->answer == NULL) {
+        (void)snprintf(fetch->words, sizeof fetch->words, "out of memory");
+        return -1;
+    }
     return 0;
 }

@@ -16,7 +16,7 @@ static int read_bounded(char **text, size_t *length, const char *command, const 
 {
     FILE *stream = strcmp(name, "-") == 0 ? stdin : fopen(name, "rbe");
     if (stream == NULL) {
-        return cli_fail(CLI_FAILED, command, "%s: %s", name, strerror(errno));
+        return cli_fail(CLI_USAGE, command, "%s: %s", name, strerror(errno));
     }
     char *bytes = malloc(most + 2);
     size_t got = bytes != NULL ? fread(bytes, 1, most + 1, stream) : 0;
@@ -72,4 +72,43 @@ int cli_read_key(unsigned char *bytes, size_t length, const char *command, const
     return status == TREMOLO_OK
                ? CLI_DONE
                : cli_fail(CLI_USAGE, command, "%s: must hold %zu bytes in base64url", name, length);
+}
+
+int cli_read_token(char **token, const char *command, const char *name)
+{
+    enum { LONGEST = 8192 };
+    char *text = NULL;
+    size_t length = 0;
+    int code = cli_read_file(&text, &length, command, name, LONGEST);
+    if (code != CLI_DONE || text == NULL) {
+        return code;
+    }
+    size_t used = strcspn(text, "\r\n");
+    bool good = used > 0 && strspn(text + used, "\r\n") == length - used;
+    for (size_t i = 0; i < used; i++) {
+        good = good && text[i] > 0x20 && text[i] < 0x7f; /* it goes into a header */
+    }
+    if (!good) {
+        sodium_memzero(text, length);
+        free(text);
+        return cli_fail(CLI_USAGE, command, "%s: must hold the operator's token, one line", name);
+    }
+    text[used] = '\0';
+    *token = text;
+    return CLI_DONE;
+}
+
+int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name)
+{
+    char *text = NULL;
+    size_t length = 0;
+    char why[256] = "out of memory";
+    int code = cli_read_file(&text, &length, command, name, TREMOLO_POLICY_MAX_BYTES);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = tremolo_policy_parse(policy, why, sizeof why, text, length);
+    free(text);
+    return status == TREMOLO_OK ? CLI_DONE
+                                : cli_fail(cli_exit_of(status), command, "%s: %s", name, why);
 }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "tremolo_policy.h"
+
 /* Read a file, or standard input for "-", into memory that the caller frees,
  * with a zero after it. Files of more than `most` bytes are refused.
  * CLI_DONE, or the exit code after a message of `command`. */
@@ -14,5 +16,12 @@ int cli_read_start(char **text, size_t *length, const char *command, const char 
 
 /* Fill exactly `length` bytes from a file with one line of base64url: keys. */
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name);
+
+/* The operator's token, one line of printable characters; the caller wipes and
+ * frees it. */
+int cli_read_token(char **token, const char *command, const char *name);
+
+/* What a device allows. */
+int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name);
 
 #endif

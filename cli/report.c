@@ -155,22 +155,6 @@ static int parse(struct options *options, int argc, char **argv)
 
 /* ---------------------------------------------------------------- files */
 
-static int read_policy(struct contents *contents, const char *name)
-{
-    char *text = NULL;
-    size_t length = 0;
-    char why[TREMOLO_CLIENT_WHY_BYTES] = "out of memory";
-    int code = cli_read_file(&text, &length, "report", name, TREMOLO_POLICY_MAX_BYTES);
-    if (code != CLI_DONE) {
-        return code;
-    }
-    enum tremolo_status status =
-        tremolo_policy_parse(&contents->policy, why, sizeof why, text, length);
-    free(text);
-    return status == TREMOLO_OK ? CLI_DONE
-                                : cli_fail(cli_exit_of(status), "report", "%s: %s", name, why);
-}
-
 static int read_name(struct options *options, struct contents *contents)
 {
     size_t length = strlen(options->device) * 3 / 4;
@@ -188,7 +172,7 @@ static int read_files(struct options *options, struct contents *contents)
 {
     int code = CLI_DONE;
     if (options->policy != NULL) {
-        code = read_policy(contents, options->policy);
+        code = cli_read_policy(&contents->policy, "report", options->policy);
         options->client.policy = &contents->policy;
     }
     if (code == CLI_DONE && options->server_key != NULL) {

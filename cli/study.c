@@ -1,47 +1,42 @@
-/* study.c -- `tremolo study`: write, check, name and show study files. */
-#include "cli.h"
+/* study.c -- `tremolo study`: write, check, name, show and publish study files. */
+#include "study.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "csv_header.h"
 #include "input.h"
 #include "study_warnings.h"
-#include "tremolo_study_file.h"
+#include "suggest.h"
 
 static const char usage[] =
     "usage: tremolo study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
     "       tremolo study check FILE [--json]\n"
     "       tremolo study id FILE [--json]\n"
-    "       tremolo study show FILE [--json]\n\n"
+    "       tremolo study show FILE [--json | --c [--policy FILE]]\n"
+    "       tremolo study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
+    "       tremolo study close URL --token-file FILE [--ca FILE] [--json]\n\n"
     "  init    write a starter that explains itself, or one for a CSV file's columns\n"
     "  check   explain every problem of a file, with its place and reason, and warn of\n"
     "          what is allowed but protects little\n"
     "  id      print the study's id, the hash of all that was agreed\n"
-    "  show    print what the study asks for and the guarantee in words\n\n"
+    "  show    print what the study asks for and the guarantee in words; with --c, the\n"
+    "          study as C source for a device's program, with its ledger's budget\n"
+    "  publish create the study on a server; prints its address and what a device runs\n"
+    "  close   close the current round of a study, given by its address on a server\n\n"
     "FILE may be - for standard input.\n";
-
-struct options {
-    const char *action;
-    const char *file;
-    const char *csv;
-    const char *response;
-    const char *out;
-    bool force;
-    bool json;
-};
 
 /* ---------------------------------------------------------------- init */
 
 /* Write where nothing is yet, unless forced. */
-static int write_out(const struct options *options, const char *text)
+static int write_out(const struct study_options *options, const char *text)
 {
     if (options->out == NULL) {
         return fputs(text, stdout) < 0 || fflush(stdout) != 0
@@ -63,7 +58,7 @@ static int write_out(const struct options *options, const char *text)
                    : cli_fail(CLI_FAILED, "study", "%s: %s", options->out, strerror(problem));
 }
 
-static int explain_starter(const struct options *options, enum tremolo_status status)
+static int explain_starter(const struct study_options *options, enum tremolo_status status)
 {
     switch (status) {
     case TREMOLO_OK: return CLI_DONE;
@@ -77,7 +72,7 @@ static int explain_starter(const struct options *options, enum tremolo_status st
     }
 }
 
-static int init_from_csv(const struct options *options, char **json)
+static int init_from_csv(const struct study_options *options, char **json)
 {
     struct csv_header header;
     char *text = NULL;
@@ -96,7 +91,7 @@ static int init_from_csv(const struct options *options, char **json)
     return explain_starter(options, status);
 }
 
-static int run_init(const struct options *options)
+static int run_init(const struct study_options *options)
 {
     char *json = NULL;
     int code = CLI_DONE;
@@ -144,15 +139,6 @@ static int read_study(struct tremolo_study_file **file, struct tremolo_study_pro
     return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
 }
 
-static int print_json(json_t *object)
-{
-    int failed = object == NULL ||
-                 json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0 ||
-                 putchar('\n') == EOF;
-    json_decref(object);
-    return failed ? cli_fail(CLI_FAILED, "study", "cannot write the result") : CLI_DONE;
-}
-
 static json_t *problems_json(const struct tremolo_study_problems *problems,
                              char warnings[][STUDY_WARNING_BYTES], size_t warning_count)
 {
@@ -169,21 +155,13 @@ static json_t *problems_json(const struct tremolo_study_problems *problems,
                      (json_int_t)problems->count, "problems", list, "warnings", warned);
 }
 
-static void id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file)
-{
-    if (tremolo_base64_encode(text, TREMOLO_STUDY_ID_TEXT_BYTES, tremolo_study_file_id(file),
-                              TREMOLO_STUDY_ID_BYTES) != TREMOLO_OK) {
-        text[0] = '\0';
-    }
-}
-
-static int report_check(const struct options *options, const struct tremolo_study_file *file,
+static int report_check(const struct study_options *options, const struct tremolo_study_file *file,
                         const struct tremolo_study_problems *problems, int code)
 {
     char warnings[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES];
     size_t count = code == CLI_DONE ? study_warnings(warnings, file, (int64_t)time(NULL)) : 0;
     if (options->json) {
-        int printed = print_json(problems_json(problems, warnings, count));
+        int printed = study_print_json(problems_json(problems, warnings, count));
         return printed == CLI_DONE ? code : printed;
     }
     for (size_t i = 0; i < count; i++) {
@@ -196,121 +174,25 @@ static int report_check(const struct options *options, const struct tremolo_stud
     return code;
 }
 
-/* ---------------------------------------------------------------- show */
-
-static void show_features(const struct tremolo_study_file *file)
-{
-    size_t count = tremolo_study_file_feature_count(file);
-    for (size_t i = 0; i <= count; i++) {
-        bool last = i == count;
-        const struct tremolo_study_feature *feature =
-            last ? tremolo_study_file_response(file) : tremolo_study_file_feature(file, i);
-        (void)printf("%s %s", last ? "response" : "feature ", feature->name);
-        if (feature->kind == TREMOLO_STUDY_NUMERIC) {
-            (void)printf(", %g to %g%s%s", feature->low, feature->high,
-                         feature->unit[0] != '\0' ? " " : "", feature->unit);
-        } else if (feature->kind == TREMOLO_STUDY_YES_NO) {
-            (void)printf(", yes or no");
-        }
-        for (size_t j = 0; j < feature->level_count; j++) {
-            (void)printf("%s%s%s", j == 0 ? ", " : "; ", feature->levels[j],
-                         j == 0 ? " (reference)" : "");
-        }
-        (void)printf("%s\n", !last ? ""
-                             : tremolo_study_file_terms(file)->response_private
-                                 ? ", sent with noise"
-                                 : ", sent in the clear");
-    }
-}
-
-static void show_protocol(const struct tremolo_study_terms *terms)
-{
-    if (terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
-        (void)printf("protocol one-shot");
-    } else {
-        (void)printf("protocol iterative, %u rounds", terms->rounds);
-    }
-    if (terms->vectors > 0) {
-        (void)printf(", %u vectors, alpha %g, lambda %g, omega %g", terms->vectors, terms->alpha,
-                     terms->lambda, terms->omega);
-    } else {
-        (void)printf(", no modulation");
-    }
-    (void)printf("; enrolment %s\n", terms->enrolment == TREMOLO_STUDY_KEYS ? "by keys" : "open");
-}
-
-static int show_words(const struct tremolo_study_file *file)
-{
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
-    char words[TREMOLO_STUDY_WORDS_BYTES];
-    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
-    enum tremolo_status status = tremolo_study_file_words(words, sizeof words, file);
-    if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
-    }
-    id_text(id, file);
-    (void)printf("%s\n", terms->title);
-    if (terms->purpose[0] != '\0') {
-        (void)printf("%s\n", terms->purpose);
-    }
-    (void)printf("id       %s\n", id);
-    show_features(file);
-    show_protocol(terms);
-    (void)printf("\n%s", words);
-    return CLI_DONE;
-}
-
-static json_t *coordinates_json(const struct tremolo_study_file *file)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < tremolo_study_file_dimension(file); i++) {
-        const struct tremolo_study_coordinate *coordinate = tremolo_study_file_coordinate(file, i);
-        (void)json_array_append_new(list,
-                                    json_pack("{s:s, s:f, s:f}", "name", coordinate->name, "low",
-                                              coordinate->low, "high", coordinate->high));
-    }
-    return list;
-}
-
-static int show_json(const struct tremolo_study_file *file)
-{
-    struct tremolo_study_guarantee guarantee;
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
-    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
-    char *study = NULL;
-    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, terms->delta);
-    if (status == TREMOLO_OK) {
-        status = tremolo_study_file_json(&study, file);
-    }
-    if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
-    }
-    id_text(id, file);
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}}", "id", id,
-                  "study", json_loads(study, 0, NULL), "coordinates", coordinates_json(file),
-                  "guarantee", "epsilon", guarantee.epsilon, "delta", guarantee.delta, "mu",
-                  guarantee.mu, "rho", guarantee.rho, "sigma", guarantee.sigma, "sensitivity",
-                  guarantee.sensitivity, "distance", guarantee.distance, "releases",
-                  (json_int_t)guarantee.releases, "charge", (json_int_t)guarantee.charge);
-    free(study);
-    return print_json(object);
-}
-
 /* ---------------------------------------------------------------- all */
 
-static int print_id(const struct options *options, const struct tremolo_study_file *file)
+static int print_id(const struct study_options *options, const struct tremolo_study_file *file)
 {
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
-    id_text(id, file);
+    study_id_text(id, file);
     if (options->json) {
-        return print_json(json_pack("{s:s}", "id", id));
+        return study_print_json(json_pack("{s:s}", "id", id));
     }
     (void)puts(id);
     return CLI_DONE;
 }
 
-static int run_on_file(const struct options *options)
+static bool is_action(const struct study_options *options, const char *action)
+{
+    return strcmp(options->action, action) == 0;
+}
+
+static int run_on_file(const struct study_options *options)
 {
     struct tremolo_study_file *file = NULL;
     struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
@@ -318,76 +200,149 @@ static int run_on_file(const struct options *options)
         return cli_fail(CLI_FAILED, "study", "out of memory");
     }
     int code = read_study(&file, problems, options->file);
-    bool checks = strcmp(options->action, "check") == 0;
+    bool checks = is_action(options, "check");
     if (problems->count > 0 && !(checks && options->json)) {
         print_problems(problems, options->file);
     }
     if (checks && (code == CLI_DONE || problems->count > 0)) {
         code = report_check(options, file, problems, code);
-    } else if (code == CLI_DONE && strcmp(options->action, "id") == 0) {
-        code = print_id(options, file);
     } else if (code == CLI_DONE) {
-        code = options->json ? show_json(file) : show_words(file);
+        code = is_action(options, "id")        ? print_id(options, file)
+               : is_action(options, "publish") ? study_publish(options, file)
+               : options->source               ? study_source(options, file)
+                                               : study_show(options, file);
     }
     tremolo_study_file_free(file);
     free(problems);
     return code;
 }
 
-static int parse(struct options *options, int argc, char **argv)
+/* Which options belong to which action: its letters, as in `names`. */
+static const struct {
+    const char *name;
+    const char *letters;
+    const char *takes;
+} actions[] = {
+    {"init", "crof", "no file but --csv and --out"},
+    {"check", "j", "one FILE"},
+    {"id", "j", "one FILE"},
+    {"show", "jSp", "one FILE"},
+    {"publish", "jstA", "one FILE"},
+    {"close", "jtA", "the study's address"},
+};
+enum { ACTIONS = sizeof actions / sizeof actions[0] };
+
+static const struct option names[] = {
+    {"csv", required_argument, NULL, 'c'},
+    {"response", required_argument, NULL, 'r'},
+    {"out", required_argument, NULL, 'o'},
+    {"force", no_argument, NULL, 'f'},
+    {"json", no_argument, NULL, 'j'},
+    {"c", no_argument, NULL, 'S'},
+    {"policy", required_argument, NULL, 'p'},
+    {"server", required_argument, NULL, 's'},
+    {"token-file", required_argument, NULL, 't'},
+    {"ca", required_argument, NULL, 'A'},
+    {0},
+};
+
+static void take(struct study_options *options, int option)
 {
-    static const struct option names[] = {
-        {"csv", required_argument, NULL, 'c'}, {"response", required_argument, NULL, 'r'},
-        {"out", required_argument, NULL, 'o'}, {"force", no_argument, NULL, 'f'},
-        {"json", no_argument, NULL, 'j'},      {0},
-    };
+    switch (option) {
+    case 'c': options->csv = optarg; break;
+    case 'r': options->response = optarg; break;
+    case 'o': options->out = optarg; break;
+    case 'f': options->force = true; break;
+    case 'j': options->json = true; break;
+    case 'S': options->source = true; break;
+    case 'p': options->policy = optarg; break;
+    case 's': options->server = optarg; break;
+    case 't': options->token_file = optarg; break;
+    default: options->ca_file = optarg; break;
+    }
+}
+
+/* What one action's options must be together. */
+static int check_options(const struct study_options *options)
+{
+    if (is_action(options, "init") && options->response != NULL && options->csv == NULL) {
+        return cli_fail(CLI_USAGE, "study", "--response names a column of a --csv file");
+    }
+    if (options->policy != NULL && !options->source) {
+        return cli_fail(CLI_USAGE, "study", "--policy belongs to --c");
+    }
+    if (options->source && options->json) {
+        return cli_fail(CLI_USAGE, "study", "--c and --json exclude each other");
+    }
+    if (is_action(options, "publish") && options->server == NULL) {
+        return cli_fail(CLI_USAGE, "study", "publish needs --server, like http://127.0.0.1:8787");
+    }
+    bool operates = is_action(options, "publish") || is_action(options, "close");
+    if (operates && options->token_file == NULL) {
+        return cli_fail(CLI_USAGE, "study",
+                        "%s needs --token-file, which 'tremolo serve' made as operator.token",
+                        options->action);
+    }
+    return CLI_DONE;
+}
+
+static int parse(struct study_options *options, size_t action, int argc, char **argv)
+{
     int option = 0;
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        switch (option) {
-        case 'c': options->csv = optarg; break;
-        case 'r': options->response = optarg; break;
-        case 'o': options->out = optarg; break;
-        case 'f': options->force = true; break;
-        case 'j': options->json = true; break;
-        default:
-            return cli_fail(CLI_USAGE, "study", "bad option '%s'; 'tremolo study --help' helps",
-                            argv[optind - 1]);
+        if (option == '?') {
+            return cli_bad_option("study", argv, names);
         }
+        if (strchr(actions[action].letters, option) == NULL) {
+            return cli_fail(CLI_USAGE, "study", "this option does not belong to %s",
+                            options->action);
+        }
+        take(options, option);
     }
-    bool is_init = strcmp(options->action, "init") == 0;
+    bool is_init = is_action(options, "init");
     if (argc - optind != (is_init ? 0 : 1)) {
-        return cli_fail(CLI_USAGE, "study", "%s takes %s", options->action,
-                        is_init ? "no file but --csv and --out" : "one FILE");
-    }
-    if (is_init ? options->json || (options->response != NULL && options->csv == NULL)
-                : options->csv != NULL || options->response != NULL || options->out != NULL) {
-        return cli_fail(CLI_USAGE, "study", "these options do not belong to %s", options->action);
+        return cli_fail(CLI_USAGE, "study", "%s takes %s", options->action, actions[action].takes);
     }
     options->file = is_init ? NULL : argv[optind];
-    return CLI_DONE;
+    return check_options(options);
+}
+
+static int no_such_action(const char *given)
+{
+    const char *words[ACTIONS];
+    char list[80];
+    for (size_t i = 0; i < ACTIONS; i++) {
+        words[i] = actions[i].name;
+    }
+    cli_list(list, sizeof list, words, ACTIONS);
+    const char *meant = given != NULL ? cli_nearest(given, words, ACTIONS) : NULL;
+    return meant != NULL ? cli_fail(CLI_USAGE, "study", "no such action '%s'; did you mean '%s'?",
+                                    given, meant)
+                         : cli_fail(CLI_USAGE, "study", "say one of %s; --help says more", list);
 }
 
 int cli_study(int argc, char **argv)
 {
-    static const char *const actions[] = {"init", "check", "id", "show"};
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         (void)fputs(usage, stdout);
         return CLI_DONE;
     }
-    struct options options = {0};
-    for (size_t i = 0; argc >= 2 && i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(argv[1], actions[i]) == 0) {
-            options.action = actions[i];
-        }
+    struct study_options options = {0};
+    size_t action = 0;
+    while (action < ACTIONS && (argc < 2 || strcmp(argv[1], actions[action].name) != 0)) {
+        action++;
     }
-    if (options.action == NULL) {
-        return cli_fail(CLI_USAGE, "study", "say init, check, id or show; --help says more");
+    if (action == ACTIONS) {
+        return no_such_action(argc >= 2 ? argv[1] : NULL);
     }
-    int code = parse(&options, argc - 1, argv + 1);
+    options.action = actions[action].name;
+    int code = parse(&options, action, argc - 1, argv + 1);
     if (code != CLI_DONE) {
         return code;
     }
-    return strcmp(options.action, "init") == 0 ? run_init(&options) : run_on_file(&options);
+    return is_action(&options, "init")    ? run_init(&options)
+           : is_action(&options, "close") ? study_close(&options)
+                                          : run_on_file(&options);
 }

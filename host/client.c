@@ -25,6 +25,12 @@ static int64_t system_now_ms(void *context)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int64_t system_unix_seconds(void *context)
+{
+    (void)context;
+    return (int64_t)time(NULL);
+}
+
 static int system_sleep_ms(void *context, int64_t milliseconds)
 {
     struct timespec left = {.tv_sec = (time_t)(milliseconds / 1000),
@@ -45,6 +51,8 @@ static enum tremolo_status set_surroundings(struct tremolo_client *client,
     client->files = around->files != NULL ? *around->files : tremolo_files_system();
     around->now_ms = around->now_ms != NULL ? around->now_ms : system_now_ms;
     around->sleep_ms = around->sleep_ms != NULL ? around->sleep_ms : system_sleep_ms;
+    around->unix_seconds =
+        around->unix_seconds != NULL ? around->unix_seconds : system_unix_seconds;
     around->entropy = around->entropy != NULL ? around->entropy : tremolo_host_entropy;
     if (around->exchange == NULL) {
         client->transport = transport_new(options->ca_file);
@@ -54,8 +62,7 @@ static enum tremolo_status set_surroundings(struct tremolo_client *client,
 
 /* ---------------------------------------------------------------- address */
 
-/* Plain HTTP never leaves the machine. */
-static bool is_safe_scheme(const char *url)
+bool tremolo_client_is_safe_url(const char *url)
 {
     static const char *const starts[] = {
         "https://",          "http://127.0.0.1:", "http://127.0.0.1/", "http://localhost:",
@@ -89,7 +96,7 @@ static enum tremolo_status set_address(struct tremolo_client *client, const char
         return client_fails(client, TREMOLO_BAD_ARGUMENT,
                             "the study's URL must end in /v1/studies/ and its id");
     }
-    if (!is_safe_scheme(url)) {
+    if (!tremolo_client_is_safe_url(url)) {
         return client_fails(client, TREMOLO_BAD_ARGUMENT,
                             "the study's URL must be https, or http on this machine");
     }

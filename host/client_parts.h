@@ -75,9 +75,13 @@ enum tremolo_status client_post(struct tremolo_client *client, size_t *length, c
 /* Wait a random time between both ends. NETWORK_FAILED when told to stop. */
 enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms);
 
-/* Fetch the current round into client->round, verified. Studies that need no
- * broadcast have round 0, always open. */
-enum tremolo_status client_fetch_round(struct tremolo_client *client);
+/* Must a device know the round before it can even look for a stored report? A
+ * study of one round without vectors has nothing to tell. */
+bool client_needs_broadcast(const struct tremolo_client *client);
+
+/* May a report be made now? By this device's date, then by the server, whose
+ * current round is left, verified, in client->round. ROUND_CLOSED if not. */
+enum tremolo_status client_find_open_round(struct tremolo_client *client);
 
 /* Read "next" of an answer, in seconds, within sensible ends. */
 struct json_t;

@@ -1,7 +1,8 @@
 /* client_report.c -- take a sample, have its report made, and send it.
  *
- * Nothing after the device core's answer can change the bytes: the ledger holds
- * them, and they are sent as they are until the server has answered. */
+ * Before anything new is charged the round must be open; after the device
+ * core's answer nothing can change the bytes: the ledger holds them, and they
+ * are sent as they are until the server has answered. */
 #include "client_parts.h"
 
 #include <jansson.h>
@@ -75,16 +76,74 @@ static enum tremolo_status read_receipt(struct tremolo_client *client, bool *rep
                 : client_fails(client, TREMOLO_BAD_ANSWER, "the server's receipt is not one");
 }
 
-/* The ledger is charged at the policy's distance, not the server's. */
-static enum tremolo_status make(struct tremolo_client *client, uint8_t *report, size_t *length)
+/* By the device core, with a platform of the caller's. The ledger is charged
+ * at the policy's distance, not the server's. */
+static enum tremolo_status ask_core(struct tremolo_client *client, uint8_t *report, size_t *length,
+                                    const struct tremolo_platform *platform)
 {
     struct tremolo_round round = {client->round.vectors, client->round.number};
     struct tremolo_sample sample = {client->features, client->response, client->sample_number};
     struct tremolo_study study =
         tremolo_study_file_device_at(client->study, client->policy.distance);
-    enum tremolo_status status = tremolo_device_report(&client->work, report, length, &study,
-                                                       &round, &sample, &client->platform);
+    *length = TREMOLO_MAX_REPORT_BYTES;
+    return tremolo_device_report(&client->work, report, length, &study, &round, &sample, platform);
+}
+
+static int no_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    (void)bytes;
+    (void)length;
+    return -1;
+}
+
+/* The stored report, or NO_ENTROPY when a new one would have to be made: a
+ * device without entropy can repeat and nothing else. */
+static enum tremolo_status repeat(struct tremolo_client *client, uint8_t *report, size_t *length)
+{
+    struct tremolo_platform platform = client->platform;
+    platform.entropy = no_entropy;
+    return ask_core(client, report, length, &platform);
+}
+
+/* The bytes to send: those of the ledger, or new ones once the round is known
+ * to be open. *is_new tells which. */
+static enum tremolo_status find_or_make(struct tremolo_client *client, uint8_t *report,
+                                        size_t *length, bool *is_new)
+{
+    bool round_is_known = !client_needs_broadcast(client);
+    enum tremolo_status status = TREMOLO_NO_ENTROPY;
+    if (round_is_known) {
+        client->round.number = 0;
+        status = repeat(client, report, length);
+    }
+    if (status == TREMOLO_NO_ENTROPY) {
+        status = client_find_open_round(client);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        status = round_is_known ? TREMOLO_NO_ENTROPY : repeat(client, report, length);
+    }
+    *is_new = status == TREMOLO_NO_ENTROPY;
+    if (*is_new) {
+        status = ask_core(client, report, length, &client->platform);
+    }
     return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
+}
+
+/* Our round is over; a study of one round is, too. */
+static enum tremolo_status closed_meanwhile(struct tremolo_client *client, bool is_new)
+{
+    char answered[sizeof client->why];
+    memcpy(answered, client->why, sizeof answered);
+    if (tremolo_study_file_device(client->study)->rounds == 1) {
+        client->round.state = ROUND_DONE;
+    }
+    return client_fails(client, TREMOLO_ROUND_CLOSED,
+                        is_new ? "%.300s; the round closed while this report was on its way: it "
+                                 "was charged, and its bytes are kept"
+                               : "%.300s; this report was charged earlier, and its bytes are kept",
+                        answered);
 }
 
 static enum tremolo_status fill_receipt(struct tremolo_client *client,
@@ -115,8 +174,9 @@ enum tremolo_status tremolo_client_report(struct tremolo_client *client,
                                           struct tremolo_client_receipt *receipt)
 {
     uint8_t report[TREMOLO_MAX_REPORT_BYTES];
-    size_t length = sizeof report;
+    size_t length = 0;
     size_t answered = 0;
+    bool is_new = false;
     bool repeated = false;
     if (client == NULL || receipt == NULL) {
         return TREMOLO_BAD_ARGUMENT;
@@ -125,16 +185,13 @@ enum tremolo_status tremolo_client_report(struct tremolo_client *client,
         return client_fails(client, TREMOLO_BAD_SAMPLE, "there is no sample to report");
     }
     client_start_clock(client);
-    enum tremolo_status status = client_fetch_round(client);
-    if (status == TREMOLO_OK && client->round.state != ROUND_OPEN) {
-        status = client_fails(client, TREMOLO_ROUND_CLOSED, "the study takes no reports now");
-    }
-    if (status == TREMOLO_OK) {
-        status = make(client, report, &length);
-    }
+    enum tremolo_status status = find_or_make(client, report, &length, &is_new);
     if (status == TREMOLO_OK) {
         status = client_post(client, &answered, "/reports", report, length,
                              TREMOLO_CLIENT_MAX_RECEIPT_BYTES);
+        if (status == TREMOLO_ROUND_CLOSED) {
+            status = closed_meanwhile(client, is_new);
+        }
     }
     if (status == TREMOLO_OK) {
         status = read_receipt(client, &repeated, answered);

@@ -112,19 +112,15 @@ static enum tremolo_status read_round(struct tremolo_client *client, const json_
     return check_open_round(client, root);
 }
 
-static bool needs_broadcast(const struct tremolo_study *study)
+bool client_needs_broadcast(const struct tremolo_client *client)
 {
+    const struct tremolo_study *study = tremolo_study_file_device(client->study);
     return study->vectors > 0 || study->rounds > 1;
 }
 
-enum tremolo_status client_fetch_round(struct tremolo_client *client)
+static enum tremolo_status fetch_round(struct tremolo_client *client)
 {
     size_t length = 0;
-    if (!needs_broadcast(tremolo_study_file_device(client->study))) {
-        client->round.state = ROUND_OPEN;
-        client->round.number = 0;
-        return TREMOLO_OK;
-    }
     enum tremolo_status status =
         client_get(client, &length, "/round", TREMOLO_CLIENT_MAX_ROUND_BYTES);
     if (status == TREMOLO_ROUND_CLOSED) {
@@ -141,6 +137,49 @@ enum tremolo_status client_fetch_round(struct tremolo_client *client)
     return status;
 }
 
+/* The dates are part of what was agreed, so the device keeps them by its own
+ * clock, whatever the server says. */
+static enum tremolo_status check_dates(struct tremolo_client *client)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(client->study);
+    int64_t now = client->around.unix_seconds(client->around.context);
+    char today[TREMOLO_STUDY_DATE_BYTES];
+    char then[TREMOLO_STUDY_DATE_BYTES];
+    tremolo_study_date_text(today, now);
+    if (now < terms->opens) {
+        int64_t left = terms->opens - now < NEXT_LONGEST_S ? terms->opens - now : NEXT_LONGEST_S;
+        client->round.state = ROUND_WAITING;
+        client->round.earliest_ms = left * 1000;
+        client->round.latest_ms = (left + NEXT_DEFAULT_S) * 1000;
+        tremolo_study_date_text(then, terms->opens);
+        return client_fails(client, TREMOLO_ROUND_CLOSED,
+                            "the study opens at %s and it is %s; nothing was charged", then, today);
+    }
+    if (now >= terms->closes) {
+        client->round.state = ROUND_DONE;
+        tremolo_study_date_text(then, terms->closes);
+        return client_fails(client, TREMOLO_ROUND_CLOSED,
+                            "the study closed at %s and it is %s; nothing was charged", then,
+                            today);
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status client_find_open_round(struct tremolo_client *client)
+{
+    enum tremolo_status status = check_dates(client);
+    if (status == TREMOLO_OK) {
+        status = fetch_round(client);
+    }
+    if (status != TREMOLO_OK || client->round.state == ROUND_OPEN) {
+        return status;
+    }
+    return client_fails(client, TREMOLO_ROUND_CLOSED, "%s; nothing was charged",
+                        client->round.state == ROUND_DONE
+                            ? "the study is over"
+                            : "the study takes no reports now, but will again");
+}
+
 /* ---------------------------------------------------------------- following */
 
 /* Report if the round is new to us; *done when no other can follow. */
@@ -152,7 +191,7 @@ static enum tremolo_status follow_once(struct tremolo_client *client, bool *done
     struct tremolo_client_receipt receipt;
     enum tremolo_status status = tremolo_client_report(client, &receipt);
     if (status == TREMOLO_ROUND_CLOSED) {
-        *done = client->round.state == ROUND_DONE || !needs_broadcast(study);
+        *done = client->round.state == ROUND_DONE;
         return TREMOLO_OK;
     }
     if (status != TREMOLO_OK) {

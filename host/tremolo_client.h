@@ -84,7 +84,11 @@ struct tremolo_client_surroundings {
     int (*sleep_ms)(void *context, int64_t milliseconds); /* non-zero: stop waiting and give up */
     int (*entropy)(void *context, uint8_t *bytes, size_t length);
     const struct tremolo_files *files;
+    int64_t (*unix_seconds)(void *context); /* the date, for a study that opens and closes */
 };
+
+/* https, or http on this machine: plain HTTP never leaves it. */
+bool tremolo_client_is_safe_url(const char *url);
 
 /* ---------------------------------------------------------------- client */
 
@@ -150,8 +154,12 @@ struct tremolo_client_receipt {
 };
 
 /* Make, or repeat, this device's report for the current round and send it.
- * ROUND_CLOSED when the round takes no reports now. The receipt is untouched
- * on failure. */
+ *
+ * A new report is charged only when the study is open by this device's own
+ * date and the server says so of its round. Otherwise ROUND_CLOSED, and
+ * nothing was spent. The round may still close between that and the report's
+ * arrival: ROUND_CLOSED then, too, the charge stands, the bytes are kept, and
+ * tremolo_client_why() says so. The receipt is untouched on failure. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_client_report(struct tremolo_client *client,
                                                            struct tremolo_client_receipt *receipt);
 

@@ -7,8 +7,13 @@
 
 const char *estimate_state(const struct book *book, int64_t now)
 {
+    uint64_t taken = tremolo_moments_count(book->rounds[book->opened - 1].moments);
+    bool full = taken >= book->terms->devices * book->terms->samples;
     bool over = book_is_done(book) || now >= book->terms->closes;
-    return over ? "done" : now < book->terms->opens ? "waiting" : "open";
+    if (over || (full && book->opened == book->terms->rounds)) {
+        return "done";
+    }
+    return full || now < book->terms->opens ? "waiting" : "open";
 }
 
 struct estimate_window estimate_next(const struct book *book, int64_t now)

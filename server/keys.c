@@ -108,6 +108,9 @@ enum tremolo_status keys_token(char *token, size_t capacity, const char *path, i
         return explain(words, words_capacity, path, reason);
     }
     token[got] = '\0';
+    if (strcspn(token, "\r\n") == capacity - 1) { /* cut, it would match nobody's */
+        return explain(words, words_capacity, path, "the token is too long");
+    }
     token[strcspn(token, "\r\n")] = '\0';
     size_t length = strlen(token);
     for (size_t i = 0; i < length; i++) {

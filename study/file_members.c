@@ -191,12 +191,12 @@ bool study_choice(struct study_reader *reader, unsigned *value, const json_t *ob
 
 /* ---------------------------------------------------------------- dates */
 
-void study_date_text(char text[STUDY_DATE_BYTES], int64_t seconds)
+void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds)
 {
-    time_t time = (time_t)seconds;
+    time_t time = (time_t)unix_seconds;
     struct tm parts;
     if (gmtime_r(&time, &parts) == NULL ||
-        strftime(text, STUDY_DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        strftime(text, TREMOLO_STUDY_DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
         text[0] = '\0';
     }
 }
@@ -220,7 +220,7 @@ static int two_digits(const char *text)
 /* True for a date that exists: one that reads back as it was written. */
 static bool parse_date(int64_t *seconds, const char *text)
 {
-    char full[STUDY_DATE_BYTES];
+    char full[TREMOLO_STUDY_DATE_BYTES];
     if (matches(text, "0000-00-00")) {
         (void)snprintf(full, sizeof full, "%sT00:00:00Z", text);
     } else if (matches(text, "0000-00-00T00:00:00Z")) {
@@ -236,9 +236,9 @@ static bool parse_date(int64_t *seconds, const char *text)
         .tm_min = two_digits(full + 14),
         .tm_sec = two_digits(full + 17),
     };
-    char again[STUDY_DATE_BYTES];
+    char again[TREMOLO_STUDY_DATE_BYTES];
     int64_t time = (int64_t)timegm(&parts);
-    study_date_text(again, time);
+    tremolo_study_date_text(again, time);
     if (time < 0 || strcmp(again, full) != 0) {
         return false;
     }

@@ -81,16 +81,16 @@ static json_t *protocol_json(const struct tremolo_study_terms *terms)
 
 static json_t *limits_json(const struct tremolo_study_terms *terms)
 {
-    char date[STUDY_DATE_BYTES];
+    char date[TREMOLO_STUDY_DATE_BYTES];
     json_t *object =
         json_pack("{s:I, s:I, s:s}", "devices", (json_int_t)terms->devices, "samples",
                   (json_int_t)terms->samples, "enrolment", study_enrolments[terms->enrolment]);
     if (terms->opens != INT64_MIN) {
-        study_date_text(date, terms->opens);
+        tremolo_study_date_text(date, terms->opens);
         (void)json_object_set_new(object, "opens", json_string(date));
     }
     if (terms->closes != INT64_MAX) {
-        study_date_text(date, terms->closes);
+        tremolo_study_date_text(date, terms->closes);
         (void)json_object_set_new(object, "closes", json_string(date));
     }
     return object;

@@ -95,8 +95,4 @@ extern const char *const study_protocols[];
 extern const char *const study_calibrations[];
 extern const char *const study_enrolments[];
 
-/* "2026-11-15T08:00:00Z", 20 characters and a zero. */
-enum { STUDY_DATE_BYTES = 24 };
-void study_date_text(char text[STUDY_DATE_BYTES], int64_t seconds);
-
 #endif

@@ -52,6 +52,7 @@ enum {
     TREMOLO_STUDY_MAX_PROBLEMS = 64, /* stored; all are counted */
     TREMOLO_STUDY_PATH_BYTES = 96,
     TREMOLO_STUDY_REASON_BYTES = 192,
+    TREMOLO_STUDY_DATE_BYTES = 24, /* "2026-11-15T08:00:00Z" and a zero */
 };
 #define TREMOLO_STUDY_MAX_DEVICES 8000000000u
 
@@ -160,6 +161,9 @@ struct tremolo_study_terms {
 };
 
 const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_study_file *file);
+
+/* A date as files have it; "" for one that no calendar holds. */
+void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds);
 
 /* Features as written, and the response. */
 size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file);

@@ -99,7 +99,7 @@ for arguments in "" "frobnicate" "check" "check a b" "init file" "id --csv x y" 
     expect "refused: study $arguments" "$? $(wc -l <"$err") $(wc -c <"$out")" "2 1 0"
 done
 $tremolo study check "$dir/nowhere" 2>"$err"
-expect "a missing file fails" $? 1
+expect "a missing file is a usage error" $? 2
 head -c 300000 /dev/zero | tr '\0' ' ' | $tremolo study check - >"$out" 2>"$err"
 expect "a huge file is refused" $? 2
 $tremolo study --help >"$out"

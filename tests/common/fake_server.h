@@ -29,7 +29,8 @@ struct fake_server {
     int script[FAKE_SCRIPT]; /* -1: answer truly */
     long retry_after[FAKE_SCRIPT];
     size_t script_length;
-    const char *answer; /* instead of the true body of a 200 */
+    const char *answer;  /* instead of the true body of a 200 */
+    const char *receipt; /* instead of a report's */
     size_t requests;
     struct {
         uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
@@ -38,6 +39,7 @@ struct fake_server {
     } report[FAKE_REPORTS];
     size_t reports;
     int64_t now_ms;
+    int64_t date; /* Unix seconds when now_ms is 0 */
     int64_t slept[FAKE_SLEEPS];
     size_t sleeps;
     struct fake_entropy entropy;
@@ -146,9 +148,10 @@ static inline int fake_take_report(struct fake_server *server, struct tremolo_ht
             server->round < tremolo_study_file_device(server->file)->rounds ? "open" : "done";
     }
     return fake_reply(answer, request, 200,
-                      server->answer != NULL ? server->answer
-                      : known                ? "{\"accepted\":0,\"repeated\":1,\"failures\":[]}"
-                                             : "{\"accepted\":1,\"repeated\":0,\"failures\":[]}");
+                      server->receipt != NULL  ? server->receipt
+                      : server->answer != NULL ? server->answer
+                      : known                  ? "{\"accepted\":0,\"repeated\":1,\"failures\":[]}"
+                                               : "{\"accepted\":1,\"repeated\":0,\"failures\":[]}");
 }
 
 static inline int fake_exchange(void *context, struct tremolo_http_answer *answer,
@@ -186,6 +189,12 @@ static inline int64_t fake_now(void *context)
     return ((struct fake_server *)context)->now_ms;
 }
 
+static inline int64_t fake_date(void *context)
+{
+    const struct fake_server *server = context;
+    return server->date + server->now_ms / 1000;
+}
+
 static inline int fake_sleep(void *context, int64_t milliseconds)
 {
     struct fake_server *server = context;
@@ -206,6 +215,7 @@ static inline struct tremolo_client_surroundings fake_surroundings(struct fake_s
         .exchange = fake_exchange,
         .now_ms = fake_now,
         .sleep_ms = fake_sleep,
+        .unix_seconds = fake_date,
         .entropy = fake_client_entropy,
     };
 }

@@ -19,6 +19,8 @@ two=$url/v1/studies/$(create_study "$work/two.json")
 expect "the first of two devices" "$(submit "$two" 0)" 200
 expect "the second" "$(submit "$two" 0)" 200
 expect "there is no third" "$(submit "$two" 0)" 410
+curl -s "$two/round" >"$work/round"
+expect_match "and a device learns so before it pays" "$work/round" '"state":"done"'
 
 study_text '{"kind": "one-shot"}' "{\"opens\": \"$(at +3600)\"}" >"$work/later.json"
 later=$url/v1/studies/$(create_study "$work/later.json")
@@ -30,6 +32,20 @@ expect_match "and its round is waiting" "$work/round" '"state":"waiting"'
 study_text '{"kind": "one-shot"}' "{\"closes\": \"$(at -3600)\"}" >"$work/past.json"
 past=$url/v1/studies/$(create_study "$work/past.json")
 expect "a study that is over" "$(submit "$past" 0)" 410
+echo '{"steps": 7200, "sleep": 7.5, "pulse": 61, "score": 48}' >"$work/sample"
+echo '{"epsilon_per_study": 8, "epsilon_total": 8}' >"$work/policy"
+for study in "$two" "$later" "$past"; do
+    $tremolo report --study "$study" --state "$work/device" --sample "$work/sample" --enrol --trust-new \
+        --policy "$work/policy" >"$work/out" 2>&1
+    code=$?
+    expect_match "tremolo report says that nothing was charged" "$work/out" 'nothing was charged'
+    expect "and fails" $code 1
+done
+study_text '{"kind": "one-shot"}' '{"devices": 3}' >"$work/three.json"
+three=$url/v1/studies/$(create_study "$work/three.json")
+$tremolo report --study "$three" --state "$work/device" --sample "$work/sample" --policy "$work/policy" \
+    >"$work/out" 2>&1
+expect "all of the budget is left for a study that is open" $? 0
 
 study_text "{$rounds, \"close\": {\"reports\": 3}}" >"$work/count.json"
 count=$url/v1/studies/$(create_study "$work/count.json")

@@ -32,6 +32,7 @@ struct oracle {
     size_t length[ROUNDS];
     bool two_reports; /* invariant 1 broken */
     bool uncharged;   /* invariant 2 broken */
+    uint32_t spent;   /* by the ledger, after the last death */
     unsigned deaths;
 };
 
@@ -148,6 +149,7 @@ static void check_charges(struct oracle *oracle)
         status = tremolo_device_budget(&work, &left, tremolo_ledger_file_platform(ledger));
     }
     tremolo_ledger_file_close(ledger);
+    oracle->spent = status == TREMOLO_OK ? budget - left : 0;
     if (status == TREMOLO_OK ? left > budget - charge * rounds_seen(oracle)
                              : rounds_seen(oracle) > 0) {
         oracle->uncharged = true; /* or lost altogether, with a report out */
@@ -177,12 +179,17 @@ static int one_life(struct oracle *oracle, enum fault_kind kind, int at, int err
     return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
 }
 
-static void begin(struct oracle *oracle, bool with_counter)
+static void begin_with(struct oracle *oracle, const char *protocol_json, bool with_counter)
 {
     memset(oracle, 0, sizeof *oracle);
-    fake_server_start(&oracle->server, study_with("protocol", protocol, NULL, NULL), 1);
+    fake_server_start(&oracle->server, study_with("protocol", protocol_json, NULL, NULL), 1);
     fake_folder_make(&oracle->folder);
     oracle->with_counter = with_counter;
+}
+
+static void begin(struct oracle *oracle, bool with_counter)
+{
+    begin_with(oracle, protocol, with_counter);
 }
 
 static void end(struct oracle *oracle)
@@ -309,6 +316,32 @@ static void test_read_only(void **state)
     fail_at_each_step(FAULT_FAIL_ON, EROFS);
 }
 
+/* A round that is over costs nothing, whatever fails on the way to that
+ * answer, in a study of one round or of several. */
+static void test_a_closed_round_costs_nothing(void **state)
+{
+    static const char *const protocols[] = {"{\"kind\": \"one-shot\"}", protocol};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        int first = TREMOLO_STORAGE_FAILED;
+        for (int at = 1; first != TREMOLO_ROUND_CLOSED; at++) {
+            struct oracle oracle;
+            begin_with(&oracle, protocols[i], true);
+            oracle.server.state = "done";
+            first = one_life(&oracle, FAULT_FAIL, at, EIO);
+            assert_true(first == TREMOLO_ROUND_CLOSED || first == TREMOLO_STORAGE_FAILED);
+            assert_int_equal(one_life(&oracle, FAULT_NONE, 0, 0), TREMOLO_ROUND_CLOSED);
+            assert_int_equal(rounds_seen(&oracle), 0);
+            assert_int_equal(oracle.spent, 0);
+            /* The same server, open after all: now it costs. */
+            oracle.server.state = "open";
+            (void)one_life(&oracle, FAULT_NONE, 0, 0);
+            assert_true(oracle.spent > 0);
+            end(&oracle);
+        }
+    }
+}
+
 /* It says why. */
 static void test_failures_have_reasons(void **state)
 {
@@ -386,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_failing_sync),
         cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_a_closed_round_costs_nothing),
         cmocka_unit_test(test_failures_have_reasons),
         cmocka_unit_test(test_read_only_directory),
         cmocka_unit_test(test_the_oracle_can_fail),

@@ -1,0 +1,209 @@
+/* study_operator.c -- what the operator of a server does with a study: publish
+ * it there, and close a round.
+ *
+ * The file is read and checked here first, and its normalised form is sent, so
+ * that the server's id must be the one computed here. */
+#include "study.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "fetch.h"
+#include "input.h"
+#include "tremolo_client.h"
+
+enum { DETAIL_BYTES = 400, DUMP_FLAGS = JSON_REAL_PRECISION(6) };
+
+/* ---------------------------------------------------------------- exchange */
+
+/* "detail" of a problem, printable, after ": "; "" without one. */
+static void read_detail(char detail[DETAIL_BYTES], const char *answer)
+{
+    json_t *root = json_loads(answer, 0, NULL);
+    const char *text = json_string_value(json_object_get(root, "detail"));
+    (void)snprintf(detail, DETAIL_BYTES, "%s%s", text != NULL ? ": " : "",
+                   text != NULL ? text : "");
+    for (char *at = detail; *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
+            *at = '?';
+        }
+    }
+    json_decref(root);
+}
+
+/* POST as the operator; *answer is the caller's. */
+static int post(json_t **answer, const struct study_options *options, const char *url,
+                const char *body, long expected)
+{
+    char *token = NULL;
+    char detail[DETAIL_BYTES];
+    if (!tremolo_client_is_safe_url(url)) {
+        return cli_fail(CLI_USAGE, "study",
+                        "%s: the token travels by https only, or by http on this machine", url);
+    }
+    int code = cli_read_token(&token, "study", options->token_file);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    struct fetch fetch = {.method = "POST",
+                          .url = url,
+                          .type = "application/json",
+                          .token = token,
+                          .ca_file = options->ca_file,
+                          .body = body,
+                          .body_length = strlen(body)};
+    int failed = fetch_run(&fetch);
+    sodium_memzero(token, strlen(token));
+    free(token);
+    if (failed != 0) {
+        return cli_fail(CLI_FAILED, "study", "%s: %s", url, fetch.words);
+    }
+    *answer = json_loads(fetch.answer, 0, NULL);
+    read_detail(detail, fetch.answer);
+    free(fetch.answer);
+    if (fetch.status != expected || *answer == NULL) {
+        json_decref(*answer);
+        *answer = NULL;
+        return cli_fail(CLI_FAILED, "study", "the server answered %ld%s", fetch.status, detail);
+    }
+    return CLI_DONE;
+}
+
+/* "ADDRESS", without slashes at its end, and a path. */
+static int join(char url[TREMOLO_CLIENT_MAX_URL], const char *address, const char *path)
+{
+    size_t length = strlen(address);
+    while (length > 0 && address[length - 1] == '/') {
+        length--;
+    }
+    int written = snprintf(url, TREMOLO_CLIENT_MAX_URL, "%.*s%s", (int)length, address, path);
+    return written > 0 && written < TREMOLO_CLIENT_MAX_URL
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, "study", "the address is too long");
+}
+
+/* ---------------------------------------------------------------- publish */
+
+/* A sample as a device might give it: the middle of each range, the first level. */
+static json_t *example_sample(const struct tremolo_study_file *file)
+{
+    size_t count = tremolo_study_file_feature_count(file);
+    json_t *sample = json_object();
+    for (size_t i = 0; i <= count; i++) {
+        const struct tremolo_study_feature *feature =
+            i < count ? tremolo_study_file_feature(file, i) : tremolo_study_file_response(file);
+        double middle = (feature->low + feature->high) / 2;
+        json_t *value = feature->kind == TREMOLO_STUDY_CATEGORY ? json_string(feature->levels[0])
+                        : feature->kind == TREMOLO_STUDY_YES_NO ? json_string("no")
+                        : middle == (double)(json_int_t)middle  ? json_integer((json_int_t)middle)
+                                                                : json_real(middle);
+        (void)json_object_set_new(sample, feature->name, value);
+    }
+    return sample;
+}
+
+static void print_published(const char *url, const char *key, const struct tremolo_study_file *file)
+{
+    bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    json_t *sample = example_sample(file);
+    char *text = json_dumps(sample, DUMP_FLAGS);
+    study_id_text(id, file);
+    (void)printf("id   %s\nurl  %s\nkey  %s\n\n", id, url, key);
+    (void)printf(
+        "A device takes part with\n\n"
+        "  echo %s > server.key\n"
+        "  tremolo report --study %s \\\n"
+        "      --state DIRECTORY --sample sample.json --server-key server.key --enrol%s\n\n",
+        key, url, keys ? " \\\n      --device NAME --key FILE" : "");
+    (void)printf("where sample.json is like\n\n  %s\n", text != NULL ? text : "{}");
+    if (keys) {
+        (void)printf("\nand each device's name and key come from POST %s/devices\n", url);
+    }
+    free(text);
+    json_decref(sample);
+}
+
+static int report_published(const struct study_options *options, const char *studies_url,
+                            const json_t *answer, const struct tremolo_study_file *file)
+{
+    char url[2 * TREMOLO_CLIENT_MAX_URL];
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    const char *theirs = json_string_value(json_object_get(answer, "id"));
+    const char *key = json_string_value(json_object_get(answer, "key"));
+    study_id_text(id, file);
+    if (theirs == NULL || key == NULL || strcmp(theirs, id) != 0) {
+        return cli_fail(CLI_FAILED, "study", "the server's study has another id than this file");
+    }
+    (void)snprintf(url, sizeof url, "%s/%s", studies_url, id);
+    if (options->json) {
+        return study_print_json(json_pack("{s:s, s:s, s:s}", "id", id, "url", url, "key", key));
+    }
+    print_published(url, key, file);
+    return CLI_DONE;
+}
+
+int study_publish(const struct study_options *options, const struct tremolo_study_file *file)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    char *body = NULL;
+    json_t *answer = NULL;
+    int code = join(url, options->server, "/v1/studies");
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = tremolo_study_file_json(&body, file);
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+    }
+    code = post(&answer, options, url, body, 201);
+    free(body);
+    if (code == CLI_DONE) {
+        code = report_published(options, url, answer, file);
+    }
+    json_decref(answer);
+    return code;
+}
+
+/* ---------------------------------------------------------------- close */
+
+/* The answer is the round that is current now. */
+static int report_closed(const struct study_options *options, json_t *answer)
+{
+    long long round = (long long)json_integer_value(json_object_get(answer, "round"));
+    long long rounds = (long long)json_integer_value(json_object_get(answer, "rounds"));
+    const char *state = json_string_value(json_object_get(answer, "state"));
+    bool done = state != NULL && strcmp(state, "done") == 0;
+    if (options->json) {
+        return study_print_json(json_incref(answer));
+    }
+    if (done) {
+        (void)printf("round %lld of %lld is closed, and so is the study\n", round + 1, rounds);
+    } else {
+        (void)printf("round %lld of %lld is closed; round %lld is open\n", round, rounds,
+                     round + 1);
+    }
+    return CLI_DONE;
+}
+
+int study_close(const struct study_options *options)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    json_t *answer = NULL;
+    if (strstr(options->file, "/v1/studies/") == NULL) {
+        return cli_fail(CLI_USAGE, "study",
+                        "close takes the study's address, which ends in /v1/studies/ and its id");
+    }
+    int code = join(url, options->file, "/round/close");
+    if (code == CLI_DONE) {
+        code = post(&answer, options, url, "{}", 200);
+    }
+    if (code == CLI_DONE) {
+        code = report_closed(options, answer);
+    }
+    json_decref(answer);
+    return code;
+}

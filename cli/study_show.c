@@ -1,0 +1,128 @@
+/* study_show.c -- what a study asks for and promises, in words and as JSON. */
+#include "study.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli.h"
+
+int study_print_json(json_t *object)
+{
+    int failed = object == NULL ||
+                 json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0 ||
+                 putchar('\n') == EOF;
+    json_decref(object);
+    return failed ? cli_fail(CLI_FAILED, "study", "cannot write the result") : CLI_DONE;
+}
+
+void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file)
+{
+    if (tremolo_base64_encode(text, TREMOLO_STUDY_ID_TEXT_BYTES, tremolo_study_file_id(file),
+                              TREMOLO_STUDY_ID_BYTES) != TREMOLO_OK) {
+        text[0] = '\0';
+    }
+}
+
+static void show_features(const struct tremolo_study_file *file)
+{
+    size_t count = tremolo_study_file_feature_count(file);
+    for (size_t i = 0; i <= count; i++) {
+        bool last = i == count;
+        const struct tremolo_study_feature *feature =
+            last ? tremolo_study_file_response(file) : tremolo_study_file_feature(file, i);
+        (void)printf("%s %s", last ? "response" : "feature ", feature->name);
+        if (feature->kind == TREMOLO_STUDY_NUMERIC) {
+            (void)printf(", %g to %g%s%s", feature->low, feature->high,
+                         feature->unit[0] != '\0' ? " " : "", feature->unit);
+        } else if (feature->kind == TREMOLO_STUDY_YES_NO) {
+            (void)printf(", yes or no");
+        }
+        for (size_t j = 0; j < feature->level_count; j++) {
+            (void)printf("%s%s%s", j == 0 ? ", " : "; ", feature->levels[j],
+                         j == 0 ? " (reference)" : "");
+        }
+        (void)printf("%s\n", !last ? ""
+                             : tremolo_study_file_terms(file)->response_private
+                                 ? ", sent with noise"
+                                 : ", sent in the clear");
+    }
+}
+
+static void show_protocol(const struct tremolo_study_terms *terms)
+{
+    if (terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
+        (void)printf("protocol one-shot");
+    } else {
+        (void)printf("protocol iterative, %u rounds", terms->rounds);
+    }
+    if (terms->vectors > 0) {
+        (void)printf(", %u vectors, alpha %g, lambda %g, omega %g", terms->vectors, terms->alpha,
+                     terms->lambda, terms->omega);
+    } else {
+        (void)printf(", no modulation");
+    }
+    (void)printf("; enrolment %s\n", terms->enrolment == TREMOLO_STUDY_KEYS ? "by keys" : "open");
+}
+
+static int show_words(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    char words[TREMOLO_STUDY_WORDS_BYTES];
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    enum tremolo_status status = tremolo_study_file_words(words, sizeof words, file);
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+    }
+    study_id_text(id, file);
+    (void)printf("%s\n", terms->title);
+    if (terms->purpose[0] != '\0') {
+        (void)printf("%s\n", terms->purpose);
+    }
+    (void)printf("id       %s\n", id);
+    show_features(file);
+    show_protocol(terms);
+    (void)printf("\n%s", words);
+    return CLI_DONE;
+}
+
+static json_t *coordinates_json(const struct tremolo_study_file *file)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < tremolo_study_file_dimension(file); i++) {
+        const struct tremolo_study_coordinate *coordinate = tremolo_study_file_coordinate(file, i);
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:f, s:f}", "name", coordinate->name, "low",
+                                              coordinate->low, "high", coordinate->high));
+    }
+    return list;
+}
+
+static int show_json(const struct tremolo_study_file *file)
+{
+    struct tremolo_study_guarantee guarantee;
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    char *study = NULL;
+    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, terms->delta);
+    if (status == TREMOLO_OK) {
+        status = tremolo_study_file_json(&study, file);
+    }
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+    }
+    study_id_text(id, file);
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}}", "id", id,
+                  "study", json_loads(study, 0, NULL), "coordinates", coordinates_json(file),
+                  "guarantee", "epsilon", guarantee.epsilon, "delta", guarantee.delta, "mu",
+                  guarantee.mu, "rho", guarantee.rho, "sigma", guarantee.sigma, "sensitivity",
+                  guarantee.sensitivity, "distance", guarantee.distance, "releases",
+                  (json_int_t)guarantee.releases, "charge", (json_int_t)guarantee.charge);
+    free(study);
+    return study_print_json(object);
+}
+
+int study_show(const struct study_options *options, const struct tremolo_study_file *file)
+{
+    return options->json ? show_json(file) : show_words(file);
+}

@@ -1,0 +1,162 @@
+/* study_source.c -- a study as C source, for a device without a JSON parser.
+ *
+ * A device obeys struct tremolo_study and nothing else, so that is all a
+ * firmware needs; it is printed here by the program that read, checked and
+ * identified the study. As in host/, a policy has a say: it refuses the study,
+ * sets the distance at which reports are charged, and is the ledger's budget. */
+#include <stdio.h>
+
+#include "cli.h"
+#include "input.h"
+#include "study.h"
+#include "tremolo_policy.h"
+
+/* Text within a comment: nothing in it may end that, or begin another. */
+static void put_comment(const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        (void)putchar(*at);
+        if ((at[0] == '*' && at[1] == '/') || (at[0] == '/' && at[1] == '*')) {
+            (void)putchar(' ');
+        }
+    }
+}
+
+static void put_range(const struct tremolo_study_feature *feature, size_t level)
+{
+    put_comment(feature->name);
+    if (feature->kind == TREMOLO_STUDY_NUMERIC) {
+        (void)printf(": %.17g to %.17g ", feature->low, feature->high);
+        put_comment(feature->unit);
+    } else if (feature->kind == TREMOLO_STUDY_YES_NO) {
+        (void)printf(": no to yes");
+    } else {
+        (void)printf(": another level to ");
+        put_comment(feature->levels[level + 1]);
+    }
+}
+
+static void put_bounds(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study *study = tremolo_study_file_device(file);
+    (void)printf("static const struct tremolo_bounds tremolo_the_bounds[%u] = {\n",
+                 (unsigned)study->dimension);
+    for (size_t i = 0; i < tremolo_study_file_feature_count(file); i++) {
+        const struct tremolo_study_feature *feature = tremolo_study_file_feature(file, i);
+        for (size_t j = 0; j < feature->width; j++) {
+            const struct tremolo_bounds *bounds = &study->bounds[feature->first + j];
+            (void)printf("    {%ld, %ld}, /* ", (long)bounds->low, (long)bounds->high);
+            put_range(feature, j);
+            (void)printf(" */\n");
+        }
+    }
+    (void)printf("};\n\n");
+}
+
+static void put_id(const struct tremolo_study *study)
+{
+    (void)printf("    .id = {");
+    for (unsigned i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
+        (void)printf("%s0x%02x",
+                     i == 0        ? ""
+                     : i % 12 == 0 ? ",\n           "
+                                   : ", ",
+                     (unsigned)study->id[i]);
+    }
+    (void)printf("},\n");
+}
+
+static void put_study(const struct tremolo_study_file *file, const struct tremolo_study *study)
+{
+    const struct tremolo_bounds *response = &study->response_bounds;
+    put_bounds(file);
+    (void)printf("static const struct tremolo_study tremolo_the_study = {\n");
+    (void)printf("    .noise_log2 = %u,\n    .wire_shift = %u,\n    .wire_bits = %u,\n",
+                 (unsigned)study->noise_log2, (unsigned)study->wire_shift,
+                 (unsigned)study->wire_bits);
+    (void)printf("    .response = %s,\n", study->response == TREMOLO_RESPONSE_PRIVATE
+                                              ? "TREMOLO_RESPONSE_PRIVATE"
+                                              : "TREMOLO_RESPONSE_PUBLIC");
+    (void)printf("    .dimension = %u,\n    .keep = %u,\n    .vectors = %u,\n",
+                 (unsigned)study->dimension, (unsigned)study->keep, (unsigned)study->vectors);
+    (void)printf("    .rounds = %u,\n    .samples = %u,\n", (unsigned)study->rounds,
+                 (unsigned)study->samples);
+    (void)printf("    .unit = %luu,\n    .clip = %luu,\n    .distance = %luu,\n",
+                 (unsigned long)study->unit, (unsigned long)study->clip,
+                 (unsigned long)study->distance);
+    (void)printf("    .amplitude = %luu,\n    .frequency = %luu,\n",
+                 (unsigned long)study->amplitude, (unsigned long)study->frequency);
+    (void)printf("    .bounds = tremolo_the_bounds,\n    .response_bounds = {%ld, %ld}, /* ",
+                 (long)response->low, (long)response->high);
+    put_range(tremolo_study_file_response(file), 0);
+    (void)printf(" */\n");
+    put_id(study);
+    (void)printf("};\n\n");
+}
+
+static void put_head(const struct tremolo_study_file *file, const struct tremolo_study *study)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    char date[TREMOLO_STUDY_DATE_BYTES];
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    unsigned vectors = study->vectors > 0 ? study->vectors : 1;
+    study_id_text(id, file);
+    (void)printf("/* ");
+    put_comment(terms->title);
+    (void)printf("\n *\n * Study %s, written by 'tremolo study show --c'.\n"
+                 " * Do not edit but for bounds in units of your own (docs/embedding.md).\n",
+                 id);
+    if (terms->opens != INT64_MIN) {
+        tremolo_study_date_text(date, terms->opens);
+        (void)printf(" * Opens at %s: make no report before.\n", date);
+    }
+    if (terms->closes != INT64_MAX) {
+        tremolo_study_date_text(date, terms->closes);
+        (void)printf(" * Closes at %s: make no report from then on.\n", date);
+    }
+    if (terms->enrolment == TREMOLO_STUDY_KEYS) {
+        (void)printf(" * Reports need a MAC: set mac_key of the platform.\n");
+    }
+    (void)printf(" *\n * The least RAM: -DTREMOLO_MAX_DIMENSION=%u -DTREMOLO_MAX_VECTORS=%u\n"
+                 " * for every file that includes tremolo_device.h. */\n",
+                 (unsigned)study->dimension, vectors);
+    (void)printf("#ifndef TREMOLO_THE_STUDY_H\n#define TREMOLO_THE_STUDY_H\n\n"
+                 "#include \"tremolo_device.h\"\n\n"
+                 "#if TREMOLO_MAX_DIMENSION < %u || TREMOLO_MAX_VECTORS < %u\n"
+                 "#error \"this study needs larger limits of the device core\"\n#endif\n\n",
+                 (unsigned)study->dimension, vectors);
+}
+
+static void put_budget(const struct tremolo_policy *policy, uint32_t charge, uint32_t budget)
+{
+    (void)printf(
+        "/* For tremolo_device_enrol(), once in the device's life: epsilon %g at delta %g,\n"
+        " * over all studies. One report of this one costs %lu of it. */\n"
+        "#define TREMOLO_THE_BUDGET %luu\n\n#endif\n",
+        policy->epsilon_total, policy->delta, (unsigned long)charge, (unsigned long)budget);
+}
+
+int study_source(const struct study_options *options, const struct tremolo_study_file *file)
+{
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    uint32_t budget = 0;
+    char why[512] = "";
+    int code =
+        options->policy != NULL ? cli_read_policy(&policy, "study", options->policy) : CLI_DONE;
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = tremolo_policy_ask(&policy, why, sizeof why, file);
+    if (status == TREMOLO_OK) {
+        status = tremolo_policy_budget(&budget, &policy);
+    }
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), "study", "%s",
+                        why[0] != '\0' ? why : tremolo_status_sentence(status));
+    }
+    struct tremolo_study study = tremolo_study_file_device_at(file, policy.distance);
+    put_head(file, &study);
+    put_study(file, &study);
+    put_budget(&policy, tremolo_study_charge(&study), budget);
+    return CLI_DONE;
+}

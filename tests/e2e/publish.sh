@@ -1,0 +1,99 @@
+# tremolo study publish and close: from a file to a running study and to its
+# end, with nothing but the command's own words.
+. tests/common/tap.sh
+. tests/common/server.sh
+out=$work/out err=$work/err
+
+# study ARGUMENTS: tremolo study as the operator.
+study() { $tremolo study "$@" --token-file "$token" >"$out" 2>"$err"; }
+
+start_server "$work/data"
+token=$work/data/operator.token
+study_text '{"kind": "one-shot"}' >"$work/one.json"
+study_text '{"kind": "iterative", "rounds": 2, "radius": 2}' >"$work/two.json"
+study_text '{"kind": "one-shot"}' '{"enrolment": "keys"}' >"$work/keys.json"
+echo '{"epsilon_per_study": 8, "epsilon_total": 40}' >"$work/policy.json"
+
+study publish "$work/one.json" --server "$url/"
+expect "a study is published" $? 0
+id=$($tremolo study id "$work/one.json")
+expect_match "with its id" "$out" "^id +$id\$"
+expect_match "its address" "$out" "^url +$url/v1/studies/$id\$"
+expect_match "and the server's key" "$out" "^key +$(sed -n 's/^server key //p' "$work/server.out")\$"
+study publish "$work/one.json" --server "$url" --json
+expect "publishing again changes nothing" $? 0
+expect_match "and names the same study" "$out" "\"url\": \"$url/v1/studies/$id\""
+study publish "$work/keys.json" --server "$url"
+expect_match "a study with keys says where they come from" "$out" "POST $url/v1/studies/.*/devices"
+
+# What it prints for a device runs as it stands, but for the policy.
+study publish "$work/one.json" --server "$url"
+sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
+sed -n '/^  {/p' "$out" >"$work/sample.json"
+sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report --policy policy.json|;s|DIRECTORY|device|" \
+    "$work/script" >"$work/run.sh"
+(cd "$work" && sh run.sh >"$out" 2>"$err")
+expect "the printed commands send a report" $? 0
+expect_match "which is accepted" "$out" 'accepted'
+
+# Rounds.
+study close "$url/v1/studies/$id"
+expect "a round of one report stays open" $? 1
+expect_match "for a reason" "$err" '409: .*two reports'
+study publish "$work/two.json" --server "$url"
+two=$url/v1/studies/$($tremolo study id "$work/two.json")
+for round in 1 2; do
+    for device in a b; do
+        $tremolo report --study "$two" --state "$work/$device" --sample "$work/sample.json" --enrol --trust-new \
+            --policy "$work/policy.json" >"$work/report" 2>&1 || cat "$work/report"
+    done
+    study close "$two"
+    expect "round $round is closed" $? 0
+    expect_match "and said so" "$out" "^round $round of 2 is closed"
+done
+expect_match "the last with the study" "$out" 'so is the study$'
+study close "$two"
+expect "there is nothing more to close" $? 1
+expect_match "which is said, too" "$err" '410: the study is done'
+$tremolo report --study "$url/v1/studies/$id" --state "$work/b" --sample "$work/sample.json" --trust-new \
+    --policy "$work/policy.json" >/dev/null 2>&1
+study close "$url/v1/studies/$id/"
+expect "a one-shot study is closed likewise" $? 0
+
+# Refusals, each in one sentence.
+refused() {
+    shift_name=$1 expected=$2 pattern=$3
+    shift 3
+    $tremolo study "$@" >"$out" 2>"$err"
+    expect "$shift_name" "$? $(wc -l <"$err")" "$expected 1"
+    expect_match "... in words" "$err" "$pattern"
+}
+echo wrong >"$work/wrong.token"
+head -c 3000 /dev/zero | tr '\0' a >"$work/long.token"
+printf 'a b\n' >"$work/spaced.token"
+: >"$work/empty.token"
+publish="publish $work/one.json --server $url --token-file"
+refused "a wrong token" 1 '403' $publish "$work/wrong.token"
+refused "a long one, which is sent whole" 1 '403' $publish "$work/long.token"
+refused "one with a space" 2 'one line' $publish "$work/spaced.token"
+refused "an empty one" 2 'one line' $publish "$work/empty.token"
+refused "none" 2 'No such file' $publish "$work/no.token"
+refused "no token file at all" 2 'needs --token-file' publish "$work/one.json" --server "$url"
+refused "no server" 2 'needs --server' publish "$work/one.json" --token-file "$token"
+refused "plain HTTP beyond this machine" 2 'https only' publish "$work/one.json" --server http://example.org \
+    --token-file "$token"
+refused "a server that is not there" 1 'connect' publish "$work/one.json" --server http://127.0.0.1:1 \
+    --token-file "$token"
+refused "an address that is no study's" 2 '/v1/studies/' close "$url" --token-file "$token"
+head -c 500 /dev/zero | tr '\0' b >"$work/whole.token"
+head -c 3000 /dev/zero | tr '\0' b >"$work/endless.token"
+chmod 600 "$work"/*.token
+stop_server
+start_server "$work/data" --token-file "$work/whole.token"
+token=$work/whole.token
+study publish "$work/one.json" --server "$url"
+expect "a token of 500 characters is sent whole" $? 0
+stop_server
+start_server "$work/data" --token-file "$work/endless.token"
+expect "and one that no header holds is refused by the server" "$? $(grep -c 'too long' "$work/server.log")" "1 1"
+refused "a file that is no study" 2 'whole.token' publish "$token" --server "$url" --token-file "$token"
