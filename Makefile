@@ -20,14 +20,15 @@ CC      ?= gcc
 CFLAGS  ?= -O2 -g
 VERSION := 0.1.0
 
-ROOMS := device privacy regression study host server cli
+ROOMS := device privacy regression study host web server cli
 USES_device     :=
 USES_privacy    :=
 USES_regression := privacy
 USES_study      := device privacy
 USES_host       := device study
-USES_server     := device study regression
-USES_cli        := device privacy regression study host server
+USES_web        :=
+USES_server     := device study regression web
+USES_cli        := device privacy regression study host web server
 
 # Well-kept parts from Debian, each named by the room that needs it.
 PKGS_privacy    := fftw3
@@ -54,6 +55,7 @@ sources = $(sort $(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 LIBRARY_ROOMS := $(filter-out cli,$(ROOMS))
 LIBRARY_OBJECTS := $(foreach room,$(LIBRARY_ROOMS),$(call objects,$(room)))
+LIBRARY_OBJECTS += $(BUILD)/obj/web/table.o
 CLI_OBJECTS := $(call objects,cli)
 packages := $(foreach room,$(ROOMS),$(if $(call sources,$(room)),$(PKGS_$(room))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
@@ -81,6 +83,15 @@ $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+
+# The pages, bundled, compressed and turned into a table of bytes.
+$(BUILD)/web/table.c: tools/build-web $(wildcard web/*.html web/*.js web/*.css) $(WEB_ASSETS) | $(BUILD)/.setup-build
+	$(call say,WEB,$@)
+	$(QUIET)tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
+$(BUILD)/obj/web/table.o: $(BUILD)/web/table.c web/web_files.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) -Iweb -c -o $@ $<
 
 $(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
 	@rm -f $@

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "request.h"
+#include "routes.h"
 
 static int64_t monotonic_us(void)
 {
@@ -35,8 +36,12 @@ static void add_headers(struct MHD_Response *response, const struct answer *answ
     if (last) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
-    (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (answer->policy != NULL) {
+        pages_headers(response, answer);
+    } else {
+        (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
+    }
     if (answer->type != NULL) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     }
@@ -71,13 +76,18 @@ static void log_answer(const struct request *request)
 static enum MHD_Result send_answer(struct request *request)
 {
     struct answer *answer = &request->answer;
-    enum MHD_ResponseMemoryMode mode = MHD_RESPMEM_MUST_FREE;
-    if (answer->body == NULL) {
+    bool owned = answer->body != NULL;
+    if (!owned && answer->constant == NULL) {
         answer->length = 0;
-        mode = MHD_RESPMEM_PERSISTENT;
     }
+    /* The library takes a pointer to char, but leaves persistent bytes alone. */
+    union {
+        const unsigned char *constant;
+        void *bytes;
+    } file = {answer->constant};
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(answer->length, answer->body, mode);
+        MHD_create_response_from_buffer(answer->length, owned ? answer->body : file.bytes,
+                                        owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (response == NULL) {
         free(answer->body);
         return MHD_NO;
@@ -167,6 +177,7 @@ static struct request *begin(struct tremolo_server *server, struct MHD_Connectio
     request->connection = connection;
     request->record = info != NULL ? info->socket_context : NULL;
     request->method = method;
+    request->path = url;
     request->started_us = monotonic_us();
     (void)atomic_fetch_add(&server->active, 1);
     connection_touch(request->record);

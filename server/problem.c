@@ -27,7 +27,8 @@ static const char *title_of(unsigned status)
 
 void request_answer(struct request *request, unsigned status, const char *type, char *body)
 {
-    request->answer = (struct answer){status, body, body != NULL ? strlen(body) : 0, type, 0};
+    request->answer = (struct answer){
+        .status = status, .body = body, .length = body != NULL ? strlen(body) : 0, .type = type};
     request->answered = true;
 }
 

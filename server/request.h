@@ -13,12 +13,14 @@
 #include "tls.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
+#include "web_files.h"
 
 enum {
     REQUEST_BODY_MAX = 4 << 20,     /* of a sequence of reports */
     REQUEST_REPORTS_MAX = 20000,    /* in one sequence */
     REQUEST_BODIES_MAX = 128 << 20, /* of all bodies in memory at once */
     REQUEST_TOKEN_MAX = 1024,
+    ANSWER_TAG_BYTES = 24, /* a hash, "-gz", quotes */
 };
 
 struct tremolo_server {
@@ -42,13 +44,19 @@ struct tremolo_server {
     _Atomic bool stopping;
 };
 
-/* What will be sent. `body` is malloc'd and handed over. */
+/* What will be sent: `body`, malloc'd and handed over, or `constant` bytes of
+ * a file in the program, with the headers that belong to it. */
 struct answer {
     unsigned status;
     char *body;
     size_t length;
     const char *type;
     unsigned retry_after; /* seconds; 0: no header */
+    const unsigned char *constant;
+    const char *policy; /* what the page may load; NULL: no file */
+    char tag[ANSWER_TAG_BYTES];
+    bool gzip; /* the bytes are compressed */
+    bool keep; /* its name changes with its bytes */
 };
 
 struct request {
@@ -57,6 +65,7 @@ struct request {
     struct connection *record;
     const struct route *route;
     const char *method;
+    const char *path;
     struct book *book;
     struct answer answer;
     bool answered;        /* answer is ready */
@@ -77,7 +86,7 @@ struct request {
  * route->finish. */
 struct route {
     const char *method;
-    const char *path; /* {id} stands for a study's id */
+    const char *path; /* {id} stands for a study's id, a final * for anything */
     bool operator_only;
     size_t body_max; /* 0: no body */
     void (*run)(struct request *request);

@@ -20,16 +20,21 @@ static const struct route routes[] = {
     {"POST", "/v1/studies/{id}/devices", true, 4096, operator_enrol, NULL},
     {"GET", "/healthz", false, 0, routes_health, NULL},
     {"GET", "/metrics", false, 0, metrics_run, NULL},
-    {"GET", "/", false, 0, routes_root, NULL},
+    {"GET", "/", false, 0, pages_dashboard, NULL},
+    {"GET", "/studies/{id}", false, 0, pages_dashboard, NULL},
+    {"GET", "/assets/*", false, 0, pages_asset, NULL},
 };
 
-/* Does the path match, {id} taking exactly the characters of an id? */
+/* Does the path match, {id} taking exactly the characters of an id and a
+ * final * whatever is left? */
 static bool path_matches(const char *pattern, const char *path, char id[64])
 {
     const char *hole = strstr(pattern, "{id}");
     if (hole == NULL) {
+        size_t fixed = strcspn(pattern, "*");
         id[0] = '\0';
-        return strcmp(pattern, path) == 0;
+        return pattern[fixed] == '*' ? strncmp(pattern, path, fixed) == 0
+                                     : strcmp(pattern, path) == 0;
     }
     size_t before = (size_t)(hole - pattern);
     size_t length = strlen(path);
@@ -44,10 +49,12 @@ static bool path_matches(const char *pattern, const char *path, char id[64])
 
 const struct route *route_find(const char *method, const char *path, char id[64], bool *path_known)
 {
+    /* The library leaves out the body of an answer to HEAD. */
+    const char *asked = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method;
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         if (path_matches(routes[i].path, path, id)) {
             *path_known = true;
-            if (strcmp(routes[i].method, method) == 0) {
+            if (strcmp(routes[i].method, asked) == 0) {
                 return &routes[i];
             }
         }
@@ -127,11 +134,4 @@ void routes_health(struct request *request)
     } else {
         request_answer(request, 200, "application/json", strdup("{\"status\":\"ok\"}"));
     }
-}
-
-void routes_root(struct request *request)
-{
-    request_answer(request, 200, "application/json",
-                   strdup("{\"name\":\"tremolo\",\"version\":\"" TREMOLO_VERSION
-                          "\",\"studies\":\"/v1/studies\"}"));
 }

@@ -12,7 +12,6 @@ void routes_estimate(struct request *request);
 void routes_history(struct request *request);
 void routes_studies(struct request *request);
 void routes_health(struct request *request);
-void routes_root(struct request *request);
 
 /* reports.c */
 void reports_run(struct request *request);
@@ -24,6 +23,11 @@ void operator_create_finish(struct request *request);
 void operator_close(struct request *request);
 void operator_close_finish(struct request *request);
 void operator_enrol(struct request *request);
+
+/* pages.c */
+void pages_dashboard(struct request *request);
+void pages_asset(struct request *request);
+void pages_headers(struct MHD_Response *response, const struct answer *answer);
 
 /* metrics.c */
 void metrics_run(struct request *request);

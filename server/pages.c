@@ -1,0 +1,95 @@
+/* pages.c -- the embedded pages over HTTP.
+ *
+ * Pages are asked for anew each time and answered with 304 when nothing
+ * changed; assets carry a hash of their bytes in their name and may be kept
+ * for ever. A page may load what this server sends and nothing else: no other
+ * host, no inline script, no inline style, no frame, no form.
+ *
+ * What a page shows it fetches from /v1 like any other client; there is no
+ * second way to a study's numbers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "routes.h"
+
+/* The participant's page compiles the device core, which needs one more word. */
+#define POLICY(SCRIPTS)                                                                            \
+    "default-src 'none'; script-src 'self'" SCRIPTS "; style-src 'self'; connect-src 'self'; "     \
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+static const char policy_strict[] = POLICY("");
+
+/* Is the coding named, and not with a weight of zero? */
+static bool accepts_gzip(const char *header)
+{
+    const char *at = header != NULL ? strstr(header, "gzip") : NULL;
+    if (at == NULL) {
+        return false;
+    }
+    at += strlen("gzip");
+    at += strspn(at, " ");
+    if (*at != ';') {
+        return *at == ',' || *at == '\0';
+    }
+    const char *weight = strchr(at, '=');
+    return weight == NULL || strtod(weight + 1, NULL) > 0.0;
+}
+
+/* Plain and compressed are two representations, so their tags differ. */
+static void tag_of(char tag[ANSWER_TAG_BYTES], const struct web_file *file, bool gzip)
+{
+    (void)snprintf(tag, ANSWER_TAG_BYTES, "\"%s%s\"", file->hash, gzip ? "-gz" : "");
+}
+
+/* Tags are hashes in quotes: finding one in the list is finding it. */
+static bool is_known(const char *if_none_match, const char *tag)
+{
+    return if_none_match != NULL &&
+           (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, tag) != NULL);
+}
+
+static void send_file(struct request *request, const struct web_file *file, const char *policy)
+{
+    if (file == NULL) {
+        request_problem(request, 404, "no such file");
+        return;
+    }
+    request_answer(request, 200, file->type, NULL);
+    struct answer *answer = &request->answer;
+    bool gzip = accepts_gzip(request_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+    tag_of(answer->tag, file, gzip);
+    answer->policy = policy;
+    answer->keep = file->path != NULL;
+    answer->gzip = gzip;
+    if (is_known(request_header(request, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->tag)) {
+        answer->status = MHD_HTTP_NOT_MODIFIED;
+        return;
+    }
+    answer->constant = gzip ? file->gzip : file->plain;
+    answer->length = gzip ? file->gzip_bytes : file->plain_bytes;
+}
+
+/* The list of studies and one study are the same page; it looks at its address. */
+void pages_dashboard(struct request *request)
+{
+    send_file(request, web_file_named("index.html"), policy_strict);
+}
+
+void pages_asset(struct request *request)
+{
+    send_file(request, web_file_at(request->path), policy_strict);
+}
+
+void pages_headers(struct MHD_Response *response, const struct answer *answer)
+{
+    if (answer->gzip && answer->status != MHD_HTTP_NOT_MODIFIED) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+    }
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept-Encoding");
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->tag);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
+                                  answer->keep ? "public, max-age=31536000, immutable"
+                                               : "no-cache");
+    (void)MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
+    (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    (void)MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+}

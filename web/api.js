@@ -1,0 +1,35 @@
+/* api.js -- asking this server, and nobody else. */
+const PATIENCE_MS = 20000;
+
+/** What the server said when it refused, or that it could not be reached. */
+export class Refusal extends Error {
+    constructor(status, words) {
+        super(words);
+        this.status = status;
+    }
+}
+
+async function sentenceOf(response) {
+    try {
+        const problem = await response.json();
+        return problem.detail || problem.title;
+    } catch {
+        return `the server answered ${response.status}`;
+    }
+}
+
+/** The JSON at a path of this server. */
+export async function get(path) {
+    let response;
+    try {
+        response = await fetch(path, { signal: AbortSignal.timeout(PATIENCE_MS), cache: 'no-store' });
+    } catch {
+        throw new Refusal(0, 'the server cannot be reached');
+    }
+    if (!response.ok) throw new Refusal(response.status, await sentenceOf(response));
+    return response.json();
+}
+
+export const studies = async () => (await get('/v1/studies')).studies;
+export const published = (id) => get(`/v1/studies/${id}`);
+export const estimate = (id) => get(`/v1/studies/${id}/estimate`);

@@ -1,0 +1,69 @@
+/* chart.js -- what every chart shares: an SVG that follows its container's
+ * width, room for axes, and one way to draw again.
+ *
+ * Charts are SVG, so that their words can be selected, printed, read aloud and
+ * tested. Colours come from CSS classes (charts.css) and change with the theme. */
+import { select } from 'd3-selection';
+
+let charts = 0;
+
+/**
+ * @typedef {Object} Frame
+ * @property {any} plot     d3 selection of the inner group
+ * @property {number} width   of the inner group
+ * @property {number} height  of the inner group
+ */
+
+/**
+ * A chart in a container.
+ * @param {HTMLElement} container
+ * @param {{label: string, describedBy?: string, margin: {top: number, right: number, bottom: number, left: number}}} options
+ * @param {(frame: Frame, data: any) => void} draw  draws or redraws in place
+ * @param {(data: any, width: number) => {height: number, left?: number}} measure
+ */
+export function chart(container, options, draw, measure) {
+    const title = `chart-${++charts}`;
+    const svg = select(container).append('svg').attr('class', 'chart').attr('role', 'img')
+        .attr('aria-labelledby', title);
+    if (options.describedBy) svg.attr('aria-describedby', options.describedBy);
+    svg.append('title').attr('id', title).text(options.label);
+    const plot = svg.append('g');
+    let data = null;
+
+    function redraw() {
+        const width = container.clientWidth;
+        if (data === null || width === 0) return;
+        const size = measure(data, width);
+        const left = size.left ?? options.margin.left;
+        const { top, right, bottom } = options.margin;
+        svg.attr('viewBox', `0 0 ${width} ${size.height}`).attr('width', width)
+            .attr('height', size.height);
+        plot.attr('transform', `translate(${left},${top})`);
+        draw({ plot, width: width - left - right, height: size.height - top - bottom }, data);
+    }
+
+    new ResizeObserver(redraw).observe(container);
+    return {
+        update(next) {
+            data = next;
+            redraw();
+        },
+        relabel(words) {
+            svg.select('title').text(words);
+        },
+    };
+}
+
+/** A group of the plot that is made once. */
+export function layer(plot, name, tag = 'g') {
+    const found = plot.select(`.${name}`);
+    return found.empty() ? plot.append(tag).attr('class', name) : found;
+}
+
+/** Draw an axis into its layer without the fonts and lines d3 brings. */
+export function drawAxis(plot, name, axis, transform) {
+    const group = layer(plot, name);
+    group.attr('transform', transform).call(axis);
+    group.attr('font-size', null).attr('font-family', null);
+    return group;
+}

@@ -1,0 +1,69 @@
+/* dom.js -- the few ways in which the pages make and change nodes.
+ *
+ * Every text goes in as text: nothing here, and nothing else in web/, takes
+ * markup from data. Updates keep the nodes that are there and change what
+ * differs, so that nothing flickers, selections survive and a screen reader is
+ * told only what is new. */
+
+/**
+ * A new element. Attributes are set as given; `class` and `text` are short for
+ * the obvious, functions under `on...` become listeners.
+ * @param {string} tag
+ * @param {Object<string, any>} [attributes]
+ * @param {...(Node|string)} children
+ */
+export function element(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (name === 'text') node.textContent = value;
+        else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+        else if (value !== null && value !== false) node.setAttribute(name, value);
+    }
+    node.append(...children);
+    return node;
+}
+
+/** Change a node's text if it differs. */
+export function setText(node, text) {
+    const wanted = String(text);
+    if (node.textContent !== wanted) node.textContent = wanted;
+}
+
+export function show(node, visible) {
+    if (node.hidden === visible) node.hidden = !visible;
+}
+
+/**
+ * A parent whose children follow a list. `create(item)` answers with
+ * `{node, update(item)}` the first time a key is seen.
+ * @returns {(items: any[]) => void}
+ */
+export function keyed(parent, keyOf, create) {
+    const rows = new Map();
+    return (items) => {
+        const gone = new Set(rows.keys());
+        items.forEach((item, place) => {
+            const key = keyOf(item);
+            gone.delete(key);
+            if (!rows.has(key)) rows.set(key, create(item));
+            const row = rows.get(key);
+            row.update(item);
+            if (parent.children[place] !== row.node) {
+                parent.insertBefore(row.node, parent.children[place] ?? null);
+            }
+        });
+        for (const key of gone) {
+            rows.get(key).node.remove();
+            rows.delete(key);
+        }
+    };
+}
+
+let sections = 0;
+
+/** A section with a heading that names it. */
+export function section(title, ...children) {
+    const id = `section-${++sections}`;
+    return element('section', { 'aria-labelledby': id, class: 'card' },
+        element('h2', { id, text: title }), ...children);
+}

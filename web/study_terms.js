@@ -1,0 +1,41 @@
+/* study_terms.js -- what a published study says, in the shapes the page needs.
+ *
+ * Coordinates are those of the protocol: a numeric or yes/no feature is one, a
+ * category of k levels is k - 1, named feature=level. */
+
+/**
+ * @typedef {Object} Coordinate
+ * @property {string} name
+ * @property {string} unit
+ * @property {number} range  from the lower bound to the upper one
+ */
+
+/** @returns {Coordinate[]} in the order in which the server lists coefficients */
+export function coordinates(study) {
+    return study.features.flatMap((feature) => {
+        if (feature.kind === 'category') {
+            return feature.levels.slice(1).map((level) => (
+                { name: `${feature.name}=${level}`, unit: '', range: 1 }));
+        }
+        const range = feature.kind === 'yes-no' ? 1 : feature.high - feature.low;
+        return [{ name: feature.name, unit: feature.unit, range }];
+    });
+}
+
+export function responseRange(study) {
+    return study.response.high - study.response.low;
+}
+
+/** How far apart any two people can be, in half ranges, after clipping. */
+export function widest(study) {
+    const count = coordinates(study).length + (study.privacy.protects === 'all' ? 1 : 0);
+    return 2 * Math.min(study.privacy.clip, Math.sqrt(count));
+}
+
+/** The distance that the guarantee is stated for; for "any", the widest. */
+export function promisedDistance(study) {
+    const { neighbours } = study.privacy;
+    return neighbours === 'any' ? widest(study) : neighbours.distance;
+}
+
+export const isIterative = (study) => study.protocol.kind === 'iterative';
