@@ -99,16 +99,29 @@ def set_size(descriptor, columns, rows):
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
+def take_terminal(slave):
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for descriptor in range(3):
+        os.dup2(slave, descriptor)
+
+
 class Session:
+    """The slave side stays open here as well: its settings can be read to the end."""
+
     def __init__(self, command, columns, rows):
         self.screen = Screen(columns, rows)
         self.pending = ""
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.child, self.master = pty.fork()
-        if self.child == 0:
-            time.sleep(0.1)
-            os.execvp(command[0], command)
+        self.master, self.slave = pty.openpty()
         set_size(self.master, columns, rows)
+        self.child = os.fork()
+        if self.child == 0:
+            take_terminal(self.slave)
+            os.execvp(command[0], command)
+
+    def echoes(self):
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
     def pump(self, seconds):
         """Read what comes within that time; False once the command has ended."""
@@ -135,9 +148,14 @@ class Session:
 
     def finish(self):
         end = time.time() + PATIENCE
-        while time.time() < end and self.pump(0.1):
-            pass
-        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+        while time.time() < end:
+            self.pump(0.05)
+            ended, status = os.waitpid(self.child, os.WNOHANG)
+            if ended:
+                for _ in range(3):
+                    self.pump(0.05)
+                return os.waitstatus_to_exitcode(status)
+        return "none"
 
 
 def stop_and_go_on(session):
@@ -163,30 +181,21 @@ def main():
     session = Session(options.command, *options.size)
     screen = session.screen
     seen = session.wait_for(lambda: options.until in screen.text())
-    before = termios.tcgetattr(session.master)[3]
     if options.resize:
         screen.resize(*options.resize)
         set_size(session.master, *options.resize)
         seen = seen and session.wait_for(lambda: options.until in screen.text())
     print("====\n" + screen.text() + "\n====")
     print(f"seen={seen} alternate={screen.alternate} cursor={screen.cursor}")
-    print(f"echo_while={bool(before & termios.ECHO)}")
+    print(f"echo_while={session.echoes()}")
     if options.end in ("INT", "TERM"):
         os.kill(session.child, getattr(signal, "SIG" + options.end))
     elif options.end == "STOP":
         stop_and_go_on(session)
     else:
         os.write(session.master, {"ctrl-c": b"\x03"}.get(options.end, options.end.encode()))
-    after = None
-    slave_settings = lambda: termios.tcgetattr(session.master)[3]
-    end = time.time() + PATIENCE
-    while time.time() < end and session.pump(0.05):
-        try:
-            after = slave_settings()
-        except termios.error:
-            break
     code = session.finish()
-    print(f"echo_after={bool(after is not None and after & termios.ECHO)}")
+    print(f"echo_after={session.echoes()}")
     print(f"alternate_after={screen.alternate} cursor_after={screen.cursor}")
     print(" ".join(f"{key}={value}" for key, value in screen.facts.items()))
     print(f"code={code}")
