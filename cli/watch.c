@@ -14,42 +14,11 @@
 #include "cli.h"
 #include "fetch.h"
 
-static const double rate_window_seconds = 10;
-
 static double steady_seconds(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-void watch_remember(struct watch *watch, const struct watch_moment *moment)
-{
-    if (watch->moments == WATCH_HISTORY) {
-        size_t kept = 0;
-        for (size_t i = 0; i < WATCH_HISTORY; i++) {
-            if (i % 2 == 0 || i >= WATCH_HISTORY / 2) {
-                watch->moment[kept++] = watch->moment[i];
-            }
-        }
-        watch->moments = kept;
-    }
-    watch->moment[watch->moments++] = *moment;
-}
-
-double watch_rate(const struct watch *watch)
-{
-    if (watch->moments < 2) {
-        return 0;
-    }
-    const struct watch_moment *last = &watch->moment[watch->moments - 1];
-    size_t first = watch->moments - 2;
-    while (first > 0 && last->seconds - watch->moment[first].seconds < rate_window_seconds) {
-        first--;
-    }
-    double seconds = last->seconds - watch->moment[first].seconds;
-    double rate = (last->reports - watch->moment[first].reports) / seconds;
-    return seconds > 0 && rate > 0 ? rate : 0;
 }
 
 /* ---------------------------------------------------------------- asking */
@@ -76,39 +45,32 @@ static json_t *ask(struct watch *watch, const char *path, const char *ca_file)
     return answer;
 }
 
-static double total_reports(const json_t *studies)
-{
-    double total = 0;
-    size_t index;
-    json_t *study;
-    json_array_foreach(studies, index, study)
-    {
-        total += json_number_value(json_object_get(study, "reports"));
-    }
-    return total;
-}
-
+/* Nothing new replaces what was there, unless all of it came. */
 static void refresh(struct watch *watch, const char *ca_file)
 {
-    if (watch->one_study && watch->study == NULL) {
+    if (!watch->one_study) {
+        json_t *studies = ask(watch, "/v1/studies", ca_file);
+        if (studies != NULL) {
+            json_decref(watch->answer);
+            watch->answer = studies;
+        }
+        return;
+    }
+    if (watch->study == NULL) {
         json_t *published = ask(watch, "", ca_file);
         watch->study = json_incref(json_object_get(published, "study"));
         json_decref(published);
     }
-    json_t *answer = ask(watch, watch->one_study ? "/estimate" : "/v1/studies", ca_file);
+    json_t *history = watch->study != NULL ? ask(watch, "/history", ca_file) : NULL;
+    json_t *answer = history != NULL ? ask(watch, "/estimate", ca_file) : NULL;
     if (answer == NULL) {
+        json_decref(history);
         return;
     }
-    const json_t *r2 = json_object_get(answer, "r2");
-    struct watch_moment moment = {
-        .seconds = steady_seconds(),
-        .reports = watch->one_study ? json_number_value(json_object_get(answer, "reports"))
-                                    : total_reports(json_object_get(answer, "studies")),
-        .r2 = json_is_number(r2) ? json_number_value(r2) : (double)NAN,
-    };
-    watch_remember(watch, &moment);
     json_decref(watch->answer);
+    json_decref(watch->history);
     watch->answer = answer;
+    watch->history = history;
 }
 
 /* ---------------------------------------------------------------- showing */
@@ -153,6 +115,7 @@ int watch_run(const char *url, const char *ca_file, double every_seconds)
     }
     terminal_close(&terminal);
     json_decref(watch->answer);
+    json_decref(watch->history);
     json_decref(watch->study);
     free(watch);
     return good || terminal_stopping() ? CLI_DONE : CLI_FAILED;

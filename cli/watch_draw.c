@@ -100,29 +100,52 @@ static void draw_title(FILE *out, const struct watch *watch, const struct termin
     line(out, terminal, STYLE_FAINT, watch->url);
 }
 
+/* Every outcome that has happened, in the server's order. */
 static void draw_counts(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
-    char reports[40], text[256];
-    double rate = watch_rate(watch);
-    (void)snprintf(text, sizeof text, "reports %s   %.3g a second",
-                   grouped(reports, number_in(watch->answer, "reports")), rate);
+    char reports[40], devices[40], text[320];
+    double rate = number_in(watch->history, "rate");
+    (void)snprintf(text, sizeof text, "reports %s   devices %s   %.3g a second",
+                   grouped(reports, number_in(watch->answer, "reports")),
+                   grouped(devices, number_in(watch->history, "devices")),
+                   isfinite(rate) ? rate : 0);
     line(out, terminal, STYLE_PLAIN, text);
     const char *key;
     json_t *value;
     size_t used = 0;
-    text[0] = '\0';
-    json_object_foreach(json_object_get(watch->answer, "counts"), key, value)
+    json_object_foreach(json_object_get(watch->history, "outcomes"), key, value)
     {
         char count[40];
-        if (json_is_number(value) && used < sizeof text) {
-            int more = snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? "   " : "",
-                                key, grouped(count, json_number_value(value)));
-            used += more > 0 ? (size_t)more : 0;
+        if (json_number_value(value) > 0 && used + 80 < sizeof text) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.32s %s",
+                                     used > 0 ? "   " : "", key,
+                                     grouped(count, json_number_value(value)));
         }
     }
-    if (text[0] != '\0') {
-        line(out, terminal, STYLE_PLAIN, text);
+    if (used > 0) {
+        (void)paragraph(out, terminal, STYLE_PLAIN, text, 2);
     }
+}
+
+/* The gradient's norm round by round: as many of the newest as fit. */
+static void draw_gradients(FILE *out, const json_t *rounds, const struct terminal *terminal)
+{
+    enum { EACH = 9, LABEL = 8 };
+    int room = (terminal->columns - LABEL) / EACH;
+    size_t count = json_array_size(rounds), most = room > 0 ? (size_t)room : 0;
+    if (count == 0 || most == 0) {
+        return;
+    }
+    (void)fprintf(out, "%-*s", LABEL, "gradient");
+    for (size_t i = count > most ? count - most : 0; i < count; i++) {
+        double norm = number_in(json_array_get(rounds, i), "gradient_norm");
+        if (isfinite(norm)) {
+            (void)fprintf(out, " %*.3g", EACH - 1, norm);
+        } else {
+            (void)fprintf(out, " %*s", EACH - 1, "?");
+        }
+    }
+    (void)fputc('\n', out);
 }
 
 /* A bar towards the reports that close the round, where the study says how many. */
@@ -153,6 +176,7 @@ static void draw_round(FILE *out, const struct watch *watch, const struct termin
         }
     }
     line(out, terminal, STYLE_PLAIN, text);
+    draw_gradients(out, json_object_get(watch->history, "rounds"), terminal);
 }
 
 /* R^2 as it came about, a character for each share of the time. */
@@ -171,9 +195,12 @@ static void draw_r2(FILE *out, const struct watch *watch, const struct terminal 
     int used = terminal_text(terminal, out, text, terminal->columns, false);
     int room = terminal->columns - used;
     room = room > 60 ? 60 : room;
-    for (int i = 0; isfinite(r2) && watch->moments > 1 && i < room; i++) {
-        size_t at = (size_t)i * watch->moments / (size_t)room;
-        double value = watch->moment[at].r2;
+    const json_t *samples = json_object_get(watch->history, "samples");
+    size_t count = json_array_size(samples);
+    room = count < (size_t)room ? (int)count : room;
+    for (int i = 0; isfinite(r2) && i < room; i++) {
+        const json_t *sample = json_array_get(samples, (size_t)i * count / (size_t)room);
+        double value = number_in(sample, "r2");
         int level = isfinite(value) ? (int)(fmin(fmax(value, 0), 1) * 7.999) : -1;
         (void)fputs(level < 0 ? " " : terminal->unicode ? blocks[level] : plain[level], out);
     }
@@ -403,8 +430,7 @@ static void draw_studies(FILE *out, const struct watch *watch, const struct term
     size_t index;
     json_t *study;
     char text[512], reports[40];
-    (void)snprintf(text, sizeof text, "%s   %.3g reports a second", watch->url, watch_rate(watch));
-    line(out, terminal, STYLE_BOLD, text);
+    line(out, terminal, STYLE_BOLD, watch->url);
     json_array_foreach(json_object_get(watch->answer, "studies"), index, study)
     {
         (void)snprintf(text, sizeof text, "%12s reports  %-5s round %.0f of %.0f  %s",
@@ -472,12 +498,15 @@ char *watch_line(const struct watch *watch, const char *time_text)
                       "identified=%zu coefficients=%zu\n",
                       string_in(watch->answer, "state"), number_in(watch->answer, "round") + 1,
                       number_in(watch->answer, "rounds"), number_in(watch->answer, "reports"),
-                      watch_rate(watch), share, identified, json_array_size(rows));
+                      fmax(0, number_in(watch->history, "rate")), share, identified,
+                      json_array_size(rows));
     } else {
-        (void)fprintf(out, "studies=%zu reports=%.0f rate=%.4g\n",
-                      json_array_size(json_object_get(watch->answer, "studies")),
-                      watch->moments > 0 ? watch->moment[watch->moments - 1].reports : 0,
-                      watch_rate(watch));
+        double reports = 0;
+        json_array_foreach(json_object_get(watch->answer, "studies"), index, row)
+        {
+            reports += number_in(row, "reports");
+        }
+        (void)fprintf(out, "studies=%zu reports=%.0f\n", index, reports);
     }
     (void)fclose(out);
     return text;
