@@ -60,16 +60,32 @@ static struct curl_slist *headers_of(const struct fetch *fetch)
     return made ? headers : NULL;
 }
 
-static void prepare(CURL *curl, const struct fetch *fetch, struct curl_slist *headers,
+static int stop_asked(void *context, curl_off_t down, curl_off_t downloaded, curl_off_t up,
+                      curl_off_t uploaded)
+{
+    const struct fetch *fetch = context;
+    (void)down;
+    (void)downloaded;
+    (void)up;
+    (void)uploaded;
+    return fetch->stopping();
+}
+
+static void prepare(CURL *curl, struct fetch *fetch, struct curl_slist *headers,
                     struct collected *collected)
 {
     (void)curl_easy_setopt(curl, CURLOPT_URL, fetch->url);
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
+    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, fetch->seconds > 0 ? fetch->seconds : 60L);
     (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, collected);
+    if (fetch->stopping != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, stop_asked);
+        (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, fetch);
+    }
     if (fetch->ca_file != NULL) {
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, fetch->ca_file);
     }

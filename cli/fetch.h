@@ -2,6 +2,7 @@
 #ifndef TREMOLO_CLI_FETCH_H
 #define TREMOLO_CLI_FETCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { FETCH_BYTES_MAX = 16 << 20 };
@@ -14,9 +15,11 @@ struct fetch {
     const char *ca_file; /* NULL: the system's certificates */
     const char *body;
     size_t body_length;
-    long status;     /* out: 0 when there was no answer */
-    char *answer;    /* out: terminated, the caller frees it; NULL without */
-    char words[128]; /* out: why there was none */
+    long seconds;           /* to wait at most; 0: a minute */
+    bool (*stopping)(void); /* asked now and then; NULL without */
+    long status;            /* out: 0 when there was no answer */
+    char *answer;           /* out: terminated, the caller frees it; NULL without */
+    char words[128];        /* out: why there was none */
 };
 
 /* The estimate of a study, as `tremolo status` and `tremolo fit` print it: from the

@@ -11,16 +11,24 @@
 #include <string.h>
 
 #include "fetch.h"
+#include "watch.h"
 
 static const char usage[] =
-    "usage: tremolo status URL [--json] [--ca FILE]\n"
+    "usage: tremolo status URL [--json | --watch [--every SECONDS]] [--ca FILE]\n"
     "\n"
-    "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).\n";
+    "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).\n"
+    "\n"
+    "  --json           the server's answer as it is\n"
+    "  --watch          stay, and draw what comes in; in a pipe, a line each time\n"
+    "  --every SECONDS  how often to ask (default 1)\n"
+    "  --ca FILE        certificates to trust instead of the system's\n";
 
 struct status_arguments {
     const char *url;
     const char *ca_file;
     bool json;
+    bool watch;
+    double every_seconds;
 };
 
 static int fetch_json(json_t **parsed, char **text, const struct status_arguments *arguments,
@@ -96,16 +104,23 @@ static int show(const struct status_arguments *arguments)
 int cli_status(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"ca", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"json", no_argument, NULL, 'j'},        {"watch", no_argument, NULL, 'w'},
+        {"every", required_argument, NULL, 'e'}, {"ca", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
     };
-    struct status_arguments arguments = {NULL, NULL, false};
+    struct status_arguments arguments = {.every_seconds = 1};
     int option;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         switch (option) {
         case 'j': arguments.json = true; break;
+        case 'w': arguments.watch = true; break;
+        case 'e':
+            if (!cli_parse_double(&arguments.every_seconds, optarg) ||
+                !(arguments.every_seconds >= 0.1 && arguments.every_seconds <= 86400)) {
+                return cli_fail(CLI_USAGE, "status", "--every must be from 0.1 to 86400, not '%s'",
+                                optarg);
+            }
+            break;
         case 'c': arguments.ca_file = optarg; break;
         case 'h': (void)fputs(usage, stdout); return CLI_DONE;
         default: return CLI_USAGE;
@@ -113,6 +128,9 @@ int cli_status(int argc, char **argv)
     }
     if (optind + 1 != argc) {
         return cli_fail(CLI_USAGE, "status", "one address is needed");
+    }
+    if (arguments.watch && arguments.json) {
+        return cli_fail(CLI_USAGE, "status", "--watch and --json do not go together");
     }
     char url[1024];
     size_t length = strlen(argv[optind]);
@@ -125,5 +143,6 @@ int cli_status(int argc, char **argv)
     memcpy(url, argv[optind], length);
     url[length] = '\0';
     arguments.url = url;
-    return show(&arguments);
+    return arguments.watch ? watch_run(url, arguments.ca_file, arguments.every_seconds)
+                           : show(&arguments);
 }

@@ -1,0 +1,98 @@
+/* forest.c -- coefficients on one axis. */
+#include "forest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double number_in(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static double range_of(const json_t *bounded)
+{
+    return number_in(bounded, "high") - number_in(bounded, "low");
+}
+
+/* Yes/no features and levels of categories run from 0 to 1. */
+static double feature_range(const json_t *study, const char *name)
+{
+    size_t index;
+    json_t *feature;
+    json_array_foreach(json_object_get(study, "features"), index, feature)
+    {
+        const char *own = json_string_value(json_object_get(feature, "name"));
+        double range = range_of(feature);
+        if (own != NULL && strcmp(own, name) == 0 && isfinite(range)) {
+            return range;
+        }
+    }
+    return 1;
+}
+
+double forest_round_up(double value)
+{
+    static const double steps[] = {1, 2, 5, 10};
+    if (!(value > 0) || !isfinite(value)) {
+        return 1;
+    }
+    double power = pow(10, floor(log10(value)));
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (value <= steps[i] * power * (1 + 1e-9)) {
+            return steps[i] * power;
+        }
+    }
+    return 10 * power;
+}
+
+/* Far ends count up to the response's whole range: an interval that reaches
+ * beyond says nothing, and would press the others flat. */
+static double reach_of(const struct forest *forest, double response_range)
+{
+    double reach = 0;
+    for (size_t i = 0; i < forest->rows; i++) {
+        const struct forest_row *row = &forest->row[i];
+        double ends = fmax(fabs(row->effect_low), fabs(row->effect_high));
+        double most = isfinite(ends) ? fmax(ends, fabs(row->effect)) : fabs(row->effect);
+        if (isfinite(most)) {
+            reach = fmax(reach, isfinite(response_range) ? fmin(most, response_range) : most);
+        }
+    }
+    return forest_round_up(reach);
+}
+
+bool forest_build(struct forest *forest, const json_t *coefficients, const json_t *study)
+{
+    size_t count = json_array_size(coefficients);
+    forest->rows = count > 0 ? count - 1 : 0; /* the intercept is the last */
+    forest->row = calloc(count > 0 ? count : 1, sizeof *forest->row);
+    if (forest->row == NULL) {
+        forest->rows = 0;
+        return false;
+    }
+    for (size_t i = 0; i < forest->rows; i++) {
+        const json_t *from = json_array_get(coefficients, i);
+        const char *name = json_string_value(json_object_get(from, "name"));
+        struct forest_row *row = &forest->row[i];
+        row->name = name != NULL ? name : "";
+        row->estimate = number_in(from, "estimate");
+        row->low = number_in(from, "low");
+        row->high = number_in(from, "high");
+        row->identified = json_is_true(json_object_get(from, "identified"));
+        double range = feature_range(study, row->name);
+        row->effect = row->estimate * range;
+        row->effect_low = row->low * range;
+        row->effect_high = row->high * range;
+    }
+    forest->reach = reach_of(forest, range_of(json_object_get(study, "response")));
+    return true;
+}
+
+void forest_free(struct forest *forest)
+{
+    free(forest->row);
+    forest->row = NULL;
+    forest->rows = 0;
+}
