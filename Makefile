@@ -117,6 +117,9 @@ $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP \
 	  $(EXTRA) -o $@ $< $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
 LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
+# Programs around a cluster need a library more, and only they do.
+$(BUILD)/bin/tests/cluster/%: LIBS_tests := -lnats
+$(BUILD)/bin/examples/mqtt_device: LIBS_examples := -lmosquitto
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -2,6 +2,7 @@
  *
  *   swarm --url http://HOST:PORT/v1/studies/ID --devices N [--threads T] [--batch B]
  *         [--token-file FILE] [--patience SECONDS] [--data DIR] [--drop SHARE] [--pause MS]
+ *         [--url ...] [--twin http://HOST:PORT/v1/studies/ID]
  *
  * Every device is the real core with a ledger of its own and kernel entropy.
  * Its report is sent until it is acknowledged, the same bytes each time. When
@@ -9,6 +10,11 @@
  * the server's code, and compared with the server's answer, double by double:
  * a report lost, doubled or changed would show. With --data (the
  * server stopped by then) the stored checkpoint is compared byte by byte.
+ *
+ * With several --url the threads spread over those gateways of one cluster, and
+ * each goes to the next one when it gets no answer. With --twin a second,
+ * single server is then sent the same bytes, and both must give
+ * the same estimate, character by character.
  *
  * Rounds are closed through the operator's token, unless the study closes
  * them by count. --drop lets a share of devices miss each round. */
@@ -31,7 +37,7 @@
 #include "tremolo_regression.h"
 #include "tremolo_study_file.h"
 
-enum { ROUNDS_MAX = 16, THREADS_MAX = 64, ANSWER_MAX = 4 << 20 };
+enum { ROUNDS_MAX = 16, THREADS_MAX = 64, ANSWER_MAX = 4 << 20, URLS_MAX = 8, TWIN_BATCH = 1000 };
 
 struct device {
     struct tremolo_host_memory memory;
@@ -40,7 +46,9 @@ struct device {
 };
 
 struct swarm {
-    const char *url;
+    const char *url[URLS_MAX]; /* gateways of one cluster, or one server */
+    size_t urls;
+    const char *twin;
     const char *data;
     char token[200];
     size_t devices;
@@ -48,6 +56,7 @@ struct swarm {
     size_t batch;
     double patience;
     double drop;
+    double lag;        /* seconds from the last acknowledgement to the whole estimate */
     unsigned pause_ms; /* after each request, so that a test can last */
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
@@ -56,6 +65,7 @@ struct swarm {
     int16_t *vectors[ROUNDS_MAX];
     unsigned round;
     _Atomic size_t next;
+    _Atomic size_t started; /* threads */
     _Atomic size_t accepted;
     _Atomic size_t repeated;
     _Atomic size_t retries;
@@ -87,6 +97,7 @@ static void must(enum tremolo_status status, const char *what)
 
 struct exchange {
     CURL *curl;
+    size_t gateway; /* the one that answered last */
     char *answer;
     size_t length;
     long status;
@@ -105,8 +116,9 @@ static size_t collect(char *data, size_t size, size_t count, void *context)
     return more;
 }
 
-static void exchange_open(struct exchange *exchange)
+static void exchange_open(struct exchange *exchange, size_t gateway)
 {
+    exchange->gateway = gateway;
     exchange->curl = curl_easy_init();
     exchange->answer = calloc(1, ANSWER_MAX);
     (void)curl_easy_setopt(exchange->curl, CURLOPT_WRITEFUNCTION, collect);
@@ -128,7 +140,7 @@ static long exchange_run(struct exchange *exchange, const struct swarm *swarm, c
     char url[1200];
     char line[300];
     struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-    (void)snprintf(url, sizeof url, "%s%s", swarm->url, path);
+    (void)snprintf(url, sizeof url, "%s%s", swarm->url[exchange->gateway % swarm->urls], path);
     (void)curl_easy_setopt(exchange->curl, CURLOPT_URL, url);
     (void)curl_easy_setopt(exchange->curl, CURLOPT_HTTPGET, 1L);
     if (type != NULL) {
@@ -164,6 +176,7 @@ static long exchange_insist(struct exchange *exchange, struct swarm *swarm, cons
             return status;
         }
         (void)atomic_fetch_add(&swarm->retries, 1);
+        exchange->gateway++;
         (void)usleep(20000);
     }
 }
@@ -280,7 +293,7 @@ static void *run_thread(void *context)
     struct exchange exchange;
     uint8_t *body = malloc(swarm->batch * (TREMOLO_MAX_REPORT_BYTES + 3));
     size_t from;
-    exchange_open(&exchange);
+    exchange_open(&exchange, atomic_fetch_add(&swarm->started, 1));
     while (!swarm->failed &&
            (from = atomic_fetch_add(&swarm->next, swarm->batch)) < swarm->devices) {
         size_t count = swarm->devices - from < swarm->batch ? swarm->devices - from : swarm->batch;
@@ -449,14 +462,30 @@ static void compare_iteration(struct swarm *swarm, const json_t *answer)
     free(last);
 }
 
+/* The estimate over `reports` reports: a cluster folds after it has acknowledged,
+ * so it may take a moment to get there. */
+static json_t *await_estimate(struct swarm *swarm, struct exchange *exchange, uint64_t reports)
+{
+    double start = seconds();
+    for (;;) {
+        if (exchange_insist(exchange, swarm, "/estimate", NULL, NULL, 0) != 200) {
+            stop_with("there is no estimate");
+        }
+        json_t *answer = json_loads(exchange->answer, 0, NULL);
+        uint64_t count = (uint64_t)json_integer_value(json_object_get(answer, "reports"));
+        if (count >= reports || seconds() > start + swarm->patience) {
+            swarm->lag = seconds() - start;
+            return answer;
+        }
+        json_decref(answer);
+        (void)usleep(5000);
+    }
+}
+
 static void compare_estimate(struct swarm *swarm, struct exchange *exchange)
 {
     uint64_t reports = 0;
     unsigned largest = 0;
-    if (exchange_insist(exchange, swarm, "/estimate", NULL, NULL, 0) != 200) {
-        stop_with("there is no estimate");
-    }
-    json_t *answer = json_loads(exchange->answer, 0, NULL);
     for (unsigned t = 0; t < swarm->study->rounds; t++) {
         reports += tremolo_moments_count(swarm->moments[t]);
         if (tremolo_moments_count(swarm->moments[t]) >=
@@ -464,6 +493,7 @@ static void compare_estimate(struct swarm *swarm, struct exchange *exchange)
             largest = t;
         }
     }
+    json_t *answer = await_estimate(swarm, exchange, reports);
     same((double)json_integer_value(json_object_get(answer, "reports")), (double)reports,
          "number of reports", 0);
     compare_table(swarm, answer, largest);
@@ -471,6 +501,32 @@ static void compare_estimate(struct swarm *swarm, struct exchange *exchange)
         compare_iteration(swarm, answer);
     }
     json_decref(answer);
+}
+
+/* Send the bytes that the cluster got to a single server, and compare what
+ * the two say. The estimate of the cluster is still in `exchange`. */
+static void compare_twin(struct swarm *swarm, struct exchange *exchange)
+{
+    uint8_t *body = malloc((size_t)TWIN_BATCH * (TREMOLO_MAX_REPORT_BYTES + 3));
+    char *ours = strdup(exchange->answer);
+    size_t accepted = swarm->accepted;
+    swarm->url[0] = swarm->twin;
+    swarm->urls = 1;
+    for (size_t from = 0; from < swarm->devices; from += TWIN_BATCH) {
+        size_t left = swarm->devices - from;
+        if (!send_batch(swarm, exchange, from, left < TWIN_BATCH ? left : TWIN_BATCH, body)) {
+            stop_with("the twin did not take a report");
+        }
+    }
+    swarm->accepted = accepted;
+    if (exchange_insist(exchange, swarm, "/estimate", NULL, NULL, 0) != 200 ||
+        strcmp(exchange->answer, ours) != 0) {
+        (void)fprintf(stderr, "%s\n%s\n", ours, exchange->answer);
+        stop_with("the twin's estimate is another");
+    }
+    (void)printf("twin equal in %zu characters\n", strlen(ours));
+    free(ours);
+    free(body);
 }
 
 /* ---------------------------------------------------------------- rounds */
@@ -522,7 +578,7 @@ static void run_rounds(struct swarm *swarm, struct exchange *exchange)
 static void get_study(struct swarm *swarm, struct exchange *exchange)
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
-    const char *text = strrchr(swarm->url, '/');
+    const char *text = strrchr(swarm->url[0], '/');
     must(text != NULL ? tremolo_base64_decode(id, sizeof id, text + 1) : TREMOLO_BAD_ARGUMENT,
          "the URL's id");
     if (exchange_insist(exchange, swarm, "", NULL, NULL, 0) != 200) {
@@ -587,17 +643,29 @@ static void read_token(struct swarm *swarm, const char *path)
 static void parse_arguments(struct swarm *swarm, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"url", required_argument, NULL, 'u'},        {"devices", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
-        {"token-file", required_argument, NULL, 'o'}, {"patience", required_argument, NULL, 'p'},
-        {"data", required_argument, NULL, 's'},       {"drop", required_argument, NULL, 'x'},
-        {"pause", required_argument, NULL, 'w'},      {NULL, 0, NULL, 0},
+        {"url", required_argument, NULL, 'u'},
+        {"devices", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'},
+        {"batch", required_argument, NULL, 'b'},
+        {"token-file", required_argument, NULL, 'o'},
+        {"patience", required_argument, NULL, 'p'},
+        {"data", required_argument, NULL, 's'},
+        {"drop", required_argument, NULL, 'x'},
+        {"pause", required_argument, NULL, 'w'},
+        {"twin", required_argument, NULL, 'i'},
+        {NULL, 0, NULL, 0},
     };
     int option;
     *swarm = (struct swarm){.devices = 1000, .threads = 8, .batch = 1, .patience = 30.0};
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case 'u': swarm->url = optarg; break;
+        case 'u':
+            if (swarm->urls == URLS_MAX) {
+                stop_with("too many gateways");
+            }
+            swarm->url[swarm->urls++] = optarg;
+            break;
+        case 'i': swarm->twin = optarg; break;
         case 'd': swarm->devices = strtoul(optarg, NULL, 10); break;
         case 't': swarm->threads = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'b': swarm->batch = strtoul(optarg, NULL, 10); break;
@@ -609,7 +677,7 @@ static void parse_arguments(struct swarm *swarm, int argc, char **argv)
         default: stop_with("usage");
         }
     }
-    if (swarm->url == NULL || swarm->threads < 1 || swarm->threads > THREADS_MAX ||
+    if (swarm->urls == 0 || swarm->threads < 1 || swarm->threads > THREADS_MAX ||
         swarm->batch < 1) {
         stop_with("usage");
     }
@@ -622,14 +690,18 @@ int main(int argc, char **argv)
     double start = seconds();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     parse_arguments(&swarm, argc, argv);
-    exchange_open(&exchange);
+    exchange_open(&exchange, 0);
     get_study(&swarm, &exchange);
     swarm.device = calloc(swarm.devices, sizeof *swarm.device);
     run_rounds(&swarm, &exchange);
     compare_estimate(&swarm, &exchange);
-    (void)printf("sent %zu repeated %zu retries %zu seconds %.1f\n", (size_t)swarm.accepted,
-                 (size_t)swarm.repeated, (size_t)swarm.retries, seconds() - start);
+    (void)printf("sent %zu repeated %zu retries %zu seconds %.1f lag %.3f\n",
+                 (size_t)swarm.accepted, (size_t)swarm.repeated, (size_t)swarm.retries,
+                 seconds() - start, swarm.lag);
     (void)fflush(stdout);
+    if (swarm.twin != NULL) {
+        compare_twin(&swarm, &exchange);
+    }
     exchange_close(&exchange);
     if (swarm.data != NULL) {
         compare_store(&swarm);
