@@ -90,6 +90,9 @@ static double log_beta_tail(double a, double b, double x, bool *complement)
 double tremolo_beta_tail(double a, double b, double x, bool above)
 {
     bool complement = false;
+    if (isnan(x)) { /* or the fraction would run to its last step */
+        return x;
+    }
     if (x <= 0.0 || x >= 1.0) {
         return (x <= 0.0) == above ? 1.0 : 0.0;
     }
