@@ -1,10 +1,10 @@
 /* http.c -- between libmicrohttpd and the routes.
  *
  * The library calls on_request first with the head, then with each piece of
- * the body, then once more at its end. A handler answers at once or hands a
- * job to the writer and suspends the connection; when the writer resumes it
- * the library calls again and the answer goes out. So a few threads hold
- * thousands of connections, and none of them waits for the disk. */
+ * the body, then at its end, again and again until there is an answer. A handler
+ * answers at once or hands a job to the writer; until that is decided the
+ * request says "not yet" (loops.c sees to it that it is not asked for nothing).
+ * So a few threads hold thousands of connections, and none waits for the disk. */
 #include "http.h"
 
 #include <jansson.h>
@@ -73,9 +73,21 @@ static void log_answer(const struct request *request)
               (json_int_t)(monotonic_us() - request->started_us));
 }
 
+static enum MHD_Result queue_answer(struct request *request, struct MHD_Response *response)
+{
+    unsigned status = request->answer.status;
+    (void)atomic_fetch_add_explicit(&request->server->answers[status / 100 % 6], 1,
+                                    memory_order_relaxed);
+    connection_touch(request->record);
+    return MHD_queue_response(request->connection, status, response);
+}
+
 static enum MHD_Result send_answer(struct request *request)
 {
     struct answer *answer = &request->answer;
+    if (answer->ready != NULL) {
+        return queue_answer(request, answer->ready);
+    }
     bool owned = answer->body != NULL;
     if (!owned && answer->constant == NULL) {
         answer->length = 0;
@@ -95,9 +107,7 @@ static enum MHD_Result send_answer(struct request *request)
     answer->body = NULL;
     add_headers(response, answer, atomic_load(&request->server->stopping));
     log_answer(request);
-    (void)atomic_fetch_add(&request->server->answers[answer->status / 100 % 6], 1);
-    connection_touch(request->record);
-    enum MHD_Result result = MHD_queue_response(request->connection, answer->status, response);
+    enum MHD_Result result = queue_answer(request, response);
     MHD_destroy_response(response);
     return result;
 }
@@ -164,8 +174,8 @@ static void look_at_head(struct request *request, const char *url)
     }
 }
 
-static struct request *begin(struct tremolo_server *server, struct MHD_Connection *connection,
-                             const char *url, const char *method)
+static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
+                             const char *method)
 {
     struct request *request = calloc(1, sizeof *request);
     if (request == NULL) {
@@ -173,13 +183,14 @@ static struct request *begin(struct tremolo_server *server, struct MHD_Connectio
     }
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    request->server = server;
+    request->server = loop->server;
+    request->loop = loop;
     request->connection = connection;
     request->record = info != NULL ? info->socket_context : NULL;
     request->method = method;
     request->path = url;
     request->started_us = monotonic_us();
-    (void)atomic_fetch_add(&server->active, 1);
+    loop->active++;
     connection_touch(request->record);
     look_at_head(request, url);
     return request;
@@ -235,38 +246,38 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 
 /* ---------------------------------------------------------------- waiting */
 
+/* From the writer's thread. Once it is decided the request may be gone. */
 static void on_done(struct job *job)
 {
     struct request *request = job->context;
+    struct loop *loop = request->loop;
     atomic_store_explicit(&request->decided, true, memory_order_release);
-    MHD_resume_connection(request->connection);
+    loop_wake(loop);
 }
 
-static void resumed(struct request *request)
+static void waited(struct request *request)
 {
     request->waiting = false;
-    (void)atomic_fetch_sub(&request->server->suspended, 1);
+    request->loop->waiting--;
 }
 
-/* Suspended before it is submitted: the writer may be done at any moment after. */
 void request_wait(struct request *request)
 {
-    request->job.done = on_done;
-    request->job.context = request;
-    request->waiting = true;
-    (void)atomic_fetch_add(&request->server->suspended, 1);
-    /* Counted first, asked second: a stop either waits for us or is seen here. */
     if (atomic_load(&request->server->stopping)) {
-        resumed(request);
         request_problem(request, 503, "the server is stopping");
         return;
     }
-    MHD_suspend_connection(request->connection);
-    if (!ingest_submit(request->server->ingest, &request->job)) {
-        resumed(request);
-        request_problem(request, 429, "too many reports are waiting; try again");
-        MHD_resume_connection(request->connection);
-    }
+    request->job.done = on_done;
+    request->job.context = request;
+    request->waiting = true;
+    request->loop->waiting++;
+    loop_gather(request->loop, &request->job);
+}
+
+void http_refuse(struct request *request)
+{
+    request_problem(request, 429, "too many reports are waiting; try again");
+    atomic_store_explicit(&request->decided, true, memory_order_relaxed);
 }
 
 static enum MHD_Result run(struct request *request)
@@ -275,12 +286,15 @@ static enum MHD_Result run(struct request *request)
         if (!atomic_load_explicit(&request->decided, memory_order_acquire)) {
             return MHD_YES;
         }
-        resumed(request);
-        request->route->finish(request);
+        waited(request);
+        if (!request->answered) {
+            request->route->finish(request);
+        }
     } else if (!request->answered) {
         connection_touch(request->record);
         request->route->run(request);
     }
+    request->loop->progress = true;
     return request->answered && !request->waiting ? send_answer(request) : MHD_YES;
 }
 
@@ -289,9 +303,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   size_t *length, void **state)
 {
     struct request *request = *state;
+    struct loop *loop = context;
     (void)version;
     if (request == NULL) {
-        request = begin(context, connection, url, method);
+        loop->progress = true;
+        request = begin(loop, connection, url, method);
         *state = request;
         if (request == NULL) {
             return MHD_NO;
@@ -302,6 +318,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                    : MHD_YES;
     }
     if (*length > 0) {
+        loop->progress = true;
         enum MHD_Result result = take_body(request, data, *length);
         *length = 0;
         return result;
@@ -309,35 +326,69 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return run(request);
 }
 
-static void on_completed(void *context, struct MHD_Connection *connection, void **state,
-                         enum MHD_RequestTerminationCode code)
+static void free_request(struct request *request)
 {
-    struct request *request = *state;
-    (void)context;
-    (void)connection;
-    (void)code;
-    if (request == NULL) {
-        return;
-    }
-    if (request->waiting) {
-        resumed(request);
-    }
-    connection_touch(request->record);
     (void)atomic_fetch_sub(&request->server->body_bytes, request->capacity);
-    (void)atomic_fetch_sub(&request->server->active, 1);
+    request->loop->active--;
     free(request->answer.body);
     free(request->body);
     free(request->arrivals);
     free(request->job.rows);
     free(request->problems);
     free(request);
+}
+
+static bool is_undecided(struct request *request)
+{
+    return request->waiting && !atomic_load_explicit(&request->decided, memory_order_acquire);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct request *request = *state;
+    struct loop *loop = context;
+    (void)connection;
+    (void)code;
+    loop->progress = true;
+    if (request == NULL) {
+        return;
+    }
     *state = NULL;
+    connection_touch(request->record);
+    request->record = NULL;
+    if (is_undecided(request)) { /* the writer still reads and writes it */
+        request->next_orphan = loop->orphans;
+        loop->orphans = request;
+        return;
+    }
+    if (request->waiting) {
+        waited(request);
+    }
+    free_request(request);
+}
+
+void http_free_orphans(struct loop *loop)
+{
+    struct request **link = &loop->orphans;
+    while (*link != NULL) {
+        struct request *request = *link;
+        if (is_undecided(request)) {
+            link = &request->next_orphan;
+            continue;
+        }
+        *link = request->next_orphan;
+        waited(request);
+        free_request(request);
+    }
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct tremolo_server *server = context;
+    struct loop *loop = context;
+    struct tremolo_server *server = loop->server;
+    loop->progress = true;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -351,37 +402,59 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 /* ---------------------------------------------------------------- starting */
 
-struct MHD_Daemon *http_listen(struct tremolo_server *server, const struct sockaddr *address,
-                               unsigned threads, unsigned connections)
+struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connections)
 {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
-    struct MHD_OptionItem options[10] = {
-        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server},
-        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
+    struct tremolo_server *server = loop->server;
+    unsigned flags = MHD_USE_EPOLL | MHD_USE_TURBO;
+    struct MHD_OptionItem options[8] = {
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, loop},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, loop},
         {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, server->request_seconds, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_BYTES, NULL},
-        {MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
-        {MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024, NULL},
-        {MHD_OPTION_END, 0, NULL},
-        {MHD_OPTION_END, 0, NULL},
-        {MHD_OPTION_END, 0, NULL},
     };
-    if (threads < 2) { /* a pool of one is not allowed */
-        options[5] = options[6];
-        options[6] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    size_t count = 5;
+    if (listener >= 0) {
+        options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, listener, NULL};
+    } else {
+        flags |= MHD_USE_NO_LISTEN_SOCKET;
     }
+    options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     if (server->tls != NULL) {
-        flags |= MHD_USE_TLS;
+        return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, on_request, loop,
+                                MHD_OPTION_HTTPS_CERT_CALLBACK, tls_callback(), MHD_OPTION_ARRAY,
+                                options, MHD_OPTION_END);
     }
-    if (address->sa_family == AF_INET6) {
-        flags |= MHD_USE_IPv6;
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, loop, MHD_OPTION_ARRAY, options,
+                            MHD_OPTION_END);
+}
+
+static struct MHD_Response *make_receipt(bool repeated)
+{
+    /* The library takes a pointer to char, but leaves persistent bytes alone. */
+    static char accepted_text[] = "{\"accepted\":1,\"repeated\":0,\"failures\":[]}";
+    static char repeated_text[] = "{\"accepted\":0,\"repeated\":1,\"failures\":[]}";
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        sizeof accepted_text - 1, repeated ? repeated_text : accepted_text, MHD_RESPMEM_PERSISTENT);
+    struct answer answer = {.status = 200, .type = "application/json"};
+    if (response != NULL) {
+        add_headers(response, &answer, false);
     }
-    if (server->tls != NULL) {
-        return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
-                                address, MHD_OPTION_HTTPS_CERT_CALLBACK, tls_callback(),
-                                MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    return response;
+}
+
+bool http_make_receipts(struct tremolo_server *server)
+{
+    server->receipt[0] = make_receipt(false);
+    server->receipt[1] = make_receipt(true);
+    return server->receipt[0] != NULL && server->receipt[1] != NULL;
+}
+
+void http_free_receipts(struct tremolo_server *server)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (server->receipt[i] != NULL) {
+            MHD_destroy_response(server->receipt[i]);
+        }
     }
-    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
-                            MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }

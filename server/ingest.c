@@ -290,19 +290,30 @@ static void *writer_main(void *argument)
     return NULL;
 }
 
-bool ingest_submit(struct ingest *ingest, struct job *job)
+struct job *ingest_submit_all(struct ingest *ingest, struct job *jobs)
 {
     (void)pthread_mutex_lock(&ingest->lock);
-    bool room = !ingest->stopping && ingest->queued_bytes + job->bytes <= INGEST_QUEUE_BYTES_MAX;
-    if (room) {
+    bool idle = ingest->first == NULL;
+    while (jobs != NULL && !ingest->stopping &&
+           ingest->queued_bytes + jobs->bytes <= INGEST_QUEUE_BYTES_MAX) {
+        struct job *job = jobs;
+        jobs = job->next;
         job->next = NULL;
         *ingest->last = job;
         ingest->last = &job->next;
         ingest->queued_bytes += job->bytes;
+    }
+    if (idle && ingest->first != NULL) {
         (void)pthread_cond_signal(&ingest->wake);
     }
     (void)pthread_mutex_unlock(&ingest->lock);
-    return room;
+    return jobs;
+}
+
+bool ingest_submit(struct ingest *ingest, struct job *job)
+{
+    job->next = NULL;
+    return ingest_submit_all(ingest, job) == NULL;
 }
 
 struct waiter {

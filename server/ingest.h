@@ -70,7 +70,11 @@ void ingest_stop(struct ingest *ingest);
 /* False, with nothing done, when the queue is full. */
 bool ingest_submit(struct ingest *ingest, struct job *job);
 
-/* The same and wait: for callers with a thread to spare. False without memory, too. */
+/* Many at once, linked by `next`, in this order. Returns the first that found no
+ * room, with those after it, or NULL. */
+struct job *ingest_submit_all(struct ingest *ingest, struct job *jobs);
+
+/* The same for one, and wait: for callers with a thread to spare. False without memory, too. */
 bool ingest_submit_and_wait(struct ingest *ingest, struct job *job);
 
 /* Calls for job.call. Create: job.text is the study; job.book is the new book,

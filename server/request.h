@@ -10,6 +10,7 @@
 #include "connections.h"
 #include "ingest.h"
 #include "log.h"
+#include "loops.h"
 #include "tls.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
@@ -24,7 +25,7 @@ enum {
 };
 
 struct tremolo_server {
-    struct MHD_Daemon *daemon;
+    struct loops *loops;
     struct ingest *ingest;
     struct sampler *sampler;
     struct connections *connections;
@@ -38,16 +39,16 @@ struct tremolo_server {
     uint8_t device_secret[TREMOLO_DEVICE_SECRET_BYTES];
     int64_t started_at;
     _Atomic uint64_t body_bytes; /* held by requests */
-    _Atomic uint64_t active;     /* requests under way */
-    _Atomic uint64_t suspended;  /* of these, with the writer */
     _Atomic uint64_t answers[6]; /* by hundreds of status */
     _Atomic bool stopping;
+    struct MHD_Response *receipt[2]; /* of one report: accepted, repeated */
 };
 
 /* What will be sent: `body`, malloc'd and handed over, or `constant` bytes of
  * a file in the program, with the headers that belong to it. */
 struct answer {
     unsigned status;
+    struct MHD_Response *ready; /* the server's own; nothing else counts then */
     char *body;
     size_t length;
     const char *type;
@@ -61,6 +62,8 @@ struct answer {
 
 struct request {
     struct tremolo_server *server;
+    struct loop *loop;
+    struct request *next_orphan;
     struct MHD_Connection *connection;
     struct connection *record;
     const struct route *route;
@@ -99,7 +102,7 @@ const struct route *route_find(const char *method, const char *path, char id[64]
 void request_answer(struct request *request, unsigned status, const char *type, char *body);
 void request_problem(struct request *request, unsigned status, const char *detail);
 
-/* Hand the job over and suspend the connection. */
+/* Hand the job over with the others of this turn; route->finish follows. */
 void request_wait(struct request *request);
 
 const char *request_header(struct request *request, const char *name);

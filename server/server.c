@@ -3,10 +3,7 @@
  * Start: keys, store, recovery, then the listener: nobody is heard before the
  * log is back. Stop: no new connections, what is under way is answered, the
  * listener ends, the writer drains and checkpoints, the store closes. */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <jansson.h>
-#include <netinet/in.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +13,7 @@
 
 #include "http.h"
 #include "keys.h"
+#include "listen.h"
 #include "request.h"
 #include "routes.h"
 
@@ -23,7 +21,6 @@ enum {
     THREADS_MAX = 16,
     CONNECTIONS_MAX = 20000,
     FILES_RESERVED = 64,
-    DRAIN_MS = 5000,
     STATUS_BYTES = 256,
 };
 
@@ -74,24 +71,6 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
     return status;
 }
 
-static bool parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
-{
-    memset(address, 0, sizeof *address);
-    struct sockaddr_in *four = (struct sockaddr_in *)(void *)address;
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)address;
-    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
-        four->sin_family = AF_INET;
-        four->sin_port = htons(port);
-        return true;
-    }
-    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
-        six->sin6_family = AF_INET6;
-        six->sin6_port = htons(port);
-        return true;
-    }
-    return false;
-}
-
 /* As many as file descriptors allow, after asking for all we may have. */
 static unsigned connection_limit(unsigned wanted)
 {
@@ -121,30 +100,24 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
                                            const struct tremolo_server_options *options,
                                            char *words, size_t capacity)
 {
-    struct sockaddr_storage address;
-    if (!parse_address(&address, options->address, options->port)) {
-        (void)snprintf(words, capacity, "'%s' is not a numeric address", options->address);
-        return TREMOLO_BAD_ARGUMENT;
+    int listener = -1;
+    server->port = options->port;
+    enum tremolo_status status =
+        listen_open(&listener, &server->port, options->address, words, capacity);
+    if (status != TREMOLO_OK) {
+        return status;
     }
     server->connections = connections_new(server->request_seconds);
     server->sampler = sampler_start(server->ingest);
-    if (server->connections == NULL || server->sampler == NULL) {
-        (void)snprintf(words, capacity, "out of memory");
+    if (server->connections != NULL && server->sampler != NULL && http_make_receipts(server)) {
+        server->loops = loops_start(server, listener, thread_count(options->threads),
+                                    connection_limit(options->connections));
+    }
+    if (server->loops == NULL) {
+        (void)close(listener);
+        (void)snprintf(words, capacity, "the threads for requests cannot be started");
         return TREMOLO_NO_MEMORY;
     }
-    unsigned threads = thread_count(options->threads);
-    unsigned limit = connection_limit(options->connections);
-    errno = 0;
-    server->daemon = http_listen(server, (struct sockaddr *)&address, threads,
-                                 limit < threads ? threads : limit);
-    if (server->daemon == NULL) {
-        (void)snprintf(words, capacity, "cannot listen on %s port %u: %s", options->address,
-                       options->port, errno != 0 ? strerror(errno) : "the address is taken");
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    server->port = info != NULL ? info->port : options->port;
     return TREMOLO_OK;
 }
 
@@ -225,35 +198,18 @@ enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
     return status;
 }
 
-/* Wait for requests under way. A stalled client does not hold us for ever; the
- * writer always comes to an end, and the library wants nothing suspended. */
-static void drain(struct tremolo_server *server)
-{
-    struct timespec pause = {0, 10000000};
-    for (int waited = 0; (waited < DRAIN_MS && atomic_load(&server->active) > 0) ||
-                         atomic_load(&server->suspended) > 0;
-         waited += 10) {
-        (void)nanosleep(&pause, NULL);
-    }
-}
-
 void tremolo_server_stop(struct tremolo_server *server)
 {
     if (server == NULL) {
         return;
     }
     atomic_store(&server->stopping, true);
-    if (server->daemon != NULL) {
-        MHD_socket listener = MHD_quiesce_daemon(server->daemon);
-        if (listener != MHD_INVALID_SOCKET) {
-            (void)close(listener);
-        }
-        drain(server);
-        MHD_stop_daemon(server->daemon);
-    }
+    loops_stop(server->loops);
     connections_free(server->connections);
     sampler_stop(server->sampler);
     ingest_stop(server->ingest);
+    loops_free(server->loops);
+    http_free_receipts(server);
     tls_free(server->tls);
     log_event(&server->log, "info", "stopped", "{}");
     log_close(&server->log);

@@ -1,0 +1,68 @@
+/* listen.c -- an address in words becomes a listening socket. */
+#include "listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http.h"
+
+/* Returns the length of what is in *address, or 0. */
+static socklen_t parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
+{
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *four = (struct sockaddr_in *)(void *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)address;
+    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(port);
+        return sizeof *four;
+    }
+    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(port);
+        return sizeof *six;
+    }
+    return 0;
+}
+
+static uint16_t port_of(int listener)
+{
+    struct sockaddr_storage bound = {0};
+    socklen_t length = sizeof bound;
+    (void)getsockname(listener, (struct sockaddr *)&bound, &length);
+    return bound.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)(void *)&bound)->sin6_port)
+                                       : ntohs(((struct sockaddr_in *)(void *)&bound)->sin_port);
+}
+
+enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address, char *words,
+                                size_t capacity)
+{
+    struct sockaddr_storage where;
+    int on = 1;
+    socklen_t length = parse_address(&where, address, *port);
+    if (length == 0) {
+        (void)snprintf(words, capacity, "'%s' is not a numeric address", address);
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    int made = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool six = where.ss_family == AF_INET6;
+    if (made < 0 || setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        (six && setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
+        bind(made, (struct sockaddr *)&where, length) != 0 || listen(made, HTTP_BACKLOG) != 0) {
+        (void)snprintf(words, capacity, "cannot listen on %s port %u: %s", address, *port,
+                       strerror(errno));
+        if (made >= 0) {
+            (void)close(made);
+        }
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    *listener = made;
+    *port = port_of(made);
+    return TREMOLO_OK;
+}

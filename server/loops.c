@@ -1,0 +1,220 @@
+/* loops.c -- run what is ready, hand over, sleep, answer.
+ *
+ * A connection whose report is with the writer stays in the library's list of
+ * those with something to do: it is asked again on every turn and says "not
+ * yet". Suspending it instead would cost a wake-up, two changes of the epoll
+ * set and a useless read for every report. While anything is with the writer a
+ * loop therefore sleeps until the writer wakes it; a writer that takes longer
+ * than WRITER_MS does not keep other connections waiting. */
+#include "loops.h"
+
+#include <microhttpd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http.h"
+#include "request.h"
+
+enum { WRITER_MS = 2, IDLE_MS_MAX = 500, DRAIN_MS = 5000 };
+
+struct thread {
+    struct loop loop;
+    struct loops *all;
+    pthread_t id;
+    bool listening;
+    int64_t stopping_since; /* 0: not yet */
+};
+
+struct loops {
+    struct thread *thread;
+    unsigned count;
+    int listener;
+    _Atomic unsigned listening; /* threads that still accept */
+};
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---------------------------------------------------------------- one turn */
+
+void loop_gather(struct loop *loop, struct job *job)
+{
+    job->next = NULL;
+    *loop->gathered_end = job;
+    loop->gathered_end = &job->next;
+}
+
+void loop_wake(struct loop *loop)
+{
+    uint64_t one = 1;
+    if (!atomic_exchange(&loop->woken, true)) {
+        /* The counter cannot overflow and never blocks. */
+        ssize_t written = write(loop->wake, &one, sizeof one);
+        (void)written;
+    }
+}
+
+static void hand_over(struct loop *loop)
+{
+    struct job *job = loop->gathered;
+    if (job == NULL) {
+        return;
+    }
+    loop->gathered = NULL;
+    loop->gathered_end = &loop->gathered;
+    job = ingest_submit_all(loop->server->ingest, job);
+    while (job != NULL) {
+        struct request *request = job->context;
+        job = job->next;
+        http_refuse(request);
+        loop->progress = true;
+    }
+}
+
+/* Sleep until there is something to do, or to look after. */
+static void pause_loop(struct loop *loop, int events)
+{
+    struct pollfd ready[2] = {{.fd = loop->wake, .events = POLLIN},
+                              {.fd = events, .events = POLLIN}};
+    MHD_UNSIGNED_LONG_LONG due = IDLE_MS_MAX;
+    uint64_t count;
+    if (loop->waiting > 0) {
+        (void)poll(ready, 1, WRITER_MS);
+    } else {
+        if (MHD_get_timeout(loop->daemon, &due) != MHD_YES || due > IDLE_MS_MAX) {
+            due = IDLE_MS_MAX;
+        }
+        (void)poll(ready, 2, (int)due);
+    }
+    if ((ready[0].revents & POLLIN) != 0 && read(loop->wake, &count, sizeof count) > 0) {
+        (void)atomic_exchange(&loop->woken, false);
+    }
+}
+
+/* ---------------------------------------------------------------- thread */
+
+static void stop_accepting(struct thread *thread)
+{
+    if (thread->listening) {
+        thread->listening = false;
+        (void)MHD_quiesce_daemon(thread->loop.daemon);
+        if (atomic_fetch_sub(&thread->all->listening, 1) == 1) {
+            (void)close(thread->all->listener);
+        }
+    }
+}
+
+/* Nothing under way any more? A stalled client does not hold us for ever. */
+static bool is_drained(struct thread *thread)
+{
+    if (!atomic_load(&thread->loop.server->stopping)) {
+        return false;
+    }
+    stop_accepting(thread);
+    if (thread->stopping_since == 0) {
+        thread->stopping_since = monotonic_ms();
+    }
+    bool late = monotonic_ms() - thread->stopping_since > DRAIN_MS;
+    return thread->loop.waiting == 0 && (thread->loop.active == 0 || late);
+}
+
+static void *thread_main(void *argument)
+{
+    struct thread *thread = argument;
+    struct loop *loop = &thread->loop;
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    while (!is_drained(thread)) {
+        loop->progress = false;
+        (void)MHD_run(loop->daemon);
+        hand_over(loop);
+        http_free_orphans(loop);
+        if (!loop->progress) {
+            pause_loop(loop, info->epoll_fd);
+        }
+    }
+    MHD_stop_daemon(loop->daemon);
+    loop->daemon = NULL;
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- all */
+
+static bool start_thread(struct thread *thread, struct loops *loops, struct tremolo_server *server,
+                         unsigned connections)
+{
+    struct loop *loop = &thread->loop;
+    thread->all = loops;
+    thread->listening = true;
+    loop->server = server;
+    loop->gathered_end = &loop->gathered;
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake < 0) {
+        return false;
+    }
+    loop->daemon = http_daemon(loop, loops->listener, connections);
+    if (loop->daemon == NULL || pthread_create(&thread->id, NULL, thread_main, thread) != 0) {
+        if (loop->daemon != NULL) {
+            MHD_stop_daemon(loop->daemon);
+        }
+        (void)close(loop->wake);
+        return false;
+    }
+    return true;
+}
+
+struct loops *loops_start(struct tremolo_server *server, int listener, unsigned count,
+                          unsigned connections)
+{
+    struct loops *loops = calloc(1, sizeof *loops);
+    struct thread *threads = calloc(count, sizeof *threads);
+    if (loops == NULL || threads == NULL) {
+        free(loops);
+        free(threads);
+        return NULL;
+    }
+    loops->thread = threads;
+    loops->listener = listener;
+    /* One more than there are threads: the socket is the caller's until all run. */
+    atomic_store(&loops->listening, count + 1);
+    while (loops->count < count &&
+           start_thread(&threads[loops->count], loops, server, (connections + count - 1) / count)) {
+        loops->count++;
+    }
+    if (loops->count < count) {
+        atomic_store(&server->stopping, true);
+        loops_stop(loops);
+        loops_free(loops);
+        return NULL;
+    }
+    (void)atomic_fetch_sub(&loops->listening, 1);
+    return loops;
+}
+
+void loops_stop(struct loops *loops)
+{
+    for (unsigned i = 0; loops != NULL && i < loops->count; i++) {
+        loop_wake(&loops->thread[i].loop);
+    }
+    for (unsigned i = 0; loops != NULL && i < loops->count; i++) {
+        (void)pthread_join(loops->thread[i].id, NULL);
+    }
+}
+
+void loops_free(struct loops *loops)
+{
+    for (unsigned i = 0; loops != NULL && i < loops->count; i++) {
+        (void)close(loops->thread[i].loop.wake);
+    }
+    if (loops != NULL) {
+        free(loops->thread);
+    }
+    free(loops);
+}

@@ -1,0 +1,54 @@
+/* loops.h -- the threads that serve HTTP, one loop each.
+ *
+ * A loop lets the library work on every connection that is ready, hands all
+ * reports that came of it to the writer at once, sleeps until the writer has
+ * decided them, and lets the library answer. So a report costs no wake-up of
+ * its own, groups form by themselves, and a connection is touched by one
+ * thread only. */
+#ifndef SERVER_LOOPS_H
+#define SERVER_LOOPS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct MHD_Daemon;
+struct job;
+struct request;
+struct tremolo_server;
+
+struct loop {
+    struct tremolo_server *server;
+    struct MHD_Daemon *daemon;
+    /* Only this loop's thread touches these. */
+    struct job *gathered; /* for the writer, in order */
+    struct job **gathered_end;
+    struct request *orphans; /* their connections ended before the writer did */
+    size_t active;           /* requests under way */
+    size_t waiting;          /* of these, with the writer or gathered */
+    bool progress;           /* something happened: look again before sleeping */
+    /* How the writer wakes it. */
+    int wake;           /* an eventfd */
+    _Atomic bool woken; /* written to, and not read yet */
+};
+
+struct loops;
+
+/* `count` threads on the listening socket, which is closed when they stop. NULL, with
+ * the socket left open, when threads or memory are missing. */
+struct loops *loops_start(struct tremolo_server *server, int listener, unsigned count,
+                          unsigned connections);
+
+/* Take no new connections, answer what is under way (for a few seconds at most) and
+ * join the threads. server->stopping must be set. Free them only after the writer has
+ * ended: it may still be about to wake one. Both accept NULL. */
+void loops_stop(struct loops *loops);
+void loops_free(struct loops *loops);
+
+/* Put a job among those the loop hands over next. */
+void loop_gather(struct loop *loop, struct job *job);
+
+/* From any thread: a job of this loop is decided. */
+void loop_wake(struct loop *loop);
+
+#endif
