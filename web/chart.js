@@ -5,6 +5,7 @@
  * tested. Colours come from CSS classes (charts.css) and change with the theme. */
 import { select } from 'd3-selection';
 
+const LETTER = 7.4; /* pixels of an average one at the charts' size */
 let charts = 0;
 
 /**
@@ -20,6 +21,7 @@ let charts = 0;
  * @param {{label: string, describedBy?: string, margin: {top: number, right: number, bottom: number, left: number}}} options
  * @param {(frame: Frame, data: any) => void} draw  draws or redraws in place
  * @param {(data: any, width: number) => {height: number, left?: number}} measure
+ *     the whole height, and whatever else drawing depends on at this width
  */
 export function chart(container, options, draw, measure) {
     const title = `chart-${++charts}`;
@@ -39,7 +41,7 @@ export function chart(container, options, draw, measure) {
         svg.attr('viewBox', `0 0 ${width} ${size.height}`).attr('width', width)
             .attr('height', size.height);
         plot.attr('transform', `translate(${left},${top})`);
-        draw({ plot, width: width - left - right, height: size.height - top - bottom }, data);
+        draw({ plot, ...size, width: width - left - right, height: size.height - top - bottom }, data);
     }
 
     new ResizeObserver(redraw).observe(container);
@@ -52,6 +54,18 @@ export function chart(container, options, draw, measure) {
             svg.select('title').text(words);
         },
     };
+}
+
+/** Roughly how wide a text is. */
+export function widthOf(text) {
+    return Array.from(text).length * LETTER;
+}
+
+/** A text that fits a width, roughly; the whole belongs into a <title>. */
+export function fitted(text, width) {
+    const most = Math.max(4, Math.floor(width / LETTER));
+    const letters = Array.from(text);
+    return letters.length > most ? `${letters.slice(0, most - 1).join('')}…` : text;
 }
 
 /** A group of the plot that is made once. */

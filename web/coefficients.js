@@ -5,53 +5,86 @@ import { number, pValue } from './format.js';
 import { coordinates, responseRange } from './study_terms.js';
 
 const TABLE = 'coefficients';
-const COLUMNS = ['Coefficient', 'Estimate', 'Standard error', '95% interval', 'p'];
+
+/* A number as people read it, and as it is in its value. */
+function setNumber(node, value, text) {
+    setText(node, text);
+    node.value = value === null ? '' : String(value);
+}
 
 function tableRow() {
     const name = element('th', { scope: 'row' });
-    const cells = COLUMNS.slice(1).map(() => element('td'));
+    const parts = Object.fromEntries(['estimate', 'standard_error', 'low', 'high', 'p']
+        .map((key) => [key, element('data', { class: key })]));
+    const joint = element('span', { text: ' to ' });
+    const waiting = element('span', { class: 'waiting', text: 'not identified yet' });
+    const cell = (...nodes) => element('td', {}, ...nodes);
     return {
-        node: element('tr', {}, name, ...cells),
+        node: element('tr', {}, name, cell(parts.estimate), cell(parts.standard_error),
+            cell(parts.low, joint, parts.high, waiting), cell(parts.p)),
         update(row) {
             setText(name, row.name);
-            const interval = row.identified ? `${number(row.low)} to ${number(row.high)}` : 'not identified yet';
-            [number(row.estimate), number(row.standard_error), interval, pValue(row.p)]
-                .forEach((text, i) => setText(cells[i], text));
+            for (const [key, node] of Object.entries(parts)) {
+                setNumber(node, row[key], key === 'p' ? pValue(row[key]) : number(row[key]));
+            }
+            for (const node of [parts.low, joint, parts.high]) show(node, row.identified);
+            show(waiting, !row.identified);
         },
     };
 }
 
-function table(caption) {
+function table(study, unit) {
     const body = element('tbody');
-    const head = element('tr', {}, ...COLUMNS.map((text) => element('th', { scope: 'col', text })));
-    const node = element('table', { id: TABLE }, element('caption', { text: caption }),
-        element('thead', {}, head), body);
+    const columns = ['Coefficient', 'Estimate', 'Standard error', '95% interval', 'p'];
+    const node = element('table', { id: TABLE },
+        element('caption', { text: `What one more unit of each does to ${study.response.name}${unit}, all others equal` }),
+        element('thead', {}, element('tr', {}, ...columns.map((text) => element('th', { scope: 'col', text })))), body);
     return { node, update: keyed(body, (row) => row.name, tableRow) };
+}
+
+/* What the noise still hides, in the server's words. */
+function unclearList() {
+    const node = element('ul', { class: 'unclear' });
+    const update = keyed(node, (words) => words, (words) => ({ node: element('li', { text: words }), update() {} }));
+    return {
+        node,
+        update(sentences) {
+            update(sentences);
+            show(node, sentences.length > 0);
+        },
+    };
+}
+
+function describe(row) {
+    return row.middle === null ? `${row.name}: not identified yet`
+        : `${row.name}: ${number(row.middle)}, between ${number(row.low)} and ${number(row.high)}`;
+}
+
+/* The protocol counts rounds from 0, people from 1. */
+function sourceSentence({ inference_from: from, inference_why: why }) {
+    if (!from) return '';
+    return `The table is made from ${from.replace(/\d+/, (round) => Number(round) + 1)}: ${why}.`;
 }
 
 export function coefficientsSection(study) {
     const unit = study.response.unit ? ` (${study.response.unit})` : '';
     const plotted = element('div', { class: 'plot' });
-    const rows = table(`What explains ${study.response.name}${unit}, with all the others held equal`);
-    const unclear = element('ul', { class: 'unclear' });
-    const updateUnclear = keyed(unclear, (words) => words, (words) => (
-        { node: element('li', { text: words }), update() {} }));
-    const plot = forest(plotted, `Forest plot of the coefficients; the table “${TABLE}” has the numbers`, TABLE);
+    const rows = table(study, unit);
+    const unclear = unclearList();
+    const source = element('p', { class: 'facts' });
+    const plot = forest(plotted, 'Forest plot: each coefficient over its feature’s whole range, with its interval', TABLE);
     const axes = coordinates(study);
-    const describe = (row) => `${row.name}: ${number(row.middle)}, interval ${number(row.low)} to ${number(row.high)}`;
     return {
-        node: section('What the reports say', unclear, plotted,
-            element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Coefficients' }, rows.node)),
+        node: section('What the reports say', unclear.node,
+            element('p', { class: 'facts', text: `How much ${study.response.name}${unit} changes while a feature goes from its lowest to its highest value, with 95% intervals. Blue ones exclude zero.` }),
+            plotted, element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Coefficients' }, rows.node), source),
         update({ estimate }) {
-            updateUnclear(estimate.not_identified);
-            show(unclear, estimate.not_identified.length > 0);
+            unclear.update(estimate.not_identified);
             rows.update(estimate.coefficients);
-            plot.update({
-                rows: effects(estimate.coefficients, axes),
-                limit: 2 * responseRange(study),
-                axis: `change of ${study.response.name}${unit} from a feature’s lowest to its highest value`,
-                describe,
-            });
+            plot.update({ rows: effects(estimate.coefficients, axes), limit: 2 * responseRange(study),
+                axis: `change of ${study.response.name}${unit}`, describe });
+            setText(source, sourceSentence(estimate));
+            show(source, Boolean(estimate.inference_from));
         },
     };
 }

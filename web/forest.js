@@ -7,16 +7,23 @@
  *
  * An interval that is not identified, or wider than the axis, runs out of the
  * plot with an arrow: the axis belongs to what is known, and never reaches
- * further than twice the response's range, beyond which nothing is learnt. */
+ * further than twice the response's range, beyond which nothing is learnt.
+ *
+ * Intervals are rectangles and not paths, because their x and width can glide
+ * (charts.css) from one estimate to the next. */
 import { axisBottom } from 'd3-axis';
 import { scaleLinear } from 'd3-scale';
-import { chart, drawAxis, layer } from './chart.js';
+import { select } from 'd3-selection';
+import { chart, drawAxis, fitted, layer, widthOf } from './chart.js';
 
 const ROW = 34;
 const ROW_NARROW = 46;
 const NARROW = 560;
-const LABEL = 190;
-const MARGIN = { top: 8, right: 18, bottom: 44, left: LABEL };
+const LABEL_MAX = 200;
+const LABEL_GAP = 14;
+const MARGIN = { top: 8, right: 18, bottom: 46, left: LABEL_MAX };
+const CAP = 12;
+const THICK = 3;
 
 /**
  * @typedef {Object} Effect
@@ -33,7 +40,7 @@ export function effects(coefficients, coordinates) {
         const known = row && row.identified && row.low !== null && row.high !== null;
         return {
             name: coordinate.name,
-            middle: row && row.estimate !== null ? row.estimate * coordinate.range : null,
+            middle: known && row.estimate !== null ? row.estimate * coordinate.range : null,
             low: known ? row.low * coordinate.range : -Infinity,
             high: known ? row.high * coordinate.range : Infinity,
         };
@@ -48,76 +55,80 @@ export function domain(rows, limit) {
     return [Math.min(...reach), Math.max(...reach)];
 }
 
-const isNarrow = (width) => width < NARROW;
-
-function fitted(text, width) {
-    const most = Math.max(4, Math.floor(width / 7.4));
-    const letters = Array.from(text);
-    return letters.length > most ? `${letters.slice(0, most - 1).join('')}…` : text;
-}
-
 function enterRow(group) {
     group.append('title');
     group.append('line').attr('class', 'guide');
     group.append('text').attr('class', 'name');
-    group.append('path').attr('class', 'interval');
-    group.append('circle').attr('class', 'middle').attr('r', 4.5);
+    group.append('rect').attr('class', 'interval').attr('y', -THICK / 2).attr('height', THICK);
+    for (const end of ['from', 'to']) {
+        group.append('rect').attr('class', `cap ${end}`).attr('y', -CAP / 2).attr('height', CAP).attr('width', 2);
+        group.append('path').attr('class', `arrow ${end}`);
+    }
+    group.append('circle').attr('class', 'middle').attr('r', 5);
 }
 
-/* A line between the ends; an arrow where the interval leaves the plot. */
-function intervalPath(row, scale) {
-    const [left, right] = scale.range();
-    const from = Math.max(left, Math.min(right, scale(row.low)));
-    const to = Math.max(left, Math.min(right, scale(row.high)));
-    const outLeft = !(scale(row.low) >= left);
-    const outRight = !(scale(row.high) <= right);
-    const start = outLeft ? `M${left + 6},-4L${left},0L${left + 6},4M${left},0` : `M${from},-5V5M${from},0`;
-    const end = outRight ? `H${right}M${right - 6},-4L${right},0L${right - 6},4` : `H${to}M${to},-5V5`;
-    return start + end;
+function placeName(group, row, { narrow, width }) {
+    group.select('.name').attr('x', narrow ? 0 : -LABEL_GAP).attr('y', narrow ? -13 : 0)
+        .attr('text-anchor', narrow ? 'start' : 'end').attr('dy', narrow ? 0 : '0.35em')
+        .text(fitted(row.name, narrow ? width : LABEL_MAX - LABEL_GAP));
+}
+
+/* An end is a cap inside the plot, an arrow where the interval leaves it. */
+function placeEnd(group, end, x, edge, inside) {
+    const back = end === 'from' ? 7 : -7;
+    group.select(`.cap.${end}`).attr('x', x - 1).attr('visibility', inside ? null : 'hidden');
+    group.select(`.arrow.${end}`).attr('visibility', inside ? 'hidden' : null)
+        .attr('d', `M${edge + back},-5L${edge},0L${edge + back},5`);
+}
+
+function placeInterval(group, row, { scale, width }) {
+    const [least, most] = scale.domain();
+    const inside = (value) => value >= least && value <= most;
+    const within = (value) => scale(Math.max(least, Math.min(most, value)));
+    const from = within(row.low);
+    const to = within(row.high);
+    group.select('.interval').attr('x', from).attr('width', Math.max(0, to - from));
+    placeEnd(group, 'from', from, 0, inside(row.low));
+    placeEnd(group, 'to', to, width, inside(row.high));
+    const known = row.middle !== null && inside(row.middle);
+    group.select('.middle').attr('cx', within(known ? row.middle : 0))
+        .attr('visibility', known ? null : 'hidden');
 }
 
 function drawRow(group, row, view) {
-    const { scale, width, narrow, describe } = view;
     const decided = row.low > 0 || row.high < 0;
-    group.attr('class', `row${decided ? ' decided' : ''}${Number.isFinite(row.low) ? '' : ' unknown'}`);
-    group.select('title').text(describe(row));
-    group.select('.guide').attr('x1', 0).attr('x2', width).attr('y1', 0).attr('y2', 0);
-    group.select('.name').attr('x', narrow ? 0 : -12).attr('y', narrow ? -12 : 0)
-        .attr('text-anchor', narrow ? 'start' : 'end').attr('dy', narrow ? 0 : '0.35em')
-        .text(fitted(row.name, narrow ? width : LABEL - 16));
-    group.select('.interval').attr('d', intervalPath(row, scale));
-    const inside = row.middle !== null && scale(row.middle) >= 0 && scale(row.middle) <= width;
-    group.select('.middle').attr('cx', inside ? scale(row.middle) : 0)
-        .attr('visibility', inside ? null : 'hidden');
+    const known = Number.isFinite(row.low) && Number.isFinite(row.high);
+    group.attr('class', `row${decided ? ' decided' : ''}${known ? '' : ' unknown'}`);
+    group.select('title').text(view.describe(row));
+    group.select('.guide').attr('x2', view.width);
+    placeName(group, row, view);
+    placeInterval(group, row, view);
 }
 
-function draw({ plot, width, height }, data) {
-    const narrow = isNarrow(width + (width < NARROW ? 0 : LABEL));
+function draw({ plot, width, height, narrow }, data) {
     const step = narrow ? ROW_NARROW : ROW;
     const scale = scaleLinear().domain(domain(data.rows, data.limit)).nice(6).range([0, width]);
     drawAxis(plot, 'axis', axisBottom(scale).ticks(Math.max(3, Math.floor(width / 90))).tickSizeOuter(0),
         `translate(0,${height})`);
-    layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 38)
-        .attr('text-anchor', 'middle').text(fitted(data.axis, width + 60));
-    layer(plot, 'zero', 'line').attr('x1', scale(0)).attr('x2', scale(0)).attr('y1', 0)
-        .attr('y2', height);
+    layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40)
+        .attr('text-anchor', 'middle').text(fitted(data.axis, width));
+    layer(plot, 'zero', 'line').attr('x1', scale(0)).attr('x2', scale(0)).attr('y2', height);
     const view = { scale, width, narrow, describe: data.describe };
     const rows = layer(plot, 'rows').selectAll('g').data(data.rows, (row) => row.name);
     rows.exit().remove();
-    const entered = rows.enter().append('g').call(enterRow);
-    entered.merge(rows).each(function each(row, i, nodes) {
-        const offset = narrow ? step - 12 : step / 2;
-        const group = plot.select('.rows').selectAll('g').filter(function same() { return this === nodes[i]; });
-        group.attr('transform', `translate(0,${i * step + offset})`);
+    rows.enter().append('g').call(enterRow).merge(rows).each(function each(row, i) {
+        const group = select(this);
+        group.attr('transform', `translate(0,${i * step + (narrow ? step - 12 : step / 2)})`);
         drawRow(group, row, view);
     });
 }
 
 function measure(data, width) {
-    const narrow = isNarrow(width);
+    const narrow = width < NARROW;
     return {
+        narrow,
         height: MARGIN.top + MARGIN.bottom + data.rows.length * (narrow ? ROW_NARROW : ROW),
-        left: narrow ? 12 : LABEL,
+        left: narrow ? 12 : Math.min(LABEL_MAX, Math.max(...data.rows.map((row) => widthOf(row.name))) + LABEL_GAP),
     };
 }
 

@@ -1,39 +1,64 @@
-/* format.js -- numbers and times as people read them. Display only: what a
- * test or a program wants to know exactly it asks the server. */
+/* format.js -- numbers and times as people read them. Display only: whoever
+ * wants to know exactly finds the whole number in the element's value, or asks
+ * the server. */
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const NOTHING = '–';
+const MINUS = '−';
+
+const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 
 /** A count: 12,345. */
 export function count(value) {
     return grouped.format(value);
 }
 
-/** Four significant digits, without an exponent where that is readable. */
-export function number(value, digits = 4) {
-    if (value === null || value === undefined || !Number.isFinite(value)) return '–';
-    if (value === 0) return '0';
-    const size = Math.abs(value);
-    const text = size >= 1e7 || size < 1e-4 ? value.toExponential(digits - 1)
-        : Number(value.toPrecision(digits)).toString();
-    return text.replace('-', '−');
+/** "1 device", "2 devices". */
+export function counted(value, one, many = `${one}s`) {
+    return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** A share as a percentage with one decimal; never "100%" for less than all. */
-export function percent(share) {
-    if (share === null || !Number.isFinite(share)) return '–';
-    const shown = share < 1 ? Math.min(Math.round(share * 1000) / 10, 99.9) : 100;
-    return `${shown}%`;
+/** Four significant digits, without an exponent where that is readable. */
+export function number(value, digits = 4) {
+    if (!isNumber(value)) return NOTHING;
+    if (value === 0) return '0';
+    const size = Math.abs(value);
+    const text = size >= 1e7 || size < 1e-4 ? value.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e')
+        : Number(value.toPrecision(digits)).toString();
+    return text.replaceAll('-', MINUS);
+}
+
+/** A bound that must not be understated: rounded up to one decimal, or to as
+ * many as tell it from "100%". */
+export function atMost(share) {
+    for (let unit = 10; unit <= 1e4; unit *= 10) {
+        const up = Math.ceil(share * 100 * unit - 1e-9) / unit;
+        if (up < 100) return `${up}%`;
+    }
+    return '100%';
 }
 
 /** A p-value: small ones as a bound. */
 export function pValue(p) {
-    if (p === null || !Number.isFinite(p)) return '–';
+    if (!isNumber(p)) return NOTHING;
     return p < 0.0001 ? '< 0.0001' : p.toFixed(4);
 }
 
-/** Devices a second, in the unit that gives a readable number. */
+/** Reports a second, in the unit that gives a readable number. */
 export function rate(perSecond) {
-    if (!(perSecond > 0)) return 'none at the moment';
-    if (perSecond >= 1) return `${number(perSecond, 3)} a second`;
-    if (perSecond * 60 >= 1) return `${number(perSecond * 60, 3)} a minute`;
-    return `${number(perSecond * 3600, 3)} an hour`;
+    if (!(perSecond > 0)) return { amount: '0', unit: 'a second' };
+    if (perSecond >= 1) return { amount: number(perSecond, 3), unit: 'a second' };
+    if (perSecond * 60 >= 1) return { amount: number(perSecond * 60, 3), unit: 'a minute' };
+    return { amount: number(perSecond * 3600, 3), unit: 'an hour' };
+}
+
+/** A moment in Unix seconds, in the reader's own time. */
+export function moment(seconds) {
+    return new Date(seconds * 1000).toLocaleString('en-GB', {
+        day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit',
+    });
+}
+
+/** "a, b and c". */
+export function listed(words) {
+    return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

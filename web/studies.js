@@ -1,18 +1,25 @@
 /* studies.js -- the list of studies. */
 import * as api from './api.js';
 import { element, keyed, setText, show } from './dom.js';
-import { count } from './format.js';
+import { count, counted } from './format.js';
 
 function card(study) {
     const title = element('a', { href: `/studies/${study.id}` });
+    const state = element('span', { class: 'state' });
     const facts = element('p', { class: 'facts' });
-    const node = element('li', { class: 'card study' }, element('h2', {}, title), facts);
+    const devices = element('span', { class: 'amount' });
+    const node = element('li', { class: 'card study' },
+        element('div', {}, element('h2', {}, title), facts),
+        element('p', { class: 'devices' }, devices, ' devices'), state);
     return {
         node,
         update(now) {
             setText(title, now.title);
-            const rounds = now.rounds > 1 ? ` · round ${now.round + 1} of ${now.rounds}` : '';
-            setText(facts, `${count(now.reports)} reports · ${count(now.dimension)} coordinates${rounds} · ${now.state}`);
+            setText(state, now.state);
+            state.className = `state ${now.state}`;
+            setText(devices, count(now.devices));
+            const rounds = now.rounds > 1 ? ` · round ${now.round + 1} of ${now.rounds}` : ' · one round';
+            setText(facts, `${counted(now.dimension, 'coordinate')}${rounds}`);
         },
     };
 }
@@ -21,8 +28,9 @@ function card(study) {
 export function studiesView(main) {
     const list = element('ul', { class: 'studies' });
     const empty = element('p', { class: 'empty', hidden: '',
-        text: 'There is no study on this server yet. The operator creates one with “tremolo study”.' });
-    main.append(element('h1', { text: 'Studies' }), empty, list);
+        text: 'There is no study on this server yet. Its operator creates one.' });
+    main.append(element('header', { class: 'head' }, element('h1', { text: 'Studies' }),
+        element('p', { class: 'purpose', text: 'What fleets of devices say together, without any of them telling.' })), empty, list);
     document.title = 'Studies · tremolo';
     const update = keyed(list, (study) => study.id, card);
     return async () => {

@@ -2,22 +2,55 @@
 import * as api from './api.js';
 import { coefficientsSection } from './coefficients.js';
 import { element, setText } from './dom.js';
+import { listed } from './format.js';
+import { guaranteeSection } from './guarantee.js';
+import { outcomesSection } from './outcomes.js';
+import { progressSection } from './progress.js';
+import { roundsSection } from './rounds.js';
+import { isIterative } from './study_terms.js';
+import { termsSection } from './terms.js';
+import { timelineSection } from './timeline.js';
+
+const NAMES_SAID = 8;
+
+function question(study) {
+    const names = study.features.map((feature) => feature.name);
+    const said = names.length > NAMES_SAID ? `${names.length} features` : listed(names);
+    return `How ${study.response.name} depends on ${said}.`;
+}
+
+function sectionsOf(study, id) {
+    return [
+        progressSection(study),
+        coefficientsSection(study),
+        timelineSection(study),
+        ...(isIterative(study) ? [roundsSection(study)] : []),
+        guaranteeSection(study),
+        outcomesSection(study),
+        termsSection(study, id),
+    ];
+}
 
 /** Fill the page; the answer is what to ask again and again. */
 export function studyView(main, id) {
+    const state = element('span', { class: 'state' });
     let sections = null;
 
     function build(study) {
         document.title = `${study.title} · tremolo`;
-        main.append(element('h1', { text: study.title }));
-        if (study.purpose) main.append(element('p', { class: 'purpose', text: study.purpose }));
-        sections = [coefficientsSection(study)];
-        main.append(...sections.map((part) => part.node));
+        sections = sectionsOf(study, id);
+        main.append(element('header', { class: 'head' },
+            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state),
+            element('h1', { text: study.title }),
+            element('p', { class: 'purpose', text: study.purpose || question(study) })),
+        ...sections.map((part) => part.node));
     }
 
     return async () => {
         if (sections === null) build((await api.published(id)).study);
-        const estimate = await api.estimate(id);
-        for (const part of sections) part.update({ estimate });
+        const [estimate, history] = await Promise.all([api.estimate(id), api.history(id)]);
+        setText(state, history.state);
+        state.className = `state ${history.state}`;
+        for (const part of sections) part.update({ estimate, history });
     };
 }

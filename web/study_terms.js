@@ -26,10 +26,14 @@ export function responseRange(study) {
     return study.response.high - study.response.low;
 }
 
-/** How far apart any two people can be, in half ranges, after clipping. */
+/** How far apart any two people can be, in half ranges: the clip's diameter. */
 export function widest(study) {
-    const count = coordinates(study).length + (study.privacy.protects === 'all' ? 1 : 0);
-    return 2 * Math.min(study.privacy.clip, Math.sqrt(count));
+    return 2 * study.privacy.clip;
+}
+
+/** Releases of one device over the whole study. */
+export function releases(study) {
+    return (study.protocol.rounds ?? 1) * (study.limits.samples ?? 1);
 }
 
 /** The distance that the guarantee is stated for; for "any", the widest. */

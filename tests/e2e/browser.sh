@@ -3,7 +3,7 @@
 . tests/common/tap.sh
 . tests/common/server.sh
 if ! command -v chromium >/dev/null; then
-    echo "ok 1 - a browser submits a report # SKIP chromium is not installed ('tools/setup ports' brings it)"
+    echo "ok 1 - a browser submits a report # SKIP chromium is not installed ('tools/setup test' brings it)"
     exit 0
 fi
 start_server "$work/data"

@@ -1,0 +1,33 @@
+# web.sh -- a real browser for the tests: Debian's chromium, driven by
+# playwright-core from npm.
+#
+# The packages are pinned by tests/web/package-lock.json and installed once,
+# into the build directory. Without browser, node or registry there is nothing to
+# drive, and the tests are skipped with the reason.
+npm_home=${BUILD:-build}/npm
+screenshots=${BUILD:-build}/screenshots
+
+# skip_unless_browser NAME: one TAP line and the end, when something is missing.
+skip_unless_browser() {
+    for program in chromium node npm; do
+        if ! command -v $program >/dev/null; then
+            echo "ok 1 - $1 # SKIP $program is not installed ('tools/setup test' brings it)"
+            exit 0
+        fi
+    done
+    if ! cmp -s tests/web/package-lock.json "$npm_home/installed.json"; then
+        mkdir -p "$npm_home"
+        cp tests/web/package.json tests/web/package-lock.json "$npm_home/"
+        if ! npm ci --prefix "$npm_home" --no-audit --no-fund --ignore-scripts >"$npm_home/log" 2>&1; then
+            echo "ok 1 - $1 # SKIP npm could not install playwright-core and axe-core: $(tail -n 1 "$npm_home/log")"
+            exit 0
+        fi
+        cp tests/web/package-lock.json "$npm_home/installed.json"
+    fi
+    mkdir -p "$screenshots"
+}
+
+# run_web SCRIPT [ARGUMENTS]: a script of tests/web with what it may use.
+run_web() {
+    NPM_HOME=$npm_home SCREENSHOTS=$screenshots TREMOLO=$tremolo node "$@"
+}

@@ -1,0 +1,68 @@
+/* browser.mjs -- a real Chromium on a fresh profile, and pages that are watched.
+ *
+ * Every page notes what it must not do: errors on the console or in scripts,
+ * policy violations, and requests to any other host. */
+import { createRequire } from 'node:module';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const require = createRequire(resolve(process.env.NPM_HOME, 'package.json'));
+const { chromium } = require('playwright-core');
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** A browser of our own; `close` ends it and removes its profile. */
+export async function openBrowser(options = {}) {
+    const profile = mkdtempSync(join(tmpdir(), 'tremolo-browser-'));
+    const context = await chromium.launchPersistentContext(profile, {
+        executablePath: '/usr/bin/chromium', headless: true, args: FLAGS, ...options,
+    });
+    return {
+        context,
+        async close() {
+            await context.close();
+            rmSync(profile, { recursive: true, force: true });
+        },
+    };
+}
+
+/** A page at a URL, with the list of what went wrong on it. */
+export async function openPage(browser, url, { width = 1100, height = 900, scheme = 'light' } = {}) {
+    const page = await browser.context.newPage();
+    const faults = [];
+    const host = new URL(url).host;
+    page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+    });
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('dialog', (dialog) => { faults.push(`dialog ${dialog.message()}`); dialog.dismiss(); });
+    page.on('request', (request) => {
+        const asked = new URL(request.url());
+        if (asked.protocol !== 'data:' && asked.host !== host) faults.push(`request to ${asked.host}`);
+    });
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.goto(url);
+    return { page, faults };
+}
+
+/** Serious and critical findings of axe-core, as sentences. */
+export async function accessibilityFindings(page) {
+    /* Through the debugger, as the page's policy rightly forbids injected scripts. */
+    await page.evaluate(axeSource);
+    const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+    return found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))
+        .map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).slice(0, 3).join('; ')}`);
+}
+
+export function screenshot(page, name) {
+    return page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+/** Does the page need a horizontal scroll bar? */
+export function overflows(page) {
+    return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}

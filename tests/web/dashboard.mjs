@@ -1,0 +1,215 @@
+/* dashboard.mjs -- what the dashboard must be and do, looked at in a browser.
+ *
+ *   node dashboard.mjs SETTING    SETTING: {url, swarm, plain, markup, rounds, fifty}
+ *
+ * `plain` starts without a report; its devices report while the page is open. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { accessibilityFindings, openBrowser, openPage, overflows, screenshot } from './browser.mjs';
+import { test } from './tap.mjs';
+
+const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const at = (id) => `${setting.url}/studies/${id}`;
+const ask = async (id, what) => (await fetch(`${setting.url}/v1/studies/${id}/${what}`)).json();
+const browser = await openBrowser();
+const open = (url, options) => openPage(browser, url, options);
+const DEVICES = 20000;
+const ready = (page) => page.waitForSelector('.tile .amount:not(:empty)');
+
+/* Devices that take some seconds over it, so that there is something to watch. */
+function report(id) {
+    return promisify(execFile)(setting.swarm, ['--url', `${setting.url}/v1/studies/${id}`,
+        '--devices', String(DEVICES), '--batch', '100', '--threads', '2', '--pause', '60']);
+}
+const everyoneIsThere = (page) => page.waitForFunction((wanted) => (
+    document.querySelector('.tile .amount').textContent === wanted), DEVICES.toLocaleString('en'));
+
+async function closing({ page, faults }) {
+    await page.close();
+    assert.deepEqual(faults, []);
+}
+
+/* The exact numbers behind the table: name -> {estimate, low, high, ...}. */
+function shownCoefficients(page) {
+    return page.$$eval('#coefficients tbody tr', (rows) => rows.map((row) => ({
+        name: row.querySelector('th').textContent,
+        ...Object.fromEntries([...row.querySelectorAll('data')].map((node) => [node.className, Number(node.value)])),
+    })));
+}
+
+await test('the list names every study and leads to it', async () => {
+    const opened = await open(`${setting.url}/`);
+    const { page } = opened;
+    await page.waitForSelector('.study');
+    assert.equal(await page.locator('.study').count(), 4);
+    await screenshot(page, 'list');
+    await page.getByRole('link', { name: 'steps, sleep and pulse' }).first().click();
+    await page.waitForURL('**/studies/*');
+    await closing(opened);
+});
+
+await test('before two devices nothing is claimed', async () => {
+    const opened = await open(at(setting.plain));
+    await ready(opened.page);
+    await opened.page.getByText('nothing can be said before two devices have reported').waitFor();
+    assert.equal(await opened.page.locator('.row.unknown').count(), 3);
+    await closing(opened);
+});
+
+await test('the forest plot follows while devices report', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await ready(page);
+    await page.evaluate(() => { globalThis.kept = document.querySelector('.rows .row'); });
+    const all = report(setting.plain);
+    await page.waitForSelector('.rows .row .middle:not([visibility])');
+    const span = (rows) => rows[0].high - rows[0].low;
+    const early = span(await shownCoefficients(page));
+    await all;
+    await everyoneIsThere(page);
+    assert.ok(span(await shownCoefficients(page)) < early, 'the interval did not tighten');
+    assert.ok(await page.evaluate(() => globalThis.kept === document.querySelector('.rows .row')), 'rows were made anew');
+    await closing(opened);
+});
+
+await test('numbers are those of the estimate, to the bit', async () => {
+    const opened = await open(at(setting.plain));
+    await everyoneIsThere(opened.page);
+    const { coefficients, r2, reports } = await ask(setting.plain, 'estimate');
+    const shown = await shownCoefficients(opened.page);
+    assert.deepEqual(shown, coefficients.map(({ name, estimate, standard_error: error, low, high, p }) => (
+        { name, estimate, standard_error: error, low, high, p })));
+    const amounts = await opened.page.$$eval('.tile:not([hidden]) .amount', (nodes) => nodes.map((node) => node.textContent));
+    assert.equal(amounts[0], reports.toLocaleString('en'));
+    assert.equal(amounts[2], String(Number(r2.toPrecision(3))));
+    await screenshot(opened.page, 'study');
+    await closing(opened);
+});
+
+await test('the guarantee: sentence, slider and keyboard', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await ready(page);
+    const reading = () => page.locator('#reading').textContent();
+    const before = await reading();
+    assert.match(before, /5% false alarms catches at most [0-9.]+%/);
+    await page.locator('#distance').focus();
+    await page.keyboard.press('Home');
+    assert.match(await reading(), /catches at most 5%.*right at most 50% of the time/);
+    await page.getByRole('button', { name: /any two people|promised/ }).first().click();
+    assert.equal(await reading(), before);
+    assert.match(await page.locator('details').textContent(), /For the participant/);
+    await closing(opened);
+});
+
+await test('refused, late and repeated reports are counted by reason', async () => {
+    await fetch(`${setting.url}/v1/studies/${setting.plain}/reports`, { method: 'POST', body: 'nonsense',
+        headers: { 'Content-Type': 'application/cbor' } });
+    const opened = await open(at(setting.plain));
+    await opened.page.getByRole('row', { name: /Refused: not a report/ }).waitFor();
+    assert.match(await opened.page.getByRole('row', { name: /Accepted/ }).textContent(), /20,000/);
+    await closing(opened);
+});
+
+await test('rounds: gradient and coefficients of each', async () => {
+    const opened = await open(at(setting.rounds));
+    await ready(opened.page);
+    assert.equal(await opened.page.locator('#rounds tbody tr').count(), 3);
+    const { rounds } = await ask(setting.rounds, 'history');
+    assert.equal(rounds.length, 3);
+    assert.equal(await opened.page.locator('[aria-label="Rounds"]').count(), 1);
+    await screenshot(opened.page, 'rounds');
+    await closing(opened);
+});
+
+await test('markup in names is text', async () => {
+    const opened = await open(at(setting.markup));
+    const { page } = opened;
+    await ready(page);
+    assert.equal(await page.locator('h1').textContent(), '<img src=x onerror=alert(1)> &amp; <b>bold</b>');
+    assert.equal(await page.locator('main img, main script, main b').count(), 0);
+    assert.ok((await page.locator('.rows title').first().textContent()).startsWith('<script>alert(2)</script>'));
+    await closing(opened);
+    const list = await open(`${setting.url}/`);
+    await list.page.getByRole('link', { name: '<img src=x' }).waitFor();
+    await closing(list);
+});
+
+await test('fifty features are drawn and listed', async () => {
+    const opened = await open(at(setting.fifty));
+    await ready(opened.page);
+    assert.equal(await opened.page.locator('.rows .row').count(), 50);
+    assert.equal(await opened.page.locator('#coefficients tbody tr').count(), 51);
+    await screenshot(opened.page, 'fifty');
+    await closing(opened);
+});
+
+for (const [name, path] of [['list', '/'], ['study', `/studies/${setting.plain}`], ['rounds', `/studies/${setting.rounds}`], ['fifty', `/studies/${setting.fifty}`]]) {
+    for (const scheme of ['light', 'dark']) {
+        await test(`${name}, ${scheme}: accessible, and no wider than a phone of 360 pixels`, async () => {
+            const opened = await open(setting.url + path, { width: 360, height: 760, scheme });
+            await opened.page.waitForSelector(name === 'list' ? '.study' : '.tile .amount:not(:empty)');
+            assert.deepEqual(await accessibilityFindings(opened.page), []);
+            assert.equal(await overflows(opened.page), false);
+            await screenshot(opened.page, `${name}-360-${scheme}`);
+            await opened.page.setViewportSize({ width: 1100, height: 900 });
+            assert.deepEqual(await accessibilityFindings(opened.page), []);
+            if (scheme === 'dark') await screenshot(opened.page, `${name}-dark`);
+            await closing(opened);
+        });
+    }
+}
+
+await test('dark or light: as the system wants, until the reader says otherwise', async () => {
+    const opened = await open(at(setting.plain), { scheme: 'dark' });
+    const { page } = opened;
+    await ready(page);
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    await page.locator('#theme').press('Enter');
+    assert.notEqual(await ground(), dark);
+    await page.reload();
+    assert.notEqual(await ground(), dark);
+    await page.locator('#theme').press('Enter');
+    assert.equal(await ground(), dark);
+    await page.evaluate(() => localStorage.clear());
+    await closing(opened);
+});
+
+await test('every control is reached by the keyboard', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await ready(page);
+    const reached = new Set();
+    for (let i = 0; i < 40; i++) {
+        await page.keyboard.press('Tab');
+        reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.className || document.activeElement.tagName));
+    }
+    for (const one of ['skip', 'brand', 'theme', 'distance', 'chip', 'SUMMARY', 'scroll']) assert.ok(reached.has(one), `${one} was not reached`);
+    await closing(opened);
+});
+
+await test('a server that goes away is said, and nothing is lost', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await ready(page);
+    await page.route('**/v1/**', (route) => route.abort());
+    await page.getByText('Not up to date: the server cannot be reached').waitFor();
+    assert.equal(await page.locator('#coefficients tbody tr').count(), 4);
+    await page.unroute('**/v1/**');
+    await page.waitForFunction(() => document.getElementById('connection').textContent === '', null, { timeout: 20000 });
+    await page.close();
+});
+
+await test('a printed page is light, and complete', async () => {
+    const opened = await open(at(setting.plain), { scheme: 'dark' });
+    await ready(opened.page);
+    await opened.page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    assert.equal(await opened.page.evaluate(() => getComputedStyle(document.querySelector('h1')).color), 'rgb(28, 33, 38)');
+    assert.equal(await opened.page.locator('.theme').isVisible(), false);
+    await closing(opened);
+});
+
+await browser.close();

@@ -1,0 +1,119 @@
+/* guarantee.js -- what an attacker could learn, in words, as a curve, and for
+ * people who differ more or less than the study promises for. */
+import { element, section, setText } from './dom.js';
+import { atMost, counted, number } from './format.js';
+import { caught, epsilonAt, guessedRight } from './gaussian.js';
+import { coordinates, promisedDistance, releases, widest } from './study_terms.js';
+import { FALSE_ALARMS, tradeoffChart } from './tradeoff.js';
+
+const STEPS = 200;
+const READING = 'reading';
+
+/* Distances worth a name, nearest first. */
+function landmarks(study) {
+    const dimension = coordinates(study).length;
+    const far = widest(study);
+    const all = [
+        { name: 'promised', distance: promisedDistance(study) },
+        { name: 'typical pair', distance: Math.sqrt(2 * dimension) },
+        { name: 'any two people', distance: far },
+    ];
+    const seen = new Set();
+    return all.filter(({ distance }) => {
+        const key = number(distance, 3);
+        return distance <= far * (1 + 1e-9) && !seen.has(key) && seen.add(key);
+    });
+}
+
+/* A distance as a difference in the first numeric feature alone. */
+function inPlainWords(study, distance) {
+    const feature = study.features.find((one) => one.kind === 'numeric' && one.high > one.low);
+    if (feature === undefined || distance === 0) return '';
+    const difference = distance * (feature.high - feature.low) / 2;
+    const most = feature.high - feature.low;
+    if (difference > most) return 'more than any one feature can differ alone';
+    const unit = feature.unit ? ` ${feature.unit}` : '';
+    return `as far as ${number(difference, 3)}${unit} of ${feature.name}, all else equal`;
+}
+
+/** The sentences for a given mu; tested against the command's numbers. */
+export function readingFor(mu, delta) {
+    return `An attacker who accepts 5% false alarms catches at most ${atMost(caught(mu, FALSE_ALARMS))}. `
+        + `Guessing between the two, they are right at most ${atMost(guessedRight(mu))} of the time; `
+        + `tossing a coin is right 50% of the time. (μ ${number(mu)}, ε ${number(epsilonAt(mu, delta))} at δ ${number(delta)})`;
+}
+
+function slider(far) {
+    return element('input', { type: 'range', id: 'distance', min: '0', max: String(STEPS), step: '1',
+        'aria-describedby': READING, 'data-far': String(far) });
+}
+
+/* Paragraphs of the server's words: a heading line, then text or a table. */
+function wordsInto(node, text) {
+    node.replaceChildren(...text.trim().split('\n\n').flatMap((part) => {
+        const [heading, ...rest] = part.split('\n');
+        return [element('h3', { text: heading.replace(/:$/, '') }),
+            element(rest.length > 1 ? 'pre' : 'p', { text: rest.join('\n'), ...(rest.length > 1 ? { tabindex: '0' } : {}) })];
+    }));
+}
+
+function budgetSentence(study, guarantee) {
+    const total = releases(study);
+    const each = total > 1 ? ` (${counted(total, 'release')} together)` : '';
+    return `Taking part costs a device μ² = ${number(guarantee.mu ** 2)}${each}: ε ${number(guarantee.epsilon)} `
+        + `at δ ${number(guarantee.delta)}. Its ledger writes that down before a byte leaves, and never pays twice for the same round.`;
+}
+
+function choice(study, move) {
+    const far = widest(study);
+    return landmarks(study).map(({ name, distance }) => element('button', {
+        type: 'button', class: 'chip', text: `${name} (${number(distance, 3)})`,
+        onclick: () => move(distance / far * STEPS),
+    }));
+}
+
+export function guaranteeSection(study) {
+    const far = widest(study);
+    const promised = promisedDistance(study);
+    const input = slider(far);
+    const output = element('output', { for: 'distance' });
+    const reading = element('p', { id: READING, class: 'reading' });
+    const budget = element('p');
+    const words = element('div', { class: 'prose' });
+    const plotted = element('div', { class: 'plot square' });
+    const curve = tradeoffChart(plotted, READING);
+    let guarantee = null;
+    let exact = promised; /* a landmark need not lie on a step of the slider */
+
+    function redraw() {
+        const mu = guarantee.mu * exact / promised;
+        const plain = inPlainWords(study, exact);
+        setText(output, number(exact, 3));
+        setText(reading, `Two people ${number(exact, 3)} apart${plain ? ` (${plain})` : ''}: ${readingFor(mu, guarantee.delta)}`);
+        input.setAttribute('aria-valuetext', `distance ${number(exact, 3)}, guessed right at most ${atMost(guessedRight(mu))}`);
+        curve.update({ mu });
+    }
+    function move(step) {
+        exact = step / STEPS * far;
+        input.value = String(step);
+        if (guarantee !== null) redraw();
+    }
+    input.addEventListener('input', () => move(Number(input.value)));
+    move(promised / far * STEPS);
+
+    const label = element('label', { for: 'distance' }, 'Distance between two people, in half ranges: ', output);
+    const control = element('div', { class: 'control' }, label, input,
+        element('div', { class: 'chips' }, ...choice(study, move)));
+    return {
+        node: section('What an attacker could learn',
+            element('div', { class: 'pair' }, element('div', {}, control, reading, element('h3', { text: 'Budget of a device' }), budget), plotted),
+            element('details', {}, element('summary', { text: 'The guarantee in full' }), words)),
+        update({ estimate }) {
+            if (guarantee !== null || estimate.guarantee === null) return; /* it never changes */
+            guarantee = estimate.guarantee;
+            wordsInto(words, guarantee.words);
+            setText(budget, budgetSentence(study, guarantee));
+            redraw();
+        },
+    };
+}

@@ -1,0 +1,48 @@
+/* tradeoff.js -- the trade-off curve: what the best attacker catches for each
+ * share of false alarms they accept. The diagonal is a coin. */
+import { axisBottom, axisLeft } from 'd3-axis';
+import { scaleLinear } from 'd3-scale';
+import { area, line } from 'd3-shape';
+import { chart, drawAxis, layer } from './chart.js';
+import { caught } from './gaussian.js';
+
+const MARGIN = { top: 12, right: 16, bottom: 46, left: 56 };
+const SIDE_MAX = 380;
+const STEPS = 96;
+export const FALSE_ALARMS = 0.05;
+
+const percentTick = (share) => `${Math.round(share * 100)}%`;
+
+/* Closer together near the ends, where the curve bends most. */
+const shares = Array.from({ length: STEPS + 1 }, (_, i) => (1 - Math.cos(Math.PI * i / STEPS)) / 2);
+
+function drawReading(plot, x, y, mu) {
+    const most = caught(mu, FALSE_ALARMS);
+    const group = layer(plot, 'reading');
+    layer(group, 'across', 'path').attr('d', `M${x(0)},${y(most)}H${x(FALSE_ALARMS)}V${y(0)}`);
+    layer(group, 'dot', 'circle').attr('r', 5).attr('cx', x(FALSE_ALARMS)).attr('cy', y(most));
+}
+
+function draw({ plot, width, height }, { mu }) {
+    const x = scaleLinear().range([0, width]);
+    const y = scaleLinear().range([height, 0]);
+    const curve = shares.map((share) => [share, caught(mu, share)]);
+    drawAxis(plot, 'axis', axisBottom(x).ticks(5).tickFormat(percentTick).tickSizeOuter(0), `translate(0,${height})`);
+    drawAxis(plot, 'side', axisLeft(y).ticks(5).tickFormat(percentTick).tickSize(-width), 'translate(0,0)')
+        .select('.domain').remove();
+    layer(plot, 'gain', 'path').attr('d', area().x((point) => x(point[0])).y0((point) => y(point[0]))
+        .y1((point) => y(point[1]))(curve));
+    layer(plot, 'coin', 'path').attr('d', `M${x(0)},${y(0)}L${x(1)},${y(1)}`);
+    layer(plot, 'line', 'path').attr('d', line().x((point) => x(point[0])).y((point) => y(point[1]))(curve));
+    drawReading(plot, x, y, mu);
+    layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40).attr('text-anchor', 'middle')
+        .text('false alarms accepted');
+    layer(plot, 'coin-label', 'text').attr('x', x(0.98)).attr('y', y(0.84)).attr('text-anchor', 'end')
+        .text('a coin');
+}
+
+/** The curve in a container; update({mu}). */
+export function tradeoffChart(container, describedBy) {
+    return chart(container, { label: 'What an attacker catches against the false alarms accepted',
+        describedBy, margin: MARGIN }, draw, (_, width) => ({ height: Math.min(width, SIDE_MAX) }));
+}
