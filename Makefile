@@ -3,8 +3,10 @@
 #   make               build/tremolo and build/libtremolo.a
 #   make run           the main job, end to end, on embedded defaults
 #   make serve         the same, and the server stays
+#   make run-cluster   a study on a NATS cluster that loses a part of each kind
 #   make test          all tests on this machine        make bench   speed, as ratios
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
+#   make test-cluster  users, MQTT and faults of a NATS cluster
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the arrows between rooms         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
@@ -134,6 +136,18 @@ run: $(BUILD)/tremolo
 	@$(BUILD)/tremolo demo
 serve: $(BUILD)/tremolo
 	@$(BUILD)/tremolo demo --stay --listen 8787
+
+# Three NATS nodes, two gateways and two folders on loopback. Packages first:
+# whether the build has NATS is decided when make reads this file.
+.PHONY: run-cluster test-cluster
+CLUSTER_PROGRAMS := $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm $(BUILD)/bin/tests/cluster/probe \
+                    $(BUILD)/bin/examples/mqtt_device
+run-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-cluster
+	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
+	@BUILD=$(BUILD) sh tests/cluster/run.sh
+test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
+	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
+	@BUILD=$(BUILD) tools/run-tests tests/cluster/users.sh tests/cluster/mqtt.sh tests/cluster/faults.sh
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.

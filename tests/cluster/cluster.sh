@@ -4,7 +4,8 @@
 # directory; every process is ended by its id at exit. The nodes run the
 # configuration of examples/nats with machine.conf written for loopback:
 #
-#   cluster_start              three nodes with TLS and users; sets $store and $store_options
+#   cluster_start              three nodes with TLS and users; sets $store
+#                              (cluster_nodes=1 before sourcing: a single one)
 #   cluster_kill 2             kill -9         cluster_launch 2    bring it back
 #   cluster_pause 2            SIGSTOP         cluster_resume 2
 #   cluster_cut 3              drop its routes cluster_heal 3      and let them come back
@@ -18,7 +19,7 @@ tremolo=${BUILD:-build}/tremolo
 work=${work:-$(mktemp -d)}
 nats=$work/nats
 ca=$nats/certificates
-cluster_nodes="1 2 3"
+cluster_nodes=${cluster_nodes:-1 2 3}
 cluster_pairs="12 13 21 23 31 32"
 cluster_store_bytes=${cluster_store_bytes:-2GB}
 cluster_server=$(command -v nats-server || echo /usr/sbin/nats-server)
@@ -80,8 +81,8 @@ cluster_choose_ports() {
 
 # relay_start PAIR: from the first node of the pair to the routes of the second.
 relay_start() {
-    setsid socat "TCP-LISTEN:$(relay_port "$1"),bind=127.0.0.1,reuseaddr,fork" \
-        "TCP:127.0.0.1:$(route_port "${1#?}")" 2>>"$work/relay.log" &
+    setsid socat "TCP-LISTEN:$(relay_port "$1"),bind=127.0.0.1,reuseaddr,nodelay,fork" \
+        "TCP:127.0.0.1:$(route_port "${1#?}"),nodelay" 2>>"$work/relay.log" &
     note_pid "relay.$1" $!
 }
 # The relay and the children it forked for its connections.
@@ -120,6 +121,9 @@ NODE_KEY: "$ca/n$1.key"
 NODES_CA: "$ca/nodes-ca.pem"
 USERS_CA: "$ca/users-ca.pem"
 CONF
+    # One node alone has nobody to route to.
+    [ "$cluster_nodes" != 1 ] || sed -i -e '/^cluster {/,/^}/d' -e '/stream_replicas/d' \
+        -e '/^PEERS/d' -e '/^ROUTES/d' -e '/^NODES_CA/d' "$nats/$1/node.conf" "$nats/$1/machine.conf"
 }
 
 cluster_launch() {
@@ -135,7 +139,7 @@ cluster_ask() { curl -s --max-time 2 "http://127.0.0.1:$(monitor_port "$1")/$2";
 cluster_node_is_well() { cluster_ask "$1" healthz | grep -q '"status": *"ok"'; }
 cluster_leader_is_known() { [ -n "$(cluster_leader)" ]; }
 cluster_is_well() {
-    cluster_leader_is_known || return 1
+    [ "$cluster_nodes" = 1 ] || cluster_leader_is_known || return 1
     for node in $cluster_nodes; do cluster_node_is_well "$node" || return 1; done
 }
 cluster_leader() {
@@ -159,14 +163,84 @@ cluster_certificates() {
 cluster_start() {
     cluster_choose_ports
     cluster_certificates
-    for pair in $cluster_pairs; do relay_start "$pair"; done
+    [ "$cluster_nodes" = 1 ] || for pair in $cluster_pairs; do relay_start "$pair"; done
+    store=
     for node in $cluster_nodes; do
         cluster_configure "$node"
         cluster_launch "$node"
+        store="${store:-nats://}${store:+,}127.0.0.1:$(client_port "$node")"
     done
-    store="nats://127.0.0.1:$(client_port 1),127.0.0.1:$(client_port 2),127.0.0.1:$(client_port 3)"
     if ! wait_until 30 cluster_is_well; then
         cat "$nats"/*/out "$nats"/*/log >&2
         return 1
     fi
 }
+
+# ---------------------------------------------------------------- the product
+
+swarm=${BUILD:-build}/bin/tests/e2e/swarm
+shards=${shards:-4}
+
+# gateway_start NAME [OPTIONS]: listens on the port it had before, or on any.
+# The keys of the service are those of $work/keys; all gateways share them.
+gateway_start() {
+    gateway=$1
+    shift
+    : >"$work/gateway.$gateway.out"
+    # shellcheck disable=SC2046
+    $tremolo serve --data "$work/keys" --store "$store" $(store_user gateway) --shards "$shards" \
+        --listen "127.0.0.1:$(cat "$work/port.$gateway" 2>/dev/null || echo 0)" "$@" \
+        >"$work/gateway.$gateway.out" 2>>"$work/gateway.$gateway.log" &
+    note_pid "gateway.$gateway" $!
+}
+gateway_is_up() { grep -q '^server key' "$work/gateway.$1.out"; }
+gateway_url() { sed -n 's/^listening on //p' "$work/gateway.$1.out"; }
+# gateway_wait NAME: until it listens; remembers its port for the next start.
+gateway_wait() {
+    wait_until 30 gateway_is_up "$1" || { cat "$work/gateway.$1.log" >&2; return 1; }
+    gateway_url "$1" | sed 's/.*://' >"$work/port.$1"
+}
+
+folder_start() {
+    folder=$1
+    shift
+    # shellcheck disable=SC2046
+    $tremolo fold --store "$store" $(store_user folder) "$@" \
+        >>"$work/folder.$folder.out" 2>>"$work/folder.$folder.log" &
+    note_pid "folder.$folder" $!
+}
+
+# study_text TITLE [PROTOCOL] [LIMITS]: a small study with three features.
+study_text() {
+    default='{"kind": "one-shot"}'
+    cat <<TEXT
+{"tremolo": 1, "title": "$1",
+ "features": [{"name": "steps", "low": 0, "high": 20000},
+              {"name": "sleep", "unit": "h", "low": 3, "high": 11},
+              {"name": "pulse", "low": 40, "high": 110}],
+ "response": {"name": "score", "low": 0, "high": 100},
+ "privacy": {"epsilon": 8, "delta": 1e-5, "neighbours": "any", "protects": "features"},
+ "protocol": ${2:-$default}${3:+, \"limits\": $3}}
+TEXT
+}
+
+# create_study URL FILE: prints the new study's id.
+create_study() {
+    curl -s --max-time 30 -X POST -H "Authorization: Bearer $(cat "$work/keys/operator.token")" \
+        --data-binary @"$2" "$1/v1/studies" | sed -n 's/^{"id": *"\([^"]*\)".*/\1/p'
+}
+
+# reports_in URL ID: how many the estimate covers.
+reports_in() {
+    curl -s --max-time 5 "$1/v1/studies/$2/estimate" | sed -n 's/.*"reports": *\([0-9]*\).*/\1/p'
+}
+
+# as_user USER NODE request|publish|listen SUBJECT [BODY]: raw NATS, past the product.
+as_user() {
+    user=$1 node=$2
+    shift 2
+    "${BUILD:-build}/bin/tests/cluster/probe" "nats://127.0.0.1:$(client_port "$node")" "$ca/nodes-ca.pem" \
+        "$ca/$user.pem" "$ca/$user.key" "_INBOX.$user" "$@"
+}
+
+now_ms() { date +%s%3N; }

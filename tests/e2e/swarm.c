@@ -69,6 +69,8 @@ struct swarm {
     _Atomic size_t accepted;
     _Atomic size_t repeated;
     _Atomic size_t retries;
+    _Atomic int64_t heard_ms;   /* when the last acknowledgement came */
+    _Atomic int64_t silence_ms; /* the longest time without one */
     _Atomic bool failed;
 };
 
@@ -261,6 +263,16 @@ static size_t put_string(uint8_t *out, const uint8_t *bytes, size_t length)
     return head + length;
 }
 
+static void note_acknowledgement(struct swarm *swarm)
+{
+    int64_t now = (int64_t)(seconds() * 1000.0);
+    int64_t before = atomic_exchange(&swarm->heard_ms, now);
+    int64_t longest = swarm->silence_ms;
+    while (before > 0 && now - before > longest &&
+           !atomic_compare_exchange_weak(&swarm->silence_ms, &longest, now - before)) {
+    }
+}
+
 static bool send_batch(struct swarm *swarm, struct exchange *exchange, size_t from, size_t count,
                        uint8_t *body)
 {
@@ -284,6 +296,7 @@ static bool send_batch(struct swarm *swarm, struct exchange *exchange, size_t fr
         (void)fprintf(stderr, "swarm: %ld %s\n", status, exchange->answer);
         return false;
     }
+    note_acknowledgement(swarm);
     return true;
 }
 
@@ -695,9 +708,9 @@ int main(int argc, char **argv)
     swarm.device = calloc(swarm.devices, sizeof *swarm.device);
     run_rounds(&swarm, &exchange);
     compare_estimate(&swarm, &exchange);
-    (void)printf("sent %zu repeated %zu retries %zu seconds %.1f lag %.3f\n",
+    (void)printf("sent %zu repeated %zu retries %zu seconds %.1f lag %.3f silence %.3f\n",
                  (size_t)swarm.accepted, (size_t)swarm.repeated, (size_t)swarm.retries,
-                 seconds() - start, swarm.lag);
+                 seconds() - start, swarm.lag, (double)swarm.silence_ms / 1000.0);
     (void)fflush(stdout);
     if (swarm.twin != NULL) {
         compare_twin(&swarm, &exchange);
