@@ -6,6 +6,7 @@
  * complaint names the option; what only the accountant can know comes back
  * as a status. */
 #include "account.h"
+#include "suggest.h"
 
 #include <errno.h>
 #include <float.h>
@@ -369,8 +370,7 @@ int cli_account(int argc, char **argv)
             return CLI_DONE;
         }
         if (code == '?') {
-            return account_fail(CLI_USAGE, "'%s' is no option or lacks its value",
-                                argv[optind - 1]);
+            return cli_bad_option("account", argv, long_options);
         }
         int result = take_option(&options, code, optarg);
         if (result != CLI_DONE) {

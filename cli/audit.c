@@ -17,6 +17,7 @@
  * Each of the two statements holds at the stated confidence by itself. */
 #include "audit.h"
 #include "cli.h"
+#include "suggest.h"
 #include "tremolo_privacy.h"
 
 #include <getopt.h>
@@ -424,8 +425,7 @@ int cli_audit(int argc, char **argv)
             return CLI_DONE;
         }
         if (code == '?') {
-            return cli_fail(CLI_USAGE, "audit", "'%s' is no option or lacks its value",
-                            argv[optind - 1]);
+            return cli_bad_option("audit", argv, long_options);
         }
         const char *wanted = take_option(&options, code, optarg);
         if (wanted != NULL) {

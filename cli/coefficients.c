@@ -14,7 +14,7 @@ static const char *stars(double p)
 
 static const char *name_of(const struct coefficients *coefficients, size_t row)
 {
-    return row < coefficients->features ? coefficients->name[row] : "(Intercept)";
+    return row < coefficients->features ? coefficients->name[row] : "(intercept)";
 }
 
 /* Characters of UTF-8: bytes that continue none. */

@@ -27,6 +27,7 @@
 #include "fetch.h"
 #include "input.h"
 #include "progress.h"
+#include "suggest.h"
 #include "tremolo_client.h"
 #include "tremolo_regression.h"
 #include "tremolo_server.h"
@@ -34,13 +35,13 @@
 static const char usage[] =
     "usage: tremolo demo [OPTIONS]\n"
     "\n"
-    "  --devices N    how many (default 6000)\n"
+    "  --devices N    how many, from 100 (default 6000)\n"
     "  --data DIR     where everything is put (default: a new directory under /tmp)\n"
     "  --listen PORT  on loopback (default: any free port)\n"
     "  --seed S       of the population (default 1)\n"
     "  --stay         leave the server running until interrupted\n";
 
-enum { THREADS = 16, DEVICES_MAX = 1000000, PATH_BYTES = 512 };
+enum { THREADS = 16, DEVICES_MIN = 100, DEVICES_MAX = 1000000, PATH_BYTES = 512 };
 
 struct demo {
     size_t devices;
@@ -308,13 +309,13 @@ static int parse(struct demo *demo, int argc, char **argv)
     int option;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         switch (option) {
-        case 'n': good = cli_parse_long(&devices, optarg) && devices >= 2; break;
+        case 'n': good = cli_parse_long(&devices, optarg); break;
         case 'd': good = strlen(optarg) < sizeof demo->data; break;
         case 'l': good = cli_parse_long(&demo->port, optarg); break;
         case 's': good = cli_parse_long(&demo->seed, optarg); break;
         case 'y': demo->stay = true; break;
         case 'h': (void)fputs(usage, stdout); exit(CLI_DONE);
-        default: return CLI_USAGE;
+        default: return cli_bad_option("demo", argv, long_options);
         }
         if (!good) {
             return cli_fail(CLI_USAGE, "demo", "'%s' is not a value for that option", optarg);
@@ -323,7 +324,12 @@ static int parse(struct demo *demo, int argc, char **argv)
             (void)snprintf(demo->data, sizeof demo->data, "%s", optarg);
         }
     }
-    if (optind != argc || devices > DEVICES_MAX || demo->port < 0 || demo->port > 65535) {
+    if (devices < DEVICES_MIN || devices > DEVICES_MAX) {
+        return cli_fail(CLI_USAGE, "demo",
+                        "--devices must be from %d to %d: fewer show nothing but noise",
+                        DEVICES_MIN, DEVICES_MAX);
+    }
+    if (optind != argc || demo->port < 0 || demo->port > 65535) {
         return cli_fail(CLI_USAGE, "demo", "an option is out of range; see --help");
     }
     demo->devices = (size_t)devices;

@@ -3,6 +3,7 @@
  * A column is numeric when more than half of its present cells are numbers;
  * any other cell in it is then a mistake and named. Otherwise it is a
  * category. The response must be numeric. */
+#include "suggest.h"
 #include "table.h"
 
 #include <stdarg.h>
@@ -26,6 +27,20 @@ static bool refuse(char *error, const char *format, ...)
     (void)vsnprintf(error, TABLE_ERROR_BYTES, format, arguments);
     va_end(arguments);
     return false;
+}
+
+/* Say which column was probably meant, or which there are. */
+static bool refuse_column(char *error, const struct table *table, const char *name,
+                          const char *role)
+{
+    char list[TABLE_ERROR_BYTES / 2];
+    const char *const *columns = (const char *const *)table->name;
+    const char *meant = cli_nearest(name, columns, table->columns);
+    cli_list(list, sizeof list, columns, table->columns);
+    return meant != NULL
+               ? refuse(error, "there is no column '%.80s'%s; did you mean '%.80s'?", name, role,
+                        meant)
+               : refuse(error, "there is no column '%.80s'%s; there are %s", name, role, list);
 }
 
 static bool is_infinity(const char *text)
@@ -162,7 +177,7 @@ static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *t
         name[length] = '\0';
         size_t column = table_find(table, name);
         if (column == table->columns) {
-            return refuse(error, "there is no column '%.80s'", name);
+            return refuse_column(error, table, name, "");
         }
         if (column == response) {
             return refuse(error, "'%.80s' is both the response and a feature", name);
@@ -240,6 +255,14 @@ static int whole_bytes(const char *text, size_t most)
     return (int)most;
 }
 
+/* A question, answered by no or yes: named after itself, as in a study. */
+static bool is_yes_no(const struct column_plan *plan)
+{
+    return plan->levels == 2 &&
+           ((strcasecmp(plan->level[0], "no") == 0 && strcasecmp(plan->level[1], "yes") == 0) ||
+            (strcasecmp(plan->level[0], "false") == 0 && strcasecmp(plan->level[1], "true") == 0));
+}
+
 static void fill_names(struct design *design, const struct table *table,
                        const struct column_plan *plans, size_t count)
 {
@@ -250,6 +273,11 @@ static void fill_names(struct design *design, const struct table *table,
             (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s",
                            *name != '\0' ? whole_bytes(name, 120) : 9,
                            *name != '\0' ? name : "(unnamed)");
+        }
+        if (is_yes_no(&plans[p])) {
+            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s", whole_bytes(name, 120),
+                           name);
+            continue;
         }
         for (size_t level = 1; level < plans[p].levels; level++) {
             (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s=%.*s",
@@ -312,7 +340,7 @@ bool design_build(struct design *design, const struct table *table, const char *
     struct design made = {0};
     size_t response_column = table_find(table, response);
     if (response_column == table->columns) {
-        return refuse(error, "there is no column '%.100s' for the response", response);
+        return refuse_column(error, table, response, " for the response");
     }
     struct column_plan *plans = calloc(table->columns, sizeof *plans);
     if (plans == NULL) {

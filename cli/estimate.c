@@ -48,6 +48,11 @@ static void print_estimate(const json_t *answer)
     (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", string_in(answer, "title"),
                  string_in(answer, "state"), integer_in(answer, "round") + 1,
                  integer_in(answer, "rounds"), integer_in(answer, "reports"));
+    if (integer_in(answer, "reports") == 0) {
+        (void)printf("nobody has reported yet, so there is nothing to estimate\n\n%s",
+                     string_in(json_object_get(answer, "guarantee"), "words"));
+        return;
+    }
     (void)printf("%-24s %12s %12s %9s %3.0f%% interval\n", "", "estimate", "std. error", "p",
                  100.0 * real_in(answer, "level"));
     json_array_foreach(json_object_get(answer, "coefficients"), index, row)

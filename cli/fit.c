@@ -14,6 +14,7 @@
 #include "convergence.h"
 #include "fetch.h"
 #include "report_rounds.h"
+#include "suggest.h"
 #include "tremolo_privacy.h"
 
 static const char command[] = "fit";
@@ -107,8 +108,7 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
             return false;
         }
         if (option == '?') {
-            *code = cli_fail(CLI_USAGE, command, "'%s' is no option, or lacks its value",
-                             argv[optind - 1]);
+            *code = cli_bad_option(command, argv, long_options);
             return false;
         }
         const char *wanted = take_option(options, option);
@@ -153,6 +153,7 @@ static enum tremolo_status promise_of(struct fitted *fitted, const struct report
         .releases = rounds,
         .delta = header->delta,
         .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
+        .modulated = study->vectors > 0,
     };
     return TREMOLO_OK;
 }

@@ -1,6 +1,8 @@
 /* main.c -- the `tremolo` command: find the subcommand and run it. */
 #include "cli.h"
+#include "suggest.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,8 +72,21 @@ static int finish(const char *name, int code)
     return code;
 }
 
+static int no_such_command(const char *name)
+{
+    const char *words[COMMAND_COUNT];
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        words[i] = commands[i].name;
+    }
+    const char *meant = cli_nearest(name, words, COMMAND_COUNT);
+    return meant != NULL
+               ? cli_fail(CLI_USAGE, name, "no such command; did you mean 'tremolo %s'?", meant)
+               : cli_fail(CLI_USAGE, name, "no such command; 'tremolo help' lists them");
+}
+
 int main(int argc, char **argv)
 {
+    opterr = 0; /* subcommands speak for themselves */
     if (argc < 2) {
         print_commands(stderr);
         return CLI_USAGE;
@@ -82,5 +97,5 @@ int main(int argc, char **argv)
             return finish(name, commands[i].run(argc - 1, argv + 1));
         }
     }
-    return cli_fail(CLI_USAGE, name, "no such command; 'tremolo help' lists them");
+    return no_such_command(name);
 }

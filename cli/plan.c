@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "convergence.h"
 #include "plan.h"
+#include "suggest.h"
 
 #include <getopt.h>
 #include <jansson.h>
@@ -168,7 +169,7 @@ static int read_one(struct plan_request *request, double *values, int code)
     if (code >= OPTION_NUMBER && code < OPTION_NUMBER + NUMBERS) {
         return read_number(values, code - OPTION_NUMBER, optarg);
     }
-    return cli_fail(CLI_USAGE, "plan", "unknown option; 'tremolo plan --help' lists them");
+    return CLI_USAGE; /* not reached: '?' was answered before */
 }
 
 static void settle(struct plan_request *request, const double *values)
@@ -240,6 +241,9 @@ static int read_request(struct plan_request *request, bool *wants_help, int argc
         if (code == OPTION_HELP) {
             *wants_help = true;
             return CLI_DONE;
+        }
+        if (code == '?') {
+            return cli_bad_option("plan", argv, options);
         }
         int result = read_one(request, values, code);
         if (result != CLI_DONE) {

@@ -3,13 +3,16 @@
 
 #include <getopt.h>
 #include <jansson.h>
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "input.h"
+#include "suggest.h"
 #include "tremolo_client.h"
+#include "tremolo_privacy.h"
 
 static const char usage[] =
     "usage: tremolo report --study URL --state DIR --sample FILE|- [OPTIONS]\n\n"
@@ -39,6 +42,8 @@ struct options {
     long sample_number;
     bool follow;
     bool json;
+    unsigned rounds; /* of the study, once it is known */
+    double delta;    /* of the policy */
     struct tremolo_client_options client;
 };
 
@@ -109,7 +114,7 @@ static int take(struct options *options, int option)
         code = set_whole(&seconds, "give-up", GIVE_UP_SECONDS_MAX);
         options->client.give_up_ms = seconds > 0 ? seconds * 1000 : 1;
         return code;
-    default: return cli_fail(CLI_USAGE, "report", "bad option; 'tremolo report --help' helps");
+    default: return CLI_USAGE; /* not reached: '?' was answered before */
     }
     return CLI_DONE;
 }
@@ -138,7 +143,7 @@ static int parse(struct options *options, int argc, char **argv)
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        int code = take(options, option);
+        int code = option == '?' ? cli_bad_option("report", argv, names) : take(options, option);
         if (code != CLI_DONE) {
             return code;
         }
@@ -174,6 +179,7 @@ static int read_files(struct options *options, struct contents *contents)
     if (options->policy != NULL) {
         code = cli_read_policy(&contents->policy, "report", options->policy);
         options->client.policy = &contents->policy;
+        options->delta = contents->policy.delta;
     }
     if (code == CLI_DONE && options->server_key != NULL) {
         code = cli_read_key(contents->server_key, sizeof contents->server_key, "report",
@@ -196,6 +202,17 @@ static int read_files(struct options *options, struct contents *contents)
 
 /* ---------------------------------------------------------------- running */
 
+/* What a budget of mu^2 is as an epsilon, rounded to what it surely holds. */
+static double epsilon_left(double mu_squared, double delta)
+{
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified epsilon;
+    bool known = mu_squared > 0 &&
+                 tremolo_gaussian_add(&cost, sqrt(mu_squared), 1, 1) == TREMOLO_OK &&
+                 tremolo_gaussian_epsilon(&epsilon, &cost, delta) == TREMOLO_OK;
+    return known ? fmax(epsilon.lower, 0) : 0;
+}
+
 static int print_receipt(void *context, const struct tremolo_client_receipt *receipt)
 {
     const struct options *options = context;
@@ -205,18 +222,23 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
         return -1;
     }
     double left = (double)receipt->budget_left / (double)TREMOLO_CHARGE_ONE;
+    double epsilon = epsilon_left(left, options->delta);
     if (options->json) {
         json_t *object =
-            json_pack("{s:i, s:s, s:I, s:b, s:i, s:f}", "round", (int)receipt->round, "report", id,
-                      "bytes", (json_int_t)receipt->report_bytes, "repeated", receipt->repeated,
-                      "attempts", (int)receipt->attempts, "budget_left", left);
+            json_pack("{s:i, s:s, s:I, s:b, s:i, s:f, s:f, s:f}", "round", (int)receipt->round,
+                      "report", id, "bytes", (json_int_t)receipt->report_bytes, "repeated",
+                      receipt->repeated, "attempts", (int)receipt->attempts, "budget_left", left,
+                      "epsilon_left", epsilon, "delta", options->delta);
         int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
         (void)putchar('\n');
         json_decref(object);
         return failed != 0 || fflush(stdout) != 0 ? -1 : 0;
     }
-    (void)printf("round %u: report %s, %zu bytes, %s; mu^2 left %.6g\n", receipt->round, id,
-                 receipt->report_bytes, receipt->repeated ? "known already" : "accepted", left);
+    (void)printf(
+        "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "
+        "delta %g (mu^2 %.6g)\n",
+        receipt->round + 1, options->rounds, id, receipt->report_bytes,
+        receipt->repeated ? "known already" : "accepted", epsilon, options->delta, left);
     return fflush(stdout) == 0 ? 0 : -1;
 }
 
@@ -232,6 +254,7 @@ static enum tremolo_status run_client(struct tremolo_client *client, struct opti
     if (status != TREMOLO_OK) {
         return status;
     }
+    options->rounds = tremolo_study_file_terms(tremolo_client_study(client))->rounds;
     if (options->follow) {
         return tremolo_client_follow(client, print_receipt, options);
     }
@@ -279,7 +302,8 @@ int cli_report(int argc, char **argv)
         (void)fputs(usage, stdout);
         return CLI_DONE;
     }
-    struct options options = {.client = TREMOLO_CLIENT_DEFAULTS};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct options options = {.client = TREMOLO_CLIENT_DEFAULTS, .delta = policy.delta};
     struct contents *contents = calloc(1, sizeof *contents);
     if (contents == NULL) {
         return cli_fail(CLI_FAILED, "report", "out of memory");

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "suggest.h"
 
 extern char **environ;
 
@@ -151,8 +152,7 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
             return false;
         }
         if (option == '?') {
-            *code = cli_fail(CLI_USAGE, command,
-                             "'%s' is no option, or lacks its value; see --help", argv[optind - 1]);
+            *code = cli_bad_option(command, argv, long_options);
             return false;
         }
         if (!parse_value(options, code, option, long_options[index].name)) {

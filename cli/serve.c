@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suggest.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
 
@@ -158,10 +159,11 @@ int cli_serve(int argc, char **argv)
             (void)fputs(usage, stdout);
             return CLI_DONE;
         }
-        if (option == '?' || !take_option(&arguments, option)) {
-            return option == '?' ? (int)CLI_USAGE
-                                 : cli_fail(CLI_USAGE, "serve",
-                                            "'%s' is not a value for that option", optarg);
+        if (option == '?') {
+            return cli_bad_option("serve", argv, long_options);
+        }
+        if (!take_option(&arguments, option)) {
+            return cli_fail(CLI_USAGE, "serve", "'%s' is not a value for that option", optarg);
         }
     }
     if (arguments.options.data == NULL || optind != argc) {

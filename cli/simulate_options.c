@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "suggest.h"
 #include "tremolo_host.h"
 
 static const char command[] = "simulate";
@@ -382,10 +383,7 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
             return false;
         }
         if (option == '?') {
-            *code = cli_fail(CLI_USAGE, command,
-                             "'%s' is no option, or lacks its value; see "
-                             "'tremolo simulate --help'",
-                             argv[optind - 1]);
+            *code = cli_bad_option(command, argv, long_options);
             return false;
         }
         if (!parse_option(options, code, option, long_options[index].name, &scaling)) {

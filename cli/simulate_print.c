@@ -45,6 +45,7 @@ static void print_privacy(const struct simulate_options *options,
                         : 1,
         .delta = experiment->delta,
         .response_private = experiment->protect_all || experiment->method == METHOD_DP_SGD,
+        .modulated = experiment->vectors > 0 && experiment->method != METHOD_DP_SGD,
     };
     char text[TREMOLO_EXPLAIN_BYTES];
     if (experiment->method == METHOD_OLS) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fetch.h"
+#include "suggest.h"
 #include "watch.h"
 
 static const char usage[] =
@@ -123,7 +124,7 @@ int cli_status(int argc, char **argv)
             break;
         case 'c': arguments.ca_file = optarg; break;
         case 'h': (void)fputs(usage, stdout); return CLI_DONE;
-        default: return CLI_USAGE;
+        default: return cli_bad_option("status", argv, long_options);
         }
     }
     if (optind + 1 != argc) {

@@ -65,11 +65,21 @@ static int explain_starter(const struct study_options *options, enum tremolo_sta
     case TREMOLO_BAD_ARGUMENT:
         return cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
                         options->csv, TREMOLO_MAX_DIMENSION + 1);
-    case TREMOLO_BAD_STUDY:
-        return cli_fail(CLI_USAGE, "study", "%s: no column is named %s", options->csv,
-                        options->response);
     default: return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
     }
+}
+
+static int explain_column(const struct study_options *options, const char *const *names,
+                          size_t count)
+{
+    char list[400];
+    const char *meant = cli_nearest(options->response, names, count);
+    cli_list(list, sizeof list, names, count);
+    return meant != NULL
+               ? cli_fail(CLI_USAGE, "study", "%s: no column is named %s; did you mean %s?",
+                          options->csv, options->response, meant)
+               : cli_fail(CLI_USAGE, "study", "%s: no column is named %s; there are %s",
+                          options->csv, options->response, list);
 }
 
 static int init_from_csv(const struct study_options *options, char **json)
@@ -81,14 +91,31 @@ static int init_from_csv(const struct study_options *options, char **json)
     if (code != CLI_DONE) {
         return code;
     }
-    enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
-    if (csv_header_parse(&header, text, length)) {
-        status = tremolo_study_starter_for(json, (const char *const *)header.name, header.count,
-                                           options->response);
+    code = CLI_USAGE;
+    if (!csv_header_parse(&header, text, length)) {
+        (void)explain_starter(options, TREMOLO_BAD_ARGUMENT);
+    } else {
+        const char *const *names = (const char *const *)header.name;
+        enum tremolo_status status =
+            tremolo_study_starter_for(json, names, header.count, options->response);
+        code = status == TREMOLO_BAD_STUDY ? explain_column(options, names, header.count)
+                                           : explain_starter(options, status);
         csv_header_free(&header);
     }
     free(text);
-    return explain_starter(options, status);
+    return code;
+}
+
+/* A starter looks finished, and its bounds are not. */
+static void warn_of_placeholders(const struct study_options *options)
+{
+    (void)fprintf(stderr,
+                  "tremolo study: every feature of this starter has the bounds 0 and 1, which are "
+                  "placeholders: values outside of them are cut off.\n"
+                  "Edit low and high%s%s to what is publicly known of each, never to what the data "
+                  "show; say \"kind\": \"yes-no\" or \"category\" where a column holds no "
+                  "numbers.\n",
+                  options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
 }
 
 static int run_init(const struct study_options *options)
@@ -102,6 +129,9 @@ static int run_init(const struct study_options *options)
     }
     if (code == CLI_DONE && json != NULL) {
         code = write_out(options, json);
+    }
+    if (code == CLI_DONE && options->csv != NULL) {
+        warn_of_placeholders(options);
     }
     free(json);
     return code;

@@ -59,7 +59,8 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
 {
     const char *nearest = NULL;
     size_t length = strlen(word);
-    size_t best = length < 4 ? 2 : length / 3 + 2; /* what is further off is no slip */
+    /* What is further off is no slip: of two letters none may differ, of three one. */
+    size_t best = length < 3 ? 1 : length < 4 ? 2 : length / 3 + 2;
     for (size_t i = 0; i < count && length <= WORD_MAX; i++) {
         size_t found = strlen(words[i]) <= WORD_MAX ? distance(word, words[i]) : best;
         if (found < best) {

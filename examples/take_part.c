@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         status = tremolo_client_report(client, &receipt);
     }
     if (status == TREMOLO_OK) {
-        (void)printf("round %u reported, %zu bytes%s\n", receipt.round, receipt.report_bytes,
+        (void)printf("round %u reported, %zu bytes%s\n", receipt.round + 1, receipt.report_bytes,
                      receipt.repeated ? ", as before" : "");
     } else {
         (void)fail("report", tremolo_client_why(client));

@@ -45,6 +45,35 @@ static const struct tremolo_study_feature *feature_at(const struct tremolo_study
                                                           : tremolo_study_file_response(file);
 }
 
+enum { LIST_BYTES = 320 };
+
+static const char *level_name(const void *feature, size_t index)
+{
+    return ((const struct tremolo_study_feature *)feature)->levels[index];
+}
+
+static const char *feature_name(const void *file, size_t index)
+{
+    return feature_at(file, index)->name;
+}
+
+/* "a, b, c", with dots for what does not fit. */
+static void list_words(char list[LIST_BYTES], size_t count,
+                       const char *(*word)(const void *from, size_t index), const void *from)
+{
+    static const char dots[] = ", ...";
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const char *next = word(from, i);
+        if (used + strlen(next) + 2 + sizeof dots > LIST_BYTES) {
+            (void)snprintf(list + used, LIST_BYTES - used, "%s", dots);
+            return;
+        }
+        used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", i == 0 ? "" : ", ", next);
+    }
+}
+
 static bool set_level(struct reading *reading, const struct tremolo_study_feature *feature,
                       const char *text)
 {
@@ -53,7 +82,9 @@ static bool set_level(struct reading *reading, const struct tremolo_study_featur
         level++;
     }
     if (level == feature->level_count) {
-        return complain(reading, "%s has no such level", feature->name);
+        char list[LIST_BYTES];
+        list_words(list, feature->level_count, level_name, feature);
+        return complain(reading, "%s must be one of %s", feature->name, list);
     }
     for (size_t j = 0; j < feature->width; j++) {
         reading->values[feature->first + j] = j + 1 == level ? 1 : 0;
@@ -90,7 +121,9 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
         index++;
     }
     if (index > count) {
-        return complain(reading, "the study has no feature named %.64s", name);
+        char list[LIST_BYTES];
+        list_words(list, count + 1, feature_name, reading->file);
+        return complain(reading, "the study has no feature named %.64s; it has %s", name, list);
     }
     const struct tremolo_study_feature *feature = feature_at(reading->file, index);
     if (reading->seen[index]) {

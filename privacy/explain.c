@@ -94,15 +94,16 @@ enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
         "Each device makes %llu release%s. For %s, all of its releases together are "
         "mu-Gaussian private with mu = %.6g (rho = %.6g zCDP), which is (%.4g, %.3g)-differential "
         "privacy; no test between the two, at even odds, is right more than %.1f%% of the time. "
-        "%s The guarantee is local: it holds against the server. It assumes exact noise, phases "
-        "that never leave the device, and a ledger that counts every release.",
+        "%s The guarantee is local: it holds against the server. It assumes exact noise%s and a "
+        "ledger that counts every release.",
         (unsigned long long)promise->releases, plural(promise->releases), who,
         digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6), epsilon,
         promise->delta, percent,
         promise->response_private
             ? "The response is one of the protected coordinates."
             : "The response is sent in the clear and is not protected; it also tells about the "
-              "features as far as it depends on them.");
+              "features as far as it depends on them.",
+        promise->modulated ? ", phases that never leave the device," : "");
     status = fits(written, sizeof own < bytes ? sizeof own : bytes);
     if (status == TREMOLO_OK) {
         (void)snprintf(text, bytes, "%s", own);
@@ -176,50 +177,103 @@ enum tremolo_status tremolo_explain_participant_named(char *text, size_t bytes,
     return status;
 }
 
-enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
-                                              const struct tremolo_promise *promise)
+/* ---------------------------------------------------------------- distances */
+
+enum { NAME_BYTES = 48, ROW_BYTES = NAME_BYTES + 100, STANDARD_ROWS = 3 };
+
+/* Bytes of a name that fit, whole characters only. */
+static int name_bytes(const char *name)
 {
-    if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    const struct {
-        const char *name;
-        double distance;
-    } rows[] = {
-        {"unit distance", 1.0},
-        {"typical pair", sqrt(2.0 * promise->dimension)},
-        {any ? "any two" : "promised", promise->distance},
-        {"any two", promise->diameter},
-    };
-    size_t count = !any && promise->diameter > 0.0 ? 4 : 3;
-    char own[TREMOLO_EXPLAIN_BYTES]; /* four rows of at most 150 bytes */
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        double epsilon = 0.0;
-        double percent = 0.0;
-        double factor = rows[i].distance / promise->distance;
-        if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
-            factor = fmin(factor, 1.0); /* nobody is further apart than the diameter */
+    size_t length = strlen(name);
+    if (length > NAME_BYTES) {
+        for (length = NAME_BYTES; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;) {
+            length--;
         }
-        enum tremolo_status status = rates_at(&epsilon, &percent, promise, factor);
-        if (status != TREMOLO_OK && status != TREMOLO_OVERFLOWED) {
+    }
+    return (int)length;
+}
+
+/* One row; nobody is further apart than the domain's diameter. */
+static enum tremolo_status put_row(char *text, size_t bytes, int width,
+                                   const struct tremolo_promise *promise,
+                                   const struct tremolo_difference *row)
+{
+    double epsilon = 0.0;
+    double percent = 0.0;
+    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    double widest = any ? promise->distance : promise->diameter;
+    double distance = widest > 0.0 ? fmin(row->distance, widest) : row->distance;
+    double factor = distance / promise->distance;
+    enum tremolo_status status = rates_at(&epsilon, &percent, promise, factor);
+    if (status != TREMOLO_OK && status != TREMOLO_OVERFLOWED) {
+        return status;
+    }
+    int length = name_bytes(row->name);
+    int used = snprintf(text, bytes, "%.*s%*s distance %-9.4g ", length, row->name,
+                        width > length ? width - length : 0, "", distance);
+    if (used < 0 || (size_t)used >= bytes) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    /* Beyond the accountant's range anybody can be told from anybody. */
+    int rates = status == TREMOLO_OVERFLOWED
+                    ? snprintf(text + used, bytes - (size_t)used, "no protection\n")
+                    : snprintf(text + used, bytes - (size_t)used,
+                               "mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n",
+                               digits_up(factor * promise->mu, 4), epsilon, percent);
+    return fits(rates, bytes - (size_t)used);
+}
+
+static enum tremolo_status put_rows(char *text, size_t bytes, const struct tremolo_promise *promise,
+                                    const struct tremolo_difference *rows, size_t count)
+{
+    char own[(TREMOLO_EXPLAIN_ROWS + STANDARD_ROWS) * ROW_BYTES];
+    size_t used = 0;
+    int width = 14;
+    for (size_t i = 0; i < count; i++) {
+        width = name_bytes(rows[i].name) > width ? name_bytes(rows[i].name) : width;
+    }
+    for (size_t i = 0; i < count; i++) {
+        enum tremolo_status status =
+            put_row(own + used, sizeof own - used, width, promise, &rows[i]);
+        if (status != TREMOLO_OK) {
             return status;
         }
-        int name = snprintf(own + used, sizeof own - used, "%-14s distance %-9.4g ", rows[i].name,
-                            factor * promise->distance);
-        used += name > 0 ? (size_t)name : 0;
-        /* Beyond the accountant's range anybody can be told from anybody. */
-        int rates = status == TREMOLO_OVERFLOWED
-                        ? snprintf(own + used, sizeof own - used, "no protection\n")
-                        : snprintf(own + used, sizeof own - used,
-                                   "mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n",
-                                   digits_up(factor * promise->mu, 4), epsilon, percent);
-        used += rates > 0 ? (size_t)rates : 0;
+        used += strlen(own + used);
     }
     if (used >= bytes) {
         return TREMOLO_SHORT_BUFFER;
     }
     (void)snprintf(text, bytes, "%s", own);
     return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_explain_differences(char *text, size_t bytes,
+                                                const struct tremolo_promise *promise,
+                                                const struct tremolo_difference *rows, size_t count)
+{
+    struct tremolo_difference all[TREMOLO_EXPLAIN_ROWS + STANDARD_ROWS];
+    if (text == NULL || promise == NULL || !promise_makes_sense(promise) ||
+        (rows == NULL && count > 0) || count > TREMOLO_EXPLAIN_ROWS) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].name == NULL || !is_positive(rows[i].distance)) {
+            return TREMOLO_BAD_ARGUMENT;
+        }
+        all[i] = rows[i];
+    }
+    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    all[count++] = (struct tremolo_difference){"typical pair", sqrt(2.0 * promise->dimension)};
+    all[count++] = (struct tremolo_difference){any ? "any two" : "promised", promise->distance};
+    if (!any && promise->diameter > 0.0) {
+        all[count++] = (struct tremolo_difference){"any two", promise->diameter};
+    }
+    return put_rows(text, bytes, promise, all, count);
+}
+
+enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
+                                              const struct tremolo_promise *promise)
+{
+    static const struct tremolo_difference unit = {"unit distance", 1.0};
+    return tremolo_explain_differences(text, bytes, promise, &unit, 1);
 }

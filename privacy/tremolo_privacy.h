@@ -316,6 +316,13 @@ struct tremolo_promise {
     uint64_t releases;
     double delta;          /* at which epsilon is quoted */
     bool response_private; /* y is part of the release */
+    bool modulated;        /* so are random phases */
+};
+
+/* Two samples that differ in one particular way, named in words. */
+struct tremolo_difference {
+    const char *name;
+    double distance; /* in the promise's unit */
 };
 
 /* Text for the reviewer, for the participant, and the table of the same
@@ -335,6 +342,13 @@ tremolo_explain_participant_named(char *text, size_t bytes, const struct tremolo
                                   const char *features, const char *response);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_explain_distances(char *text, size_t bytes, const struct tremolo_promise *promise);
+
+/* The table with rows of the caller's, at most TREMOLO_EXPLAIN_ROWS, in place
+ * of "unit distance". Names of more than 48 bytes are cut. */
+#define TREMOLO_EXPLAIN_ROWS 8
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_explain_differences(char *text, size_t bytes, const struct tremolo_promise *promise,
+                            const struct tremolo_difference *rows, size_t count);
 
 #ifdef __cplusplus
 }

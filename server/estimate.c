@@ -217,10 +217,11 @@ static void add_iteration(json_t *answer, const struct book *book, const struct 
         (void)json_object_set_new(iteration, "average", estimate_numbers(snapshot->average, d));
     }
     (void)json_object_set_new(answer, "iteration", iteration);
-    (void)json_object_set_new(answer, "inference_from",
-                              snapshot->pooled
-                                  ? json_string("all rounds")
-                                  : json_sprintf("round %u", snapshot->evidence_round));
+    (void)json_object_set_new(
+        answer, "inference_from",
+        snapshot->pooled
+            ? json_string("all rounds")
+            : json_sprintf("round %u of %u", snapshot->evidence_round + 1, book->terms->rounds));
     (void)json_object_set_new(answer, "inference_why",
                               json_string(snapshot->pooled ? why_pooled : why_largest));
 }

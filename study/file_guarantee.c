@@ -292,13 +292,76 @@ static void list_features(char *text, size_t bytes, const struct tremolo_study_f
     }
 }
 
+/* How two samples may differ in one feature, in words, and how far apart that
+ * makes them: half a number's range is 1, yes and no are 2. */
+struct difference {
+    char name[3 * TREMOLO_STUDY_MAX_NAME];
+    double distance;
+};
+
+static void name_difference(struct difference *difference,
+                            const struct tremolo_study_feature *feature)
+{
+    const char *space = feature->unit[0] != '\0' ? " " : "";
+    switch (feature->kind) {
+    case TREMOLO_STUDY_NUMERIC:
+        (void)snprintf(difference->name, sizeof difference->name, "%s, %.6g%s%s apart",
+                       feature->name, (feature->high - feature->low) / 2, space, feature->unit);
+        difference->distance = 1;
+        return;
+    case TREMOLO_STUDY_YES_NO:
+        (void)snprintf(difference->name, sizeof difference->name, "a different answer to %s",
+                       feature->name);
+        difference->distance = 2;
+        return;
+    case TREMOLO_STUDY_CATEGORY:
+        (void)snprintf(difference->name, sizeof difference->name, "a different %s", feature->name);
+        /* Two levels that are not the reference differ in two coordinates. */
+        difference->distance = feature->level_count > 2 ? sqrt(8) : 2;
+        return;
+    }
+}
+
+/* The first features, and a private response. */
+static enum tremolo_status explain_differences(char *text, size_t bytes,
+                                               const struct tremolo_promise *promise,
+                                               const struct tremolo_study_file *file)
+{
+    struct difference named[TREMOLO_EXPLAIN_ROWS];
+    struct tremolo_difference rows[TREMOLO_EXPLAIN_ROWS];
+    size_t count = file->feature_count + (promise->response_private ? 1 : 0);
+    count = count < TREMOLO_EXPLAIN_ROWS ? count : TREMOLO_EXPLAIN_ROWS;
+    for (size_t i = 0; i < count; i++) {
+        name_difference(&named[i], &file->features[i].shown);
+        rows[i] = (struct tremolo_difference){named[i].name, named[i].distance};
+    }
+    return tremolo_explain_differences(text, bytes, promise, rows, count);
+}
+
+static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
+                                         const struct tremolo_study_guarantee *guarantee)
+{
+    return (struct tremolo_promise){
+        .neighbours =
+            file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
+        .distance = guarantee->distance,
+        .diameter = 2.0 * file->device.clip / file->device.unit,
+        .dimension = (unsigned)file->dimension,
+        .mu = guarantee->mu,
+        .releases = guarantee->releases,
+        .delta = file->terms.delta,
+        .response_private = file->terms.response_private,
+        .modulated = file->device.vectors > 0,
+    };
+}
+
 enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
                                              const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
     char reviewer[TREMOLO_EXPLAIN_BYTES];
     char participant[TREMOLO_EXPLAIN_BYTES];
-    char distances[TREMOLO_EXPLAIN_BYTES];
+    char differences[TREMOLO_EXPLAIN_BYTES];
     char features[TREMOLO_EXPLAIN_NAMES];
     if (text == NULL || file == NULL) {
         return TREMOLO_BAD_ARGUMENT;
@@ -308,17 +371,7 @@ enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
         return status;
     }
     list_features(features, sizeof features, file);
-    struct tremolo_promise promise = {
-        .neighbours =
-            file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
-        .distance = guarantee.distance,
-        .diameter = 2.0 * file->device.clip / file->device.unit,
-        .dimension = (unsigned)file->dimension,
-        .mu = guarantee.mu,
-        .releases = guarantee.releases,
-        .delta = file->terms.delta,
-        .response_private = file->terms.response_private,
-    };
+    struct tremolo_promise promise = promise_of(file, &guarantee);
     status = tremolo_explain_reviewer(reviewer, sizeof reviewer, &promise);
     if (status == TREMOLO_OK) {
         status =
@@ -326,18 +379,19 @@ enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
                                               tremolo_study_file_response(file)->name);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_explain_distances(distances, sizeof distances, &promise);
+        status = explain_differences(differences, sizeof differences, &promise, file);
     }
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (strlen(reviewer) + strlen(participant) + strlen(distances) + 128 > bytes) {
+    if (strlen(reviewer) + strlen(participant) + strlen(differences) + 128 > bytes) {
         return TREMOLO_SHORT_BUFFER;
     }
     (void)snprintf(text, bytes,
                    "For the reviewer:\n%s\n\nFor the participant:\n%s\n\n"
-                   "The same at other distances (in half ranges):\n%s",
-                   reviewer, participant, distances);
+                   "The same for two samples that differ in other ways (distance in half "
+                   "ranges):\n%s",
+                   reviewer, participant, differences);
     return TREMOLO_OK;
 }
 

@@ -41,7 +41,7 @@ sound=$(ls device/*.c | grep -v '^device/device\.c$')
 # shellcheck disable=SC2086 # a list of files
 $cc -std=c99 -Istatus -Idevice -Dtremolo_noise_draw=weak_noise_draw -O2 -c -o "$work/device.o" device/device.c &&
     $cc -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -Istatus -Idevice -Iprivacy -Icli -o "$work/weak" \
-        tests/common/weak_audit.c cli/audit.c cli/audit_run.c cli/common.c privacy/*.c \
+        tests/common/weak_audit.c cli/audit.c cli/audit_run.c cli/common.c cli/suggest.c privacy/*.c \
         "$work/device.o" $sound -ljansson -lfftw3 -lpthread -lm 2>"$work/err"
 built=$?
 [ $built -eq 0 ] || sed 's/^/# /' "$work/err"

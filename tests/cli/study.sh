@@ -19,12 +19,13 @@ $tremolo study check - --json <"$dir/study.json" >"$out"
 expect_match "check --json" "$out" '"valid": true'
 
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
-$tremolo study init --csv "$dir/header.csv" >"$dir/csv.json"
+$tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
 $tremolo study check "$dir/csv.json" >/dev/null
 expect "what it makes is a study" $? 0
+expect_match "a starter from a header says that its bounds are placeholders" "$err" 'placeholders'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
-$tremolo study init --csv "$dir/header.csv" --response age >"$out"
+$tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null
 expect_match "the response can be chosen" "$out" '"response"'
 $tremolo study init --csv "$dir/header.csv" --response none >"$out" 2>"$err"
 expect "but must be there" $? 2

@@ -39,8 +39,8 @@ expect "nor without a pinned key" $? 3
 expect_match "which it says" "$err" '^tremolo report: .*not pinned'
 device "$one" a --server-key "$work/server.key"
 expect "a report" $? 0
-expect_match "with its receipt" "$out" '^round 0: report [-_A-Za-z0-9]{22}, [0-9]+ bytes, accepted; '
-first=$(cut -d' ' -f4 "$out")
+expect_match "with its receipt" "$out" '^round 1 of 1: report [-_A-Za-z0-9]{22}, [0-9]+ bytes, accepted; left for other reports: epsilon [0-9.]+ at delta 1e-05 '
+first=$(cut -d' ' -f6 "$out")
 device "$one" a --server-key "$work/server.key" --json
 expect_match "again, it is known" "$out" '"repeated": ?true'
 expect_match "under the same id" "$out" "\"report\": ?\"${first%,}\""

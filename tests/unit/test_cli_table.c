@@ -134,9 +134,11 @@ static void test_design(void **unused)
     assert_int_equal(design.features, 1);
     design_free(&design);
     assert_false(design_build(&design, table, "z", NULL, error));
-    assert_string_equal(error, "there is no column 'z' for the response");
+    assert_string_equal(error, "there is no column 'z' for the response; there are y, x, colour");
     assert_false(design_build(&design, table, "y", "x,w", error));
-    assert_string_equal(error, "there is no column 'w'");
+    assert_string_equal(error, "there is no column 'w'; there are y, x, colour");
+    assert_false(design_build(&design, table, "y", "Color", error));
+    assert_string_equal(error, "there is no column 'Color'; did you mean 'colour'?");
     assert_false(design_build(&design, table, "y", "y", error));
     table_free(table);
 }
