@@ -12,7 +12,9 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: tremolo plan --dimension D --devices K --epsilon E [OPTIONS]\n\n"
+    "usage: tremolo plan --dimension D --devices K --epsilon E [OPTIONS]\n"
+    "       tremolo plan --study FILE [--devices K] [OPTIONS]\n\n"
+    "  --study FILE            all that the study fixes; other options override it\n"
     "  --delta P               default 1e-5\n"
     "  --neighbours any|distance=R   default distance=1\n"
     "  --radius R              clip radius for 'any'; default sqrt(D)\n"
@@ -34,6 +36,7 @@ static const char usage[] =
 enum option_code {
     OPTION_NEIGHBOURS = 256,
     OPTION_CALIBRATION,
+    OPTION_STUDY,
     OPTION_FIGURE,
     OPTION_FORCE,
     OPTION_JSON,
@@ -97,6 +100,7 @@ static void fill_options(struct option *options)
     static const struct option named[] = {
         {"neighbours", required_argument, NULL, OPTION_NEIGHBOURS},
         {"calibration", required_argument, NULL, OPTION_CALIBRATION},
+        {"study", required_argument, NULL, OPTION_STUDY},
         {"figure", required_argument, NULL, OPTION_FIGURE},
         {"force", no_argument, NULL, OPTION_FORCE},
         {"json", no_argument, NULL, OPTION_JSON},
@@ -161,6 +165,7 @@ static int read_one(struct plan_request *request, double *values, int code)
     switch (code) {
     case OPTION_NEIGHBOURS: return read_neighbours(request, optarg);
     case OPTION_CALIBRATION: return read_calibration(request, optarg);
+    case OPTION_STUDY: return CLI_DONE; /* taken before all others */
     case OPTION_FIGURE: request->figure = optarg; return CLI_DONE;
     case OPTION_FORCE: request->force = true; return CLI_DONE;
     case OPTION_JSON: request->json = true; return CLI_DONE;
@@ -226,16 +231,63 @@ static int check_together(const struct plan_request *request, const double *valu
     return CLI_DONE;
 }
 
+/* Values that a study fixes; a study without a limit on devices leaves that. */
+static void fill_from_study(struct plan_request *request, double *values)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(request->study);
+    values[DIMENSION] = (double)tremolo_study_file_dimension(request->study);
+    values[DEVICES] = terms->devices < TREMOLO_STUDY_MAX_DEVICES ? (double)terms->devices : 0.0;
+    values[EPSILON] = terms->epsilon;
+    values[DELTA] = terms->delta;
+    values[RADIUS] = terms->distance > 0.0 ? 0.0 : terms->clip;
+    values[RESPONSE_SD] = 0.5; /* of a response that runs from -1 to 1 */
+    values[FEATURE_SD] = 0.5;
+    values[ALPHA] = terms->alpha;
+    values[LAMBDA] = terms->lambda;
+    values[OMEGA] = terms->omega;
+    values[VECTORS] = terms->vectors;
+    values[ROUNDS] = terms->rounds > 1 ? terms->rounds : values[ROUNDS];
+    request->distance = terms->distance;
+    request->response_private = terms->response_private;
+    request->calibration = terms->calibration == TREMOLO_STUDY_EXACT  ? PLAN_EXACT
+                           : terms->calibration == TREMOLO_STUDY_ZCDP ? PLAN_ZCDP
+                                                                      : PLAN_PAPER;
+}
+
+/* The study first, wherever it stands, so that every other option overrides it. */
+static int take_study(struct plan_request *request, double *values, const struct option *options,
+                      int argc, char **argv)
+{
+    const char *name = NULL;
+    int code = 0;
+    opterr = 0;
+    optind = 1;
+    while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        name = code == OPTION_STUDY ? optarg : name;
+    }
+    if (name == NULL) {
+        return CLI_DONE;
+    }
+    int result = plan_study_read(&request->study, name);
+    if (result == CLI_DONE) {
+        fill_from_study(request, values);
+    }
+    return result;
+}
+
 /* CLI_DONE with *wants_help when help was asked for. */
 static int read_request(struct plan_request *request, bool *wants_help, int argc, char **argv)
 {
-    struct option options[NUMBERS + 8];
+    struct option options[NUMBERS + 9];
     double values[NUMBERS] = {
         [DELTA] = 1e-5, [R2] = 0.5, [RESPONSE_SD] = 1.0, [LEVEL] = 0.95, [ROUNDS] = 10};
     int code = 0;
     *request = (struct plan_request){.distance = 1.0};
     fill_options(options);
-    opterr = 0;
+    int result = take_study(request, values, options, argc, argv);
+    if (result != CLI_DONE) {
+        return result;
+    }
     optind = 1;
     while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (code == OPTION_HELP) {
@@ -245,13 +297,16 @@ static int read_request(struct plan_request *request, bool *wants_help, int argc
         if (code == '?') {
             return cli_bad_option("plan", argv, options);
         }
-        int result = read_one(request, values, code);
+        result = read_one(request, values, code);
         if (result != CLI_DONE) {
             return result;
         }
     }
     if (optind < argc) {
         return cli_fail(CLI_USAGE, "plan", "unexpected argument '%s'", argv[optind]);
+    }
+    if (request->study != NULL && !(values[DEVICES] > 0.0)) {
+        return cli_fail(CLI_USAGE, "plan", "the study limits no devices: say how many, --devices");
     }
     if (!(values[DIMENSION] > 0.0) || !(values[DEVICES] > 0.0) || !(values[EPSILON] > 0.0)) {
         return cli_fail(CLI_USAGE, "plan", "--dimension, --devices and --epsilon are needed");
@@ -301,9 +356,8 @@ static void fill_alternatives(struct plan_answer *answer, const struct plan_requ
     list[3] = (struct alternative){.name = "all rounds pooled, exact",
                                    .noise_sd = round_noise / pow(T, 0.25)};
     for (int i = 0; i < ALTERNATIVES; i++) {
-        struct tremolo_plan_input input = answer->input;
-        input.noise_sd = list[i].noise_sd;
-        if (tremolo_plan(&list[i].result, &input) != TREMOLO_OK) {
+        struct tremolo_plan_input input = plan_input_at(request, list[i].noise_sd);
+        if (plan_expect(&list[i].result, request, &input) != TREMOLO_OK) {
             list[i].result = (struct tremolo_plan_result){0};
         }
     }
@@ -329,7 +383,8 @@ static enum tremolo_status fill_convergence(struct plan_answer *answer,
         .M = 3.0 * sqrt(guess->response_variance),
     };
     enum tremolo_status status = tremolo_convergence_guess(&convergence->input, &answer->input);
-    convergence->known = status == TREMOLO_OK;
+    /* The theorem is about a response in the clear. */
+    convergence->known = status == TREMOLO_OK && !request->response_private;
     if (convergence->known) {
         convergence->result = tremolo_convergence_of(&convergence->input);
     }
@@ -339,7 +394,7 @@ static enum tremolo_status fill_convergence(struct plan_answer *answer,
 static enum tremolo_status work_out(struct plan_answer *answer, const struct plan_request *request)
 {
     *answer = (struct plan_answer){.input = plan_input(request, request->epsilon)};
-    enum tremolo_status status = tremolo_plan(&answer->result, &answer->input);
+    enum tremolo_status status = plan_expect(&answer->result, request, &answer->input);
     if (status == TREMOLO_OK && request->half_width > 0.0) {
         status = tremolo_plan_devices(&answer->devices_for_width, &answer->input,
                                       request->half_width, 0.0, 0.0);
@@ -362,17 +417,20 @@ static const char *calibration_name(enum plan_calibration calibration)
 
 static void print_privacy(const struct plan_request *request, const struct plan_answer *answer)
 {
+    const char *protected = request->response_private ? "features and responses" : "features";
+    const char *clear = request->response_private ? "" : "; the response travels in the clear";
+    if (request->study != NULL) {
+        (void)printf("%s\n", tremolo_study_file_terms(request->study)->title);
+    }
     (void)printf("%zu features, %.0f devices, one release with epsilon = %g, delta = %g (%s)\n",
                  request->guess.dimension, request->guess.devices, request->epsilon, request->delta,
                  calibration_name(request->calibration));
     if (request->distance > 0.0) {
-        (void)printf("protects: features that differ by at most %g (scaled); the response "
-                     "travels in the clear\n",
-                     request->distance);
+        (void)printf("protects: %s that differ by at most %g (scaled)%s\n", protected,
+                     request->distance, clear);
     } else {
-        (void)printf("protects: any two people's features, clipped to radius %g; the response "
-                     "travels in the clear\n",
-                     0.5 * plan_sensitivity(request));
+        (void)printf("protects: any two people's %s, clipped to radius %g%s\n", protected,
+                     0.5 * plan_sensitivity(request), clear);
     }
     (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n\n",
                  answer->input.noise_sd, sqrt(request->guess.feature_variance));
@@ -466,20 +524,10 @@ static int print_json(const struct plan_request *request, const struct plan_answ
     return CLI_DONE;
 }
 
-int cli_plan(int argc, char **argv)
+static int answer_request(const struct plan_request *request)
 {
-    struct plan_request request;
     struct plan_answer answer;
-    bool wants_help = false;
-    int result = read_request(&request, &wants_help, argc, argv);
-    if (result != CLI_DONE) {
-        return result;
-    }
-    if (wants_help) {
-        (void)fputs(usage, stdout);
-        return CLI_DONE;
-    }
-    enum tremolo_status status = work_out(&answer, &request);
+    enum tremolo_status status = work_out(&answer, request);
     if (status == TREMOLO_UNREACHABLE) {
         return cli_fail(CLI_REFUSED, "plan",
                         "no number of devices that could be had is enough for that width or power "
@@ -488,20 +536,39 @@ int cli_plan(int argc, char **argv)
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "plan", "%s", tremolo_status_sentence(status));
     }
-    if (request.figure != NULL) {
-        result = plan_figure(&request);
-        if (result != CLI_DONE) {
-            return result;
-        }
+    int result = request->figure != NULL ? plan_figure(request) : CLI_DONE;
+    if (result != CLI_DONE) {
+        return result;
     }
-    if (request.json) {
-        return print_json(&request, &answer);
+    if (request->json) {
+        return print_json(request, &answer);
     }
-    print_privacy(&request, &answer);
-    print_table(&request, &answer);
-    print_alternatives(&request, &answer);
-    (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n", request.rounds,
-                 answer.convergence.input.mechanism.sigma / (1.0 - request.alpha));
+    print_privacy(request, &answer);
+    print_table(request, &answer);
+    if (request->study != NULL) {
+        plan_study_print(request->study, answer.result.half_width, request->guess.level);
+    }
+    print_alternatives(request, &answer);
+    if (request->response_private) {
+        (void)printf("\nthe paper's bounds are for a response in the clear, which this is not\n");
+        return CLI_DONE;
+    }
+    (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n", request->rounds,
+                 answer.convergence.input.mechanism.sigma / (1.0 - request->alpha));
     convergence_print(&answer.convergence, "the guess");
     return CLI_DONE;
+}
+
+int cli_plan(int argc, char **argv)
+{
+    struct plan_request request;
+    bool wants_help = false;
+    int result = read_request(&request, &wants_help, argc, argv);
+    if (result == CLI_DONE && wants_help) {
+        (void)fputs(usage, stdout);
+    } else if (result == CLI_DONE) {
+        result = answer_request(&request);
+    }
+    tremolo_study_file_free(request.study);
+    return result;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "tremolo_regression.h"
+#include "tremolo_study_file.h"
 
 enum plan_calibration { PLAN_EXACT, PLAN_ZCDP, PLAN_PAPER };
 
@@ -12,8 +13,10 @@ struct plan_request {
     struct tremolo_plan_input guess;
     double epsilon;
     double delta;
-    double distance; /* neighbours within this distance; 0: any two people */
-    double radius;   /* of the clip, for any two people; 0: sqrt(d) */
+    double distance;                  /* neighbours within this distance; 0: any two people */
+    double radius;                    /* of the clip, for any two people; 0: clips nothing */
+    bool response_private;            /* it is one more coordinate of the release */
+    struct tremolo_study_file *study; /* NULL without one */
     enum plan_calibration calibration;
     double alpha;
     double lambda;
@@ -34,8 +37,23 @@ double plan_sensitivity(const struct plan_request *request);
 double plan_noise(const struct plan_request *request, enum plan_calibration calibration,
                   double epsilon, long rounds);
 
-/* The guess with the noise of one release of this request filled in. */
+/* The guess with the noise of one release of this request filled in, or with a
+ * noise that is given. A private response carries that noise, too: it counts as
+ * more variance that nothing explains. */
 struct tremolo_plan_input plan_input(const struct plan_request *request, double epsilon);
+struct tremolo_plan_input plan_input_at(const struct plan_request *request, double noise_sd);
+
+/* tremolo_plan() of such an input, with R^2 and what is compared with referring
+ * to the response as it is, without its noise. */
+TREMOLO_MUST_USE enum tremolo_status plan_expect(struct tremolo_plan_result *result,
+                                                 const struct plan_request *request,
+                                                 const struct tremolo_plan_input *input);
+
+/* Read a study file; exit codes, after a message. The caller frees *study. */
+int plan_study_read(struct tremolo_study_file **study, const char *name);
+
+/* Half widths in the study's own units. */
+void plan_study_print(const struct tremolo_study_file *study, double half_width, double level);
 
 /* Draw the figure with gnuplot; the format follows the file's ending. Returns an
  * exit code and has said what went wrong. */

@@ -36,7 +36,7 @@ static void write_devices(FILE *pipe, const struct plan_request *request)
     for (int i = 0; i <= POINTS; i++) {
         struct tremolo_plan_result result;
         input.devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
-        if (input.devices >= 2.0 && tremolo_plan(&result, &input) == TREMOLO_OK) {
+        if (input.devices >= 2.0 && plan_expect(&result, request, &input) == TREMOLO_OK) {
             (void)fprintf(pipe, "%.17g %.17g %.17g\n", input.devices, result.standard_error,
                           result.standard_error_public);
         }
@@ -51,7 +51,7 @@ static void write_epsilons(FILE *pipe, const struct plan_request *request)
         double epsilon = 0.1 * pow(100.0, (double)i / POINTS);
         struct tremolo_plan_input input = plan_input(request, epsilon);
         struct tremolo_plan_result result;
-        if (tremolo_plan(&result, &input) == TREMOLO_OK) {
+        if (plan_expect(&result, request, &input) == TREMOLO_OK) {
             (void)fprintf(pipe, "%.17g %.17g\n", epsilon, result.r2_auto);
         }
     }

@@ -35,6 +35,43 @@ $tremolo plan --dimension 4 --devices 1000 --epsilon 1 --neighbours any --rounds
 expect_match "the same as JSON" "$out" '"excess_loss_bound": [0-9.]+,'
 expect_match "with the clip radius as bound" "$out" '"feature_bound": 2\.0,'
 
+# A study file instead of numbers.
+cat >"$dir/study.json" <<'JSON'
+{"tremolo": 1, "title": "T", "features": [{"name": "age", "low": 0, "high": 100},
+                                          {"name": "smoker", "kind": "yes-no"}],
+ "response": {"name": "pulse", "low": 40, "high": 140},
+ "privacy": {"epsilon": 1, "neighbours": {"distance": 0.5}, "protects": "features"},
+ "protocol": {"kind": "one-shot"}, "limits": {"devices": 5000}}
+JSON
+$tremolo plan --study "$dir/study.json" >"$out"
+expect "a plan for a study" $? 0
+expect_match "has its terms" "$out" '^2 features, 5000 devices, one release with epsilon = 1, delta = 1e-05 \(exact\)'
+expect_match "and its units" "$out" '^  age +\+- [0-9.e-]+$'
+# pulse has 100 units, age 100, smoker 1: the same scaled width is 100 times as wide
+widths=$(sed -n 's/^  \(age\|smoker\) *+- //p' "$out" | tr '\n' ' ')
+expect "each feature by its range" "$(echo "$widths" | awk '{print ($2 / $1 > 99.9 && $2 / $1 < 100.1)}')" 1
+$tremolo plan --study "$dir/study.json" --json >"$out.study"
+$tremolo plan --dimension 2 --devices 5000 --epsilon 1 --neighbours distance=0.5 --feature-sd 0.5 \
+    --response-sd 0.5 --json | cmp -s - "$out.study"
+expect "the same numbers as by hand" $? 0
+$tremolo plan --epsilon 2 --devices 100 --study "$dir/study.json" >"$out"
+expect_match "options override it, wherever they stand" "$out" '^2 features, 100 devices, one release with epsilon = 2,'
+sed 's/"protects": "features"/"protects": "all"/' "$dir/study.json" >"$dir/all.json"
+$tremolo plan --study "$dir/all.json" >"$out"
+expect_match "a private response is said" "$out" '^protects: features and responses'
+error() { sed -n 's/^standard error *\([0-9.e+-]*\) *\([0-9.e+-]*\) .*/\'"$2"'/p' "$1"; }
+$tremolo plan --study "$dir/study.json" >"$dir/public"
+expect "and widens the interval" "$(echo "$(error "$out" 1) $(error "$dir/public" 1)" | awk '{print ($1 > 1.5 * $2)}')" 1
+expect "but not that without privacy" "$(error "$out" 2)" "$(error "$dir/public" 2)"
+sed 's/"devices": 5000/"samples": 1/' "$dir/study.json" >"$dir/open.json"
+$tremolo plan --study "$dir/open.json" >"$out" 2>"$dir/err"
+expect "a study without a limit needs --devices" "$? $(wc -l <"$dir/err")" "2 1"
+$tremolo plan --study "$dir/none.json" >"$out" 2>"$dir/err"
+expect "a study that is not there" "$? $(wc -l <"$dir/err")" "2 1"
+echo '{}' >"$dir/empty.json"
+$tremolo plan --study "$dir/empty.json" >"$out" 2>"$dir/err"
+expect "a file that is no study" "$? $(wc -l <"$dir/err")" "2 1"
+
 for arguments in "" "--dimension 0 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 0" \
     "--dimension 2 --devices 10 --epsilon x" "--dimension 2 --devices 10 --epsilon 1 --power 0.8" \
     "--dimension 2.5 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 1 extra" \
