@@ -3,6 +3,8 @@ import { element, section } from './dom.js';
 import { listed, number } from './format.js';
 import { isIterative } from './study_terms.js';
 
+const FEATURES_SHOWN = 12;
+
 function boundsOf(feature) {
     if (feature.kind === 'category') return listed(feature.levels);
     if (feature.kind === 'yes-no') return 'yes or no';
@@ -29,10 +31,16 @@ function protocolSentence(study) {
     return `${who} ${rounds}; calibration ${protocol.calibration}, ${protocol.vectors} modulation vectors.`;
 }
 
+/* A long table is folded away. */
+function bounds(study) {
+    const table = featureTable(study);
+    if (study.features.length <= FEATURES_SHOWN) return table;
+    return element('details', {}, element('summary', { text: `${study.features.length} features and their bounds` }), table);
+}
+
 export function termsSection(study, id) {
     return {
-        node: section('The study', element('p', { text: protocolSentence(study) }),
-            element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Values and their bounds' }, featureTable(study)),
+        node: section('The study', element('p', { text: protocolSentence(study) }), bounds(study),
             element('p', { class: 'facts id' }, 'Its id is a hash of these terms: ',
                 element('a', { href: `/v1/studies/${id}` }, element('code', { text: id })))),
         update() {},
