@@ -1,6 +1,6 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
 import { element, section } from './dom.js';
-import { listed, number } from './format.js';
+import { counted, listed, number } from './format.js';
 import { isIterative } from './study_terms.js';
 
 const FEATURES_SHOWN = 12;
@@ -28,7 +28,10 @@ function protocolSentence(study) {
     const { protocol, limits } = study;
     const rounds = isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
     const who = limits.enrolment === 'keys' ? 'Enrolled devices report' : 'Any device may report,';
-    return `${who} ${rounds}; calibration ${protocol.calibration}, ${protocol.vectors} modulation vectors.`;
+    const waves = protocol.vectors === 0 ? 'no modulation' : `modulation along ${counted(protocol.vectors, 'vector')}`;
+    const dates = [['opens', limits.opens], ['closes', limits.closes]].filter(([, day]) => day)
+        .map(([word, day]) => ` It ${word} ${day}.`).join('');
+    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration.${dates}`;
 }
 
 /* A long table is folded away. */
