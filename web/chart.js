@@ -5,7 +5,7 @@
  * tested. Colours come from CSS classes (charts.css) and change with the theme. */
 import { select } from 'd3-selection';
 
-const LETTER = 7.4; /* pixels of an average one at the charts' size */
+const LETTER = 7.9; /* pixels of an average one at the charts' size */
 let charts = 0;
 
 /**
@@ -79,5 +79,6 @@ export function drawAxis(plot, name, axis, transform) {
     const group = layer(plot, name);
     group.attr('transform', transform).call(axis);
     group.attr('font-size', null).attr('font-family', null);
+    group.selectAll('.tick text').text((_, i, texts) => texts[i].textContent.replace('-', '−'));
     return group;
 }

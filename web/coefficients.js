@@ -5,6 +5,7 @@ import { number, pValue } from './format.js';
 import { coordinates, responseRange } from './study_terms.js';
 
 const TABLE = 'coefficients';
+const COLUMNS = ['Coefficient', 'Estimate', 'Standard error', '95% interval', 'p'];
 
 /* A number as people read it, and as it is in its value. */
 function setNumber(node, value, text) {
@@ -12,40 +13,48 @@ function setNumber(node, value, text) {
     node.value = value === null ? '' : String(value);
 }
 
+/* Where noise hides a coefficient its interval does not hold its level; the
+ * score test's set, which does, takes its place. */
+function scoreWords({ score }) {
+    return score?.shape === 'outside' ? `below ${number(score.low)} or above ${number(score.high)}` : 'anything so far';
+}
+
 function tableRow() {
-    const name = element('th', { scope: 'row' });
+    const name = element('th', { scope: 'row', role: 'rowheader' });
     const parts = Object.fromEntries(['estimate', 'standard_error', 'low', 'high', 'p']
         .map((key) => [key, element('data', { class: key })]));
     const joint = element('span', { text: ' to ' });
-    const waiting = element('span', { class: 'waiting', text: 'not identified yet' });
-    const cell = (...nodes) => element('td', {}, ...nodes);
+    const hidden = element('span', { class: 'waiting' });
+    const cell = (label, ...nodes) => element('td', { role: 'cell', 'data-label': label }, ...nodes);
     return {
-        node: element('tr', {}, name, cell(parts.estimate), cell(parts.standard_error),
-            cell(parts.low, joint, parts.high, waiting), cell(parts.p)),
+        node: element('tr', { role: 'row' }, name, cell(COLUMNS[1], parts.estimate), cell(COLUMNS[2], parts.standard_error),
+            cell(COLUMNS[3], parts.low, joint, parts.high, hidden), cell(COLUMNS[4], parts.p)),
         update(row) {
             setText(name, row.name);
             for (const [key, node] of Object.entries(parts)) {
-                setNumber(node, row[key], key === 'p' ? pValue(row[key]) : number(row[key]));
+                setNumber(node, row[key], key === 'p' ? pValue(row.identified ? row.p : null) : number(row[key]));
             }
             for (const node of [parts.low, joint, parts.high]) show(node, row.identified);
-            show(waiting, !row.identified);
+            setText(hidden, row.identified ? '' : scoreWords(row));
         },
     };
 }
 
+/* A phone shows each row as a block (dashboard.css); the roles say that it is
+ * a table all the same. */
 function table(study, unit) {
-    const body = element('tbody');
-    const columns = ['Coefficient', 'Estimate', 'Standard error', '95% interval', 'p'];
-    const node = element('table', { id: TABLE },
+    const body = element('tbody', { role: 'rowgroup' });
+    const head = COLUMNS.map((text) => element('th', { scope: 'col', role: 'columnheader', text }));
+    const node = element('table', { id: TABLE, role: 'table', class: 'stacked' },
         element('caption', { text: `What one more unit of each does to ${study.response.name}${unit}, all others equal` }),
-        element('thead', {}, element('tr', {}, ...columns.map((text) => element('th', { scope: 'col', text })))), body);
+        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head)), body);
     return { node, update: keyed(body, (row) => row.name, tableRow) };
 }
 
 /* What the noise still hides, in the server's words. */
 function unclearList() {
     const node = element('ul', { class: 'unclear' });
-    const update = keyed(node, (words) => words, (words) => ({ node: element('li', { text: words }), update() {} }));
+    const update = keyed(node, (words) => words, (words) => ({ node: element('li', { text: `${words}.` }), update() {} }));
     return {
         node,
         update(sentences) {
@@ -77,7 +86,7 @@ export function coefficientsSection(study) {
     return {
         node: section('What the reports say', unclear.node,
             element('p', { class: 'facts', text: `How much ${study.response.name}${unit} changes while a feature goes from its lowest to its highest value, with 95% intervals. Blue ones exclude zero.` }),
-            plotted, element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Coefficients' }, rows.node), source),
+            plotted, rows.node, source),
         update({ estimate }) {
             unclear.update(estimate.not_identified);
             rows.update(estimate.coefficients);

@@ -17,6 +17,8 @@ import { select } from 'd3-selection';
 import { chart, drawAxis, fitted, layer, widthOf } from './chart.js';
 
 const ROW = 34;
+const ROW_MANY = 24;
+const MANY = 16; /* rows from which they stand closer */
 const ROW_NARROW = 46;
 const NARROW = 560;
 const LABEL_MAX = 200;
@@ -105,8 +107,7 @@ function drawRow(group, row, view) {
     placeInterval(group, row, view);
 }
 
-function draw({ plot, width, height, narrow }, data) {
-    const step = narrow ? ROW_NARROW : ROW;
+function draw({ plot, width, height, narrow, step }, data) {
     const scale = scaleLinear().domain(domain(data.rows, data.limit)).nice(6).range([0, width]);
     drawAxis(plot, 'axis', axisBottom(scale).ticks(Math.max(3, Math.floor(width / 90))).tickSizeOuter(0),
         `translate(0,${height})`);
@@ -125,9 +126,12 @@ function draw({ plot, width, height, narrow }, data) {
 
 function measure(data, width) {
     const narrow = width < NARROW;
+    const wide = data.rows.length < MANY ? ROW : ROW_MANY;
+    const step = narrow ? ROW_NARROW : wide;
     return {
         narrow,
-        height: MARGIN.top + MARGIN.bottom + data.rows.length * (narrow ? ROW_NARROW : ROW),
+        step,
+        height: MARGIN.top + MARGIN.bottom + data.rows.length * step,
         left: narrow ? 12 : Math.min(LABEL_MAX, Math.max(...data.rows.map((row) => widthOf(row.name))) + LABEL_GAP),
     };
 }

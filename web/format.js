@@ -23,7 +23,7 @@ export function number(value, digits = 4) {
     if (value === 0) return '0';
     const size = Math.abs(value);
     const text = size >= 1e7 || size < 1e-4 ? value.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e')
-        : Number(value.toPrecision(digits)).toString();
+        : value.toLocaleString('en', { maximumSignificantDigits: digits, useGrouping: size >= 10000 });
     return text.replaceAll('-', MINUS);
 }
 

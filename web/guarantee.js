@@ -38,7 +38,7 @@ function inPlainWords(study, distance) {
 
 /** The sentences for a given mu; tested against the command's numbers. */
 export function readingFor(mu, delta) {
-    return `An attacker who accepts 5% false alarms catches at most ${atMost(caught(mu, FALSE_ALARMS))}. `
+    return `an attacker who accepts 5% false alarms catches at most ${atMost(caught(mu, FALSE_ALARMS))}. `
         + `Guessing between the two, they are right at most ${atMost(guessedRight(mu))} of the time; `
         + `tossing a coin is right 50% of the time. (μ ${number(mu)}, ε ${number(epsilonAt(mu, delta))} at δ ${number(delta)})`;
 }

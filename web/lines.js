@@ -84,9 +84,19 @@ function drawSeries(plot, data, x, y) {
     });
 }
 
+/* As much of a moment as tells the ticks of this span from each other. */
+function timeFormat([from, to]) {
+    const hours = (to - from) / 3600000;
+    const parts = hours > 48 ? { day: 'numeric', month: 'short' }
+        : { hour: '2-digit', minute: '2-digit', ...(hours < 0.05 ? { second: '2-digit' } : {}) };
+    const words = new Intl.DateTimeFormat('en-GB', parts);
+    return (moment) => words.format(moment);
+}
+
 /* Rounds are counted: their axis has whole numbers only. */
 function xAxis(x, data, width) {
     const axis = axisBottom(x).ticks(Math.max(2, Math.floor(width / 90))).tickSizeOuter(0);
+    if (data.time) axis.tickFormat(timeFormat(x.domain()));
     return data.whole ? axis.tickValues(x.ticks(Math.floor(width / 60)).filter(Number.isInteger)).tickFormat(String) : axis;
 }
 

@@ -22,8 +22,10 @@ function refusedOf(outcomes) {
     return { all, refused: all - outcomes.accepted - outcomes.repeated };
 }
 
-function roundWords(history) {
-    return history.state === 'done' ? 'all rounds are closed'
+function roundWords(study, history) {
+    const wanted = study.protocol.close?.reports;
+    if (history.state === 'done') return 'all rounds are closed';
+    return wanted ? `${count(history.round_reports)} of ${counted(wanted, 'report')}`
         : `${counted(history.round_reports, 'report')} in this one`;
 }
 
@@ -46,7 +48,7 @@ export function progressSection(study) {
             devices.set(count(history.devices), `${counted(history.reports, 'report')} counted`);
             speed.set(amount, `reports ${unit}`);
             explained.set(number(estimate.r2 ?? null, 3), 'R², of the prediction');
-            rounds.set(`${history.round + 1} of ${history.rounds_planned}`, roundWords(history));
+            rounds.set(`${history.round + 1} of ${history.rounds_planned}`, roundWords(study, history));
             refused.set(count(turned), `of ${count(all)} that came`);
             news.say(`${counted(history.devices, 'device')} so far, R squared ${number(estimate.r2 ?? null, 2)}.`);
         },

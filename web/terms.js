@@ -1,7 +1,9 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
 import { element, section } from './dom.js';
-import { listed, number } from './format.js';
+import { counted, listed, number } from './format.js';
 import { isIterative } from './study_terms.js';
+
+const FEATURES_SHOWN = 12;
 
 function boundsOf(feature) {
     if (feature.kind === 'category') return listed(feature.levels);
@@ -26,13 +28,22 @@ function protocolSentence(study) {
     const { protocol, limits } = study;
     const rounds = isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
     const who = limits.enrolment === 'keys' ? 'Enrolled devices report' : 'Any device may report,';
-    return `${who} ${rounds}; calibration ${protocol.calibration}, ${protocol.vectors} modulation vectors.`;
+    const waves = protocol.vectors === 0 ? 'no modulation' : `modulation along ${counted(protocol.vectors, 'vector')}`;
+    const dates = [['opens', limits.opens], ['closes', limits.closes]].filter(([, day]) => day)
+        .map(([word, day]) => ` It ${word} ${day}.`).join('');
+    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration.${dates}`;
+}
+
+/* A long table is folded away. */
+function bounds(study) {
+    const table = featureTable(study);
+    if (study.features.length <= FEATURES_SHOWN) return table;
+    return element('details', {}, element('summary', { text: `${study.features.length} features and their bounds` }), table);
 }
 
 export function termsSection(study, id) {
     return {
-        node: section('The study', element('p', { text: protocolSentence(study) }),
-            element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Values and their bounds' }, featureTable(study)),
+        node: section('The study', element('p', { text: protocolSentence(study) }), bounds(study),
             element('p', { class: 'facts id' }, 'Its id is a hash of these terms: ',
                 element('a', { href: `/v1/studies/${id}` }, element('code', { text: id })))),
         update() {},

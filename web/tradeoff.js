@@ -6,7 +6,7 @@ import { area, line } from 'd3-shape';
 import { chart, drawAxis, layer } from './chart.js';
 import { caught } from './gaussian.js';
 
-const MARGIN = { top: 12, right: 16, bottom: 46, left: 56 };
+const MARGIN = { top: 30, right: 16, bottom: 46, left: 56 };
 const SIDE_MAX = 380;
 const STEPS = 96;
 export const FALSE_ALARMS = 0.05;
@@ -37,6 +37,7 @@ function draw({ plot, width, height }, { mu }) {
     drawReading(plot, x, y, mu);
     layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40).attr('text-anchor', 'middle')
         .text('false alarms accepted');
+    layer(plot, 'caught-label', 'text').attr('x', -44).attr('y', -16).text('people caught, at most');
     layer(plot, 'coin-label', 'text').attr('x', x(0.98)).attr('y', y(0.84)).attr('text-anchor', 'end')
         .text('a coin');
 }

@@ -1,0 +1,48 @@
+# The embedded pages over HTTP: media types, compression, tags, policy.
+. tests/common/tap.sh
+. tests/common/server.sh
+start_server "$work/data"
+
+# fetch CURL-ARGUMENTS: the head in $work/head, the body in $work/body.
+fetch() { : >"$work/body" && curl -s -D "$work/head" -o "$work/body" "$@"; }
+status() { sed -n '1s/^[^ ]* \([0-9]*\).*/\1/p' "$work/head"; }
+header() { tr -d '\r' <"$work/head" | sed -n "s/^$1: //p"; }
+
+fetch "$url/"
+expect "the page" "$(status) $(header Content-Type)" "200 text/html; charset=utf-8"
+cp "$work/body" "$work/plain"
+expect "asked for anew each time" "$(header Cache-Control)" "no-cache"
+expect "policy" "$(header Content-Security-Policy)" "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+expect "other headers" "$(header X-Content-Type-Options) $(header Referrer-Policy) $(header Vary)" "nosniff no-referrer Accept-Encoding"
+expect "nothing inline" "$(grep -Ec '<script>|<style|style=|onclick|<script[^>]*></script>.*[a-z]+\(' "$work/plain")" 0
+tag=$(header ETag)
+fetch -H "If-None-Match: \"other\", $tag" "$url/"
+expect "unchanged" "$(status) $(header ETag) $(wc -c <"$work/body" | tr -d ' ')" "304 $tag 0"
+fetch -H "If-None-Match: \"other\"" "$url/"
+expect "changed" "$(status)" 200
+
+fetch -H 'Accept-Encoding: br, gzip;q=0.8' "$url/"
+expect "compressed" "$(status) $(header Content-Encoding)" "200 gzip"
+expect "the same bytes" "$(gzip -dc "$work/body" | cmp - "$work/plain" && echo same)" same
+expect "another tag" "$([ "$(header ETag)" != "$tag" ] && echo other)" other
+for words in 'gzip;q=0' 'gzip; q=0.0, br' 'br' 'gzipped'; do
+    fetch -H "Accept-Encoding: $words" "$url/"
+    expect "not for '$words'" "$(header Content-Encoding)" ""
+done
+
+assets=$(grep -o '/assets/[^"]*' "$work/plain")
+expect "there are assets" "$([ "$(echo "$assets" | wc -l)" -ge 5 ] && echo yes)" yes
+for path in $assets; do
+    fetch "$url$path"
+    name=${path##*-}
+    expect "${path##*/} carries its hash" "${name%%.*}" "$(sha256sum "$work/body" | cut -c 1-16)"
+    expect "  and may be kept" "$(status) $(header Cache-Control)" "200 public, max-age=31536000, immutable"
+done
+fetch "$url/assets/index.js"
+expect "no other names" "$(status) $(header Content-Type)" "404 application/problem+json"
+fetch --path-as-is "$url/assets/../tremolo.db"
+expect "no files of the machine" "$(status)" 404
+fetch -I "$url/"
+expect "HEAD" "$(status) $(header Content-Length)" "200 $(wc -c <"$work/plain" | tr -d ' ')"
+fetch -X POST "$url/"
+expect "nothing to send there" "$(status)" 405
