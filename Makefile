@@ -86,8 +86,15 @@ $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 
+# The device core for the participant's page: plain clang and wasm-ld.
+WEB_ASSETS := $(BUILD)/web-core/tremolo.wasm
+$(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard device/*.[ch] status/*.h ports/wasm/*.c) \
+    ports/wasm/build | $(BUILD)/.setup-build
+	$(call say,WASM,$@)
+	$(QUIET)tools/amalgamate $(@D) && ports/wasm/build $(@D)
+
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard web/*.html web/*.js web/*.css) $(WEB_ASSETS) | $(BUILD)/.setup-build
+$(BUILD)/web/table.c: tools/build-web $(wildcard web/*.html web/*.js web/*.css ports/wasm/tremolo.mjs) $(WEB_ASSETS) | $(BUILD)/.setup-build
 	$(call say,WEB,$@)
 	$(QUIET)tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
 $(BUILD)/obj/web/table.o: $(BUILD)/web/table.c web/web_files.h

@@ -17,6 +17,7 @@
     "default-src 'none'; script-src 'self'" SCRIPTS "; style-src 'self'; connect-src 'self'; "     \
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 static const char policy_strict[] = POLICY("");
+static const char policy_core[] = POLICY(" 'wasm-unsafe-eval'");
 
 /* Is the coding named, and not with a weight of zero? */
 static bool accepts_gzip(const char *header)
@@ -72,6 +73,11 @@ static void send_file(struct request *request, const struct web_file *file, cons
 void pages_dashboard(struct request *request)
 {
     send_file(request, web_file_named("index.html"), policy_strict);
+}
+
+void pages_about(struct request *request)
+{
+    send_file(request, web_file_named("about.html"), policy_core);
 }
 
 void pages_asset(struct request *request)

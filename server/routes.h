@@ -26,6 +26,7 @@ void operator_enrol(struct request *request);
 
 /* pages.c */
 void pages_dashboard(struct request *request);
+void pages_about(struct request *request);
 void pages_asset(struct request *request);
 void pages_headers(struct MHD_Response *response, const struct answer *answer);
 

@@ -16,7 +16,8 @@ function row(feature, role) {
         element('td', { text: boundsOf(feature) }), element('td', { text: role }));
 }
 
-function featureTable(study) {
+/** Every value that is asked for, with its bounds and what becomes of it. */
+export function featureTable(study) {
     const sent = study.response.sent === 'private' ? 'response, protected' : 'response, sent in the clear';
     const head = ['Value', 'Public bounds', 'Role'].map((text) => element('th', { scope: 'col', text }));
     return element('table', { class: 'terms' }, element('thead', {}, element('tr', {}, ...head)),

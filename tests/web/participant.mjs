@@ -1,0 +1,268 @@
+/* participant.mjs -- the participant's page and the device in it, in a browser.
+ *
+ *   node participant.mjs SETTING    SETTING: {url, open, over, keys, closed, rounds, damaged}
+ *
+ * Every test that contributes has a browser, and thus a ledger, of its own. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { accessibilityFindings, openBrowser, openPage, overflows, screenshot } from './browser.mjs';
+import { test } from './tap.mjs';
+
+const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const at = (id) => `${setting.url}/studies/${id}/about`;
+const ask = async (id, what) => (await fetch(`${setting.url}/v1/studies/${id}/${what}`)).json();
+const reports = async (id) => (await ask(id, 'estimate')).reports;
+
+async function withBrowser(body) {
+    const browser = await openBrowser();
+    try {
+        await body(browser);
+    } finally {
+        await browser.close();
+    }
+}
+
+/* A page on which every report that was tried is kept. */
+async function open(browser, id, options) {
+    const opened = await openPage(browser, at(id), options);
+    opened.sent = [];
+    opened.page.on('request', (request) => {
+        if (request.method() === 'POST') opened.sent.push(request.postDataBuffer().toString('hex'));
+    });
+    return opened;
+}
+
+const asked = (page) => page.waitForSelector('form.answers', PATIENCE);
+const PATIENCE = { timeout: 15000 };
+
+async function outcome(page, words) {
+    const shown = () => page.evaluate(() => document.querySelector('.outcome')?.textContent ?? '');
+    try {
+        await page.waitForFunction((wanted) => (
+            (document.querySelector('.outcome')?.textContent ?? '').includes(wanted)), words, PATIENCE);
+    } catch {
+        assert.fail(`the page says “${await shown()}” instead of “${words}”`);
+    }
+}
+
+async function fill(page) {
+    for (const input of await page.$$('form input[type=number]')) {
+        const [low, high] = [await input.getAttribute('min'), await input.getAttribute('max')].map(Number);
+        await input.fill(String(low + (high - low) / 4));
+    }
+    for (const select of await page.$$('form select')) await select.selectOption({ index: 2 });
+    await page.check('#consent');
+}
+
+async function contribute(page) {
+    await asked(page);
+    await fill(page);
+    await page.click('.go');
+    await outcome(page, 'accepted');
+}
+
+const shownBudget = (page) => page.$$eval('.budget tbody tr', (rows) => rows.map((row) => parseFloat(row.children[1].textContent)));
+
+async function slots(page, change) {
+    return page.evaluate(async (what) => {
+        const request = indexedDB.open('tremolo-device');
+        const database = await new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+        const transaction = database.transaction('slots', 'readwrite');
+        const store = transaction.objectStore('slots');
+        const heard = (asked) => new Promise((resolve) => { asked.onsuccess = () => resolve(asked.result); });
+        const keys = await heard(store.getAllKeys());
+        for (const slot of what === 'damage' ? keys : []) {
+            const bytes = await heard(store.get(slot));
+            bytes[40] ^= 1;
+            store.put(bytes, slot);
+        }
+        if (what === 'clear') store.clear();
+        await new Promise((resolve) => { transaction.oncomplete = resolve; });
+        database.close();
+        return keys.length;
+    }, change);
+}
+
+await test('the page says what is asked, in text', () => withBrowser(async (browser) => {
+    const { page, faults } = await open(browser, setting.open);
+    await asked(page);
+    const { study } = await (await fetch(`${setting.url}/v1/studies/${setting.open}`)).json();
+    assert.equal(await page.textContent('h1'), study.title);
+    const names = await page.$$eval('.terms tbody th', (cells) => cells.map((cell) => cell.textContent));
+    assert.deepEqual(names, [...study.features.map((one) => one.name), study.response.name]);
+    assert.equal(await page.locator('main img, main script, main b').count(), 0);
+    const { guarantee } = await ask(setting.open, 'estimate');
+    assert.ok(guarantee.words.includes(await page.textContent('.lead')), 'other words than the server’s');
+    assert.equal(await page.locator('form input[type=number]').count(), 3);
+    assert.equal(await page.locator('form select').count(), 2);
+    assert.match(await page.textContent('.caution'), /comes from the very server/);
+    assert.match(await page.textContent('main'), /signature of the server’s key holds/);
+    assert.deepEqual(faults, []);
+}));
+
+await test('an example report is made here and not sent', () => withBrowser(async (browser) => {
+    const { page, sent } = await open(browser, setting.open);
+    await asked(page);
+    const first = await page.textContent('.bytes .noisy code');
+    await page.getByRole('button', { name: 'once more' }).click();
+    await page.waitForFunction((before) => document.querySelector('.bytes .noisy code').textContent !== before, first);
+    assert.equal(sent.length, 0);
+}));
+
+await test('contributing is accepted once, and a reload sends the same bytes', () => withBrowser(async (browser) => {
+    const before = await reports(setting.open);
+    const { page, faults, sent } = await open(browser, setting.open);
+    await asked(page);
+    const budget = await shownBudget(page);
+    assert.equal(budget[0], 100);
+    await fill(page);
+    await page.click('.go');
+    await outcome(page, 'accepted');
+    assert.equal(await reports(setting.open), before + 1);
+    assert.equal((await shownBudget(page))[0], budget[2]);
+    assert.equal(sent.length, 1);
+    const shown = (await page.$$eval('section:last-of-type .bytes code', (all) => all.map((one) => one.textContent).join(' '))).replaceAll(' ', '');
+    assert.equal(shown, sent[0]);
+    await screenshot(page, 'participant-accepted');
+    await page.reload();
+    await outcome(page, 'arrived before');
+    assert.equal(sent.length, 2);
+    assert.equal(sent[1], sent[0]);
+    assert.equal((await shownBudget(page))[0], budget[2]);
+    assert.equal(await page.locator('form.answers').count(), 0);
+    assert.equal(await reports(setting.open), before + 1);
+    assert.deepEqual(faults, []);
+}));
+
+await test('two tabs that race make one report', () => withBrowser(async (browser) => {
+    const before = await reports(setting.open);
+    const tabs = [await open(browser, setting.open), await open(browser, setting.open)];
+    for (const { page } of tabs) {
+        await asked(page);
+        await fill(page);
+    }
+    await Promise.all(tabs.map(({ page }) => page.evaluate(() => document.querySelector('form.answers').requestSubmit())));
+    await Promise.all(tabs.map(({ page }) => outcome(page, 'it counts once')));
+    assert.equal(await reports(setting.open), before + 1);
+    assert.equal(tabs[0].sent[0], tabs[1].sent[0]);
+}));
+
+await test('offline the report is kept, and the same bytes leave later', () => withBrowser(async (browser) => {
+    const before = await reports(setting.open);
+    const { page, sent } = await open(browser, setting.open);
+    await asked(page);
+    await fill(page);
+    await browser.context.setOffline(true);
+    await page.click('.go');
+    await outcome(page, 'kept and will be sent again');
+    assert.equal(await reports(setting.open), before);
+    await browser.context.setOffline(false);
+    await outcome(page, 'accepted');
+    assert.ok(sent.length >= 2);
+    assert.equal(new Set(sent).size, 1);
+    assert.equal(await reports(setting.open), before + 1);
+}));
+
+await test('a page closed before the answer sends the same bytes when it is back', () => withBrowser(async (browser) => {
+    const before = await reports(setting.open);
+    const first = await open(browser, setting.open);
+    await asked(first.page);
+    await fill(first.page);
+    await first.page.route('**/reports', (route) => route.abort());
+    await first.page.click('.go');
+    await outcome(first.page, 'kept and will be sent again');
+    await first.page.close();
+    const second = await open(browser, setting.open);
+    await outcome(second.page, 'accepted');
+    assert.equal(second.sent[0], first.sent[0]);
+    assert.equal(await reports(setting.open), before + 1);
+}));
+
+await test('each round has its report and its charge', () => withBrowser(async (browser) => {
+    await withBrowser(async (other) => { /* a round needs two reports before it can be closed */
+        const { page } = await open(other, setting.rounds);
+        await contribute(page);
+    });
+    const { page, sent } = await open(browser, setting.rounds);
+    await contribute(page);
+    const afterOne = (await shownBudget(page))[0];
+    const closed = await fetch(`${setting.url}/v1/studies/${setting.rounds}/round/close`, {
+        method: 'POST', headers: { Authorization: `Bearer ${readFileSync(setting.token, 'utf8').trim()}` },
+    });
+    assert.equal(closed.status, 200, await closed.text());
+    await page.reload();
+    await contribute(page);
+    assert.ok((await shownBudget(page))[0] < afterOne);
+    assert.equal(new Set(sent).size, 2);
+}));
+
+for (const [name, words] of [['over', 'allows 2 for a study'], ['keys', 'enrolled devices only'], ['closed', 'closed']]) {
+    await test(`nothing is asked of a study that is not for this page: ${name}`, () => withBrowser(async (browser) => {
+        const { page, faults, sent } = await open(browser, setting[name]);
+        await outcome(page, words);
+        assert.equal(await page.locator('form.answers').count(), 0);
+        assert.equal(sent.length, 0);
+        assert.equal(await page.evaluate(() => localStorage.getItem('tremolo-device-enrolled')), null);
+        assert.deepEqual(faults, []);
+    }));
+}
+
+for (const [change, words] of [['damage', 'damaged'], ['clear', 'is gone']]) {
+    await test(`a ledger is not forgiven: ${change}`, () => withBrowser(async (browser) => {
+        const { page, sent } = await open(browser, setting.open);
+        await contribute(page);
+        assert.ok(await slots(page, change) >= 2);
+        await page.goto(at(setting.damaged));
+        await outcome(page, words);
+        assert.equal(await page.locator('form.answers').count(), 0);
+        assert.equal(sent.length, 1);
+    }));
+}
+
+await test('a server with another key is refused', () => withBrowser(async (browser) => {
+    const { page } = await open(browser, setting.open);
+    await asked(page);
+    await page.evaluate(() => localStorage.setItem('tremolo-server-key', 'A'.repeat(43)));
+    await page.reload();
+    await page.getByText('had another key').first().waitFor();
+    assert.equal(await page.locator('form.answers').count(), 0);
+}));
+
+await test('another study under the address is refused', () => withBrowser(async (browser) => {
+    const { page } = await openPage(browser, `${setting.url}/`);
+    const other = await (await fetch(`${setting.url}/v1/studies/${setting.over}`)).text();
+    await page.route(`**/v1/studies/${setting.open}`, (route) => route.fulfill({ body: other, contentType: 'application/json' }));
+    await page.goto(at(setting.open));
+    await page.getByText('another study than the address names').first().waitFor();
+    assert.equal(await page.locator('form.answers').count(), 0);
+}));
+
+for (const scheme of ['light', 'dark']) {
+    await test(`no serious accessibility findings, ${scheme}`, () => withBrowser(async (browser) => {
+        const { page } = await open(browser, setting.open, { scheme });
+        await asked(page);
+        await screenshot(page, `participant-${scheme}`);
+        assert.deepEqual(await accessibilityFindings(page), []);
+    }));
+}
+
+await test('a phone 360 pixels wide needs no sideways scrolling', () => withBrowser(async (browser) => {
+    const { page } = await open(browser, setting.open, { width: 360, height: 780 });
+    await asked(page);
+    assert.equal(await overflows(page), false);
+    await screenshot(page, 'participant-360');
+}));
+
+await test('everything can be reached with the keyboard', () => withBrowser(async (browser) => {
+    const { page } = await open(browser, setting.open);
+    await asked(page);
+    await page.focus('#answer-0');
+    const reached = new Set();
+    for (let i = 0; i < 7; i++) {
+        reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.className));
+        await page.keyboard.press('Tab');
+    }
+    for (const wanted of ['answer-0', 'answer-1', 'answer-2', 'answer-3', 'answer-4', 'consent', 'go']) {
+        assert.ok(reached.has(wanted), `${wanted} of ${[...reached]}`);
+    }
+}));

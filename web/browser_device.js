@@ -1,0 +1,288 @@
+/* browser_device.js -- a device that lives in a web page.
+ *
+ * The WASM core makes the report; this file gives it what docs/protocol.md asks
+ * of a device: the study's id recomputed, its signature checked, the policy,
+ * a ledger that is durable before a byte leaves, one tab at a time, and the
+ * same bytes again until the server has answered. */
+import { Tremolo } from '../ports/wasm/tremolo.mjs';
+import * as api from './api.js';
+import { LedgerStore, noteKey } from './ledger_store.js';
+import { POLICY, refusal } from './policy.js';
+import { fromBase64, studyId, toBase64 } from './study_id.js';
+
+const RAW_MAX = 1073741823;
+const STUDIES = 16;
+const LOCK = 'tremolo-device';
+const PINNED = 'tremolo-server-key';
+const LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** A refusal in words that can be shown. */
+export class Refused extends Error {}
+
+/* ---------------------------------------------------------------- integers */
+
+/* Half to even, as rint() does. */
+function nearest(value) {
+    const rounded = Math.round(value);
+    return Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
+}
+
+function raw(value, low, high) {
+    if (!Number.isFinite(value)) throw new Refused('A number is missing.');
+    const share = Math.min(Math.max((value - low) / (high - low), 0), 1);
+    return nearest(share * 2 * RAW_MAX) - RAW_MAX;
+}
+
+function rawOfFeature(feature, value) {
+    if (feature.kind === 'category') {
+        const level = feature.levels.indexOf(value);
+        if (level < 0) throw new Refused(`${feature.name} has no such level.`);
+        return feature.levels.slice(1).map((_, i) => raw(i + 1 === level ? 1 : 0, 0, 1));
+    }
+    return feature.kind === 'yes-no' ? [raw(value === 'yes' ? 1 : 0, 0, 1)]
+        : [raw(Number(value), feature.low, feature.high)];
+}
+
+/** Values by feature, the response last, as the device's integers. */
+export function sampleOf(study, values) {
+    const last = study.features.length;
+    return {
+        number: 0,
+        features: study.features.flatMap((feature, i) => rawOfFeature(feature, values[i])),
+        response: raw(Number(values[last]), study.response.low, study.response.high),
+    };
+}
+
+/** The integers of struct tremolo_study, charged as between any two people. */
+export function deviceStudy(study, id) {
+    const dimension = study.features.reduce((sum, feature) => (
+        sum + (feature.kind === 'category' ? feature.levels.length - 1 : 1)), 0);
+    return {
+        ...study.mechanism,
+        id,
+        dimension,
+        distance: 0,
+        vectors: study.protocol.vectors,
+        rounds: study.protocol.rounds ?? 1,
+        samples: study.limits.samples,
+        response: study.privacy.protects === 'all' ? 1 : 0,
+        bounds: Array(dimension).fill([-RAW_MAX, RAW_MAX]),
+        response_bounds: [-RAW_MAX, RAW_MAX],
+    };
+}
+
+/* ---------------------------------------------------------------- platform */
+
+/* A ledger in memory that remembers what was written, in order. */
+function memoryPlatform(slots) {
+    const writes = [];
+    return {
+        writes,
+        studies: STUDIES,
+        entropy: (bytes) => crypto.getRandomValues(bytes),
+        read: (slot) => slots.get(slot) ?? null,
+        write: (slot, bytes) => {
+            slots.set(slot, bytes);
+            writes.push({ slot, bytes });
+        },
+    };
+}
+
+const LEDGER_WORDS = {
+    LEDGER_DAMAGED: 'This browser’s record of what it has spent is damaged. It cannot know what it may still give, so it gives nothing.',
+    BUDGET_EXHAUSTED: 'This browser has spent its whole privacy budget. It will not contribute to any study of this server again.',
+    LEDGER_FULL: `This browser has contributed to ${STUDIES} studies of this server, which is all it keeps room for.`,
+    ROUND_PASSED: 'This browser has contributed to a later round of this study already.',
+};
+
+function inWords(error) {
+    return error.statusName ? new Refused(LEDGER_WORDS[error.statusName] ?? `The device refused: ${error.statusName}.`) : error;
+}
+
+/* ---------------------------------------------------------------- trust */
+
+/* True, false, or null when this browser cannot check Ed25519. */
+async function signatureHolds(key, signature, parts) {
+    try {
+        const imported = await crypto.subtle.importKey('raw', key, { name: 'Ed25519' }, false, ['verify']);
+        return await crypto.subtle.verify({ name: 'Ed25519' }, imported, signature, Uint8Array.from(parts));
+    } catch {
+        return null;
+    }
+}
+
+const label = (words) => [...new TextEncoder().encode(words), 0];
+
+/** Check a published study against the id in the address. */
+export async function receive(published, wanted) {
+    const id = studyId(published.study);
+    if (toBase64(id) !== wanted) throw new Refused('The server sent another study than the address names. Nothing is asked.');
+    const key = fromBase64(published.key);
+    const signed = await signatureHolds(key, fromBase64(published.signature), [...label('tremolo study 1'), ...id]);
+    if (signed === false) throw new Refused('The study’s signature is wrong. Nothing is asked.');
+    const pinned = localStorage.getItem(PINNED);
+    if (pinned !== null && pinned !== published.key) {
+        throw new Refused('This server had another key when this browser last contributed. Nothing is asked.');
+    }
+    return { id, key, keyText: published.key, signed: signed === true, study: published.study };
+}
+
+async function openRound(trusted, idText) {
+    const round = await api.get(`/v1/studies/${idText}/round`);
+    if (round.state !== 'open') return { state: round.state };
+    const entries = [round.round, ...round.vectors.flat()].flatMap((value) => [(value >> 8) & 255, value & 255]);
+    const signed = await signatureHolds(trusted.key, fromBase64(round.signature),
+        [...label('tremolo round 1'), ...trusted.id, ...entries]);
+    if (signed === false) throw new Refused('The round’s signature is wrong. Nothing is sent.');
+    return { state: 'open', number: round.round, rounds: round.rounds, vectors: round.vectors };
+}
+
+/* ---------------------------------------------------------------- the device */
+
+export class BrowserDevice {
+    /** @param {ArrayBuffer} core  tremolo.wasm */
+    constructor(core, trusted) {
+        this.core = core;
+        this.trusted = trusted;
+        this.idText = toBase64(trusted.id);
+        this.integers = deviceStudy(trusted.study, trusted.id);
+    }
+
+    /** What this browser lacks to be a device, in words, or null. */
+    static missing() {
+        if (!globalThis.isSecureContext) return 'This page came over plain HTTP. Contributing needs HTTPS.';
+        if (!navigator.locks || !globalThis.indexedDB || !globalThis.WebAssembly) return 'This browser is too old to contribute.';
+        return null;
+    }
+
+    round() {
+        return openRound(this.trusted, this.idText);
+    }
+
+    /** One report's charge, the study's in all, and why it is refused (or null). */
+    async cost() {
+        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
+        const { charge } = device.cost(this.integers);
+        const total = charge * this.integers.rounds * this.integers.samples;
+        return { charge, total, refusal: refusal(total) };
+    }
+
+    /** What is left of the budget; the whole of it before the first time. */
+    async left() {
+        return this.#exclusively(async (store) => {
+            const device = await this.#load(memoryPlatform(await store.slots()));
+            return device.budgetOrNull() ?? POLICY.budget;
+        });
+    }
+
+    /** The note about this round's report, or null. */
+    note(round) {
+        return this.#exclusively((store) => store.note(noteKey(this.idText, round)));
+    }
+
+    /** Make this round's report, or find it, and have it durable; nothing is sent. */
+    make(round, sample) {
+        return this.#exclusively(async (store) => {
+            const key = noteKey(this.idText, round.number);
+            const made = await store.note(key);
+            const platform = memoryPlatform(await store.slots());
+            const device = await this.#load(platform);
+            if (device.budgetOrNull() === null) await this.#enrol(store, device, platform);
+            return made !== null ? this.#repeat(device, round, made)
+                : this.#release(store, device, platform, round, sample, key);
+        });
+    }
+
+    /** Send once: the receipt, or null when it may succeed later. */
+    async send(round, bytes) {
+        let response;
+        try {
+            response = await fetch(`/v1/studies/${this.idText}/reports`, {
+                method: 'POST', headers: { 'Content-Type': 'application/cbor' }, body: bytes,
+                signal: AbortSignal.timeout(20000),
+            });
+        } catch {
+            return null;
+        }
+        if (LATER.has(response.status)) return null;
+        const answer = await response.json().catch(() => ({}));
+        if (!response.ok) throw new Refused(`The server does not take it: ${answer.detail ?? response.status}.`);
+        await this.#exclusively((store) => store.setNote(noteKey(this.idText, round.number),
+            { acknowledged: true, time: Date.now() }));
+        return answer;
+    }
+
+    /** The integers in a report. */
+    async read(bytes) {
+        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
+        return device.decode(this.integers, bytes);
+    }
+
+    /** A report of a person in the middle of all bounds, from a ledger that is thrown away. */
+    async example(vectors) {
+        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
+        const study = this.trusted.study;
+        const middle = (at) => (at.low + at.high) / 2;
+        const values = study.features.map((feature) => (
+            feature.kind === 'category' ? feature.levels[0] : feature.kind === 'yes-no' ? 'no' : middle(feature)));
+        device.enrol(2 ** 32 - 1);
+        return device.report(this.integers, { number: 0, vectors },
+            sampleOf(study, [...values, middle(study.response)]));
+    }
+
+    async #load(platform) {
+        const device = await Tremolo.load(this.core, platform);
+        try {
+            if (device.budgetOrNull() === null && LedgerStore.wasEnrolled()) {
+                throw new Refused('This browser has contributed here before, and its record of what it has spent is gone. It cannot know what it may still give, so it gives nothing.');
+            }
+        } catch (error) {
+            throw inWords(error);
+        }
+        return device;
+    }
+
+    async #enrol(store, device, platform) {
+        device.enrol(POLICY.budget);
+        await store.commit(platform.writes.splice(0));
+        LedgerStore.markEnrolled();
+        localStorage.setItem(PINNED, this.trusted.keyText);
+        await navigator.storage?.persist?.();
+    }
+
+    async #release(store, device, platform, round, sample, key) {
+        try {
+            const bytes = device.report(this.integers, round, sample);
+            await store.commit(platform.writes.splice(0), key, { acknowledged: false, time: Date.now() });
+            return bytes;
+        } catch (error) {
+            throw inWords(error);
+        }
+    }
+
+    /* The core gives stored bytes back whatever the sample is. Should it charge
+     * instead, then the note and the ledger disagree, and nothing leaves. */
+    #repeat(device, round) {
+        const before = device.budget();
+        const nothing = { number: 0, features: Array(this.integers.dimension).fill(0), response: 0 };
+        try {
+            const bytes = device.report(this.integers, round, nothing);
+            if (device.budget() !== before) throw new Refused(LEDGER_WORDS.LEDGER_DAMAGED);
+            return bytes;
+        } catch (error) {
+            throw inWords(error);
+        }
+    }
+
+    /* One tab at a time; the others wait, and then see what this one did. */
+    #exclusively(work) {
+        return navigator.locks.request(LOCK, async () => {
+            const store = await LedgerStore.open();
+            try {
+                return await work(store);
+            } finally {
+                store.close();
+            }
+        });
+    }
+}

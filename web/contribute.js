@@ -1,0 +1,153 @@
+/* contribute.js -- the form, and what became of the answer.
+ *
+ * Before anything is charged: the study must be open, for anybody, within the
+ * policy, and the ledger whole. After it: the same bytes are sent until the
+ * server answers, be it in this visit or the next. */
+import { BrowserDevice, Refused, sampleOf } from './browser_device.js';
+import { element, section } from './dom.js';
+import { number } from './format.js';
+import { bytesList, integersTable } from './leaving.js';
+import { POLICY, epsilonOfCharge } from './policy.js';
+
+const WAIT_MS = 1000;
+const WAIT_MAX_MS = 30000;
+
+const CLOSED = {
+    done: 'This study is closed. Nothing is asked any more.',
+    waiting: 'This study is not open at the moment. Come back later; nothing is asked until then.',
+};
+
+/* ---------------------------------------------------------------- the form */
+
+function choices(words) {
+    const options = words.map((text) => element('option', { value: text, text }));
+    return [element('option', { value: '', text: 'Choose…' }), ...options];
+}
+
+function hintOf(feature) {
+    const unit = feature.unit ? ` ${feature.unit}` : '';
+    return feature.kind === 'numeric' ? `${number(feature.low)} to ${number(feature.high)}${unit}` : '';
+}
+
+function field(feature, place, extra) {
+    const id = `answer-${place}`;
+    const hint = [hintOf(feature), extra].filter(Boolean).join('; ');
+    const attributes = { id, name: id, required: 'required', autocomplete: 'off', 'aria-describedby': `${id}-hint` };
+    const input = feature.kind === 'numeric'
+        ? element('input', { ...attributes, type: 'number', inputmode: 'decimal', step: 'any', min: String(feature.low), max: String(feature.high) })
+        : element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels));
+    return element('div', { class: 'field' }, element('label', { for: id, text: feature.name }),
+        element('p', { class: 'hint', id: `${id}-hint`, text: hint }), input);
+}
+
+function consentWords(study) {
+    const open = study.privacy.protects === 'all' ? '' : `, and ${study.response.name} as it is`;
+    return `I have read what leaves my device and what could be learnt from it, and I send my values with noise in them${open}. `
+        + 'What is sent cannot be taken back.';
+}
+
+function formOf(study, submitted) {
+    const response = { ...study.response, kind: 'numeric' };
+    const clear = study.privacy.protects === 'all' ? '' : 'sent as it is';
+    const fields = [...study.features.map((feature, i) => field(feature, i, '')),
+        field(response, study.features.length, clear)];
+    const button = element('button', { type: 'submit', class: 'go', text: 'Contribute once' });
+    const form = element('form', { class: 'answers', autocomplete: 'off' }, ...fields,
+        element('div', { class: 'consent' }, element('input', { type: 'checkbox', id: 'consent', required: 'required' }),
+            element('label', { for: 'consent', text: consentWords(study) })), button);
+    form.addEventListener('submit', (event) => {
+        event.preventDefault();
+        button.disabled = true;
+        submitted(fields.map((one) => one.querySelector('input, select').value));
+        form.reset(); /* the answers stay nowhere */
+    });
+    return form;
+}
+
+/* ---------------------------------------------------------------- the budget */
+
+function budgetTable(rows) {
+    const share = (units) => `${number(100 * units / POLICY.budget, 3)}%`;
+    const head = ['', 'Share of it', 'As an ε of its own'].map((text) => element(text ? 'th' : 'td', { text, ...(text && { scope: 'col' }) }));
+    return element('table', { class: 'budget' },
+        element('caption', { text: `This browser’s privacy budget for all studies of this server together: ε ${POLICY.epsilonTotal} at δ ${number(POLICY.delta)}` }),
+        element('thead', {}, element('tr', {}, ...head)),
+        element('tbody', {}, ...rows.map(([name, units]) => element('tr', {}, element('th', { scope: 'row', text: name }),
+            element('td', { text: share(units) }), element('td', { text: number(epsilonOfCharge(units), 3) })))));
+}
+
+/* ---------------------------------------------------------------- sending */
+
+const pause = (milliseconds) => new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds * (0.5 + Math.random() / 2));
+    function done() {
+        clearTimeout(timer);
+        removeEventListener('online', done);
+        resolve();
+    }
+    addEventListener('online', done);
+});
+
+/* The same bytes until there is an answer, as long as the page is open. */
+async function sendUntilAnswered(device, round, bytes, tell) {
+    for (let wait = WAIT_MS; ; wait = Math.min(2 * wait, WAIT_MAX_MS)) {
+        const receipt = await device.send(round, bytes);
+        if (receipt !== null) return receipt;
+        tell('The server could not be reached. Your report is kept and will be sent again, the same bytes, now or when you come back to this page.');
+        await pause(wait);
+    }
+}
+
+export function contributeSection(study, device) {
+    const status = element('p', { class: 'outcome', role: 'status' });
+    const place = element('div');
+    const node = section('Take part', status, place);
+    const tell = (words) => { status.textContent = words; };
+
+    async function finish(round, bytes) {
+        tell('Sending…');
+        place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes),
+            integersTable(study, await device.read(bytes), 'The integers in your report'));
+        const receipt = await sendUntilAnswered(device, round, bytes, tell);
+        tell(receipt.accepted > 0 ? 'Thank you. Your report was accepted; it counts once.'
+            : 'Your report had arrived before; it counts once. The same bytes were sent again.');
+        place.prepend(budgetTable([['Left now', await device.left()]]));
+    }
+
+    /* `values` are null for a report that was made before. */
+    async function run(round, values) {
+        try {
+            const sample = values !== null ? sampleOf(study, values) : null;
+            await finish(round, await device.make(round, sample));
+        } catch (error) {
+            place.replaceChildren();
+            tell(error instanceof Refused ? error.message : `Nothing was sent: ${error.message}.`);
+        }
+    }
+
+    /* Null, or why nothing is asked. */
+    async function obstacle(round) {
+        if (study.limits.enrolment === 'keys') {
+            return 'This study takes reports of enrolled devices only: each has a key that belongs to it, and a page has none. Use the device or the program you were given.';
+        }
+        return BrowserDevice.missing() ?? CLOSED[round.state] ?? (await device.cost()).refusal;
+    }
+
+    async function begin() {
+        const round = await device.round();
+        const reason = await obstacle(round);
+        if (reason !== null) return tell(reason);
+        if (await device.note(round.number) !== null) return run(round, null);
+        const { charge } = await device.cost();
+        const left = await device.left();
+        if (charge > left) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
+        place.append(budgetTable([['Left now', left], ['This report costs', charge], ['Left afterwards', left - charge]]),
+            formOf(study, (values) => run(round, values)));
+        return undefined;
+    }
+
+    return {
+        node,
+        begin: () => begin().catch((error) => tell(error instanceof Refused ? error.message : `Taking part is not possible now: ${error.message}.`)),
+    };
+}

@@ -1,0 +1,88 @@
+/* leaving.js -- what leaves the device, byte by byte. */
+import { element, section } from './dom.js';
+import { count, number } from './format.js';
+
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+
+/* The length of a CBOR item's head. */
+const headBytes = (first) => [1, 2, 3, 5, 9][Math.max(0, (first & 31) - 23)];
+
+/** A report's items in order: docs/wire-format.md has the table. */
+export function partsOf(bytes) {
+    const parts = [];
+    let at = 0;
+    const take = (length, words, kind) => {
+        parts.push({ bytes: bytes.subarray(at, at + length), words, kind });
+        at += length;
+    };
+    take(2, 'that this is a report, version 1');
+    take(17, 'which study it is for');
+    take(headBytes(bytes[at]), 'which round');
+    take(17, 'a random number of its own');
+    const isClear = bytes[at] !== 0xf6;
+    take(headBytes(bytes[at]), isClear ? 'the response, as it is' : 'no response in the clear', isClear ? 'clear' : undefined);
+    take(bytes.length - at, 'your values with the noise in them', 'noisy');
+    return parts;
+}
+
+export function bytesList(bytes) {
+    return element('ol', { class: 'bytes', 'aria-label': `The ${bytes.length} bytes of the report` },
+        ...partsOf(bytes).map((part) => element('li', part.kind ? { class: part.kind } : {},
+            element('code', { text: hex(part.bytes) }), element('span', { text: part.words }))));
+}
+
+/* Names of what a report's integers stand for, in order. */
+function coordinateNames(study) {
+    const features = study.features.flatMap((feature) => (
+        feature.kind === 'category' ? feature.levels.slice(1).map((level) => `${feature.name}=${level}`) : [feature.name]));
+    return study.privacy.protects === 'all' ? [...features, study.response.name] : features;
+}
+
+/** The integers of a decoded report, with how large the noise in each is. */
+export function integersTable(study, decoded, caption) {
+    const { noise_log2: noise, wire_shift: shift, unit } = study.mechanism;
+    const spread = 2 ** (noise - shift);
+    const reach = unit / 2 ** shift;
+    const row = (name, value, words) => element('tr', {}, element('th', { scope: 'row', text: name }),
+        element('td', { text: String(value) }), element('td', { text: words }));
+    const rows = coordinateNames(study).map((name, i) => row(name, decoded.coordinates[i],
+        `−${number(reach, 3)} to ${number(reach, 3)}, noise of about ±${number(spread, 3)}`));
+    if (decoded.response !== null) rows.push(row(study.response.name, decoded.response, '−32767 to 32767, no noise'));
+    const head = ['Value', 'Integer that is sent', 'Without noise it would lie in']
+        .map((text) => element('th', { scope: 'col', text }));
+    return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
+        element('table', { class: 'integers' }, element('caption', { text: caption }), element('thead', {}, element('tr', {}, ...head)),
+            element('tbody', {}, ...rows)));
+}
+
+function sentencesOf(study) {
+    const isPublic = study.privacy.protects !== 'all';
+    const rounds = study.protocol.rounds ?? 1;
+    return [
+        'Your values are put between the public bounds above, as whole numbers. A value beyond a bound counts as the bound.',
+        'Random noise is added to each of them, here, before anything is sent. The noise is drawn once and kept: asking again gives the same noise, so it cannot be averaged away.',
+        isPublic
+            ? `${study.response.name} is sent as it is, without noise. Only the other values are protected.`
+            : 'Every value has noise in it; none is sent as it is.',
+        rounds > 1
+            ? `That happens in each of up to ${count(rounds)} rounds you come back for; the promise below covers all of them together.`
+            : 'That happens once. Nothing else about you is sent: no name, no cookie, no account. As with every page, the server sees the network address you come from.',
+    ];
+}
+
+export async function leavingSection(study, device) {
+    const place = element('div');
+    const vectors = Array.from({ length: study.protocol.vectors }, (_, j) => (
+        Array.from({ length: device.integers.dimension }, (__, i) => (i === j ? 16384 : 0))));
+    const draw = async () => {
+        const bytes = await device.example(vectors);
+        place.replaceChildren(bytesList(bytes), integersTable(study, await device.read(bytes), 'The same, as the integers in it'));
+    };
+    await draw();
+    return section('What leaves your device',
+        element('ol', { class: 'steps' }, ...sentencesOf(study).map((text) => element('li', { text }))),
+        element('h3', { text: 'An example' }),
+        element('p', { text: 'This report was just made by your browser for a made-up person in the middle of all bounds. It is not sent.' }),
+        place,
+        element('button', { type: 'button', class: 'chip', text: 'The same person once more, as another device', onclick: draw }));
+}

@@ -1,0 +1,86 @@
+/* ledger_store.js -- the browser device's ledger, kept by the browser.
+ *
+ * The device core writes its slots synchronously, and a browser stores
+ * durably only asynchronously. So the core works on a copy in memory, and the
+ * slots it wrote are then stored in its order, each in a strict transaction
+ * of its own: slot A, then slot B. Only when both are through may a byte of
+ * the report leave (docs/protocol.md, section 6). With the first goes a note that
+ * there is a report for this round, so that a reload knows it.
+ *
+ * The ledger is in IndexedDB. That there is one is noted in localStorage as
+ * well: where the note is and the ledger is not, the ledger was lost, and a
+ * lost ledger is no new one. */
+const DATABASE = 'tremolo-device';
+const MARK = 'tremolo-device-enrolled';
+
+const finished = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+    request.onblocked = () => reject(new Error('another version of this page is open'));
+});
+
+const committed = (transaction) => new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error('the browser did not store it'));
+});
+
+export const noteKey = (study, round) => `${study}/${round}`;
+
+export class LedgerStore {
+    #database;
+
+    static async open() {
+        const request = indexedDB.open(DATABASE, 1);
+        request.onupgradeneeded = () => {
+            request.result.createObjectStore('slots');
+            request.result.createObjectStore('notes');
+        };
+        const store = new LedgerStore();
+        store.#database = await finished(request);
+        return store;
+    }
+
+    close() {
+        this.#database.close();
+    }
+
+    /* Was there a ledger here, whatever is left of it? */
+    static wasEnrolled() {
+        return localStorage.getItem(MARK) !== null;
+    }
+
+    static markEnrolled() {
+        localStorage.setItem(MARK, 'yes');
+    }
+
+    /** Every slot there is, by number. */
+    async slots() {
+        const store = this.#database.transaction('slots').objectStore('slots');
+        const [keys, values] = await Promise.all([finished(store.getAllKeys()), finished(store.getAll())]);
+        return new Map(keys.map((key, i) => [key, values[i]]));
+    }
+
+    async note(key) {
+        return await finished(this.#database.transaction('notes').objectStore('notes').get(key)) ?? null;
+    }
+
+    async setNote(key, note) {
+        await this.#write((transaction) => transaction.objectStore('notes').put(note, key));
+    }
+
+    /** Store slots in the order in which the core wrote them. */
+    async commit(writes, key = null, note = null) {
+        for (const [place, { slot, bytes }] of writes.entries()) {
+            await this.#write((transaction) => {
+                transaction.objectStore('slots').put(bytes, slot);
+                if (place === 0 && key !== null) transaction.objectStore('notes').put(note, key);
+            });
+        }
+    }
+
+    async #write(change) {
+        const transaction = this.#database.transaction(['slots', 'notes'], 'readwrite', { durability: 'strict' });
+        change(transaction);
+        await committed(transaction);
+    }
+}
