@@ -96,6 +96,13 @@ TREMOLO_MUST_USE enum tremolo_status book_put_study(struct store *store, const s
 TREMOLO_MUST_USE enum tremolo_status book_put_round(struct store *store, const struct book *book,
                                                     unsigned round);
 
+/* A round as it is stored; the caller frees *bytes. Decoding takes the next round, or
+ * one that is there again, and makes it the newest. */
+TREMOLO_MUST_USE enum tremolo_status book_encode_round(uint8_t **bytes, size_t *length,
+                                                       const struct book *book, unsigned round);
+TREMOLO_MUST_USE enum tremolo_status book_decode_round(struct book *book, unsigned round,
+                                                       const uint8_t *value, size_t length);
+
 /* Stage checkpoints of every round whose fold moved; book_checkpointed() is for
  * after the sync. */
 TREMOLO_MUST_USE enum tremolo_status book_put_checkpoint(struct store *store, struct book *book);
