@@ -20,6 +20,8 @@
 #include "tremolo_regression.h"
 #include "tremolo_study_file.h"
 
+struct mirror;
+
 /* One round. closed_at 0: still open. */
 struct book_round {
     int64_t opened_at; /* Unix seconds */
@@ -50,6 +52,7 @@ struct book {
     char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];
     uint8_t hash_key[INDEX_KEY_BYTES];
     char *published;                         /* the body of GET /v1/studies/{id} */
+    struct mirror *mirror;                   /* where its sums come from; NULL: its own log */
     int64_t since;                           /* Unix seconds: outcomes are counted from then on */
     _Atomic uint64_t outcome[OUTCOME_COUNT]; /* any thread */
     /* ------------------------------------------------------------ */

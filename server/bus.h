@@ -39,7 +39,7 @@ enum {
 struct bus_value {
     uint8_t *bytes;
     size_t length;
-    uint64_t revision; /* of a value, or the number of a message; 0: there is none */
+    uint64_t revision;            /* of a value, or the number of a message; 0: there is none */
     char subject[BUS_NAME_BYTES]; /* of a message */
 };
 
@@ -96,11 +96,12 @@ struct bus {
     void (*close)(struct bus *bus);
 };
 
-/* Connect to NATS and make sure of JetStream and of the bucket. `words` gets one
- * sentence about any failure, also when this build has no NATS. */
+/* Connect to NATS and make sure of JetStream and of the bucket. `role` (gateway,
+ * folder or reader) names the connection, and its inbox is _INBOX_role. `words` gets
+ * one sentence about any failure, also when this build has no NATS. */
 TREMOLO_MUST_USE enum tremolo_status bus_open_nats(struct bus **bus,
                                                    const struct tremolo_store_options *options,
-                                                   const char *name, char *words,
+                                                   const char *role, char *words,
                                                    size_t words_capacity);
 
 #endif

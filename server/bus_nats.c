@@ -51,6 +51,7 @@ struct nats_bus {
     char *cert;
     char *key;
     char name[64];
+    char inbox[80]; /* so that a user can be kept from listening to others' answers */
     unsigned replicas;
     int64_t opened_ms; /* last attempt */
     struct listener listener[LISTENERS_MAX];
@@ -208,11 +209,12 @@ static natsStatus set_habits(struct nats_bus *bus, natsOptions *options)
     status = status == NATS_OK ? natsOptions_SetTimeout(options, REQUEST_MS) : status;
     status = status == NATS_OK ? natsOptions_SetMaxReconnect(options, -1) : status;
     status = status == NATS_OK ? natsOptions_SetReconnectWait(options, RETRY_MS) : status;
-    status = status == NATS_OK ? natsOptions_SetReconnectJitter(options, RETRY_MS, RETRY_MS)
-                               : status;
+    status =
+        status == NATS_OK ? natsOptions_SetReconnectJitter(options, RETRY_MS, RETRY_MS) : status;
     status = status == NATS_OK ? natsOptions_SetPingInterval(options, 1000) : status;
     status = status == NATS_OK ? natsOptions_SetMaxPingsOut(options, 2) : status;
     status = status == NATS_OK ? natsOptions_SetFailRequestsOnDisconnect(options, true) : status;
+    status = status == NATS_OK ? natsOptions_SetCustomInboxPrefix(options, bus->inbox) : status;
     return status == NATS_OK ? natsOptions_SetSendAsap(options, true) : status;
 }
 
@@ -242,6 +244,9 @@ static void on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *
             found->status =
                 judge(bus, "publish", bus->answers[at],
                       error != NULL ? error->ErrCode : (jsErrCode)0, TREMOLO_NOT_SYNCED);
+            if (error != NULL && error->ErrText != NULL) {
+                (void)fail(bus, found->status, "publish", error->ErrText);
+            }
         }
         bus->waiting--;
         (void)pthread_cond_signal(&bus->settled);
@@ -284,8 +289,7 @@ static void send_open(struct nats_bus *bus, int64_t wait_ms)
         (void)pthread_mutex_lock(&bus->lock);
         if (sent != NATS_OK && bus->answers[i] == NATS_NOT_YET_CONNECTED) {
             bus->answers[i] = NATS_NO_RESPONDERS;
-            bus->messages[i].status =
-                judge(bus, "publish", sent, (jsErrCode)0, TREMOLO_NOT_SYNCED);
+            bus->messages[i].status = judge(bus, "publish", sent, (jsErrCode)0, TREMOLO_NOT_SYNCED);
             bus->waiting--;
         }
     }
@@ -500,8 +504,8 @@ static enum tremolo_status fetch(struct nats_bus *bus, const char *stream,
     }
     status = judge(bus, stream, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
     const char *operation = NULL;
-    if (status == TREMOLO_OK &&
-        natsMsgHeader_Get(message, "KV-Operation", &operation) == NATS_OK && operation != NULL) {
+    if (status == TREMOLO_OK && natsMsgHeader_Get(message, "KV-Operation", &operation) == NATS_OK &&
+        operation != NULL) {
         natsMsg_Destroy(message); /* it was erased */
         return TREMOLO_OK;
     }
@@ -540,8 +544,7 @@ static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t
     options.MaxWait = REQUEST_MS;
     options.ExpectLastSubjectSeq = expected;
     options.ExpectNoMessage = expected == 0;
-    natsStatus answer =
-        js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
+    natsStatus answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
     status = judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
     if (status == TREMOLO_OK) {
         *revision = ack->Sequence;
@@ -764,8 +767,8 @@ static enum tremolo_status nats_listen(struct bus *base, const char *subjects, b
     struct listener *listener = &bus->listener[bus->listeners];
     *listener = (struct listener){.bus = bus, .heard = heard, .context = context};
     (void)snprintf(listener->subjects, sizeof listener->subjects, "%s", subjects);
-    natsStatus answer = natsConnection_Subscribe(&listener->subscription, bus->connection,
-                                                 subjects, on_hint, listener);
+    natsStatus answer = natsConnection_Subscribe(&listener->subscription, bus->connection, subjects,
+                                                 on_hint, listener);
     bus->listeners += answer == NATS_OK;
     return judge(bus, subjects, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
 }
@@ -837,7 +840,8 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     made->key = copy_or_null(options->key);
     made->replicas = options->replicas;
     made->first = 1;
-    (void)snprintf(made->name, sizeof made->name, "%s", name);
+    (void)snprintf(made->name, sizeof made->name, "tremolo-%s", name);
+    (void)snprintf(made->inbox, sizeof made->inbox, "_INBOX_%s", name);
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_cond_init(&made->settled, NULL);
     enum tremolo_status status = TREMOLO_BAD_ARGUMENT;

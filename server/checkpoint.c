@@ -55,8 +55,7 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments, struct
     for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
         status = read_chunk(&chunk, bus, chunks->sequence[i]);
-        uint8_t *grown =
-            status == TREMOLO_OK ? realloc(bytes, length + chunk.length + 1) : NULL;
+        uint8_t *grown = status == TREMOLO_OK ? realloc(bytes, length + chunk.length + 1) : NULL;
         if (grown != NULL) {
             bytes = grown;
             memcpy(bytes + length, chunk.bytes, chunk.length);
@@ -67,8 +66,7 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments, struct
         free(chunk.bytes);
     }
     if (status == TREMOLO_OK) {
-        status = bytes == NULL ? TREMOLO_MALFORMED
-                               : tremolo_moments_decode(moments, bytes, length);
+        status = bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(moments, bytes, length);
     }
     free(bytes);
     return status;
@@ -327,8 +325,8 @@ static enum tremolo_status settle(struct bus *bus, const char *key, const struct
     }
     bool fenced = stored.length < HEAD_BYTES || bytes_get_u64(stored.bytes + 4) != mark->fence;
     bool newer = stored.revision > mark->revision;
-    bool same = stored.length == writer->length &&
-                memcmp(stored.bytes, writer->bytes, writer->length) == 0;
+    bool same =
+        stored.length == writer->length && memcmp(stored.bytes, writer->bytes, writer->length) == 0;
     if (newer && !fenced) {
         mark->revision = stored.revision;
         status = same ? TREMOLO_OK : TREMOLO_NOT_SYNCED;
@@ -473,7 +471,8 @@ static enum tremolo_status get_active(struct reader *reader, struct shard *shard
     if (kind != NULL && *kind == INLINE) {
         size_t length = get_u32(reader);
         const uint8_t *bytes = get_bytes(reader, length);
-        status = bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(&moments, bytes, length);
+        status =
+            bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(&moments, bytes, length);
     } else if (kind != NULL && *kind == CHUNKS) {
         get_chunks(reader, &chunks);
         status = reader->failed ? TREMOLO_MALFORMED : read_moments(&moments, bus, &chunks);

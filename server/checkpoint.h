@@ -41,8 +41,8 @@ struct checkpoint_mark {
  * CHANGED: another owner has written; the shard must be given up. Any other failure
  * may be tried again with the same shard and mark. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_store(struct shard *shard,
-                                                      struct checkpoint_mark *mark,
-                                                      struct bus *bus, const char *tag);
+                                                      struct checkpoint_mark *mark, struct bus *bus,
+                                                      const char *tag);
 
 /* Position, counts, chunks and the active round's sums, from a value. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_decode(struct shard **shard,

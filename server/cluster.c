@@ -111,6 +111,13 @@ enum tremolo_status cluster_get_state(struct cluster_state *state, struct bus *b
     return status;
 }
 
+static void hint_state(struct bus *bus, const char *tag)
+{
+    char subject[BUS_NAME_BYTES];
+    (void)snprintf(subject, sizeof subject, CLUSTER_HINT_STATE ".%s", tag);
+    bus->hint(bus, subject);
+}
+
 enum tremolo_status cluster_swap_state(struct cluster_state *state, struct bus *bus,
                                        const char *tag)
 {
@@ -132,8 +139,7 @@ enum tremolo_status cluster_swap_state(struct cluster_state *state, struct bus *
         bus->swap(bus, key, state->revision, bytes, length, &state->revision);
     free(bytes);
     if (status == TREMOLO_OK) {
-        (void)snprintf(key, sizeof key, CLUSTER_HINT_STATE ".%s", tag);
-        bus->hint(bus, key);
+        hint_state(bus, tag);
     }
     return status;
 }
@@ -294,7 +300,13 @@ enum tremolo_status cluster_create(struct bus *bus, const struct book *book, uns
         status = cluster_swap_state(&state, bus, tag);
         status = status == TREMOLO_CHANGED ? TREMOLO_OK : status;
     }
-    return status == TREMOLO_OK ? add_to_list(bus, book->id) : status;
+    if (status == TREMOLO_OK) {
+        status = add_to_list(bus, book->id);
+    }
+    if (status == TREMOLO_OK) {
+        hint_state(bus, tag); /* now it can be found */
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------- rounds */

@@ -26,10 +26,10 @@ enum {
     CLUSTER_TAG_BYTES = 2 * STORE_STUDY_BYTES + 1,
 };
 
-#define CLUSTER_BLOBS "TREMOLO-BLOBS"
-#define CLUSTER_HINT_LOG "tremolo.hint.log"     /* .TAG.SHARD: messages came */
-#define CLUSTER_HINT_FOLD "tremolo.hint.fold"   /* .TAG.SHARD: a checkpoint moved */
-#define CLUSTER_HINT_STATE "tremolo.hint.state" /* .TAG: a study was made, a round moved */
+#define CLUSTER_BLOBS       "TREMOLO-BLOBS"
+#define CLUSTER_HINT_LOG    "tremolo.hint.log"    /* .TAG.SHARD: messages came */
+#define CLUSTER_HINT_FOLD   "tremolo.hint.fold"   /* .TAG.SHARD: a checkpoint moved */
+#define CLUSTER_HINT_STATE  "tremolo.hint.state"  /* .TAG: a study was made, a round moved */
 #define CLUSTER_HINT_WORKER "tremolo.hint.worker" /* .NAME: a folder lives */
 
 enum cluster_phase {
@@ -62,10 +62,10 @@ long cluster_round_of(const char *subject);
 
 /* The state of a study; NETWORK_FAILED as the bus says, MALFORMED, and STORE_FAILED
  * when there is none. Free state->closed with cluster_state_free. */
-TREMOLO_MUST_USE enum tremolo_status cluster_get_state(struct cluster_state *state,
-                                                       struct bus *bus, const char *tag);
-TREMOLO_MUST_USE enum tremolo_status
-cluster_swap_state(struct cluster_state *state, struct bus *bus, const char *tag);
+TREMOLO_MUST_USE enum tremolo_status cluster_get_state(struct cluster_state *state, struct bus *bus,
+                                                       const char *tag);
+TREMOLO_MUST_USE enum tremolo_status cluster_swap_state(struct cluster_state *state,
+                                                        struct bus *bus, const char *tag);
 void cluster_state_free(struct cluster_state *state);
 
 /* Write a new study: its stream, its record, round 0, its state, its place in the

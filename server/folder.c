@@ -25,11 +25,11 @@
 enum {
     WORKERS_MAX = 256,
     NAME_BYTES = 64,
-    LOOK_MS = 500,      /* at leases of others */
-    STUDIES_MS = 1000,  /* for new studies */
-    STEWARD_MS = 200,   /* for rounds */
-    RELEASE_MS = 250,   /* between two shards that are let go */
-    ORPHAN_MS = 6000,   /* then a free shard is taken whatever the share */
+    LOOK_MS = 500,     /* at leases of others */
+    STUDIES_MS = 1000, /* for new studies */
+    STEWARD_MS = 200,  /* for rounds */
+    RELEASE_MS = 250,  /* between two shards that are let go */
+    ORPHAN_MS = 6000,  /* then a free shard is taken whatever the share */
     IDLE_MS = 20,
 };
 
@@ -82,8 +82,7 @@ static void note_log(struct tremolo_folder *folder, const char *rest)
     unsigned number = dot != NULL ? (unsigned)strtoul(dot + 1, NULL, 10) : 0;
     for (size_t i = 0; i < folder->posts && dot != NULL; i++) {
         struct post *post = folder->post[i];
-        if (post->number == number &&
-            strncmp(post->study->tag, rest, CLUSTER_TAG_BYTES - 1) == 0) {
+        if (post->number == number && strncmp(post->study->tag, rest, CLUSTER_TAG_BYTES - 1) == 0) {
             atomic_store(&post->hinted, true);
             (void)pthread_cond_signal(&folder->wake);
             return;
@@ -190,9 +189,9 @@ static struct post_world world_of(struct tremolo_folder *folder)
 static void log_post(struct tremolo_folder *folder, const char *level, const char *event,
                      const struct post *post, enum tremolo_status status)
 {
-    log_event(&folder->log, level, event, "{s:s, s:i, s:I, s:s, s:s}", "study",
-              post->study->tag, "shard", (int)post->number, "fence", (json_int_t)post->mark.fence,
-              "status", tremolo_status_name(status), "words",
+    log_event(&folder->log, level, event, "{s:s, s:i, s:I, s:s, s:s}", "study", post->study->tag,
+              "shard", (int)post->number, "fence", (json_int_t)post->mark.fence, "status",
+              tremolo_status_name(status), "words",
               status == TREMOLO_OK ? "" : folder->bus->explain(folder->bus));
 }
 
@@ -318,8 +317,7 @@ static void steward(struct tremolo_folder *folder)
             continue;
         }
         folder->stewarded_ms[i] = post_now_ms();
-        enum tremolo_status status =
-            mirror_steward(study, folder->bus, (int64_t)time(NULL));
+        enum tremolo_status status = mirror_steward(study, folder->bus, (int64_t)time(NULL));
         if (status != TREMOLO_OK && status != TREMOLO_BAD_ARGUMENT) {
             log_event(&folder->log, "error", "round", "{s:s, s:s, s:s}", "study", study->tag,
                       "status", tremolo_status_name(status), "words",
@@ -425,7 +423,7 @@ enum tremolo_status tremolo_folder_start(struct tremolo_folder **folder,
     (void)pthread_cond_init(&made->wake, NULL);
     choose_name(made, options->name);
     enum tremolo_status status =
-        bus_open_nats(&made->bus, &options->store, "tremolo fold", words, words_capacity);
+        bus_open_nats(&made->bus, &options->store, "folder", words, words_capacity);
     if (status == TREMOLO_OK) {
         status = made->bus->listen(made->bus, "tremolo.hint.>", on_hint, made);
     }

@@ -71,6 +71,7 @@ enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
     }
     free(value.bytes);
     if (status == TREMOLO_OK) {
+        made->book->mirror = made;
         status = allocate(made);
     }
     if (status == TREMOLO_OK && memcmp(made->book->id, study, STORE_STUDY_BYTES) != 0) {
@@ -211,9 +212,8 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
 {
     struct book *book = mirror->book;
     struct tremolo_moments *merged = NULL;
-    enum tremolo_status status =
-        tremolo_moments_new(&merged, book->check.row_values, book->release.wire_max,
-                            book->release.response_max);
+    enum tremolo_status status = tremolo_moments_new(
+        &merged, book->check.row_values, book->release.wire_max, book->release.response_max);
     for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
         if (mirror->shard[n].rounds[round] != NULL) {
             status = tremolo_moments_merge(merged, mirror->shard[n].rounds[round]);
@@ -362,8 +362,7 @@ static enum tremolo_status finish_closing(struct mirror *mirror, struct bus *bus
 enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64_t now)
 {
     enum tremolo_status status = mirror_refresh(mirror, bus, true);
-    if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN &&
-        rounds_is_due(mirror->book, now)) {
+    if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN && rounds_is_due(mirror->book, now)) {
         status = mirror_close_round(mirror, bus);
     } else if (status == TREMOLO_OK && mirror->phase == CLUSTER_CLOSING) {
         status = cluster_mark_end(bus, mirror->tag, mirror->shards, mirror->round);

@@ -41,8 +41,7 @@ struct mirror {
 /* Read a study's record and make its book; nothing else is read yet. */
 TREMOLO_MUST_USE enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
                                                  const uint8_t study[STORE_STUDY_BYTES],
-                                                 const uint8_t *signing_key,
-                                                 const uint8_t *secret);
+                                                 const uint8_t *signing_key, const uint8_t *secret);
 void mirror_free(struct mirror *mirror);
 
 /* Read what is marked dirty, or with `all` everything. On failure what was read before

@@ -58,9 +58,8 @@ static enum tremolo_status write_lease(struct post *post, const struct post_worl
                                        const char *owner)
 {
     uint64_t revision = 0;
-    enum tremolo_status status =
-        world->bus->swap(world->bus, post->lease_key, post->lease, (const uint8_t *)owner,
-                         strlen(owner), &revision);
+    enum tremolo_status status = world->bus->swap(world->bus, post->lease_key, post->lease,
+                                                  (const uint8_t *)owner, strlen(owner), &revision);
     if (status == TREMOLO_OK) {
         post->lease = revision;
         post->changed_ms = post_now_ms();
@@ -135,8 +134,8 @@ static enum tremolo_status fence(struct post *post, const struct post_world *wor
     if (value.revision == 0) {
         status = shard_new(&post->shard, study->book, post->number, study->shards);
     } else {
-        status = checkpoint_decode(&post->shard, &post->mark, world->bus, study->book,
-                                   post->number, study->shards, &value);
+        status = checkpoint_decode(&post->shard, &post->mark, world->bus, study->book, post->number,
+                                   study->shards, &value);
     }
     free(value.bytes);
     if (status != TREMOLO_OK) {
@@ -192,8 +191,8 @@ static bool fold_next(struct post *post, const struct post_world *world, const c
                       enum tremolo_status *status, bool *broken)
 {
     struct bus_value message;
-    *status = world->bus->next(world->bus, post->study->stream, subjects,
-                               post->shard->position + 1, &message);
+    *status = world->bus->next(world->bus, post->study->stream, subjects, post->shard->position + 1,
+                               &message);
     if (*status != TREMOLO_OK || message.revision == 0) {
         return false;
     }
@@ -237,8 +236,8 @@ static bool is_checkpoint_due(const struct post *post)
     bool large = shard->moments != NULL &&
                  tremolo_moments_encoded_bytes(shard->moments) > CHECKPOINT_INLINE_MAX;
     bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
-    return post->moved &&
-           (ended || post_now_ms() - post->stored_ms >= (large ? POST_LARGE_MS : POST_CHECKPOINT_MS));
+    return post->moved && (ended || post_now_ms() - post->stored_ms >=
+                                        (large ? POST_LARGE_MS : POST_CHECKPOINT_MS));
 }
 
 static enum tremolo_status store(struct post *post, const struct post_world *world)

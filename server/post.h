@@ -20,11 +20,11 @@
 enum {
     POST_LEASE_MS = 3000,
     POST_RENEW_MS = 1000,
-    POST_POLL_MS = 1000,       /* look for messages without a hint */
-    POST_EAGER_MS = 300,       /* and again after one, as a replica may be behind */
-    POST_CHECKPOINT_MS = 250,  /* at most so far behind, while sums are small */
-    POST_LARGE_MS = 2000,      /* when they are not */
-    POST_SLICE_MS = 50,        /* of folding before others have their turn */
+    POST_POLL_MS = 1000,      /* look for messages without a hint */
+    POST_EAGER_MS = 300,      /* and again after one, as a replica may be behind */
+    POST_CHECKPOINT_MS = 250, /* at most so far behind, while sums are small */
+    POST_LARGE_MS = 2000,     /* when they are not */
+    POST_SLICE_MS = 50,       /* of folding before others have their turn */
 };
 
 struct post {

@@ -296,9 +296,8 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
             return status;
         }
     }
-    shard->ended[round] = (struct shard_round){.end = position,
-                                               .count = tremolo_moments_count(shard->moments),
-                                               .moments = shard->moments};
+    shard->ended[round] = (struct shard_round){
+        .end = position, .count = tremolo_moments_count(shard->moments), .moments = shard->moments};
     shard->moments = next;
     shard->active++;
     shard->position = position;

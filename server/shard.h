@@ -36,8 +36,8 @@ struct shard_chunks {
 
 /* A round that has ended in this shard. */
 struct shard_round {
-    uint64_t end;   /* position of its marker */
-    uint64_t count; /* of reports */
+    uint64_t end;                    /* position of its marker */
+    uint64_t count;                  /* of reports */
     struct tremolo_moments *moments; /* NULL once they are stored */
     struct shard_chunks stored;
 };
@@ -57,8 +57,8 @@ struct shard {
     struct check_study check;
     bool named; /* devices have names */
     uint64_t position;
-    uint64_t names_position; /* up to here names are in chunks */
-    unsigned active;         /* the round that counts now */
+    uint64_t names_position;         /* up to here names are in chunks */
+    unsigned active;                 /* the round that counts now */
     struct tremolo_moments *moments; /* of the active round; NULL after the last */
     struct shard_round *ended;       /* terms->rounds of them, `active` in use */
     struct shard_counts counts;

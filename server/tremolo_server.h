@@ -40,12 +40,12 @@ struct tremolo_server_options {
     const char *address;  /* numeric, IPv4 or IPv6 */
     const char *tls_cert; /* PEM files, both or none */
     const char *tls_key;
-    const char *token_file;   /* the operator's token; NULL: DATA/operator.token */
-    FILE *log;                /* one JSON object a line; NULL: silent */
-    uint16_t port;            /* 0: any free one */
-    unsigned threads;         /* for requests; 0: one for each processor, at most 16 */
-    unsigned connections;     /* at once; 0: as files allow, at most 20000 */
-    unsigned request_seconds; /* for a head, for a body, and idle */
+    const char *token_file;             /* the operator's token; NULL: DATA/operator.token */
+    FILE *log;                          /* one JSON object a line; NULL: silent */
+    uint16_t port;                      /* 0: any free one */
+    unsigned threads;                   /* for requests; 0: one for each processor, at most 16 */
+    unsigned connections;               /* at once; 0: as files allow, at most 20000 */
+    unsigned request_seconds;           /* for a head, for a body, and idle */
     struct tremolo_store_options store; /* url NULL: the log is in `data` */
 };
 #define TREMOLO_SERVER_DEFAULTS                                                                    \
