@@ -39,6 +39,10 @@ PKGS_study      := jansson libsodium
 PKGS_host       := jansson libcurl
 PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
 PKGS_cli        := jansson libsodium libcurl
+# The clustered store is there when Debian's libnats is; NATS=no leaves it out.
+NATS ?= $(if $(shell pkg-config --exists libnats && echo yes),yes,no)
+PKGS_server     += $(if $(filter yes,$(NATS)),libnats)
+DEFINES_server  := $(if $(filter yes,$(NATS)),-DTREMOLO_HAS_NATS)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
@@ -82,9 +86,13 @@ $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 	$$(call say,CC,$$<)
 	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
 	  -DTREMOLO_VERSION='"$(VERSION)"' -Istatus -I$(1) $(addprefix -I,$(USES_$(1))) \
-	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) -MMD -MP -c -o $$@ $$<
+	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) $(DEFINES_$(1)) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+# The one object that depends on libnats is made again when that comes or goes.
+$(BUILD)/obj/server/bus_nats.o: $(BUILD)/.nats-$(NATS)
+$(BUILD)/.nats-$(NATS):
+	@mkdir -p $(@D) && rm -f $(BUILD)/.nats-* && touch $@
 
 # The device core for the participant's page: plain clang and wasm-ld.
 WEB_ASSETS := $(BUILD)/web-core/tremolo.wasm

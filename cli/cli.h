@@ -41,6 +41,7 @@ int cli_account(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 int cli_fit(int argc, char **argv);
 int cli_demo(int argc, char **argv);
+int cli_fold(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_study(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct cli_command commands[] = {
     {"audit", "what the bytes of this build really give away", cli_audit},
     {"demo", "the whole system at work on made-up people", cli_demo},
     {"fit", "learn the regression from a file of reports", cli_fit},
+    {"fold", "fold a clustered store's reports, beside other workers", cli_fold},
     {"plan", "what to expect of a study before anyone reports", cli_plan},
     {"reproduce", "repeat the paper's experiments", cli_reproduce},
     {"report", "send this device's report to a study", cli_report},

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store_options.h"
 #include "suggest.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
@@ -29,6 +30,12 @@ static const char usage[] =
     "  --connections N      at once (default: as open files allow, at most 20000)\n"
     "  --timeout SECONDS    for a request's head, its body, and idle (default 30)\n"
     "  --quiet              no log on stderr\n"
+    "\n"
+    "As a gateway to a clustered store; DIR holds only the keys, the same for all gateways:\n"
+    "\n"
+    "  --store URL          nats://HOST:PORT[,HOST:PORT...]\n" STORE_USAGE
+    "  --shards N           of studies made from now on (default 8)\n"
+    "  --replicas N         of streams made from now on (default 3, or the number of nodes)\n"
     "\n"
     "SIGTERM ends it gracefully. 'man tremolo-serve' says more.\n";
 
@@ -92,18 +99,30 @@ static bool parse_count(unsigned *count, const char *text, long most)
 }
 
 static const struct option long_options[] = {
-    {"data", required_argument, NULL, 'd'},     {"listen", required_argument, NULL, 'l'},
-    {"tls-cert", required_argument, NULL, 'c'}, {"tls-key", required_argument, NULL, 'k'},
-    {"plain-http", no_argument, NULL, 'p'},     {"token-file", required_argument, NULL, 't'},
-    {"threads", required_argument, NULL, 'n'},  {"connections", required_argument, NULL, 'm'},
-    {"timeout", required_argument, NULL, 's'},  {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+    {"data", required_argument, NULL, 'd'},
+    {"listen", required_argument, NULL, 'l'},
+    {"tls-cert", required_argument, NULL, 'c'},
+    {"tls-key", required_argument, NULL, 'k'},
+    {"plain-http", no_argument, NULL, 'p'},
+    {"token-file", required_argument, NULL, 't'},
+    {"threads", required_argument, NULL, 'n'},
+    {"connections", required_argument, NULL, 'm'},
+    {"timeout", required_argument, NULL, 's'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    STORE_LONG_OPTIONS,
+    {NULL, 0, NULL, 0},
 };
 
 /* One option; false when its value is no good. */
 static bool take_option(struct serve_arguments *arguments, int option)
 {
     struct tremolo_server_options *options = &arguments->options;
+    bool known = false;
+    bool good = store_option(&options->store, option, optarg, &known);
+    if (known) {
+        return good;
+    }
     switch (option) {
     case 'd': options->data = optarg; return true;
     case 'l': return parse_listen(arguments, optarg);

@@ -179,16 +179,16 @@ static size_t round_bytes(const struct book *book)
     return ROUND_HEAD_BYTES + 8 * d + 2 * d * book->study->vectors;
 }
 
-enum tremolo_status book_put_round(struct store *store, const struct book *book, unsigned round)
+enum tremolo_status book_encode_round(uint8_t **bytes, size_t *length, const struct book *book,
+                                      unsigned round)
 {
     const struct book_round *stored = &book->rounds[round];
-    uint8_t key[KEY_BYTES];
     size_t d = book->study->dimension;
-    uint8_t *bytes = malloc(round_bytes(book));
-    if (bytes == NULL) {
+    uint8_t *made = malloc(round_bytes(book));
+    if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    uint8_t *out = bytes;
+    uint8_t *out = made;
     out = bytes_put_u64(out, (uint64_t)stored->opened_at);
     out = bytes_put_u64(out, (uint64_t)stored->closed_at);
     for (size_t i = 0; i < d; i++) {
@@ -198,9 +198,21 @@ enum tremolo_status book_put_round(struct store *store, const struct book *book,
         *out++ = (uint8_t)((uint16_t)stored->vectors[i] >> 8);
         *out++ = (uint8_t)stored->vectors[i];
     }
-    round_key(key, book, round);
-    enum tremolo_status status =
-        store->put(store, "round", key, sizeof key, bytes, round_bytes(book));
+    *bytes = made;
+    *length = round_bytes(book);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status book_put_round(struct store *store, const struct book *book, unsigned round)
+{
+    uint8_t key[KEY_BYTES];
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    enum tremolo_status status = book_encode_round(&bytes, &length, book, round);
+    if (status == TREMOLO_OK) {
+        round_key(key, book, round);
+        status = store->put(store, "round", key, sizeof key, bytes, length);
+    }
     free(bytes);
     return status;
 }
@@ -252,21 +264,14 @@ static long key_round(const struct book *book, const uint8_t *key, size_t key_le
     return key[STORE_STUDY_BYTES] << 8 | key[STORE_STUDY_BYTES + 1];
 }
 
-/* Keys come in order, so rounds come from 0 upwards without a gap. */
-static enum tremolo_status recover_round(void *context, const uint8_t *key, size_t key_length,
-                                         const uint8_t *value, size_t length)
+enum tremolo_status book_decode_round(struct book *book, unsigned round, const uint8_t *value,
+                                      size_t length)
 {
-    struct book *book = context;
-    long round = key_round(book, key, key_length);
-    if (round < 0) {
-        return TREMOLO_OK;
-    }
-    if (round >= (long)book->terms->rounds || (unsigned)round > book->opened ||
-        length != round_bytes(book)) {
+    if (round >= book->terms->rounds || round > book->opened || length != round_bytes(book)) {
         return TREMOLO_MALFORMED;
     }
     struct book_round *stored = &book->rounds[round];
-    if (!book_prepare_round(book, (unsigned)round)) {
+    if (!book_prepare_round(book, round)) {
         return TREMOLO_NO_MEMORY;
     }
     size_t d = book->study->dimension;
@@ -279,8 +284,17 @@ static enum tremolo_status recover_round(void *context, const uint8_t *key, size
     for (size_t i = 0; i < d * book->study->vectors; i++, value += 2) {
         stored->vectors[i] = (int16_t)(uint16_t)(value[0] << 8 | value[1]);
     }
-    book->opened = (unsigned)round + 1;
+    book->opened = round + 1;
     return TREMOLO_OK;
+}
+
+/* Keys come in order, so rounds come from 0 upwards without a gap. */
+static enum tremolo_status recover_round(void *context, const uint8_t *key, size_t key_length,
+                                         const uint8_t *value, size_t length)
+{
+    struct book *book = context;
+    long round = key_round(book, key, key_length);
+    return round < 0 ? TREMOLO_OK : book_decode_round(book, (unsigned)round, value, length);
 }
 
 static enum tremolo_status recover_checkpoint(void *context, const uint8_t *key, size_t key_length,

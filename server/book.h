@@ -20,6 +20,8 @@
 #include "tremolo_regression.h"
 #include "tremolo_study_file.h"
 
+struct mirror;
+
 /* One round. closed_at 0: still open. */
 struct book_round {
     int64_t opened_at; /* Unix seconds */
@@ -50,6 +52,7 @@ struct book {
     char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];
     uint8_t hash_key[INDEX_KEY_BYTES];
     char *published;                         /* the body of GET /v1/studies/{id} */
+    struct mirror *mirror;                   /* where its sums come from; NULL: its own log */
     int64_t since;                           /* Unix seconds: outcomes are counted from then on */
     _Atomic uint64_t outcome[OUTCOME_COUNT]; /* any thread */
     /* ------------------------------------------------------------ */
@@ -95,6 +98,13 @@ void book_free(struct book *book);
 TREMOLO_MUST_USE enum tremolo_status book_put_study(struct store *store, const struct book *book);
 TREMOLO_MUST_USE enum tremolo_status book_put_round(struct store *store, const struct book *book,
                                                     unsigned round);
+
+/* A round as it is stored; the caller frees *bytes. Decoding takes the next round, or
+ * one that is there again, and makes it the newest. */
+TREMOLO_MUST_USE enum tremolo_status book_encode_round(uint8_t **bytes, size_t *length,
+                                                       const struct book *book, unsigned round);
+TREMOLO_MUST_USE enum tremolo_status book_decode_round(struct book *book, unsigned round,
+                                                       const uint8_t *value, size_t length);
 
 /* Stage checkpoints of every round whose fold moved; book_checkpointed() is for
  * after the sync. */

@@ -38,7 +38,7 @@ struct book *ingest_study(struct ingest *ingest, size_t index)
     return book;
 }
 
-static void add_book(struct ingest *ingest, struct book *book)
+void writer_add_book(struct ingest *ingest, struct book *book)
 {
     (void)pthread_rwlock_wrlock(&ingest->books_lock);
     ingest->books[ingest->book_count++] = book;
@@ -91,7 +91,7 @@ enum tremolo_status ingest_create_study(struct ingest *ingest, struct job *job)
         book_free(book);
         return status;
     }
-    add_book(ingest, book);
+    writer_add_book(ingest, book);
     job->book = book;
     return TREMOLO_OK;
 }

@@ -35,19 +35,25 @@ static int64_t monotonic_us(void)
 
 /* ---------------------------------------------------------------- health */
 
-static void note_failure(struct ingest *ingest, enum tremolo_status status, bool for_good)
+void writer_note_failure(struct ingest *ingest, enum tremolo_status status, const char *words,
+                         bool for_good)
 {
     (void)atomic_fetch_add(&ingest->counters.store_errors, 1);
     (void)pthread_mutex_lock(&ingest->lock);
     if (for_good || ingest->health == TREMOLO_OK || ingest->health == TREMOLO_STORE_FULL) {
         ingest->health = for_good ? TREMOLO_NOT_SYNCED : status;
         (void)snprintf(ingest->words, sizeof ingest->words, "%s: %s",
-                       tremolo_status_sentence(status), ingest->store->explain(ingest->store));
+                       tremolo_status_sentence(status), words);
     }
     (void)pthread_mutex_unlock(&ingest->lock);
 }
 
-static void note_success(struct ingest *ingest)
+static void note_failure(struct ingest *ingest, enum tremolo_status status, bool for_good)
+{
+    writer_note_failure(ingest, status, ingest->store->explain(ingest->store), for_good);
+}
+
+void writer_note_success(struct ingest *ingest)
 {
     (void)pthread_mutex_lock(&ingest->lock);
     if (ingest->health != TREMOLO_NOT_SYNCED) {
@@ -81,7 +87,7 @@ enum tremolo_status writer_sync(struct ingest *ingest)
 void writer_settle(struct ingest *ingest, enum tremolo_status status)
 {
     if (status == TREMOLO_OK) {
-        note_success(ingest);
+        writer_note_success(ingest);
         return;
     }
     note_failure(ingest, status, status == TREMOLO_NOT_SYNCED);
@@ -115,7 +121,7 @@ static void decide_job(struct ingest *ingest, struct job *job, int64_t now)
 
 /* A repeat may lean on a report of the same failed group, so it fails too;
  * the device sends the same bytes again. */
-static void fail_job(struct job *job)
+void writer_fail_job(struct job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
         uint8_t outcome = job->arrivals[i].outcome;
@@ -126,7 +132,7 @@ static void fail_job(struct job *job)
     }
 }
 
-static void finish_job(struct ingest *ingest, struct job *job)
+void writer_finish_job(struct ingest *ingest, struct job *job)
 {
     ingest_count(ingest, job->book, job->arrivals, job->count);
     job->done(job);
@@ -184,9 +190,9 @@ static void run_group(struct ingest *ingest, struct job *jobs)
         struct job *job = jobs;
         jobs = job->next;
         if (status != TREMOLO_OK) {
-            fail_job(job);
+            writer_fail_job(job);
         }
-        finish_job(ingest, job);
+        writer_finish_job(ingest, job);
     }
 }
 
@@ -245,15 +251,24 @@ static void checkpoint_when_due(struct ingest *ingest)
 
 /* ---------------------------------------------------------------- thread */
 
-static void run_jobs(struct ingest *ingest, struct job *group)
+static void embedded_call(struct ingest *ingest, struct job *job)
 {
-    if (group->call != NULL) {
-        group->status = group->call(ingest, group);
-        group->done(group);
-    } else {
-        run_group(ingest, group);
-    }
+    job->status = job->call(ingest, job);
+    job->done(job);
 }
+
+static void embedded_idle(struct ingest *ingest)
+{
+    writer_close_due_rounds(ingest);
+    checkpoint_when_due(ingest);
+}
+
+static const struct decider embedded = {
+    .run_group = run_group,
+    .run_call = embedded_call,
+    .idle = embedded_idle,
+    .end = checkpoint,
+};
 
 static void wait_a_little(struct ingest *ingest)
 {
@@ -281,12 +296,12 @@ static void *writer_main(void *argument)
         stopping = ingest->stopping;
         (void)pthread_mutex_unlock(&ingest->lock);
         if (group != NULL) {
-            run_jobs(ingest, group);
+            (group->call != NULL ? ingest->decider->run_call : ingest->decider->run_group)(ingest,
+                                                                                           group);
         }
-        writer_close_due_rounds(ingest);
-        checkpoint_when_due(ingest);
+        ingest->decider->idle(ingest);
     }
-    checkpoint(ingest);
+    ingest->decider->end(ingest);
     return NULL;
 }
 
@@ -404,7 +419,7 @@ static enum tremolo_status recover(struct ingest *ingest)
     return status;
 }
 
-static void free_ingest(struct ingest *ingest)
+void writer_free(struct ingest *ingest)
 {
     for (size_t i = 0; i < ingest->book_count; i++) {
         book_free(ingest->books[i]);
@@ -415,32 +430,51 @@ static void free_ingest(struct ingest *ingest)
     free(ingest);
 }
 
+struct ingest *writer_new(const struct decider *decider, void *context)
+{
+    struct ingest *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->decider = decider;
+    made->context = context;
+    made->last = &made->first;
+    made->checkpointed_at = writer_seconds();
+    (void)pthread_rwlock_init(&made->books_lock, NULL);
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_cond_init(&made->wake, NULL);
+    return made;
+}
+
+enum tremolo_status writer_start(struct ingest *ingest)
+{
+    return pthread_create(&ingest->writer, NULL, writer_main, ingest) == 0 ? TREMOLO_OK
+                                                                           : TREMOLO_NO_MEMORY;
+}
+
 enum tremolo_status ingest_start(struct ingest **ingest, struct store *store,
                                  const uint8_t *signing_key, const uint8_t *secret, char *words,
                                  size_t words_capacity)
 {
-    struct ingest *made = calloc(1, sizeof *made);
+    struct ingest *made = writer_new(&embedded, NULL);
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     made->store = store;
     made->signing_key = signing_key;
     made->secret = secret;
-    made->last = &made->first;
-    made->checkpointed_at = writer_seconds();
-    (void)pthread_rwlock_init(&made->books_lock, NULL);
-    (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_cond_init(&made->wake, NULL);
     enum tremolo_status status = recover(made);
     if (status != TREMOLO_OK) {
         (void)snprintf(words, words_capacity, "the log cannot be recovered: %s (%s)",
                        tremolo_status_sentence(status), store->explain(store));
-    } else if (pthread_create(&made->writer, NULL, writer_main, made) != 0) {
-        status = TREMOLO_NO_MEMORY;
-        (void)snprintf(words, words_capacity, "the writer thread cannot be started");
+    } else {
+        status = writer_start(made);
+        if (status != TREMOLO_OK) {
+            (void)snprintf(words, words_capacity, "the writer thread cannot be started");
+        }
     }
     if (status != TREMOLO_OK) {
-        free_ingest(made);
+        writer_free(made);
         return status;
     }
     *ingest = made;
@@ -457,6 +491,8 @@ void ingest_stop(struct ingest *ingest)
     (void)pthread_cond_signal(&ingest->wake);
     (void)pthread_mutex_unlock(&ingest->lock);
     (void)pthread_join(ingest->writer, NULL);
-    ingest->store->close(ingest->store);
-    free_ingest(ingest);
+    if (ingest->store != NULL) {
+        ingest->store->close(ingest->store);
+    }
+    writer_free(ingest);
 }

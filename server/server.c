@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "gateway.h"
 #include "http.h"
 #include "keys.h"
 #include "listen.h"
@@ -56,6 +58,14 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
                                         size_t capacity)
 {
     struct store *store = NULL;
+    if (options->store.url != NULL) {
+        (void)mkdir(options->data, 0700); /* what is wrong with it shows in a moment */
+        enum tremolo_status status = load_keys(server, options, words, capacity);
+        return status == TREMOLO_OK
+                   ? gateway_start(&server->ingest, &options->store, server->signing_key,
+                                   server->device_secret, words, capacity)
+                   : status;
+    }
     enum tremolo_status status = store_open_sqlite(&store, options->data, words, capacity);
     if (status != TREMOLO_OK) {
         return status;

@@ -23,21 +23,37 @@
 extern "C" {
 #endif
 
+/* A clustered store, "nats://HOST:PORT[,HOST:PORT...]"; url NULL: none. Files are
+ * PEM; creds is what NATS calls credentials, or one line "user:password". */
+struct tremolo_store_options {
+    const char *url;
+    const char *creds;
+    const char *ca;
+    const char *cert;
+    const char *key;
+    unsigned shards;   /* of studies made from now on; 0: 8 */
+    unsigned replicas; /* of streams; 0: three, or as many as there are nodes */
+};
+
 struct tremolo_server_options {
     const char *data;     /* directory: log and keys; made if missing */
     const char *address;  /* numeric, IPv4 or IPv6 */
     const char *tls_cert; /* PEM files, both or none */
     const char *tls_key;
-    const char *token_file;   /* the operator's token; NULL: DATA/operator.token */
-    FILE *log;                /* one JSON object a line; NULL: silent */
-    uint16_t port;            /* 0: any free one */
-    unsigned threads;         /* for requests; 0: one for each processor, at most 16 */
-    unsigned connections;     /* at once; 0: as files allow, at most 20000 */
-    unsigned request_seconds; /* for a head, for a body, and idle */
+    const char *token_file;             /* the operator's token; NULL: DATA/operator.token */
+    FILE *log;                          /* one JSON object a line; NULL: silent */
+    uint16_t port;                      /* 0: any free one */
+    unsigned threads;                   /* for requests; 0: one for each processor, at most 16 */
+    unsigned connections;               /* at once; 0: as files allow, at most 20000 */
+    unsigned request_seconds;           /* for a head, for a body, and idle */
+    struct tremolo_store_options store; /* url NULL: the log is in `data` */
 };
 #define TREMOLO_SERVER_DEFAULTS                                                                    \
     {                                                                                              \
-        NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 0, 30                                  \
+        NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 0, 30,                                 \
+        {                                                                                          \
+            NULL, NULL, NULL, NULL, NULL, 0, 0                                                     \
+        }                                                                                          \
     }
 
 struct tremolo_server; /* opaque */
@@ -66,6 +82,25 @@ void tremolo_server_stop(struct tremolo_server *server);
 TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const char *data,
                                                             const char *study, char *words,
                                                             size_t words_capacity);
+
+/* ---- folding a clustered store ---- */
+
+struct tremolo_folder_options {
+    struct tremolo_store_options store;
+    const char *name; /* unique among workers; NULL: from host, process and chance */
+    FILE *log;        /* one JSON object a line; NULL: silent */
+};
+
+struct tremolo_folder; /* opaque */
+
+/* Start a worker that folds shards of all studies in the store, together with
+ * whatever other workers there are. `words` (never NULL) says what failed. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_folder_start(struct tremolo_folder **folder, const struct tremolo_folder_options *options,
+                     char *words, size_t words_capacity);
+
+/* Checkpoint, let the shards go, end. NULL is fine. */
+void tremolo_folder_stop(struct tremolo_folder *folder);
 
 #ifdef __cplusplus
 }

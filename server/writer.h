@@ -1,4 +1,8 @@
-/* writer.h -- the inside of the writer, shared by ingest.c and changes.c. */
+/* writer.h -- the inside of the writer, shared by ingest.c, changes.c and gateway.c.
+ *
+ * Queue, books, counters and health are the same for everybody. Who decides about
+ * what was queued is a `decider`: the embedded one appends to its own store
+ * and knows every report; a gateway publishes to a stream that others fold. */
 #ifndef SERVER_WRITER_H
 #define SERVER_WRITER_H
 
@@ -6,8 +10,20 @@
 
 #include "ingest.h"
 
+/* All called on the writer thread. */
+struct decider {
+    /* Settle the outcomes of a list of jobs with reports, and finish each. */
+    void (*run_group)(struct ingest *ingest, struct job *jobs);
+    /* Do what job->call asks for; job->done may come later and from another thread. */
+    void (*run_call)(struct ingest *ingest, struct job *job);
+    void (*idle)(struct ingest *ingest); /* between groups, and five times a second */
+    void (*end)(struct ingest *ingest);  /* the last thing, when all jobs are done */
+};
+
 struct ingest {
-    struct store *store;
+    const struct decider *decider;
+    void *context;       /* of the decider */
+    struct store *store; /* of the embedded one */
     const uint8_t *signing_key;
     const uint8_t *secret;
     struct ingest_counters counters;
@@ -32,6 +48,24 @@ struct ingest {
 };
 
 int64_t writer_seconds(void); /* Unix time */
+
+/* An ingest with nothing in it; writer_start lets its thread run. */
+struct ingest *writer_new(const struct decider *decider, void *context);
+TREMOLO_MUST_USE enum tremolo_status writer_start(struct ingest *ingest);
+void writer_free(struct ingest *ingest);
+
+/* Books never go away again. */
+void writer_add_book(struct ingest *ingest, struct book *book);
+
+/* Count the outcomes and tell whoever waits. */
+void writer_finish_job(struct ingest *ingest, struct job *job);
+/* Whatever leaned on this group failed with it. */
+void writer_fail_job(struct job *job);
+
+/* What /healthz says. for_good: nothing is taken until a restart. */
+void writer_note_failure(struct ingest *ingest, enum tremolo_status status, const char *words,
+                         bool for_good);
+void writer_note_success(struct ingest *ingest);
 
 /* Sync the store, and count it. */
 TREMOLO_MUST_USE enum tremolo_status writer_sync(struct ingest *ingest);

@@ -54,6 +54,7 @@ extern "C" {
     X(STORE_FULL, 60, "there is no room left on the disk")                                         \
     X(STORE_FAILED, 61, "the store could not be read or written")                                  \
     X(NOT_SYNCED, 62, "the disk did not confirm a write")                                          \
+    X(CHANGED, 63, "another process changed this first")                                           \
     X(NOT_CONVERGED, 70, "the computation did not reach its stated accuracy")                      \
     X(SINGULAR, 71, "the matrix is singular to working precision")                                 \
     X(OVERFLOWED, 72, "the result does not fit the range of numbers")                              \

@@ -1,0 +1,882 @@
+/* bus_nats.c -- the bus on NATS JetStream; the only file that knows libnats.
+ *
+ * Keys are those of the key-value bucket "tremolo", so NATS' own tools show
+ * them. Reads are direct gets, which any replica answers; a value is written
+ * with the revision it replaces.
+ *
+ * Threads: the library has its own. They call on_ack and on_hint; `lock` guards
+ * what these share with the one thread that uses the bus. */
+#include "bus.h"
+
+#ifdef TREMOLO_HAS_NATS
+
+#include <errno.h>
+#include <fcntl.h>
+#include <nats/nats.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SERVERS_MAX = 16,
+    REQUEST_MS = 2000,
+    RETRY_MS = 100,
+    REOPEN_MS = 1000,
+    LISTENERS_MAX = 4,
+    WORDS_BYTES = 256,
+};
+
+static const char bucket[] = "tremolo";
+static const char bucket_stream[] = "KV_tremolo";
+
+struct listener {
+    struct nats_bus *bus;
+    natsSubscription *subscription;
+    char subjects[BUS_NAME_BYTES];
+    bus_hint_fn heard;
+    void *context;
+};
+
+struct nats_bus {
+    struct bus base;
+    natsConnection *connection;
+    jsCtx *stream;
+    char *url; /* servers, with commas */
+    char *creds;
+    char *ca;
+    char *cert;
+    char *key;
+    char name[64];
+    char inbox[80]; /* so that a user can be kept from listening to others' answers */
+    unsigned replicas;
+    int64_t opened_ms; /* last attempt */
+    struct listener listener[LISTENERS_MAX];
+    size_t listeners;
+    char words[WORDS_BYTES];
+    uint64_t run; /* random: no two processes use the same message ids */
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t settled;
+    struct bus_message *messages; /* of the group under way */
+    natsStatus *answers;
+    size_t count;
+    size_t waiting;
+    uint64_t first; /* serial number of messages[0] */
+};
+
+static struct nats_bus *self(struct bus *bus)
+{
+    return (struct nats_bus *)(void *)bus;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* ---------------------------------------------------------------- words */
+
+static enum tremolo_status fail(struct nats_bus *bus, enum tremolo_status status, const char *what,
+                                const char *reason)
+{
+    (void)snprintf(bus->words, sizeof bus->words, "%s: %s", what, reason);
+    return status;
+}
+
+/* What the broker says no to. Without any answer the status is `unanswered`. */
+static enum tremolo_status judge(struct nats_bus *bus, const char *what, natsStatus status,
+                                 jsErrCode code, enum tremolo_status unanswered)
+{
+    switch (status) {
+    case NATS_OK: return TREMOLO_OK;
+    case NATS_NO_MEMORY: return fail(bus, TREMOLO_NO_MEMORY, what, "out of memory");
+    case NATS_NO_RESPONDERS:
+    case NATS_TIMEOUT:
+    case NATS_CONNECTION_DISCONNECTED:
+    case NATS_CONNECTION_CLOSED:
+    case NATS_IO_ERROR: return fail(bus, unanswered, what, natsStatus_GetText(status));
+    default: break;
+    }
+    const char *text = nats_GetLastError(NULL);
+    text = text != NULL && text[0] != '\0' ? text : natsStatus_GetText(status);
+    switch ((int)code) {
+    case JSStreamWrongLastSequenceErr: return fail(bus, TREMOLO_CHANGED, what, text);
+    case JSInsufficientResourcesErr:
+    case JSStorageResourcesExceededErr:
+    case JSMemoryResourcesExceededErr:
+    case JSStreamStoreFailedErr: return fail(bus, TREMOLO_STORE_FULL, what, text);
+    default: return fail(bus, TREMOLO_STORE_FAILED, what, text);
+    }
+}
+
+/* ---------------------------------------------------------------- connecting */
+
+/* "user:password" from a file that only its owner may read. */
+static natsStatus set_password(struct nats_bus *bus, natsOptions *options)
+{
+    char line[512];
+    struct stat about;
+    FILE *file = fopen(bus->creds, "re");
+    if (file == NULL || fstat(fileno(file), &about) != 0) {
+        (void)fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds, strerror(errno));
+        if (file != NULL) {
+            (void)fclose(file);
+        }
+        return NATS_INVALID_ARG;
+    }
+    bool read = fgets(line, sizeof line, file) != NULL;
+    (void)fclose(file);
+    line[read ? strcspn(line, "\r\n") : 0] = '\0';
+    char *colon = strchr(line, ':');
+    if ((about.st_mode & 077) != 0 || colon == NULL) {
+        (void)fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
+                   colon == NULL ? "neither credentials of NATS nor a line user:password"
+                                 : "others may read this secret; set its mode to 0600");
+        return NATS_INVALID_ARG;
+    }
+    *colon = '\0';
+    natsStatus status = natsOptions_SetUserInfo(options, line, colon + 1);
+    explicit_bzero(line, sizeof line);
+    return status;
+}
+
+static bool is_nats_credentials(const char *path)
+{
+    char head[4096] = "";
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    size_t length = fread(head, 1, sizeof head - 1, file);
+    (void)fclose(file);
+    head[length] = '\0';
+    return strstr(head, "BEGIN NATS USER JWT") != NULL;
+}
+
+static natsStatus set_secrets(struct nats_bus *bus, natsOptions *options)
+{
+    natsStatus status = NATS_OK;
+    if (bus->creds != NULL) {
+        status = is_nats_credentials(bus->creds)
+                     ? natsOptions_SetUserCredentialsFromFiles(options, bus->creds, NULL)
+                     : set_password(bus, options);
+    }
+    if (status == NATS_OK && (bus->ca != NULL || bus->cert != NULL)) {
+        status = natsOptions_SetSecure(options, true);
+    }
+    if (status == NATS_OK && bus->ca != NULL) {
+        status = natsOptions_LoadCATrustedCertificates(options, bus->ca);
+    }
+    if (status == NATS_OK && bus->cert != NULL) {
+        status = natsOptions_LoadCertificatesChain(options, bus->cert, bus->key);
+    }
+    if (status != NATS_OK && bus->words[0] == '\0') {
+        (void)fail(bus, TREMOLO_BAD_ARGUMENT, "the store's certificates or credentials",
+                   nats_GetLastError(NULL));
+    }
+    return status;
+}
+
+/* A dead node is noticed within three seconds, and tried again for ever. */
+static natsStatus set_habits(struct nats_bus *bus, natsOptions *options)
+{
+    const char *servers[SERVERS_MAX];
+    int count = 0;
+    char *rest = NULL;
+    char *copy = strdup(bus->url);
+    natsStatus status = copy == NULL ? NATS_NO_MEMORY : NATS_OK;
+    for (char *at = copy == NULL ? NULL : strtok_r(copy, ",", &rest);
+         at != NULL && count < SERVERS_MAX; at = strtok_r(NULL, ",", &rest)) {
+        servers[count++] = at;
+    }
+    if (status == NATS_OK) {
+        status = count > 0 ? natsOptions_SetServers(options, servers, count) : NATS_ADDRESS_MISSING;
+    }
+    free(copy);
+    status = status == NATS_OK ? natsOptions_SetName(options, bus->name) : status;
+    status = status == NATS_OK ? natsOptions_SetTimeout(options, REQUEST_MS) : status;
+    status = status == NATS_OK ? natsOptions_SetMaxReconnect(options, -1) : status;
+    status = status == NATS_OK ? natsOptions_SetReconnectWait(options, RETRY_MS) : status;
+    status =
+        status == NATS_OK ? natsOptions_SetReconnectJitter(options, RETRY_MS, RETRY_MS) : status;
+    status = status == NATS_OK ? natsOptions_SetPingInterval(options, 1000) : status;
+    status = status == NATS_OK ? natsOptions_SetMaxPingsOut(options, 2) : status;
+    status = status == NATS_OK ? natsOptions_SetFailRequestsOnDisconnect(options, true) : status;
+    status = status == NATS_OK ? natsOptions_SetCustomInboxPrefix(options, bus->inbox) : status;
+    return status == NATS_OK ? natsOptions_SetSendAsap(options, true) : status;
+}
+
+/* ---------------------------------------------------------------- publishing */
+
+/* On a thread of the library, once for each message. An answer for a group that
+ * was given up, or for a message sent twice, finds no place and is dropped. */
+static void on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *error,
+                   void *context)
+{
+    struct nats_bus *bus = context;
+    const char *id = NULL;
+    (void)stream;
+    (void)natsMsgHeader_Get(message, "Nats-Msg-Id", &id);
+    const char *dash = id != NULL ? strrchr(id, '-') : NULL;
+    uint64_t serial = dash != NULL ? strtoull(dash + 1, NULL, 10) : 0;
+    (void)pthread_mutex_lock(&bus->lock);
+    size_t at = (size_t)(serial - bus->first);
+    if (serial >= bus->first && at < bus->count && bus->answers[at] == NATS_NOT_YET_CONNECTED) {
+        struct bus_message *found = &bus->messages[at];
+        if (ack != NULL) {
+            bus->answers[at] = NATS_OK;
+            found->sequence = ack->Sequence;
+            found->status = TREMOLO_OK;
+        } else {
+            bus->answers[at] = error != NULL && error->Err != NATS_OK ? error->Err : NATS_ERR;
+            found->status =
+                judge(bus, "publish", bus->answers[at],
+                      error != NULL ? error->ErrCode : (jsErrCode)0, TREMOLO_NOT_SYNCED);
+            if (error != NULL && error->ErrText != NULL) {
+                (void)fail(bus, found->status, "publish", error->ErrText);
+            }
+        }
+        bus->waiting--;
+        (void)pthread_cond_signal(&bus->settled);
+    }
+    (void)pthread_mutex_unlock(&bus->lock);
+    natsMsg_Destroy(message);
+}
+
+static natsStatus send_one(struct nats_bus *bus, size_t at, int64_t wait_ms)
+{
+    const struct bus_message *item = &bus->messages[at];
+    natsMsg *message = NULL;
+    jsPubOptions options;
+    char id[64];
+    (void)snprintf(id, sizeof id, "%016llx-%llu", (unsigned long long)bus->run,
+                   (unsigned long long)(bus->first + at));
+    (void)jsPubOptions_Init(&options);
+    options.MsgId = id;
+    options.MaxWait = wait_ms;
+    natsStatus status =
+        natsMsg_Create(&message, item->subject, NULL, (const char *)item->bytes, (int)item->length);
+    if (status == NATS_OK) {
+        status = js_PublishMsgAsync(bus->stream, &message, &options);
+    }
+    natsMsg_Destroy(message);
+    return status;
+}
+
+/* Lock held. Send every message that has no place in the stream yet. */
+static void send_open(struct nats_bus *bus, int64_t wait_ms)
+{
+    for (size_t i = 0; i < bus->count; i++) {
+        if (bus->answers[i] == NATS_OK || bus->answers[i] == NATS_ERR) {
+            continue;
+        }
+        bus->answers[i] = NATS_NOT_YET_CONNECTED;
+        bus->waiting++;
+        (void)pthread_mutex_unlock(&bus->lock);
+        natsStatus sent = send_one(bus, i, wait_ms);
+        (void)pthread_mutex_lock(&bus->lock);
+        if (sent != NATS_OK && bus->answers[i] == NATS_NOT_YET_CONNECTED) {
+            bus->answers[i] = NATS_NO_RESPONDERS;
+            bus->messages[i].status = judge(bus, "publish", sent, (jsErrCode)0, TREMOLO_NOT_SYNCED);
+            bus->waiting--;
+        }
+    }
+}
+
+/* Lock held. */
+static void wait_settled(struct nats_bus *bus, int64_t until_ms)
+{
+    while (bus->waiting > 0 && now_ms() < until_ms) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        (void)pthread_cond_timedwait(&bus->settled, &bus->lock, &until);
+    }
+}
+
+/* A stream without a leader answers "no responders" for a second or two: the
+ * same ids again are stored once, so trying again is harmless. */
+static bool worth_repeating(const struct nats_bus *bus)
+{
+    for (size_t i = 0; i < bus->count; i++) {
+        natsStatus answer = bus->answers[i];
+        if (answer == NATS_NO_RESPONDERS || answer == NATS_CONNECTION_DISCONNECTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum tremolo_status reopen(struct nats_bus *bus);
+
+static enum tremolo_status nats_publish(struct bus *base, struct bus_message *messages,
+                                        size_t count)
+{
+    struct nats_bus *bus = self(base);
+    int64_t until = now_ms() + BUS_PUBLISH_MS;
+    natsStatus *answers = malloc((count + 1) * sizeof *answers);
+    enum tremolo_status status = answers == NULL ? TREMOLO_NO_MEMORY : reopen(bus);
+    for (size_t i = 0; i < count; i++) {
+        messages[i].status = status == TREMOLO_OK ? TREMOLO_NOT_SYNCED : TREMOLO_STORE_FAILED;
+        messages[i].sequence = 0;
+    }
+    if (status != TREMOLO_OK) {
+        free(answers);
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        answers[i] = NATS_NO_RESPONDERS;
+    }
+    (void)pthread_mutex_lock(&bus->lock);
+    bus->messages = messages;
+    bus->answers = answers;
+    bus->count = count;
+    bus->waiting = 0;
+    do {
+        send_open(bus, until - now_ms() > 1 ? until - now_ms() : 1);
+        wait_settled(bus, until);
+        bool again = bus->waiting == 0 && worth_repeating(bus) && now_ms() + RETRY_MS < until;
+        if (!again) {
+            break;
+        }
+        (void)pthread_mutex_unlock(&bus->lock);
+        pause_ms(RETRY_MS);
+        (void)pthread_mutex_lock(&bus->lock);
+    } while (true);
+    bus->first += count; /* whatever is answered from now on is too late */
+    bus->count = 0;
+    (void)pthread_mutex_unlock(&bus->lock);
+    free(answers);
+    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+        status = messages[i].status;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static void on_hint(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                    void *context)
+{
+    struct listener *listener = context;
+    (void)connection;
+    (void)subscription;
+    listener->heard(listener->context, natsMsg_GetSubject(message));
+    natsMsg_Destroy(message);
+}
+
+static void on_trouble(natsConnection *connection, natsSubscription *subscription,
+                       natsStatus status, void *context)
+{
+    (void)connection;
+    (void)subscription;
+    (void)status;
+    (void)context;
+}
+
+static void disconnect(struct nats_bus *bus)
+{
+    for (size_t i = 0; i < bus->listeners; i++) {
+        natsSubscription_Destroy(bus->listener[i].subscription);
+        bus->listener[i].subscription = NULL;
+    }
+    jsCtx_Destroy(bus->stream);
+    bus->stream = NULL;
+    natsConnection_Destroy(bus->connection);
+    bus->connection = NULL;
+}
+
+static const char *connect_reason(natsStatus status)
+{
+    switch (status) {
+    case NATS_NO_SERVER: return "nobody answers there";
+    case NATS_CONNECTION_AUTH_FAILED: return "the credentials are not accepted";
+    case NATS_SECURE_CONNECTION_REQUIRED: return "it asks for TLS: give --store-ca";
+    case NATS_SECURE_CONNECTION_WANTED: return "it does not offer TLS";
+    case NATS_SSL_ERROR: return "the certificates do not fit";
+    case NATS_TIMEOUT: return "it did not answer in time";
+    default: return natsStatus_GetText(status);
+    }
+}
+
+static enum tremolo_status connect_now(struct nats_bus *bus)
+{
+    natsOptions *options = NULL;
+    jsOptions js;
+    bus->words[0] = '\0';
+    natsStatus status = natsOptions_Create(&options);
+    if (status == NATS_OK) {
+        status = set_habits(bus, options);
+    }
+    if (status == NATS_OK) {
+        status = natsOptions_SetErrorHandler(options, on_trouble, NULL);
+    }
+    if (status == NATS_OK) {
+        status = set_secrets(bus, options);
+    }
+    if (status == NATS_OK) {
+        status = natsConnection_Connect(&bus->connection, options);
+    }
+    (void)jsOptions_Init(&js);
+    js.Wait = REQUEST_MS;
+    js.PublishAsync.AckHandler = on_ack;
+    js.PublishAsync.AckHandlerClosure = bus;
+    if (status == NATS_OK) {
+        status = natsConnection_JetStream(&bus->stream, bus->connection, &js);
+    }
+    natsOptions_Destroy(options);
+    for (size_t i = 0; i < bus->listeners && status == NATS_OK; i++) {
+        struct listener *again = &bus->listener[i];
+        status = natsConnection_Subscribe(&again->subscription, bus->connection, again->subjects,
+                                          on_hint, again);
+    }
+    if (status == NATS_OK) {
+        return TREMOLO_OK;
+    }
+    disconnect(bus);
+    if (bus->words[0] == '\0') {
+        (void)fail(bus, TREMOLO_NETWORK_FAILED, bus->url, connect_reason(status));
+    }
+    return TREMOLO_NETWORK_FAILED;
+}
+
+/* The library gives a connection up when credentials were refused twice. The
+ * files may have been renewed since, so we begin anew, once a second. */
+static enum tremolo_status reopen(struct nats_bus *bus)
+{
+    if (bus->connection != NULL && !natsConnection_IsClosed(bus->connection)) {
+        return TREMOLO_OK;
+    }
+    if (now_ms() - bus->opened_ms < REOPEN_MS) {
+        return TREMOLO_NETWORK_FAILED;
+    }
+    disconnect(bus);
+    bus->opened_ms = now_ms();
+    return connect_now(bus);
+}
+
+/* ---------------------------------------------------------------- values */
+
+static void take(struct bus_value *value, natsMsg *message)
+{
+    size_t length = (size_t)natsMsg_GetDataLength(message);
+    value->bytes = malloc(length + 1);
+    if (value->bytes == NULL) {
+        return;
+    }
+    if (length > 0) {
+        memcpy(value->bytes, natsMsg_GetData(message), length);
+    }
+    value->bytes[length] = '\0';
+    value->length = length;
+    value->revision = natsMsg_GetSequence(message);
+    (void)snprintf(value->subject, sizeof value->subject, "%s", natsMsg_GetSubject(message));
+}
+
+static enum tremolo_status fetch(struct nats_bus *bus, const char *stream,
+                                 jsDirectGetMsgOptions *question, struct bus_value *value)
+{
+    natsMsg *message = NULL;
+    *value = (struct bus_value){0};
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    natsStatus answer = js_DirectGetMsg(&message, bus->stream, stream, NULL, question);
+    if (answer == NATS_NOT_FOUND) {
+        return TREMOLO_OK;
+    }
+    status = judge(bus, stream, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
+    const char *operation = NULL;
+    if (status == TREMOLO_OK && natsMsgHeader_Get(message, "KV-Operation", &operation) == NATS_OK &&
+        operation != NULL) {
+        natsMsg_Destroy(message); /* it was erased */
+        return TREMOLO_OK;
+    }
+    if (status == TREMOLO_OK) {
+        take(value, message);
+        status = value->bytes == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    }
+    natsMsg_Destroy(message);
+    return status;
+}
+
+static enum tremolo_status nats_get(struct bus *base, const char *key, struct bus_value *value)
+{
+    char subject[BUS_NAME_BYTES];
+    jsDirectGetMsgOptions question;
+    (void)jsDirectGetMsgOptions_Init(&question);
+    (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
+    question.LastBySubject = subject;
+    return fetch(self(base), bucket_stream, &question, value);
+}
+
+static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t expected,
+                                     const uint8_t *bytes, size_t length, uint64_t *revision)
+{
+    struct nats_bus *bus = self(base);
+    char subject[BUS_NAME_BYTES];
+    jsPubOptions options;
+    jsPubAck *ack = NULL;
+    jsErrCode code = (jsErrCode)0;
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
+    (void)jsPubOptions_Init(&options);
+    options.MaxWait = REQUEST_MS;
+    options.ExpectLastSubjectSeq = expected;
+    options.ExpectNoMessage = expected == 0;
+    natsStatus answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
+    status = judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
+    if (status == TREMOLO_OK) {
+        *revision = ack->Sequence;
+    }
+    jsPubAck_Destroy(ack);
+    return status;
+}
+
+static enum tremolo_status nats_erase(struct bus *base, const char *key)
+{
+    struct nats_bus *bus = self(base);
+    char subject[BUS_NAME_BYTES];
+    jsOptions options;
+    jsErrCode code = (jsErrCode)0;
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
+    (void)jsOptions_Init(&options);
+    options.Wait = REQUEST_MS;
+    options.Stream.Purge.Subject = subject;
+    natsStatus answer = js_PurgeStream(bus->stream, bucket_stream, &options, &code);
+    return judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
+}
+
+/* ---------------------------------------------------------------- streams */
+
+static enum tremolo_status nats_next(struct bus *base, const char *stream, const char *subjects,
+                                     uint64_t from, struct bus_value *message)
+{
+    jsDirectGetMsgOptions question;
+    (void)jsDirectGetMsgOptions_Init(&question);
+    question.Sequence = from > 0 ? from : 1;
+    question.NextBySubject = subjects;
+    return fetch(self(base), stream, &question, message);
+}
+
+static void describe(struct bus_state *state, const jsStreamInfo *info)
+{
+    *state = (struct bus_state){.last = info->State.LastSeq,
+                                .messages = info->State.Msgs,
+                                .bytes = info->State.Bytes,
+                                .replicas = (unsigned)info->Config->Replicas,
+                                .current = 1};
+    if (info->State.Subjects != NULL) {
+        for (int i = 0; i < info->State.Subjects->Count; i++) {
+            state->matching += info->State.Subjects->List[i].Msgs;
+        }
+    }
+    if (info->Cluster == NULL) {
+        return;
+    }
+    state->current = info->Cluster->Leader != NULL && info->Cluster->Leader[0] != '\0';
+    if (info->Cluster->Leader != NULL) {
+        (void)snprintf(state->leader, sizeof state->leader, "%s", info->Cluster->Leader);
+    }
+    for (int i = 0; i < info->Cluster->ReplicasLen; i++) {
+        const jsPeerInfo *peer = info->Cluster->Replicas[i];
+        state->current += peer->Current && !peer->Offline;
+    }
+}
+
+static enum tremolo_status nats_state(struct bus *base, const char *stream, const char *subjects,
+                                      struct bus_state *state)
+{
+    struct nats_bus *bus = self(base);
+    jsStreamInfo *info = NULL;
+    jsOptions options;
+    jsErrCode code = (jsErrCode)0;
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)jsOptions_Init(&options);
+    options.Wait = REQUEST_MS;
+    options.Stream.Info.SubjectsFilter = subjects;
+    natsStatus answer = js_GetStreamInfo(&info, bus->stream, stream, &options, &code);
+    status = judge(bus, stream, answer, code, TREMOLO_NETWORK_FAILED);
+    if (status == TREMOLO_OK) {
+        describe(state, info);
+    }
+    jsStreamInfo_Destroy(info);
+    return status;
+}
+
+static enum tremolo_status nats_forget(struct bus *base, const char *stream, const char *subject,
+                                       uint64_t before)
+{
+    struct nats_bus *bus = self(base);
+    jsOptions options;
+    jsErrCode code = (jsErrCode)0;
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)jsOptions_Init(&options);
+    options.Wait = REQUEST_MS;
+    options.Stream.Purge.Subject = subject;
+    options.Stream.Purge.Sequence = before;
+    natsStatus answer = js_PurgeStream(bus->stream, stream, &options, &code);
+    return judge(bus, stream, answer, code, TREMOLO_NOT_SYNCED);
+}
+
+static enum tremolo_status nats_drop(struct bus *base, const char *stream)
+{
+    struct nats_bus *bus = self(base);
+    jsErrCode code = (jsErrCode)0;
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    natsStatus answer = js_DeleteStream(bus->stream, stream, NULL, &code);
+    return answer == NATS_NOT_FOUND || code == JSStreamNotFoundErr
+               ? TREMOLO_OK
+               : judge(bus, stream, answer, code, TREMOLO_NOT_SYNCED);
+}
+
+/* ---------------------------------------------------------------- making */
+
+/* Three replicas unless the broker is smaller: then as many as it has. */
+static natsStatus add_stream(struct nats_bus *bus, jsStreamConfig *config, unsigned replicas,
+                             jsErrCode *code)
+{
+    natsStatus status = NATS_ERR;
+    unsigned most = replicas > 0 ? replicas : 3;
+    unsigned least = replicas > 0 ? replicas : 1;
+    for (unsigned count = most; count >= least && status != NATS_OK; count--) {
+        config->Replicas = count;
+        *code = (jsErrCode)0;
+        status = js_AddStream(NULL, bus->stream, config, NULL, code);
+        bool too_many = *code == JSStreamReplicasNotSupportedErr || *code == JSClusterNoPeersErr ||
+                        *code == JSInsufficientResourcesErr;
+        if (status == NATS_OK || !too_many || count == 1) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* Ours may be there already, with whatever settings its operator gave it. */
+static enum tremolo_status make_stream(struct nats_bus *bus, jsStreamConfig *config,
+                                       unsigned replicas)
+{
+    jsStreamInfo *info = NULL;
+    jsErrCode code = (jsErrCode)0;
+    natsStatus status = js_GetStreamInfo(&info, bus->stream, config->Name, NULL, &code);
+    jsStreamInfo_Destroy(info);
+    if (status != NATS_OK && code == JSStreamNotFoundErr) {
+        status = add_stream(bus, config, replicas, &code);
+        if (code == JSStreamNameExistErr) { /* somebody else was faster */
+            status = NATS_OK;
+        }
+    }
+    if (status == NATS_NO_RESPONDERS || code == JSNotEnabledErr ||
+        code == JSNotEnabledForAccountErr) {
+        return fail(bus, TREMOLO_STORE_FAILED, bus->url, "it runs without JetStream");
+    }
+    return judge(bus, config->Name, status, code, TREMOLO_NETWORK_FAILED);
+}
+
+static enum tremolo_status nats_make(struct bus *base, const char *stream, const char *subjects,
+                                     unsigned replicas)
+{
+    struct nats_bus *bus = self(base);
+    jsStreamConfig config;
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)jsStreamConfig_Init(&config);
+    config.Name = stream;
+    config.Subjects = &subjects;
+    config.SubjectsLen = 1;
+    config.Storage = js_FileStorage;
+    config.Discard = js_DiscardNew; /* full means refused, never forgotten */
+    config.AllowDirect = true;
+    return make_stream(bus, &config, replicas > 0 ? replicas : bus->replicas);
+}
+
+/* The bucket as NATS' own tools would make it, with one revision a key. */
+static enum tremolo_status make_bucket(struct nats_bus *bus)
+{
+    static const char *subjects = "$KV.tremolo.>";
+    jsStreamConfig config;
+    (void)jsStreamConfig_Init(&config);
+    config.Name = bucket_stream;
+    config.Subjects = &subjects;
+    config.SubjectsLen = 1;
+    config.Storage = js_FileStorage;
+    config.Discard = js_DiscardNew;
+    config.MaxMsgsPerSubject = 1;
+    config.AllowRollup = true;
+    config.DenyDelete = true;
+    config.AllowDirect = true;
+    return make_stream(bus, &config, bus->replicas);
+}
+
+/* ---------------------------------------------------------------- hints */
+
+static void nats_hint(struct bus *base, const char *subject)
+{
+    struct nats_bus *bus = self(base);
+    if (bus->connection != NULL) {
+        (void)natsConnection_PublishString(bus->connection, subject, "");
+    }
+}
+
+static enum tremolo_status nats_listen(struct bus *base, const char *subjects, bus_hint_fn heard,
+                                       void *context)
+{
+    struct nats_bus *bus = self(base);
+    if (bus->listeners == LISTENERS_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct listener *listener = &bus->listener[bus->listeners];
+    *listener = (struct listener){.bus = bus, .heard = heard, .context = context};
+    (void)snprintf(listener->subjects, sizeof listener->subjects, "%s", subjects);
+    natsStatus answer = natsConnection_Subscribe(&listener->subscription, bus->connection, subjects,
+                                                 on_hint, listener);
+    bus->listeners += answer == NATS_OK;
+    return judge(bus, subjects, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
+}
+
+/* ---------------------------------------------------------------- public */
+
+static const char *nats_explain(const struct bus *base)
+{
+    return ((const struct nats_bus *)(const void *)base)->words;
+}
+
+static void nats_close(struct bus *base)
+{
+    struct nats_bus *bus = self(base);
+    disconnect(bus);
+    free(bus->url);
+    free(bus->creds);
+    free(bus->ca);
+    free(bus->cert);
+    free(bus->key);
+    (void)pthread_mutex_destroy(&bus->lock);
+    (void)pthread_cond_destroy(&bus->settled);
+    free(bus);
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text != NULL ? strdup(text) : NULL;
+}
+
+static const struct bus calls = {
+    .get = nats_get,
+    .swap = nats_swap,
+    .make = nats_make,
+    .publish = nats_publish,
+    .next = nats_next,
+    .state = nats_state,
+    .forget = nats_forget,
+    .drop = nats_drop,
+    .erase = nats_erase,
+    .hint = nats_hint,
+    .listen = nats_listen,
+    .explain = nats_explain,
+    .close = nats_close,
+};
+
+static bool random_run(uint64_t *run)
+{
+    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool filled = file >= 0 && read(file, run, sizeof *run) == (ssize_t)sizeof *run;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return filled;
+}
+
+enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
+                                  const char *name, char *words, size_t words_capacity)
+{
+    struct nats_bus *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->base = calls;
+    made->url = copy_or_null(options->url);
+    made->creds = copy_or_null(options->creds);
+    made->ca = copy_or_null(options->ca);
+    made->cert = copy_or_null(options->cert);
+    made->key = copy_or_null(options->key);
+    made->replicas = options->replicas;
+    made->first = 1;
+    (void)snprintf(made->name, sizeof made->name, "tremolo-%s", name);
+    (void)snprintf(made->inbox, sizeof made->inbox, "_INBOX_%s", name);
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_cond_init(&made->settled, NULL);
+    enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
+    if (made->url == NULL || (made->cert == NULL) != (made->key == NULL)) {
+        (void)fail(made, status, "the store", "certificate and key are given together");
+    } else if (!random_run(&made->run)) {
+        status = fail(made, TREMOLO_NO_ENTROPY, "/dev/urandom", "it cannot be read");
+    } else {
+        made->opened_ms = now_ms();
+        status = connect_now(made);
+    }
+    if (status == TREMOLO_OK) {
+        status = make_bucket(made);
+    }
+    if (status != TREMOLO_OK) {
+        (void)snprintf(words, words_capacity, "%s", made->words);
+        nats_close(&made->base);
+        return status;
+    }
+    *bus = &made->base;
+    return TREMOLO_OK;
+}
+
+#else
+
+#include <stdio.h>
+
+enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
+                                  const char *name, char *words, size_t words_capacity)
+{
+    (void)bus;
+    (void)name;
+    (void)snprintf(words, words_capacity,
+                   "%s: this build has no NATS; install libnats-dev and build again", options->url);
+    return TREMOLO_BAD_ARGUMENT;
+}
+
+#endif

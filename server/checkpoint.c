@@ -1,0 +1,571 @@
+/* checkpoint.c -- writing and reading a shard's checkpoint. */
+#include "checkpoint.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes_order.h"
+#include "cluster.h"
+
+static const char magic[4] = {'T', 'C', 'K', '1'};
+
+enum { HEAD_BYTES = 80, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+
+/* ---------------------------------------------------------------- chunks */
+
+/* Store bytes under a subject in messages of bounded size; their numbers are added
+ * to `chunks`, which is the caller's to free on failure too. */
+static enum tremolo_status store_chunks(struct shard_chunks *chunks, struct bus *bus,
+                                        const char *subject, const uint8_t *bytes, size_t length)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t at = 0; at < length && status == TREMOLO_OK;) {
+        size_t size =
+            length - at < BUS_MESSAGE_BYTES_MAX ? length - at : (size_t)BUS_MESSAGE_BYTES_MAX;
+        struct bus_message message = {.bytes = bytes + at, .length = size};
+        (void)snprintf(message.subject, sizeof message.subject, "%s", subject);
+        status = bus->publish(bus, &message, 1);
+        if (status == TREMOLO_OK) {
+            status = shard_chunks_add(chunks, message.sequence);
+        }
+        at += size;
+    }
+    return status;
+}
+
+static enum tremolo_status read_chunk(struct bus_value *chunk, struct bus *bus, uint64_t sequence)
+{
+    enum tremolo_status status = bus->next(bus, CLUSTER_BLOBS, "tremolo.blob.>", sequence, chunk);
+    if (status == TREMOLO_OK && chunk->revision != sequence) {
+        free(chunk->bytes);
+        *chunk = (struct bus_value){0};
+        return TREMOLO_NETWORK_FAILED; /* gone, or not yet at this replica */
+    }
+    return status;
+}
+
+static enum tremolo_status read_moments(struct tremolo_moments **moments, struct bus *bus,
+                                        const struct shard_chunks *chunks)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
+        struct bus_value chunk = {0};
+        status = read_chunk(&chunk, bus, chunks->sequence[i]);
+        uint8_t *grown = status == TREMOLO_OK ? realloc(bytes, length + chunk.length + 1) : NULL;
+        if (grown != NULL) {
+            bytes = grown;
+            memcpy(bytes + length, chunk.bytes, chunk.length);
+            length += chunk.length;
+        } else if (status == TREMOLO_OK) {
+            status = TREMOLO_NO_MEMORY;
+        }
+        free(chunk.bytes);
+    }
+    if (status == TREMOLO_OK) {
+        status = bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(moments, bytes, length);
+    }
+    free(bytes);
+    return status;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+struct writer {
+    uint8_t *bytes;
+    size_t length;
+    size_t capacity;
+    bool failed;
+};
+
+static uint8_t *room(struct writer *writer, size_t size)
+{
+    if (writer->length + size > writer->capacity) {
+        size_t capacity = 2 * (writer->length + size) + 1024;
+        uint8_t *grown = writer->failed ? NULL : realloc(writer->bytes, capacity);
+        if (grown == NULL) {
+            writer->failed = true;
+            return NULL;
+        }
+        writer->bytes = grown;
+        writer->capacity = capacity;
+    }
+    uint8_t *at = writer->bytes + writer->length;
+    writer->length += size;
+    return at;
+}
+
+static void put_bytes(struct writer *writer, const void *bytes, size_t size)
+{
+    uint8_t *at = room(writer, size);
+    if (at != NULL && size > 0) {
+        memcpy(at, bytes, size);
+    }
+}
+
+static void put_u64(struct writer *writer, uint64_t value)
+{
+    uint8_t *at = room(writer, 8);
+    if (at != NULL) {
+        (void)bytes_put_u64(at, value);
+    }
+}
+
+static void put_u32(struct writer *writer, uint32_t value)
+{
+    uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
+                        (uint8_t)value};
+    put_bytes(writer, bytes, sizeof bytes);
+}
+
+static void put_chunks(struct writer *writer, const struct shard_chunks *chunks)
+{
+    put_u32(writer, (uint32_t)chunks->count);
+    for (size_t i = 0; i < chunks->count; i++) {
+        put_u64(writer, chunks->sequence[i]);
+    }
+}
+
+/* What one checkpoint adds; it becomes part of the shard once it is written. */
+struct additions {
+    struct shard_chunks ids;     /* all of them, old and new */
+    struct shard_chunks devices; /* likewise */
+    struct shard_chunks active;  /* sums of the active round, when large */
+    bool names;                  /* chunks of names were written */
+};
+
+static void free_additions(struct additions *additions)
+{
+    free(additions->ids.sequence);
+    free(additions->devices.sequence);
+    free(additions->active.sequence);
+}
+
+static void blob_subject(char subject[BUS_NAME_BYTES], const char *tag, unsigned shard,
+                         const char *kind, unsigned round)
+{
+    (void)snprintf(subject, BUS_NAME_BYTES, "tremolo.blob.%s.%u.%s.%u", tag, shard, kind, round);
+}
+
+static enum tremolo_status encode_moments(uint8_t **bytes, size_t *length,
+                                          const struct tremolo_moments *moments)
+{
+    size_t size = tremolo_moments_encoded_bytes(moments);
+    uint8_t *made = malloc(size);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status = tremolo_moments_encode(moments, made, size);
+    if (status != TREMOLO_OK) {
+        free(made);
+        return status;
+    }
+    *bytes = made;
+    *length = size;
+    return TREMOLO_OK;
+}
+
+/* Sums that will not change any more are written once. */
+static enum tremolo_status store_ended(struct shard *shard, struct bus *bus, const char *tag)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (unsigned t = 0; t < shard->active && status == TREMOLO_OK; t++) {
+        struct shard_round *ended = &shard->ended[t];
+        struct shard_chunks chunks = {0};
+        char subject[BUS_NAME_BYTES];
+        uint8_t *bytes = NULL;
+        size_t length = 0;
+        if (ended->moments == NULL) {
+            continue;
+        }
+        blob_subject(subject, tag, shard->number, "ended", t);
+        status = encode_moments(&bytes, &length, ended->moments);
+        if (status == TREMOLO_OK) {
+            status = store_chunks(&chunks, bus, subject, bytes, length);
+        }
+        free(bytes);
+        if (status == TREMOLO_OK) {
+            ended->stored = chunks;
+            tremolo_moments_free(ended->moments);
+            ended->moments = NULL;
+        } else {
+            free(chunks.sequence);
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status copy_chunks(struct shard_chunks *copy, const struct shard_chunks *from)
+{
+    copy->sequence = malloc((from->count + 1) * sizeof *copy->sequence);
+    if (copy->sequence == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (from->count > 0) {
+        memcpy(copy->sequence, from->sequence, from->count * sizeof *copy->sequence);
+    }
+    copy->count = from->count;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status store_names(struct additions *additions, const struct shard *shard,
+                                       struct bus *bus, const char *tag)
+{
+    char subject[BUS_NAME_BYTES];
+    enum tremolo_status status = copy_chunks(&additions->ids, &shard->id_chunks);
+    if (status == TREMOLO_OK) {
+        status = copy_chunks(&additions->devices, &shard->device_chunks);
+    }
+    if (status != TREMOLO_OK || shard->new_ids.count < CHECKPOINT_NAMES_MIN) {
+        return status;
+    }
+    blob_subject(subject, tag, shard->number, "ids", 0);
+    status = store_chunks(&additions->ids, bus, subject, shard->new_ids.bytes,
+                          shard->new_ids.count * IDSET_NAME_BYTES);
+    if (status == TREMOLO_OK && shard->named) {
+        blob_subject(subject, tag, shard->number, "samples", 0);
+        status = store_chunks(&additions->devices, bus, subject, shard->new_devices.bytes,
+                              shard->new_devices.count * IDSET_NAME_BYTES);
+    }
+    additions->names = status == TREMOLO_OK;
+    return status;
+}
+
+/* The active round's sums: in the value itself, or in chunks when they are large. */
+static enum tremolo_status put_active(struct writer *writer, struct additions *additions,
+                                      const struct shard *shard, struct bus *bus, const char *tag)
+{
+    char subject[BUS_NAME_BYTES];
+    uint8_t kind = NONE;
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    if (shard->moments == NULL) {
+        put_bytes(writer, &kind, 1);
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status = encode_moments(&bytes, &length, shard->moments);
+    if (status == TREMOLO_OK && length > CHECKPOINT_INLINE_MAX) {
+        kind = CHUNKS;
+        blob_subject(subject, tag, shard->number, "active", shard->active);
+        status = store_chunks(&additions->active, bus, subject, bytes, length);
+        put_bytes(writer, &kind, 1);
+        put_chunks(writer, &additions->active);
+    } else if (status == TREMOLO_OK) {
+        kind = INLINE;
+        put_bytes(writer, &kind, 1);
+        put_u32(writer, (uint32_t)length);
+        put_bytes(writer, bytes, length);
+    }
+    free(bytes);
+    return status;
+}
+
+static void put_head(struct writer *writer, const struct shard *shard,
+                     const struct checkpoint_mark *mark, bool names)
+{
+    put_bytes(writer, magic, sizeof magic);
+    put_u64(writer, mark->fence);
+    put_u64(writer, mark->serial + 1);
+    put_u64(writer, shard->position);
+    put_u64(writer, names ? shard->position : shard->names_position);
+    put_u64(writer, shard->counts.counted);
+    put_u64(writer, shard->counts.repeated);
+    put_u64(writer, shard->counts.late);
+    put_u64(writer, shard->counts.refused);
+    put_u64(writer, shard->counts.damaged);
+    put_u32(writer, shard->active);
+    for (unsigned t = 0; t < shard->active; t++) {
+        put_u64(writer, shard->ended[t].end);
+        put_u64(writer, shard->ended[t].count);
+        put_chunks(writer, &shard->ended[t].stored);
+    }
+}
+
+static enum tremolo_status compose(struct writer *writer, struct additions *additions,
+                                   struct shard *shard, const struct checkpoint_mark *mark,
+                                   struct bus *bus, const char *tag)
+{
+    uint8_t check[CHECK_BYTES];
+    enum tremolo_status status = store_ended(shard, bus, tag);
+    if (status == TREMOLO_OK) {
+        status = store_names(additions, shard, bus, tag);
+    }
+    if (status == TREMOLO_OK) {
+        put_head(writer, shard, mark, additions->names);
+        status = put_active(writer, additions, shard, bus, tag);
+    }
+    put_chunks(writer, &additions->ids);
+    put_chunks(writer, &additions->devices);
+    if (status == TREMOLO_OK && !writer->failed) {
+        (void)crypto_generichash(check, sizeof check, writer->bytes, writer->length, NULL, 0);
+    }
+    put_bytes(writer, check, status == TREMOLO_OK ? sizeof check : 0);
+    if (status == TREMOLO_OK && writer->failed) {
+        status = TREMOLO_NO_MEMORY;
+    }
+    return status == TREMOLO_OK && writer->length > BUS_VALUE_BYTES_MAX ? TREMOLO_OVERFLOWED
+                                                                        : status;
+}
+
+/* Without an answer the value may be there or not. If what is stored is ours to
+ * the byte, it is; if it carries our fence it is an earlier one of ours, whose answer
+ * was lost, and we try again on top of it; otherwise somebody took over. */
+static enum tremolo_status settle(struct bus *bus, const char *key, const struct writer *writer,
+                                  enum tremolo_status status, struct checkpoint_mark *mark)
+{
+    struct bus_value stored;
+    if (status != TREMOLO_CHANGED && status != TREMOLO_NOT_SYNCED) {
+        return status;
+    }
+    if (bus->get(bus, key, &stored) != TREMOLO_OK) {
+        return TREMOLO_NOT_SYNCED;
+    }
+    bool fenced = stored.length < HEAD_BYTES || bytes_get_u64(stored.bytes + 4) != mark->fence;
+    bool newer = stored.revision > mark->revision;
+    bool same =
+        stored.length == writer->length && memcmp(stored.bytes, writer->bytes, writer->length) == 0;
+    if (newer && !fenced) {
+        mark->revision = stored.revision;
+        status = same ? TREMOLO_OK : TREMOLO_NOT_SYNCED;
+    }
+    free(stored.bytes);
+    return status;
+}
+
+static void adopt(struct shard *shard, struct additions *additions)
+{
+    if (additions->names) {
+        struct shard_chunks ids = shard->id_chunks;
+        struct shard_chunks devices = shard->device_chunks;
+        shard->id_chunks = additions->ids;
+        shard->device_chunks = additions->devices;
+        additions->ids = ids; /* freed with the rest */
+        additions->devices = devices;
+        shard->new_ids.count = 0;
+        shard->new_devices.count = 0;
+        shard->names_position = shard->position;
+    }
+}
+
+/* Earlier sums of the active round are of no use to anybody now. Whoever reads
+ * them at this moment finds them gone and reads the new value. */
+static void forget_old(struct bus *bus, const char *tag, const struct shard *shard,
+                       const struct additions *additions)
+{
+    char subject[BUS_NAME_BYTES];
+    if (additions->active.count > 0) {
+        blob_subject(subject, tag, shard->number, "active", shard->active);
+        (void)bus->forget(bus, CLUSTER_BLOBS, subject, additions->active.sequence[0]);
+    }
+}
+
+enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark *mark,
+                                     struct bus *bus, const char *tag)
+{
+    struct additions additions = {0};
+    struct writer writer = {0};
+    char key[BUS_NAME_BYTES];
+    char hint[BUS_NAME_BYTES];
+    enum tremolo_status status = compose(&writer, &additions, shard, mark, bus, tag);
+    if (status == TREMOLO_OK) {
+        cluster_key_of(key, "fold", tag, shard->number);
+        status = bus->swap(bus, key, mark->revision, writer.bytes, writer.length, &mark->revision);
+        status = settle(bus, key, &writer, status, mark);
+    }
+    if (status == TREMOLO_OK) {
+        mark->serial++;
+        adopt(shard, &additions);
+        forget_old(bus, tag, shard, &additions);
+        (void)snprintf(hint, sizeof hint, CLUSTER_HINT_FOLD ".%s.%u", tag, shard->number);
+        bus->hint(bus, hint);
+    }
+    free_additions(&additions);
+    free(writer.bytes);
+    return status;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+struct reader {
+    const uint8_t *at;
+    size_t left;
+    bool failed;
+};
+
+static const uint8_t *get_bytes(struct reader *reader, size_t size)
+{
+    if (reader->failed || reader->left < size) {
+        reader->failed = true;
+        return NULL;
+    }
+    const uint8_t *at = reader->at;
+    reader->at += size;
+    reader->left -= size;
+    return at;
+}
+
+static uint64_t get_u64(struct reader *reader)
+{
+    const uint8_t *at = get_bytes(reader, 8);
+    return at != NULL ? bytes_get_u64(at) : 0;
+}
+
+static uint32_t get_u32(struct reader *reader)
+{
+    const uint8_t *at = get_bytes(reader, 4);
+    return at != NULL ? (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]
+                      : 0;
+}
+
+static void get_chunks(struct reader *reader, struct shard_chunks *chunks)
+{
+    uint32_t count = get_u32(reader);
+    if (reader->failed || reader->left / 8 < count) {
+        reader->failed = true;
+        return;
+    }
+    chunks->sequence = malloc((count + 1) * sizeof *chunks->sequence);
+    if (chunks->sequence == NULL) {
+        reader->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        chunks->sequence[chunks->count++] = get_u64(reader);
+    }
+}
+
+static void get_head(struct reader *reader, struct shard *shard, struct checkpoint_mark *mark)
+{
+    (void)get_bytes(reader, sizeof magic);
+    mark->fence = get_u64(reader);
+    mark->serial = get_u64(reader);
+    shard->position = get_u64(reader);
+    shard->names_position = get_u64(reader);
+    shard->counts.counted = get_u64(reader);
+    shard->counts.repeated = get_u64(reader);
+    shard->counts.late = get_u64(reader);
+    shard->counts.refused = get_u64(reader);
+    shard->counts.damaged = get_u64(reader);
+    uint32_t ended = get_u32(reader);
+    if (reader->failed || ended > shard->book->terms->rounds) {
+        reader->failed = true;
+        return;
+    }
+    for (; shard->active < ended && !reader->failed; shard->active++) {
+        struct shard_round *round = &shard->ended[shard->active];
+        round->end = get_u64(reader);
+        round->count = get_u64(reader);
+        get_chunks(reader, &round->stored);
+    }
+}
+
+static enum tremolo_status get_active(struct reader *reader, struct shard *shard, struct bus *bus)
+{
+    struct tremolo_moments *moments = NULL;
+    struct shard_chunks chunks = {0};
+    const uint8_t *kind = get_bytes(reader, 1);
+    enum tremolo_status status = TREMOLO_OK;
+    if (kind != NULL && *kind == INLINE) {
+        size_t length = get_u32(reader);
+        const uint8_t *bytes = get_bytes(reader, length);
+        status =
+            bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(&moments, bytes, length);
+    } else if (kind != NULL && *kind == CHUNKS) {
+        get_chunks(reader, &chunks);
+        status = reader->failed ? TREMOLO_MALFORMED : read_moments(&moments, bus, &chunks);
+        free(chunks.sequence);
+    } else if (kind == NULL || *kind != NONE) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK && moments != NULL &&
+        tremolo_moments_coordinates(moments) != shard->check.row_values) {
+        tremolo_moments_free(moments);
+        status = TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK) {
+        tremolo_moments_free(shard->moments);
+        shard->moments = moments;
+    }
+    return status;
+}
+
+static bool is_whole(const struct bus_value *value)
+{
+    uint8_t check[CHECK_BYTES];
+    if (value->length < HEAD_BYTES + CHECK_BYTES ||
+        memcmp(value->bytes, magic, sizeof magic) != 0) {
+        return false;
+    }
+    size_t length = value->length - CHECK_BYTES;
+    (void)crypto_generichash(check, sizeof check, value->bytes, length, NULL, 0);
+    return memcmp(check, value->bytes + length, CHECK_BYTES) == 0;
+}
+
+enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_mark *mark,
+                                      struct bus *bus, struct book *book, unsigned number,
+                                      unsigned shards, const struct bus_value *value)
+{
+    struct shard *made = NULL;
+    struct checkpoint_mark found = {.revision = value->revision};
+    if (!is_whole(value)) {
+        return TREMOLO_MALFORMED;
+    }
+    struct reader reader = {value->bytes, value->length - CHECK_BYTES, false};
+    enum tremolo_status status = shard_new(&made, book, number, shards);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    get_head(&reader, made, &found);
+    status = reader.failed ? TREMOLO_MALFORMED : get_active(&reader, made, bus);
+    if (status == TREMOLO_OK) {
+        get_chunks(&reader, &made->id_chunks);
+        get_chunks(&reader, &made->device_chunks);
+        status = reader.failed || reader.left != 0 ? TREMOLO_MALFORMED : TREMOLO_OK;
+    }
+    if (status != TREMOLO_OK) {
+        shard_free(made);
+        return status;
+    }
+    *shard = made;
+    *mark = found;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status checkpoint_ended(struct tremolo_moments **moments, struct bus *bus,
+                                     const struct shard_round *round)
+{
+    return read_moments(moments, bus, &round->stored);
+}
+
+static enum tremolo_status learn_chunks(struct idset *set, struct bus *bus,
+                                        const struct shard_chunks *chunks,
+                                        void (*tick)(void *context), void *context)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
+        struct bus_value chunk = {0};
+        status = read_chunk(&chunk, bus, chunks->sequence[i]);
+        if (status == TREMOLO_OK) {
+            status = shard_learn(set, chunk.bytes, chunk.length);
+        }
+        free(chunk.bytes);
+        tick(context);
+    }
+    return status;
+}
+
+enum tremolo_status checkpoint_names(struct shard *shard, struct bus *bus,
+                                     void (*tick)(void *context), void *context)
+{
+    enum tremolo_status status =
+        idset_reserve(&shard->ids, (size_t)shard->counts.counted); /* once, not step by step */
+    if (status == TREMOLO_OK) {
+        status = learn_chunks(&shard->ids, bus, &shard->id_chunks, tick, context);
+    }
+    return status == TREMOLO_OK
+               ? learn_chunks(&shard->devices, bus, &shard->device_chunks, tick, context)
+               : status;
+}

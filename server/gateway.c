@@ -1,0 +1,464 @@
+/* gateway.c -- the decider that publishes, and the thread that keeps up.
+ *
+ * The writer thread publishes groups (publish.c) over one connection. A second
+ * thread, with a connection of its own, learns of studies, keeps their mirrors
+ * up to date and does what operators ask for, so that neither waits for the
+ * other. Hints only set flags.
+ *
+ * Who touches what: `lock` guards the queue of calls and the flag; mirrors are
+ * the second thread's, but for their atomic flags; books have their own lock. */
+#include "gateway.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mirror.h"
+#include "publish.h"
+#include "writer.h"
+
+enum {
+    LIST_MS = 1000,    /* look for new studies without a hint */
+    REFRESH_MS = 2000, /* read everything without a hint */
+    CLOSE_MS = 20000,  /* then an operator is told to ask again */
+    REST_MS = 50,
+};
+
+/* An end of a round that an operator waits for. */
+struct closing {
+    struct closing *next;
+    struct job *job;
+    unsigned round;
+    int64_t until_ms;
+};
+
+struct gateway {
+    struct ingest *ingest;
+    struct bus *bus;     /* the writer's */
+    struct bus *keeping; /* the second thread's */
+    unsigned shards;
+    pthread_t thread;
+    struct mirror *study[CLUSTER_STUDIES_MAX]; /* added under `lock` */
+    size_t studies;
+    int64_t listed_ms;
+    int64_t refreshed_ms;
+    struct closing *closings;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct job *calls;
+    struct job **calls_last;
+    bool hinted;
+    bool stopping;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---------------------------------------------------------------- hints */
+
+/* "tremolo.hint.fold.TAG.SHARD" or "tremolo.hint.state.TAG". */
+static void on_hint(void *context, const char *subject)
+{
+    struct gateway *gateway = context;
+    bool fold = strncmp(subject, CLUSTER_HINT_FOLD, strlen(CLUSTER_HINT_FOLD)) == 0;
+    const char *tag = subject + (fold ? sizeof CLUSTER_HINT_FOLD : sizeof CLUSTER_HINT_STATE);
+    if (strlen(subject) < (size_t)(tag - subject) + CLUSTER_TAG_BYTES - 1) {
+        return;
+    }
+    const char *dot = strchr(tag, '.');
+    (void)pthread_mutex_lock(&gateway->lock);
+    for (size_t i = 0; i < gateway->studies; i++) {
+        struct mirror *study = gateway->study[i];
+        if (strncmp(study->tag, tag, CLUSTER_TAG_BYTES - 1) != 0) {
+            continue;
+        }
+        unsigned long shard = fold && dot != NULL ? strtoul(dot + 1, NULL, 10) : ULONG_MAX;
+        if (shard < study->shards) {
+            atomic_store(&study->shard[shard].dirty, true);
+        } else if (!fold) {
+            atomic_store(&study->dirty, true);
+        }
+    }
+    gateway->hinted = true;
+    gateway->listed_ms = fold ? gateway->listed_ms : 0; /* it may be a new study */
+    (void)pthread_cond_signal(&gateway->wake);
+    (void)pthread_mutex_unlock(&gateway->lock);
+}
+
+/* ---------------------------------------------------------------- studies */
+
+static struct mirror *find_study(struct gateway *gateway, const uint8_t *tag)
+{
+    for (size_t i = 0; i < gateway->studies; i++) {
+        if (memcmp(gateway->study[i]->book->id, tag, STORE_STUDY_BYTES) == 0) {
+            return gateway->study[i];
+        }
+    }
+    return NULL;
+}
+
+/* A study is served once its rounds have been read. */
+static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag)
+{
+    struct mirror *study = NULL;
+    if (gateway->studies == CLUSTER_STUDIES_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = mirror_open(&study, gateway->keeping, tag,
+                                             gateway->ingest->signing_key, gateway->ingest->secret);
+    if (status == TREMOLO_OK) {
+        status = mirror_refresh(study, gateway->keeping, true);
+    }
+    if (status != TREMOLO_OK) {
+        mirror_free(study);
+        return status;
+    }
+    (void)pthread_mutex_lock(&gateway->lock);
+    gateway->study[gateway->studies++] = study;
+    (void)pthread_mutex_unlock(&gateway->lock);
+    writer_add_book(gateway->ingest, study->book);
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status learn_studies(struct gateway *gateway)
+{
+    uint8_t *tags = NULL;
+    size_t count = 0;
+    (void)pthread_mutex_lock(&gateway->lock);
+    gateway->listed_ms = now_ms();
+    (void)pthread_mutex_unlock(&gateway->lock);
+    enum tremolo_status status = cluster_list(gateway->keeping, &tags, &count);
+    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+        const uint8_t *tag = tags + i * STORE_STUDY_BYTES;
+        if (find_study(gateway, tag) == NULL) {
+            status = add_study(gateway, tag);
+        }
+    }
+    free(tags);
+    return status;
+}
+
+static void keep_up(struct gateway *gateway)
+{
+    bool all = now_ms() - gateway->refreshed_ms >= REFRESH_MS;
+    (void)pthread_mutex_lock(&gateway->lock);
+    bool list = now_ms() - gateway->listed_ms >= LIST_MS;
+    (void)pthread_mutex_unlock(&gateway->lock);
+    if (list) {
+        (void)learn_studies(gateway); /* it is tried again in a second */
+    }
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < gateway->studies && status != TREMOLO_NETWORK_FAILED; i++) {
+        status = mirror_refresh(gateway->study[i], gateway->keeping, all);
+    }
+    if (all) { /* what could not be read stays dirty */
+        gateway->refreshed_ms = now_ms();
+    }
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static void finish_call(struct job *job, enum tremolo_status status)
+{
+    job->status = status;
+    job->done(job);
+}
+
+static enum tremolo_status create_study(struct gateway *gateway, struct job *job)
+{
+    struct book *book = NULL;
+    enum tremolo_status status = book_new(&book, job->problems, job->text, job->text_length,
+                                          gateway->ingest->signing_key, gateway->ingest->secret);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct mirror *known = find_study(gateway, book->id);
+    if (known == NULL) {
+        status = cluster_create(gateway->keeping, book, gateway->shards);
+        if (status == TREMOLO_OK) {
+            status = add_study(gateway, book->id);
+        }
+        known = find_study(gateway, book->id);
+    }
+    /* Two studies may not share a tag: reports could not be told apart. */
+    if (status == TREMOLO_OK &&
+        (known == NULL || memcmp(known->book->id, book->id, TREMOLO_STUDY_ID_BYTES) != 0)) {
+        status = TREMOLO_BAD_ARGUMENT;
+    }
+    book_free(book);
+    job->book = known != NULL ? known->book : NULL;
+    return status;
+}
+
+static void begin_closing(struct gateway *gateway, struct job *job)
+{
+    struct mirror *study = job->book->mirror;
+    struct closing *closing = calloc(1, sizeof *closing);
+    enum tremolo_status status = closing == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    if (status == TREMOLO_OK) {
+        status = mirror_close_round(study, gateway->keeping);
+    }
+    if (status != TREMOLO_OK) {
+        free(closing);
+        finish_call(job, status);
+        return;
+    }
+    *closing = (struct closing){gateway->closings, job, study->round, now_ms() + CLOSE_MS};
+    gateway->closings = closing;
+}
+
+/* A worker opens the next round; the operator hears of it when it is there. */
+static void finish_closings(struct gateway *gateway, bool stopping)
+{
+    struct closing **at = &gateway->closings;
+    while (*at != NULL) {
+        struct closing *closing = *at;
+        const struct mirror *study = closing->job->book->mirror;
+        bool moved = study->round > closing->round || study->phase == CLUSTER_DONE;
+        if (!moved && !stopping && now_ms() < closing->until_ms) {
+            at = &closing->next;
+            continue;
+        }
+        *at = closing->next;
+        finish_call(closing->job, moved ? TREMOLO_OK : TREMOLO_NETWORK_FAILED);
+        free(closing);
+    }
+}
+
+static void run_calls(struct gateway *gateway, struct job *calls)
+{
+    while (calls != NULL) {
+        struct job *job = calls;
+        calls = job->next;
+        if (job->call == ingest_create_study) {
+            finish_call(job, create_study(gateway, job));
+        } else if (job->call == ingest_close_round) {
+            begin_closing(gateway, job);
+        } else {
+            finish_call(job, TREMOLO_BAD_ARGUMENT);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- threads */
+
+/* Lock held: wait for a call, a hint, or a moment. */
+static void rest(struct gateway *gateway)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += REST_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (gateway->calls == NULL && !gateway->hinted && !gateway->stopping) {
+        (void)pthread_cond_timedwait(&gateway->wake, &gateway->lock, &until);
+    }
+    gateway->hinted = false;
+}
+
+static void *keeper_main(void *argument)
+{
+    struct gateway *gateway = argument;
+    bool stopping = false;
+    while (!stopping) {
+        (void)pthread_mutex_lock(&gateway->lock);
+        rest(gateway);
+        struct job *calls = gateway->calls;
+        gateway->calls = NULL;
+        gateway->calls_last = &gateway->calls;
+        stopping = gateway->stopping;
+        (void)pthread_mutex_unlock(&gateway->lock);
+        run_calls(gateway, calls);
+        keep_up(gateway);
+        finish_closings(gateway, stopping);
+    }
+    return NULL;
+}
+
+static void gateway_group(struct ingest *ingest, struct job *jobs)
+{
+    struct gateway *gateway = ingest->context;
+    int64_t start = now_ms();
+    enum tremolo_status status = publish_jobs(jobs, gateway->bus, writer_seconds());
+    (void)atomic_fetch_add(&ingest->counters.sync_microseconds,
+                           (uint64_t)(now_ms() - start) * 1000);
+    (void)atomic_fetch_add(&ingest->counters.groups, 1);
+    if (status == TREMOLO_OK) {
+        writer_note_success(ingest);
+    } else {
+        writer_note_failure(ingest, status, gateway->bus->explain(gateway->bus), false);
+    }
+    while (jobs != NULL) {
+        struct job *job = jobs;
+        jobs = job->next;
+        writer_finish_job(ingest, job);
+    }
+}
+
+static void gateway_call(struct ingest *ingest, struct job *job)
+{
+    struct gateway *gateway = ingest->context;
+    (void)pthread_mutex_lock(&gateway->lock);
+    job->next = NULL;
+    *gateway->calls_last = job;
+    gateway->calls_last = &job->next;
+    (void)pthread_cond_signal(&gateway->wake);
+    (void)pthread_mutex_unlock(&gateway->lock);
+}
+
+static void gateway_idle(struct ingest *ingest)
+{
+    (void)ingest;
+}
+
+static void free_gateway(struct gateway *gateway)
+{
+    if (gateway->bus != NULL) {
+        gateway->bus->close(gateway->bus);
+    }
+    if (gateway->keeping != NULL) {
+        gateway->keeping->close(gateway->keeping);
+    }
+    for (size_t i = 0; i < gateway->studies; i++) {
+        mirror_free(gateway->study[i]);
+    }
+    (void)pthread_mutex_destroy(&gateway->lock);
+    (void)pthread_cond_destroy(&gateway->wake);
+    free(gateway);
+}
+
+static void gateway_end(struct ingest *ingest)
+{
+    struct gateway *gateway = ingest->context;
+    (void)pthread_mutex_lock(&gateway->lock);
+    gateway->stopping = true;
+    (void)pthread_cond_signal(&gateway->wake);
+    (void)pthread_mutex_unlock(&gateway->lock);
+    (void)pthread_join(gateway->thread, NULL);
+    ingest->book_count = 0; /* the mirrors have them */
+    free_gateway(gateway);
+}
+
+static const struct decider publishing = {
+    .run_group = gateway_group,
+    .run_call = gateway_call,
+    .idle = gateway_idle,
+    .end = gateway_end,
+};
+
+/* ---------------------------------------------------------------- starting */
+
+/* Gateways with other keys would sign with another name and refuse each other's
+ * devices. The first one writes down what its keys are, one way; the others compare. */
+static enum tremolo_status compare_keys(struct gateway *gateway, char *words, size_t capacity)
+{
+    enum { MARK_BYTES = 32 };
+    uint8_t mark[2 * MARK_BYTES];
+    uint64_t revision = 0;
+    struct bus *bus = gateway->keeping;
+    struct bus_value stored;
+    (void)crypto_generichash(mark, MARK_BYTES, gateway->ingest->signing_key,
+                             TREMOLO_SIGNING_SECRET_BYTES, NULL, 0);
+    (void)crypto_generichash(mark + MARK_BYTES, MARK_BYTES, gateway->ingest->secret,
+                             TREMOLO_DEVICE_SECRET_BYTES, NULL, 0);
+    enum tremolo_status status = bus->swap(bus, "keys", 0, mark, sizeof mark, &revision);
+    if (status != TREMOLO_CHANGED) {
+        return status;
+    }
+    status = bus->get(bus, "keys", &stored);
+    if (status == TREMOLO_OK) {
+        bool same = stored.length == sizeof mark && memcmp(stored.bytes, mark, sizeof mark) == 0;
+        free(stored.bytes);
+        if (!same) {
+            (void)snprintf(words, capacity,
+                           "the keys are not those of the other gateways: copy signing.seed and "
+                           "device.secret from one of them");
+            status = TREMOLO_BAD_ARGUMENT;
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status connect_both(struct gateway *gateway,
+                                        const struct tremolo_store_options *options, char *words,
+                                        size_t capacity)
+{
+    enum tremolo_status status = bus_open_nats(&gateway->bus, options, "gateway", words, capacity);
+    if (status == TREMOLO_OK) {
+        status = bus_open_nats(&gateway->keeping, options, "gateway", words, capacity);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    words[0] = '\0';
+    status = compare_keys(gateway, words, capacity);
+    if (status == TREMOLO_OK) {
+        status =
+            gateway->keeping->listen(gateway->keeping, CLUSTER_HINT_FOLD ".>", on_hint, gateway);
+    }
+    if (status == TREMOLO_OK) {
+        status =
+            gateway->keeping->listen(gateway->keeping, CLUSTER_HINT_STATE ".>", on_hint, gateway);
+    }
+    if (status == TREMOLO_OK) {
+        status = learn_studies(gateway);
+    }
+    if (status != TREMOLO_OK && words[0] == '\0') {
+        (void)snprintf(words, capacity, "the studies cannot be read: %s (%s)",
+                       tremolo_status_sentence(status),
+                       gateway->keeping->explain(gateway->keeping));
+    }
+    return status;
+}
+
+enum tremolo_status gateway_start(struct ingest **ingest,
+                                  const struct tremolo_store_options *options,
+                                  const uint8_t *signing_key, const uint8_t *secret, char *words,
+                                  size_t words_capacity)
+{
+    struct gateway *gateway = calloc(1, sizeof *gateway);
+    struct ingest *made = gateway != NULL ? writer_new(&publishing, gateway) : NULL;
+    if (made == NULL) {
+        free(gateway);
+        (void)snprintf(words, words_capacity, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    made->signing_key = signing_key;
+    made->secret = secret;
+    gateway->ingest = made;
+    gateway->shards = options->shards > 0 ? options->shards : CLUSTER_SHARDS_DEFAULT;
+    gateway->calls_last = &gateway->calls;
+    (void)pthread_mutex_init(&gateway->lock, NULL);
+    (void)pthread_cond_init(&gateway->wake, NULL);
+    enum tremolo_status status = connect_both(gateway, options, words, words_capacity);
+    if (status == TREMOLO_OK && pthread_create(&gateway->thread, NULL, keeper_main, gateway) != 0) {
+        status = TREMOLO_NO_MEMORY;
+        (void)snprintf(words, words_capacity, "the gateway's thread cannot be started");
+    }
+    if (status != TREMOLO_OK) {
+        made->book_count = 0;
+        free_gateway(gateway);
+        writer_free(made);
+        return status;
+    }
+    status = writer_start(made);
+    if (status != TREMOLO_OK) {
+        gateway_end(made);
+        writer_free(made);
+        (void)snprintf(words, words_capacity, "the writer thread cannot be started");
+        return status;
+    }
+    *ingest = made;
+    return TREMOLO_OK;
+}

@@ -1,0 +1,83 @@
+/* idset.c -- open addressing with linear probing; nothing is ever removed. */
+#include "idset.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t zero[IDSET_NAME_BYTES];
+
+static bool is_free(const uint8_t *slot)
+{
+    return memcmp(slot, zero, IDSET_NAME_BYTES) == 0;
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static size_t find(const struct idset *set, const uint8_t *name)
+{
+    uint8_t digest[crypto_shorthash_BYTES];
+    uint64_t hash;
+    (void)crypto_shorthash(digest, name, IDSET_NAME_BYTES, set->key);
+    memcpy(&hash, digest, sizeof hash);
+    size_t at = (size_t)hash & (set->capacity - 1);
+    while (!is_free(set->slot[at]) && memcmp(set->slot[at], name, IDSET_NAME_BYTES) != 0) {
+        at = (at + 1) & (set->capacity - 1);
+    }
+    return at;
+}
+
+void idset_free(struct idset *set)
+{
+    free(set->slot);
+    *set = (struct idset){0};
+}
+
+enum tremolo_status idset_reserve(struct idset *set, size_t more)
+{
+    size_t wanted = set->count + more;
+    size_t capacity = set->capacity < 64 ? 64 : set->capacity;
+    while (capacity / 4 * 3 < wanted) {
+        capacity *= 2;
+    }
+    if (capacity == set->capacity) {
+        return TREMOLO_OK;
+    }
+    struct idset grown = {.capacity = capacity, .count = set->count, .has_zero = set->has_zero};
+    grown.slot = calloc(capacity, sizeof *grown.slot);
+    if (grown.slot == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    randombytes_buf(grown.key, sizeof grown.key);
+    for (size_t i = 0; i < set->capacity; i++) {
+        if (!is_free(set->slot[i])) {
+            memcpy(grown.slot[find(&grown, set->slot[i])], set->slot[i], IDSET_NAME_BYTES);
+        }
+    }
+    free(set->slot);
+    *set = grown;
+    return TREMOLO_OK;
+}
+
+bool idset_has(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES])
+{
+    if (is_free(name)) {
+        return set->has_zero;
+    }
+    return set->capacity > 0 && !is_free(set->slot[find(set, name)]);
+}
+
+bool idset_add(struct idset *set, const uint8_t name[IDSET_NAME_BYTES])
+{
+    if (is_free(name)) {
+        bool fresh = !set->has_zero;
+        set->has_zero = true;
+        return fresh;
+    }
+    size_t at = find(set, name);
+    if (!is_free(set->slot[at])) {
+        return false;
+    }
+    memcpy(set->slot[at], name, IDSET_NAME_BYTES);
+    set->count++;
+    return true;
+}

@@ -1,0 +1,374 @@
+/* mirror.c -- reading a clustered study, and moving its rounds.
+ *
+ * Rounds: state.TAG goes OPEN r -> CLOSING r -> OPEN r + 1 ... -> DONE, each step
+ * by compare-and-set on the revision that was read. In between, an end marker is
+ * written into every shard; when all shards have folded theirs, the sums of
+ * round r are final, and whoever computes the next round from them gets the
+ * same bits. So every step may be tried by anybody, and again after a crash. */
+#include "mirror.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "checkpoint.h"
+#include "rounds.h"
+
+/* ---------------------------------------------------------------- opening */
+
+void mirror_free(struct mirror *mirror)
+{
+    if (mirror == NULL) {
+        return;
+    }
+    for (unsigned n = 0; mirror->shard != NULL && n < mirror->shards; n++) {
+        struct mirror_shard *shard = &mirror->shard[n];
+        for (unsigned t = 0; shard->rounds != NULL && t < mirror->book->terms->rounds; t++) {
+            tremolo_moments_free(shard->rounds[t]);
+        }
+        free(shard->rounds);
+    }
+    free(mirror->shard);
+    book_free(mirror->book);
+    free(mirror);
+}
+
+static enum tremolo_status allocate(struct mirror *mirror)
+{
+    mirror->shard = calloc(mirror->shards, sizeof *mirror->shard);
+    if (mirror->shard == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (unsigned n = 0; n < mirror->shards; n++) {
+        struct mirror_shard *shard = &mirror->shard[n];
+        shard->rounds = calloc(mirror->book->terms->rounds, sizeof(struct tremolo_moments *));
+        if (shard->rounds == NULL) {
+            return TREMOLO_NO_MEMORY;
+        }
+        atomic_store(&shard->dirty, true);
+    }
+    atomic_store(&mirror->dirty, true);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
+                                const uint8_t study[STORE_STUDY_BYTES], const uint8_t *signing_key,
+                                const uint8_t *secret)
+{
+    struct bus_value value = {0};
+    const char *text = NULL;
+    size_t length = 0;
+    struct mirror *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    cluster_tag(made->tag, study);
+    cluster_stream(made->stream, made->tag);
+    enum tremolo_status status =
+        cluster_get_study(bus, made->tag, &value, &made->shards, &text, &length);
+    if (status == TREMOLO_OK) {
+        status = book_new(&made->book, NULL, text, length, signing_key, secret);
+    }
+    free(value.bytes);
+    if (status == TREMOLO_OK) {
+        made->book->mirror = made;
+        status = allocate(made);
+    }
+    if (status == TREMOLO_OK && memcmp(made->book->id, study, STORE_STUDY_BYTES) != 0) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status != TREMOLO_OK) {
+        mirror_free(made);
+        return status;
+    }
+    *mirror = made;
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- rounds */
+
+static enum tremolo_status read_round(struct mirror *mirror, struct bus *bus, unsigned round)
+{
+    char key[BUS_NAME_BYTES];
+    struct bus_value value;
+    cluster_key_of(key, "round", mirror->tag, round);
+    enum tremolo_status status = bus->get(bus, key, &value);
+    if (status == TREMOLO_OK && value.revision == 0) {
+        status = TREMOLO_NETWORK_FAILED; /* this replica does not have it yet */
+    }
+    if (status == TREMOLO_OK) {
+        (void)pthread_mutex_lock(&mirror->book->lock);
+        status = book_decode_round(mirror->book, round, value.bytes, value.length);
+        mirror->book->generation++;
+        (void)pthread_mutex_unlock(&mirror->book->lock);
+    }
+    free(value.bytes);
+    return status;
+}
+
+/* Rounds that are new since the state was last read. */
+static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
+                                      const struct cluster_state *state)
+{
+    struct book *book = mirror->book;
+    enum tremolo_status status = TREMOLO_OK;
+    unsigned known = mirror->state_revision == 0 ? 0 : mirror->round + 1;
+    if (state->round >= book->terms->rounds) {
+        return TREMOLO_MALFORMED;
+    }
+    for (unsigned t = known; t <= state->round && status == TREMOLO_OK; t++) {
+        status = read_round(mirror, bus, t);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)pthread_mutex_lock(&book->lock);
+    for (unsigned t = 0; t < book->opened; t++) {
+        book->rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
+    }
+    book->generation++;
+    (void)pthread_mutex_unlock(&book->lock);
+    mirror->phase = state->phase;
+    mirror->round = state->round;
+    mirror->state_revision = state->revision;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status refresh_state(struct mirror *mirror, struct bus *bus)
+{
+    struct cluster_state state = {0};
+    enum tremolo_status status = cluster_get_state(&state, bus, mirror->tag);
+    /* A replica may be behind what was read from another. */
+    if (status == TREMOLO_OK && state.revision > mirror->state_revision) {
+        status = take_state(mirror, bus, &state);
+    }
+    cluster_state_free(&state);
+    return status;
+}
+
+/* ---------------------------------------------------------------- sums */
+
+static enum tremolo_status take_ended(struct mirror_shard *copy, struct bus *bus,
+                                      const struct shard *shard, bool *changed)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    while (copy->final < shard->active && status == TREMOLO_OK) {
+        struct tremolo_moments *moments = NULL;
+        status = checkpoint_ended(&moments, bus, &shard->ended[copy->final]);
+        if (status == TREMOLO_OK) {
+            tremolo_moments_free(copy->rounds[copy->final]);
+            copy->rounds[copy->final] = moments;
+            changed[copy->final] = true;
+            copy->final++;
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, unsigned number,
+                                      const struct bus_value *value, bool *changed)
+{
+    struct mirror_shard *copy = &mirror->shard[number];
+    struct checkpoint_mark mark;
+    struct shard *shard = NULL;
+    enum tremolo_status status =
+        checkpoint_decode(&shard, &mark, bus, mirror->book, number, mirror->shards, value);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = take_ended(copy, bus, shard, changed);
+    if (status == TREMOLO_OK) {
+        if (shard->moments != NULL) {
+            tremolo_moments_free(copy->rounds[shard->active]);
+            copy->rounds[shard->active] = shard->moments;
+            shard->moments = NULL;
+            changed[shard->active] = true;
+        }
+        copy->revision = value->revision;
+        copy->fence = mark.fence;
+        copy->position = shard->position;
+        copy->ended = shard->active;
+        copy->counts = shard->counts;
+    }
+    shard_free(shard);
+    return status;
+}
+
+static enum tremolo_status refresh_shard(struct mirror *mirror, struct bus *bus, unsigned number,
+                                         bool *changed)
+{
+    char key[BUS_NAME_BYTES];
+    struct bus_value value;
+    cluster_key_of(key, "fold", mirror->tag, number);
+    enum tremolo_status status = bus->get(bus, key, &value);
+    if (status == TREMOLO_OK && value.revision > mirror->shard[number].revision) {
+        status = take_shard(mirror, bus, number, &value, changed);
+    }
+    free(value.bytes);
+    return status;
+}
+
+static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
+{
+    struct book *book = mirror->book;
+    struct tremolo_moments *merged = NULL;
+    enum tremolo_status status = tremolo_moments_new(
+        &merged, book->check.row_values, book->release.wire_max, book->release.response_max);
+    for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
+        if (mirror->shard[n].rounds[round] != NULL) {
+            status = tremolo_moments_merge(merged, mirror->shard[n].rounds[round]);
+        }
+    }
+    if (status != TREMOLO_OK) {
+        tremolo_moments_free(merged);
+        return status;
+    }
+    (void)pthread_mutex_lock(&book->lock);
+    struct tremolo_moments *old = book->rounds[round].moments;
+    book->rounds[round].moments = merged;
+    book->reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
+    book->generation++;
+    (void)pthread_mutex_unlock(&book->lock);
+    tremolo_moments_free(old);
+    return TREMOLO_OK;
+}
+
+static void mark_if_failed(_Atomic bool *dirty, enum tremolo_status status)
+{
+    if (status != TREMOLO_OK) {
+        atomic_store(dirty, true);
+    }
+}
+
+enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool all)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    bool *changed = calloc(mirror->book->terms->rounds, sizeof *changed);
+    if (changed == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (atomic_exchange(&mirror->dirty, false) || all) {
+        status = refresh_state(mirror, bus);
+        mark_if_failed(&mirror->dirty, status);
+    }
+    for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
+        if (atomic_exchange(&mirror->shard[n].dirty, false) || all) {
+            status = refresh_shard(mirror, bus, n, changed);
+            mark_if_failed(&mirror->shard[n].dirty, status);
+        }
+    }
+    /* Whatever was read is merged, also when a later shard could not be. */
+    for (unsigned t = 0; t < mirror->book->opened; t++) {
+        if (changed[t]) {
+            enum tremolo_status merged = merge_round(mirror, t);
+            status = status == TREMOLO_OK ? merged : status;
+        }
+    }
+    free(changed);
+    return status;
+}
+
+bool mirror_all_ended(const struct mirror *mirror, unsigned round)
+{
+    for (unsigned n = 0; n < mirror->shards; n++) {
+        if (mirror->shard[n].ended <= round) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- moving */
+
+/* *ours: it was this process that moved the state. Only then may it write markers
+ * at once; otherwise the state it knows could be an old one. */
+static enum tremolo_status begin_closing(struct mirror *mirror, struct bus *bus, bool *ours)
+{
+    struct cluster_state state = {0};
+    enum tremolo_status status = cluster_get_state(&state, bus, mirror->tag);
+    *ours = false;
+    if (status == TREMOLO_OK && state.revision == mirror->state_revision) {
+        state.phase = CLUSTER_CLOSING;
+        status = cluster_swap_state(&state, bus, mirror->tag);
+        *ours = status == TREMOLO_OK;
+    }
+    cluster_state_free(&state);
+    atomic_store(&mirror->dirty, true);
+    return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
+}
+
+enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus)
+{
+    bool ours = false;
+    enum tremolo_status status = mirror_refresh(mirror, bus, true);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    if (mirror->phase == CLUSTER_DONE) {
+        return TREMOLO_ROUND_PASSED;
+    }
+    if (mirror->phase == CLUSTER_CLOSING) {
+        return TREMOLO_OK; /* under way */
+    }
+    if (tremolo_moments_count(mirror->book->rounds[mirror->round].moments) < 2) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    status = begin_closing(mirror, bus, &ours);
+    return status == TREMOLO_OK && ours
+               ? cluster_mark_end(bus, mirror->tag, mirror->shards, mirror->round)
+               : status;
+}
+
+/* Compute the next round from the final sums and write it down. */
+static enum tremolo_status write_next(struct mirror *mirror, struct bus *bus, int64_t now)
+{
+    struct book *book = mirror->book;
+    unsigned next = mirror->round + 1;
+    (void)pthread_mutex_lock(&book->lock);
+    book->rounds[mirror->round].closed_at = now;
+    book->opened = next;
+    enum tremolo_status status = rounds_open_next(book, now);
+    (void)pthread_mutex_unlock(&book->lock);
+    if (status == TREMOLO_OK) {
+        status = cluster_put_round(bus, book, next);
+    }
+    /* Readers see a round only once the state says so. */
+    (void)pthread_mutex_lock(&book->lock);
+    book->rounds[mirror->round].closed_at = 0;
+    book->opened = next;
+    (void)pthread_mutex_unlock(&book->lock);
+    return status;
+}
+
+static enum tremolo_status finish_closing(struct mirror *mirror, struct bus *bus, int64_t now)
+{
+    struct cluster_state state = {0};
+    bool last = mirror->round + 1 == mirror->book->terms->rounds;
+    enum tremolo_status status = last ? TREMOLO_OK : write_next(mirror, bus, now);
+    if (status == TREMOLO_OK) {
+        status = cluster_get_state(&state, bus, mirror->tag);
+    }
+    if (status == TREMOLO_OK && state.revision == mirror->state_revision) {
+        state.closed[state.closed_count++] = now; /* there is room for one more */
+        state.phase = last ? CLUSTER_DONE : CLUSTER_OPEN;
+        state.round += last ? 0 : 1;
+        status = cluster_swap_state(&state, bus, mirror->tag);
+    }
+    cluster_state_free(&state);
+    atomic_store(&mirror->dirty, true);
+    return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
+}
+
+enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64_t now)
+{
+    enum tremolo_status status = mirror_refresh(mirror, bus, true);
+    if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN && rounds_is_due(mirror->book, now)) {
+        status = mirror_close_round(mirror, bus);
+    } else if (status == TREMOLO_OK && mirror->phase == CLUSTER_CLOSING) {
+        status = cluster_mark_end(bus, mirror->tag, mirror->shards, mirror->round);
+        if (status == TREMOLO_OK && mirror_all_ended(mirror, mirror->round)) {
+            status = finish_closing(mirror, bus, now);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,64 @@
+/* mirror.h -- a clustered study as any process sees it: rounds and merged sums.
+ *
+ * The book's rounds and sums are copies of what is in the broker, made anew
+ * from the revisions that changed. Sums are integers, so merging the shards in
+ * any order gives the bits a single fold would have. A mirror may lag behind,
+ * never lead.
+ *
+ * mirror_refresh is for one thread; other threads read the book under its lock,
+ * and set the `dirty` flags. */
+#ifndef SERVER_MIRROR_H
+#define SERVER_MIRROR_H
+
+#include <stdatomic.h>
+
+#include "cluster.h"
+#include "shard.h"
+
+struct mirror_shard {
+    uint64_t revision; /* of the checkpoint that was read; 0: none yet */
+    uint64_t fence;
+    uint64_t position;
+    unsigned ended; /* rounds that have ended there */
+    struct shard_counts counts;
+    struct tremolo_moments **rounds; /* terms->rounds; NULL: nothing counted */
+    unsigned final;                  /* rounds[0..final) will not change */
+    _Atomic bool dirty;
+};
+
+struct mirror {
+    struct book *book;
+    char tag[CLUSTER_TAG_BYTES];
+    char stream[BUS_NAME_BYTES];
+    unsigned shards;
+    enum cluster_phase phase;
+    unsigned round; /* newest, as state.TAG says */
+    uint64_t state_revision;
+    struct mirror_shard *shard;
+    _Atomic bool dirty; /* the state */
+};
+
+/* Read a study's record and make its book; nothing else is read yet. */
+TREMOLO_MUST_USE enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
+                                                 const uint8_t study[STORE_STUDY_BYTES],
+                                                 const uint8_t *signing_key, const uint8_t *secret);
+void mirror_free(struct mirror *mirror);
+
+/* Read what is marked dirty, or with `all` everything. On failure what was read before
+ * stays, and what could not be read stays dirty. */
+TREMOLO_MUST_USE enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus,
+                                                    bool all);
+
+/* Has every shard folded up to the end marker of `round`? */
+bool mirror_all_ended(const struct mirror *mirror, unsigned round);
+
+/* Begin to close the newest round: CLOSING by compare-and-set, then its markers.
+ * ROUND_PASSED when all is done, BAD_ARGUMENT with fewer than two reports. */
+TREMOLO_MUST_USE enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus);
+
+/* What has to be done about rounds by somebody, any number of times: begin to
+ * close what is due, complete markers, open the next round. */
+TREMOLO_MUST_USE enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus,
+                                                    int64_t now);
+
+#endif

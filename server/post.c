@@ -1,0 +1,276 @@
+/* post.c -- claiming, folding and letting go of one shard. */
+#include "post.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int64_t post_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void post_drop(struct post *post)
+{
+    shard_free(post->shard);
+    post->shard = NULL;
+    post->moved = false;
+}
+
+/* ---------------------------------------------------------------- leases */
+
+static void note_lease(struct post *post, const struct bus_value *value)
+{
+    if (value->revision <= post->lease && post->changed_ms != 0) {
+        return; /* nothing new, or a replica that is behind */
+    }
+    post->lease = value->revision;
+    post->changed_ms = post_now_ms();
+    size_t length = value->length < sizeof post->owner - 1 ? value->length : sizeof post->owner - 1;
+    if (length > 0) {
+        memcpy(post->owner, value->bytes, length);
+    }
+    post->owner[length] = '\0';
+}
+
+enum tremolo_status post_look(struct post *post, const struct post_world *world)
+{
+    struct bus_value value;
+    enum tremolo_status status = world->bus->get(world->bus, post->lease_key, &value);
+    post->looked_ms = post_now_ms();
+    if (status == TREMOLO_OK) {
+        note_lease(post, &value);
+        free(value.bytes);
+    }
+    return status;
+}
+
+bool post_is_free(const struct post *post)
+{
+    return post->changed_ms != 0 &&
+           (post->owner[0] == '\0' || post_now_ms() - post->changed_ms >= POST_LEASE_MS);
+}
+
+static enum tremolo_status write_lease(struct post *post, const struct post_world *world,
+                                       const char *owner)
+{
+    uint64_t revision = 0;
+    enum tremolo_status status = world->bus->swap(world->bus, post->lease_key, post->lease,
+                                                  (const uint8_t *)owner, strlen(owner), &revision);
+    if (status == TREMOLO_OK) {
+        post->lease = revision;
+        post->changed_ms = post_now_ms();
+        post->renewed_ms = post->changed_ms;
+        (void)snprintf(post->owner, sizeof post->owner, "%s", owner);
+    }
+    return status;
+}
+
+enum tremolo_status post_renew(struct post *post, const struct post_world *world)
+{
+    if (post->shard == NULL || post_now_ms() - post->renewed_ms < POST_RENEW_MS) {
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status = write_lease(post, world, world->name);
+    if (status != TREMOLO_CHANGED) {
+        return status;
+    }
+    /* A renewal whose answer was lost looks like this, too. */
+    status = post_look(post, world);
+    if (status == TREMOLO_OK && strcmp(post->owner, world->name) != 0) {
+        post_drop(post);
+        return TREMOLO_CHANGED;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- loading */
+
+/* Names of reports after the last chunk: fold those messages again, for their
+ * names alone. */
+static enum tremolo_status replay(struct post *post, const struct post_world *world)
+{
+    struct shard *shard = post->shard;
+    char subjects[BUS_NAME_BYTES];
+    uint64_t at = shard->names_position;
+    enum tremolo_status status = TREMOLO_OK;
+    cluster_shard_all(subjects, post->study->tag, post->number);
+    while (at < shard->position && status == TREMOLO_OK) {
+        struct bus_value message;
+        status = world->bus->next(world->bus, post->study->stream, subjects, at + 1, &message);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        if (message.revision == 0 || message.revision > shard->position) {
+            free(message.bytes); /* a replica that is behind; or a stream that lost messages */
+            return message.revision == 0 ? TREMOLO_NETWORK_FAILED : TREMOLO_MALFORMED;
+        }
+        at = message.revision;
+        if (cluster_round_of(message.subject) < 0) {
+            status = shard_take(shard, at, message.bytes, message.length);
+        }
+        free(message.bytes);
+        world->tick(world->context);
+    }
+    return status;
+}
+
+/* Read the checkpoint and replace it under our fence: from then on an earlier owner
+ * can write nothing any more. */
+static enum tremolo_status fence(struct post *post, const struct post_world *world)
+{
+    char key[BUS_NAME_BYTES];
+    struct bus_value value;
+    struct mirror *study = post->study;
+    cluster_key_of(key, "fold", study->tag, post->number);
+    enum tremolo_status status = world->bus->get(world->bus, key, &value);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    post->mark = (struct checkpoint_mark){0};
+    if (value.revision == 0) {
+        status = shard_new(&post->shard, study->book, post->number, study->shards);
+    } else {
+        status = checkpoint_decode(&post->shard, &post->mark, world->bus, study->book, post->number,
+                                   study->shards, &value);
+    }
+    free(value.bytes);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    post->mark.fence = post->lease;
+    post->mark.serial = 0;
+    return checkpoint_store(post->shard, &post->mark, world->bus, study->tag);
+}
+
+enum tremolo_status post_claim(struct post *post, const struct post_world *world)
+{
+    enum { TRIES = 5 };
+    enum tremolo_status status = write_lease(post, world, world->name);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        status = fence(post, world);
+        if (status != TREMOLO_CHANGED) {
+            break;
+        }
+        post_drop(post); /* the value read was an old one: once more */
+    }
+    if (status == TREMOLO_OK) {
+        status = checkpoint_names(post->shard, world->bus, world->tick, world->context);
+    }
+    if (status == TREMOLO_OK) {
+        status = replay(post, world);
+    }
+    if (status != TREMOLO_OK) {
+        post_drop(post);
+        (void)write_lease(post, world, "");
+        return status;
+    }
+    post->stored_ms = post_now_ms();
+    post->polled_ms = 0;
+    atomic_store(&post->hinted, true);
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- folding */
+
+static enum tremolo_status take(struct shard *shard, const struct bus_value *message)
+{
+    long round = cluster_round_of(message->subject);
+    return round >= 0 ? shard_end(shard, message->revision, (unsigned)round)
+                      : shard_take(shard, message->revision, message->bytes, message->length);
+}
+
+/* False at the end of what is there; *status says whether all went well. */
+static bool fold_next(struct post *post, const struct post_world *world, const char *subjects,
+                      enum tremolo_status *status, bool *broken)
+{
+    struct bus_value message;
+    *status = world->bus->next(world->bus, post->study->stream, subjects, post->shard->position + 1,
+                               &message);
+    if (*status != TREMOLO_OK || message.revision == 0) {
+        return false;
+    }
+    *status = take(post->shard, &message);
+    free(message.bytes);
+    *broken = *status != TREMOLO_OK;
+    post->moved = true;
+    return *status == TREMOLO_OK;
+}
+
+static enum tremolo_status fold_slice(struct post *post, const struct post_world *world)
+{
+    char subjects[BUS_NAME_BYTES];
+    enum tremolo_status status = TREMOLO_OK;
+    int64_t now = post_now_ms();
+    bool broken = false;
+    if (atomic_exchange(&post->hinted, false)) {
+        post->eager_until_ms = now + POST_EAGER_MS;
+    } else if (now >= post->eager_until_ms && now - post->polled_ms < POST_POLL_MS) {
+        return TREMOLO_OK;
+    }
+    post->polled_ms = now;
+    cluster_shard_all(subjects, post->study->tag, post->number);
+    unsigned ended = post->shard->active;
+    bool more = true;
+    while (more && post_now_ms() - now < POST_SLICE_MS && post->shard->active == ended) {
+        more = fold_next(post, world, subjects, &status, &broken);
+    }
+    if (more && status == TREMOLO_OK) {
+        atomic_store(&post->hinted, true);
+    }
+    if (broken) {
+        post_drop(post);
+    }
+    return status;
+}
+
+static bool is_checkpoint_due(const struct post *post)
+{
+    const struct shard *shard = post->shard;
+    bool large = shard->moments != NULL &&
+                 tremolo_moments_encoded_bytes(shard->moments) > CHECKPOINT_INLINE_MAX;
+    bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
+    return post->moved && (ended || post_now_ms() - post->stored_ms >=
+                                        (large ? POST_LARGE_MS : POST_CHECKPOINT_MS));
+}
+
+static enum tremolo_status store(struct post *post, const struct post_world *world)
+{
+    enum tremolo_status status =
+        checkpoint_store(post->shard, &post->mark, world->bus, post->study->tag);
+    post->stored_ms = post_now_ms();
+    if (status == TREMOLO_OK) {
+        post->moved = false;
+    } else if (status == TREMOLO_CHANGED) {
+        post_drop(post);
+    }
+    return status;
+}
+
+enum tremolo_status post_work(struct post *post, const struct post_world *world)
+{
+    enum tremolo_status status = fold_slice(post, world);
+    if (post->shard != NULL && is_checkpoint_due(post)) {
+        enum tremolo_status stored = store(post, world);
+        status = stored != TREMOLO_OK ? stored : status;
+    }
+    return status;
+}
+
+void post_release(struct post *post, const struct post_world *world)
+{
+    if (post->shard == NULL) {
+        return;
+    }
+    if (post->moved) {
+        (void)store(post, world); /* if it fails the next owner folds it again */
+    }
+    post_drop(post);
+    (void)write_lease(post, world, "");
+}

@@ -1,0 +1,81 @@
+/* post.h -- one shard of one study, as a worker sees it: another's, or its own.
+ *
+ * A lease is a value under lease.TAG.SHARD: the owner's name, empty when
+ * nobody has it. It is changed by compare-and-set only, and its revision at the
+ * claim is the fence that every checkpoint carries. The lease says who should
+ * fold; that no two folds count is due to the checkpoint's own compare-and-set:
+ * a new owner replaces the checkpoint before it folds, and from then on whatever
+ * an earlier owner writes is refused.
+ *
+ * Expiry is judged by the watcher's own monotonic clock: a lease whose revision
+ * did not change for POST_LEASE_MS may be taken. No two clocks are compared. */
+#ifndef SERVER_POST_H
+#define SERVER_POST_H
+
+#include <stdatomic.h>
+
+#include "checkpoint.h"
+#include "mirror.h"
+
+enum {
+    POST_LEASE_MS = 3000,
+    POST_RENEW_MS = 1000,
+    POST_POLL_MS = 1000,      /* look for messages without a hint */
+    POST_EAGER_MS = 300,      /* and again after one, as a replica may be behind */
+    POST_CHECKPOINT_MS = 250, /* at most so far behind, while sums are small */
+    POST_LARGE_MS = 2000,     /* when they are not */
+    POST_SLICE_MS = 50,       /* of folding before others have their turn */
+};
+
+struct post {
+    struct mirror *study; /* not ours */
+    unsigned number;
+    char lease_key[BUS_NAME_BYTES];
+    uint64_t lease;      /* revision last seen, or written */
+    char owner[64];      /* as last seen */
+    int64_t changed_ms;  /* when the revision was first seen */
+    int64_t looked_ms;   /* last time we looked */
+    int64_t renewed_ms;  /* of our own lease */
+    struct shard *shard; /* NULL: not ours */
+    struct checkpoint_mark mark;
+    bool moved; /* since the checkpoint */
+    int64_t stored_ms;
+    int64_t polled_ms;
+    int64_t eager_until_ms;
+    _Atomic bool hinted;
+};
+
+/* What a post needs of its worker. tick is called during long work, so that
+ * leases are renewed meanwhile. */
+struct post_world {
+    struct bus *bus;
+    const char *name;
+    void (*tick)(void *context);
+    void *context;
+};
+
+int64_t post_now_ms(void);
+
+/* See who has the lease. */
+TREMOLO_MUST_USE enum tremolo_status post_look(struct post *post, const struct post_world *world);
+
+/* May it be taken? Free, or silent for too long. */
+bool post_is_free(const struct post *post);
+
+/* Take the lease, fence the checkpoint, load it. CHANGED: somebody was faster. After
+ * any failure the post is not ours. */
+TREMOLO_MUST_USE enum tremolo_status post_claim(struct post *post, const struct post_world *world);
+
+/* Renew when it is time. CHANGED: it is another's now; what we held is dropped. */
+TREMOLO_MUST_USE enum tremolo_status post_renew(struct post *post, const struct post_world *world);
+
+/* Fold what has come, for POST_SLICE_MS at most, and write a checkpoint when
+ * it is time. On CHANGED, or when the fold fails, what we held is dropped. */
+TREMOLO_MUST_USE enum tremolo_status post_work(struct post *post, const struct post_world *world);
+
+/* Checkpoint and let the lease go. */
+void post_release(struct post *post, const struct post_world *world);
+
+void post_drop(struct post *post); /* forget what we hold */
+
+#endif

@@ -1,0 +1,317 @@
+/* shard.c -- folding a shard's messages; see shard.h for what must hold. */
+#include "shard.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned shard_of(const struct book *book, const struct arrival *arrival, unsigned shards)
+{
+    bool named = book->terms->enrolment == TREMOLO_STUDY_KEYS;
+    const uint8_t *name = named ? arrival->device : arrival->id;
+    size_t length = named ? arrival->device_length : TREMOLO_REPORT_ID_BYTES;
+    return (unsigned)(index_hash(book->id, name, length) % shards);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static enum tremolo_status new_moments(struct tremolo_moments **moments, const struct book *book)
+{
+    return tremolo_moments_new(moments, book->check.row_values, book->release.wire_max,
+                               book->release.response_max);
+}
+
+enum tremolo_status shard_new(struct shard **shard, struct book *book, unsigned number,
+                              unsigned shards)
+{
+    struct shard *made = calloc(1, sizeof *made);
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (made != NULL) {
+        made->book = book;
+        made->number = number;
+        made->shards = shards;
+        made->check = book->check;
+        made->check.secret = NULL; /* gateways check MACs; a fold needs no secret */
+        made->check.hash_key = NULL;
+        made->named = book->terms->enrolment == TREMOLO_STUDY_KEYS;
+        made->ended = calloc(book->terms->rounds, sizeof *made->ended);
+        status = made->ended == NULL ? TREMOLO_NO_MEMORY : new_moments(&made->moments, book);
+    }
+    if (status != TREMOLO_OK) {
+        shard_free(made);
+        return status;
+    }
+    *shard = made;
+    return TREMOLO_OK;
+}
+
+void shard_free(struct shard *shard)
+{
+    if (shard == NULL) {
+        return;
+    }
+    for (unsigned t = 0; shard->ended != NULL && t < shard->active; t++) {
+        tremolo_moments_free(shard->ended[t].moments);
+        free(shard->ended[t].stored.sequence);
+    }
+    free(shard->ended);
+    tremolo_moments_free(shard->moments);
+    idset_free(&shard->ids);
+    idset_free(&shard->devices);
+    free(shard->new_ids.bytes);
+    free(shard->new_devices.bytes);
+    free(shard->id_chunks.sequence);
+    free(shard->device_chunks.sequence);
+    free(shard->rows);
+    free(shard->buckets);
+    free(shard);
+}
+
+static enum tremolo_status reserve_names(struct shard_names *names, size_t more)
+{
+    size_t capacity = names->capacity < 256 ? 256 : names->capacity;
+    while (capacity < names->count + more) {
+        capacity *= 2;
+    }
+    if (capacity == names->capacity) {
+        return TREMOLO_OK;
+    }
+    uint8_t *bytes = realloc(names->bytes, capacity * IDSET_NAME_BYTES);
+    if (bytes == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    names->bytes = bytes;
+    names->capacity = capacity;
+    return TREMOLO_OK;
+}
+
+static void note_name(struct shard_names *names, const uint8_t *name)
+{
+    memcpy(names->bytes + names->count++ * IDSET_NAME_BYTES, name, IDSET_NAME_BYTES);
+}
+
+static enum tremolo_status reserve_rows(struct shard *shard, size_t count)
+{
+    if (count <= shard->capacity) {
+        return TREMOLO_OK;
+    }
+    int16_t *rows = realloc(shard->rows, count * shard->check.row_values * sizeof *rows);
+    if (rows == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    shard->rows = rows;
+    uint8_t *buckets = realloc(shard->buckets, count);
+    if (buckets == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    shard->buckets = buckets;
+    shard->capacity = count;
+    return TREMOLO_OK;
+}
+
+/* Room for all that a segment of `count` records can bring, before it is read. */
+static enum tremolo_status reserve(struct shard *shard, size_t count)
+{
+    enum tremolo_status status = reserve_rows(shard, count);
+    if (status == TREMOLO_OK) {
+        status = idset_reserve(&shard->ids, count);
+    }
+    if (status == TREMOLO_OK) {
+        status = reserve_names(&shard->new_ids, count);
+    }
+    if (status == TREMOLO_OK && shard->named) {
+        status = idset_reserve(&shard->devices, count);
+    }
+    if (status == TREMOLO_OK && shard->named) {
+        status = reserve_names(&shard->new_devices, count);
+    }
+    return status;
+}
+
+enum tremolo_status shard_chunks_add(struct shard_chunks *chunks, uint64_t sequence)
+{
+    uint64_t *grown = realloc(chunks->sequence, (chunks->count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    chunks->sequence = grown;
+    grown[chunks->count++] = sequence;
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- deciding */
+
+/* The round that counted just before `position`. */
+static unsigned round_at(const struct shard *shard, uint64_t position)
+{
+    unsigned round = 0;
+    while (round < shard->active && shard->ended[round].end < position) {
+        round++;
+    }
+    return round;
+}
+
+static void sample_name(uint8_t name[IDSET_NAME_BYTES], const struct shard *shard,
+                        const struct arrival *arrival, uint32_t sample)
+{
+    uint8_t text[4 + BOOK_DEVICE_KEY_BYTES];
+    for (size_t i = 0; i < 4; i++) {
+        text[i] = (uint8_t)(sample >> (8 * i));
+    }
+    size_t length = 4 + book_device_key(text + 4, arrival);
+    (void)crypto_generichash(name, IDSET_NAME_BYTES, text, length, shard->book->id,
+                             TREMOLO_STUDY_ID_BYTES);
+}
+
+/* The name of the first sample that the device has left; false without any. */
+static bool take_sample(struct shard *shard, const struct arrival *arrival)
+{
+    uint8_t name[IDSET_NAME_BYTES];
+    for (uint32_t sample = 0; sample < shard->book->terms->samples; sample++) {
+        sample_name(name, shard, arrival, sample);
+        if (idset_add(&shard->devices, name)) {
+            note_name(&shard->new_devices, name);
+            return true;
+        }
+    }
+    return false;
+}
+
+enum fate { COUNTED, REPEATED, LATE, REFUSED };
+
+/* A repeat is looked for first, as the embedded server does. */
+static enum fate decide_fate(struct shard *shard, const struct arrival *arrival, unsigned round)
+{
+    if (arrival->outcome != OUTCOME_PENDING || (shard->named && arrival->device_length == 0)) {
+        return REFUSED;
+    }
+    /* In another shard it could count twice. */
+    if (shard_of(shard->book, arrival, shard->shards) != shard->number) {
+        return REFUSED;
+    }
+    if (idset_has(&shard->ids, arrival->id)) {
+        return REPEATED;
+    }
+    if (arrival->round != round) {
+        return arrival->round < round ? LATE : REFUSED;
+    }
+    if (shard->named && !take_sample(shard, arrival)) {
+        return REFUSED;
+    }
+    (void)idset_add(&shard->ids, arrival->id);
+    note_name(&shard->new_ids, arrival->id);
+    return COUNTED;
+}
+
+static void count_fate(struct shard_counts *counts, enum fate fate)
+{
+    switch (fate) {
+    case COUNTED: counts->counted++; break;
+    case REPEATED: counts->repeated++; break;
+    case LATE: counts->late++; break;
+    case REFUSED: counts->refused++; break;
+    }
+}
+
+/* ---------------------------------------------------------------- folding */
+
+static size_t count_records(const uint8_t *bytes, size_t length)
+{
+    struct segment_record record;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
+    size_t count = 0;
+    while (segment_next(&record, &offset, bytes, length)) {
+        count++;
+    }
+    return offset == length - SEGMENT_CHECK_BYTES ? count : 0;
+}
+
+/* Decide every record; the rows of those that count gather at the front. */
+static size_t decide_all(struct shard *shard, struct shard_counts *counts, unsigned round,
+                         const uint8_t *bytes, size_t length)
+{
+    struct segment_record record;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
+    size_t kept = 0;
+    while (segment_next(&record, &offset, bytes, length)) {
+        struct arrival arrival = {.bytes = record.report,
+                                  .length = record.length,
+                                  .device = record.device,
+                                  .device_length = record.device_length};
+        check_arrival(&arrival, shard->rows + kept * shard->check.row_values, &shard->check);
+        enum fate fate = decide_fate(shard, &arrival, round);
+        count_fate(counts, fate);
+        if (fate == COUNTED) {
+            shard->buckets[kept++] = (uint8_t)book_bucket(shard->book, arrival.bucket,
+                                                          arrival.device, arrival.device_length);
+        }
+    }
+    return kept;
+}
+
+enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uint8_t *bytes,
+                               size_t length)
+{
+    struct shard_counts counts = {0};
+    bool again = position <= shard->position;
+    size_t count = segment_check(bytes, length) == TREMOLO_OK ? count_records(bytes, length) : 0;
+    enum tremolo_status status = reserve(shard, count + 1);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    unsigned round = round_at(shard, position);
+    size_t kept = count > 0 ? decide_all(shard, &counts, round, bytes, length) : 0;
+    if (again) {
+        return TREMOLO_OK;
+    }
+    if (kept > 0) {
+        status = shard->moments == NULL
+                     ? TREMOLO_BAD_ARGUMENT
+                     : tremolo_moments_add(shard->moments, shard->rows, shard->buckets, kept);
+    }
+    if (status == TREMOLO_OK) {
+        shard->position = position;
+        shard->counts.counted += counts.counted;
+        shard->counts.repeated += counts.repeated;
+        shard->counts.late += counts.late;
+        shard->counts.refused += counts.refused;
+        shard->counts.damaged += count == 0;
+    }
+    return status;
+}
+
+enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned round)
+{
+    struct tremolo_moments *next = NULL;
+    if (position <= shard->position) {
+        return TREMOLO_OK;
+    }
+    if (round != shard->active || shard->moments == NULL) {
+        shard->position = position; /* a repeat, or nonsense */
+        return TREMOLO_OK;
+    }
+    if (round + 1 < shard->book->terms->rounds) {
+        enum tremolo_status status = new_moments(&next, shard->book);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    shard->ended[round] = (struct shard_round){
+        .end = position, .count = tremolo_moments_count(shard->moments), .moments = shard->moments};
+    shard->moments = next;
+    shard->active++;
+    shard->position = position;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status shard_learn(struct idset *set, const uint8_t *bytes, size_t length)
+{
+    if (length % IDSET_NAME_BYTES != 0) {
+        return TREMOLO_MALFORMED;
+    }
+    enum tremolo_status status = idset_reserve(set, length / IDSET_NAME_BYTES);
+    for (size_t at = 0; at < length && status == TREMOLO_OK; at += IDSET_NAME_BYTES) {
+        (void)idset_add(set, bytes + at);
+    }
+    return status;
+}

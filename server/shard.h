@@ -1,0 +1,98 @@
+/* shard.h -- the fold of one shard: a function of its part of the stream.
+ *
+ * A shard's messages come in one order: segments of reports, and for each round
+ * one end marker that counts (the first; repeats of it change nothing). The
+ * fold takes them one after the other and holds, after the message at `position`,
+ *
+ *     - which round counts now: the number of rounds that have ended here;
+ *     - the exact sums of every round;
+ *     - the names (report ids; device, round and sample) that have been used.
+ *
+ * A report counts when its id is new, its round is the one that counts now and,
+ * where devices have names, the device has a sample left for it. Nothing else
+ * enters: no clock, no randomness, no grouping. Two processes that fold the same
+ * messages hold the same bits.
+ *
+ * One thread uses a shard at a time. After any failure the shard is of no use:
+ * free it and begin from the checkpoint. */
+#ifndef SERVER_SHARD_H
+#define SERVER_SHARD_H
+
+#include "book.h"
+#include "idset.h"
+
+/* Names accepted since they were last written down, one after the other. */
+struct shard_names {
+    uint8_t *bytes;
+    size_t count;
+    size_t capacity;
+};
+
+/* Where stored bytes are: the numbers of their messages, in order. */
+struct shard_chunks {
+    uint64_t *sequence;
+    size_t count;
+};
+
+/* A round that has ended in this shard. */
+struct shard_round {
+    uint64_t end;                    /* position of its marker */
+    uint64_t count;                  /* of reports */
+    struct tremolo_moments *moments; /* NULL once they are stored */
+    struct shard_chunks stored;
+};
+
+struct shard_counts {
+    uint64_t counted;
+    uint64_t repeated;
+    uint64_t late;    /* after the end of their round */
+    uint64_t refused; /* malformed, of another study or shard, no sample left */
+    uint64_t damaged; /* segments */
+};
+
+struct shard {
+    struct book *book; /* not ours */
+    unsigned number;   /* 0 .. shards - 1 */
+    unsigned shards;
+    struct check_study check;
+    bool named; /* devices have names */
+    uint64_t position;
+    uint64_t names_position;         /* up to here names are in chunks */
+    unsigned active;                 /* the round that counts now */
+    struct tremolo_moments *moments; /* of the active round; NULL after the last */
+    struct shard_round *ended;       /* terms->rounds of them, `active` in use */
+    struct shard_counts counts;
+    struct idset ids;
+    struct idset devices;
+    struct shard_names new_ids;
+    struct shard_names new_devices;
+    struct shard_chunks id_chunks;
+    struct shard_chunks device_chunks;
+    int16_t *rows; /* of the segment at hand */
+    uint8_t *buckets;
+    size_t capacity;
+};
+
+/* The shard of a report: by its id, or by the device where devices have names, because
+ * one place must decide how many samples a device gave. */
+unsigned shard_of(const struct book *book, const struct arrival *arrival, unsigned shards);
+
+TREMOLO_MUST_USE enum tremolo_status shard_new(struct shard **shard, struct book *book,
+                                               unsigned number, unsigned shards);
+void shard_free(struct shard *shard);
+
+/* The next message. One at or below `position` only brings names back that are
+ * in no chunk yet. A damaged segment is counted and passed over. */
+TREMOLO_MUST_USE enum tremolo_status shard_take(struct shard *shard, uint64_t position,
+                                                const uint8_t *bytes, size_t length);
+TREMOLO_MUST_USE enum tremolo_status shard_end(struct shard *shard, uint64_t position,
+                                               unsigned round);
+
+/* Names from a chunk: `length` bytes, sixteen a name. */
+TREMOLO_MUST_USE enum tremolo_status shard_learn(struct idset *set, const uint8_t *bytes,
+                                                 size_t length);
+
+TREMOLO_MUST_USE enum tremolo_status shard_chunks_add(struct shard_chunks *chunks,
+                                                      uint64_t sequence);
+
+#endif
