@@ -223,7 +223,7 @@ check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach room,$(ROOMS),$(room):$(subst $() ,$(),$(foreach used,$(USES_$(room)),$(used),)))
 
 LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* ports ports/*)))
-lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-lint $(BUILD)/tremolo
+lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint
 	@clang-format -i $(LINTED)
