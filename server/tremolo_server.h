@@ -102,6 +102,12 @@ tremolo_folder_start(struct tremolo_folder **folder, const struct tremolo_folder
 /* Checkpoint, let the shards go, end. NULL is fine. */
 void tremolo_folder_stop(struct tremolo_folder *folder);
 
+/* Studies, streams, shards, owners and how far they are, as JSON; the caller frees
+ * *json. Takes about two seconds, to see which leases move. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_store_overview(char **json, const struct tremolo_store_options *options, char *words,
+                       size_t words_capacity);
+
 #ifdef __cplusplus
 }
 #endif
