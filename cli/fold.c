@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "store_options.h"
+#include "suggest.h"
 #include "tremolo_server.h"
 
 static const char usage[] =
@@ -49,6 +50,7 @@ int cli_fold(int argc, char **argv)
     char words[512] = "";
     sigset_t signals;
     int option;
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (option == 'h') {
             (void)fputs(usage, stdout);

@@ -11,18 +11,25 @@
 #include <string.h>
 
 #include "fetch.h"
+#include "status_store.h"
+#include "store_options.h"
 #include "suggest.h"
 #include "watch.h"
 
 static const char usage[] =
     "usage: tremolo status URL [--json | --watch [--every SECONDS]] [--ca FILE]\n"
+    "       tremolo status --store nats://HOST:PORT[,...] [--json]\n"
     "\n"
     "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).\n"
     "\n"
     "  --json           the server's answer as it is\n"
     "  --watch          stay, and draw what comes in; in a pipe, a line each time\n"
     "  --every SECONDS  how often to ask (default 1)\n"
-    "  --ca FILE        certificates to trust instead of the system's\n";
+    "  --ca FILE        certificates to trust instead of the system's\n"
+    "\n"
+    "Of a clustered store it shows shards, their owners and how far they are:\n"
+    "\n"
+    "  --store URL          where the log is\n" STORE_USAGE;
 
 struct status_arguments {
     const char *url;
@@ -107,11 +114,17 @@ static int show(const struct status_arguments *arguments)
 int cli_status(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'},        {"watch", no_argument, NULL, 'w'},
-        {"every", required_argument, NULL, 'e'}, {"ca", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+        {"json", no_argument, NULL, 'j'},
+        {"watch", no_argument, NULL, 'w'},
+        {"every", required_argument, NULL, 'e'},
+        {"ca", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},
+        STORE_LONG_OPTIONS,
+        {NULL, 0, NULL, 0},
     };
     struct status_arguments arguments = {.every_seconds = 1};
+    struct tremolo_store_options store = {0};
+    bool known = false;
     int option;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         switch (option) {
@@ -126,10 +139,18 @@ int cli_status(int argc, char **argv)
             break;
         case 'c': arguments.ca_file = optarg; break;
         case 'h': (void)fputs(usage, stdout); return CLI_DONE;
-        default: return cli_bad_option("status", argv, long_options);
+        default:
+            if (!store_option(&store, option, optarg, &known) || !known) {
+                return known ? cli_fail(CLI_USAGE, "status", "'%s' is not a value for that option",
+                                        optarg)
+                             : cli_bad_option("status", argv, long_options);
+            }
         }
     }
-    if (optind + 1 != argc) {
+    if (store.url != NULL && optind == argc && !arguments.watch) {
+        return status_store(&store, arguments.json);
+    }
+    if (optind + 1 != argc || store.url != NULL) {
         return cli_fail(CLI_USAGE, "status", "one address is needed");
     }
     if (arguments.watch && arguments.json) {

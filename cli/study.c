@@ -22,7 +22,8 @@ static const char usage[] =
     "       tremolo study id FILE [--json]\n"
     "       tremolo study show FILE [--json | --c [--policy FILE]]\n"
     "       tremolo study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
-    "       tremolo study close URL --token-file FILE [--ca FILE] [--json]\n\n"
+    "       tremolo study close URL --token-file FILE [--ca FILE] [--json]\n"
+    "       tremolo study move ID --from PLACE --to PLACE [--json]\n\n"
     "  init    write a starter that explains itself, or one for a CSV file's columns\n"
     "  check   explain every problem of a file, with its place and reason, and warn of\n"
     "          what is allowed but protects little\n"
@@ -30,7 +31,8 @@ static const char usage[] =
     "  show    print what the study asks for and the guarantee in words; with --c, the\n"
     "          study as C source for a device's program, with its ledger's budget\n"
     "  publish create the study on a server; prints its address and what a device runs\n"
-    "  close   close the current round of a study, given by its address on a server\n\n"
+    "  close   close the current round of a study, given by its address on a server\n"
+    "  move    copy a study between a data directory and a clustered store; move --help\n\n"
     "FILE may be - for standard input.\n";
 
 /* ---------------------------------------------------------------- init */
@@ -259,6 +261,7 @@ static const struct {
     {"show", "jSp", "one FILE"},
     {"publish", "jstA", "one FILE"},
     {"close", "jtA", "the study's address"},
+    {"move", "", "the study's id, --from and --to"}, /* study_move.c has its options */
 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
@@ -358,6 +361,9 @@ int cli_study(int argc, char **argv)
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         (void)fputs(usage, stdout);
         return CLI_DONE;
+    }
+    if (argc >= 2 && strcmp(argv[1], "move") == 0) {
+        return study_move(argc - 1, argv + 1);
     }
     struct study_options options = {0};
     size_t action = 0;

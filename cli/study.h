@@ -4,6 +4,7 @@
  *     study_show.c      what a study asks for, in words and as JSON
  *     study_source.c    the same for a device's program, as C
  *     study_operator.c  publish on a server, close a round there
+ *     study_move.c      from a data directory into a clustered store, and back
  *     study_warnings.c  what is allowed and still deserves a word */
 #ifndef TREMOLO_CLI_STUDY_H
 #define TREMOLO_CLI_STUDY_H
@@ -33,6 +34,7 @@ int study_show(const struct study_options *options, const struct tremolo_study_f
 int study_source(const struct study_options *options, const struct tremolo_study_file *file);
 int study_publish(const struct study_options *options, const struct tremolo_study_file *file);
 int study_close(const struct study_options *options);
+int study_move(int argc, char **argv);
 
 /* Print an object, which is consumed; NULL is a failure, too. */
 int study_print_json(json_t *object);

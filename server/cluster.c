@@ -191,14 +191,19 @@ static enum tremolo_status try_list(struct bus *bus, const uint8_t *study)
     return status;
 }
 
-static enum tremolo_status add_to_list(struct bus *bus, const uint8_t *study)
+enum tremolo_status cluster_add_to_list(struct bus *bus, const uint8_t study[STORE_STUDY_BYTES])
 {
+    char tag[CLUSTER_TAG_BYTES];
     enum tremolo_status status = TREMOLO_CHANGED;
     for (int i = 0; i < TRIES_MAX && status == TREMOLO_CHANGED; i++) {
         status = try_list(bus, study);
         if (status == TREMOLO_CHANGED) {
             (void)usleep(10000);
         }
+    }
+    if (status == TREMOLO_OK) {
+        cluster_tag(tag, study);
+        hint_state(bus, tag); /* now it can be found */
     }
     return status;
 }
@@ -212,9 +217,9 @@ static enum tremolo_status put_once(struct bus *bus, const char *key, const uint
     return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
 }
 
-static enum tremolo_status put_study(struct bus *bus, const struct book *book, const char *tag,
-                                     unsigned shards)
+enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book, unsigned shards)
 {
+    char tag[CLUSTER_TAG_BYTES];
     char key[BUS_NAME_BYTES];
     char *text = NULL;
     enum tremolo_status status = tremolo_study_file_json(&text, book->file);
@@ -228,6 +233,7 @@ static enum tremolo_status put_study(struct bus *bus, const struct book *book, c
         bytes[4] = (uint8_t)(shards >> 8);
         bytes[5] = (uint8_t)shards;
         memcpy(bytes + STUDY_HEAD_BYTES, text, length);
+        cluster_tag(tag, book->id);
         cluster_key(key, "study", tag);
         status = put_once(bus, key, bytes, STUDY_HEAD_BYTES + length);
     }
@@ -274,7 +280,7 @@ enum tremolo_status cluster_put_round(struct bus *bus, const struct book *book, 
     return status;
 }
 
-static enum tremolo_status make_streams(struct bus *bus, const char *tag)
+enum tremolo_status cluster_make_streams(struct bus *bus, const char *tag)
 {
     char stream[BUS_NAME_BYTES];
     char subjects[BUS_NAME_BYTES];
@@ -289,9 +295,9 @@ enum tremolo_status cluster_create(struct bus *bus, const struct book *book, uns
     char tag[CLUSTER_TAG_BYTES];
     struct cluster_state state = {.phase = CLUSTER_OPEN};
     cluster_tag(tag, book->id);
-    enum tremolo_status status = make_streams(bus, tag);
+    enum tremolo_status status = cluster_make_streams(bus, tag);
     if (status == TREMOLO_OK) {
-        status = put_study(bus, book, tag, shards);
+        status = cluster_put_study(bus, book, shards);
     }
     if (status == TREMOLO_OK) {
         status = cluster_put_round(bus, book, 0);
@@ -300,11 +306,22 @@ enum tremolo_status cluster_create(struct bus *bus, const struct book *book, uns
         status = cluster_swap_state(&state, bus, tag);
         status = status == TREMOLO_CHANGED ? TREMOLO_OK : status;
     }
-    if (status == TREMOLO_OK) {
-        status = add_to_list(bus, book->id);
-    }
-    if (status == TREMOLO_OK) {
-        hint_state(bus, tag); /* now it can be found */
+    return status == TREMOLO_OK ? cluster_add_to_list(bus, book->id) : status;
+}
+
+enum tremolo_status cluster_erase(struct bus *bus, const char *tag)
+{
+    static const char *const kinds[] = {"study", "state", "round", "lease", "fold"};
+    char name[BUS_NAME_BYTES];
+    cluster_stream(name, tag);
+    enum tremolo_status status = bus->drop(bus, name);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == TREMOLO_OK; i++) {
+        cluster_key(name, kinds[i], tag);
+        status = bus->erase(bus, name);
+        if (status == TREMOLO_OK) {
+            (void)snprintf(name, sizeof name, "%s.%s.>", kinds[i], tag);
+            status = bus->erase(bus, name);
+        }
     }
     return status;
 }

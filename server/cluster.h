@@ -73,7 +73,16 @@ void cluster_state_free(struct cluster_state *state);
 TREMOLO_MUST_USE enum tremolo_status cluster_create(struct bus *bus, const struct book *book,
                                                     unsigned shards);
 
-/* Its text alone; for a study whose state follows (cluster_move.c). */
+/* The same in steps, for a study that arrives with its rounds (move.c). */
+TREMOLO_MUST_USE enum tremolo_status cluster_make_streams(struct bus *bus, const char *tag);
+TREMOLO_MUST_USE enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book,
+                                                       unsigned shards);
+TREMOLO_MUST_USE enum tremolo_status cluster_add_to_list(struct bus *bus,
+                                                         const uint8_t study[STORE_STUDY_BYTES]);
+
+/* Everything about a study but its place in the list. */
+TREMOLO_MUST_USE enum tremolo_status cluster_erase(struct bus *bus, const char *tag);
+
 TREMOLO_MUST_USE enum tremolo_status cluster_put_round(struct bus *bus, const struct book *book,
                                                        unsigned round);
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "offline.h"
+
 #include "estimate.h"
 #include "tremolo_server.h"
 
@@ -53,10 +54,29 @@ static enum tremolo_status choose(const struct wanted *wanted, char *words, size
     return TREMOLO_OK;
 }
 
+enum tremolo_status offline_book(struct book **book, struct store *store, const char *study,
+                                 char *words, size_t words_capacity)
+{
+    struct wanted wanted = {study, NULL, 0};
+    enum tremolo_status status = book_each_study(store, take_study, &wanted);
+    if (status == TREMOLO_OK) {
+        status = choose(&wanted, words, words_capacity);
+    }
+    if (status == TREMOLO_OK) {
+        status = book_recover(wanted.book, store);
+    }
+    if (status != TREMOLO_OK) {
+        book_free(wanted.book);
+        return status;
+    }
+    *book = wanted.book;
+    return TREMOLO_OK;
+}
+
 enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,
                                            char *words, size_t words_capacity)
 {
-    struct wanted wanted = {study, NULL, 0};
+    struct book *book = NULL;
     struct store *store = NULL;
     words[0] = '\0';
     if (sodium_init() < 0) {
@@ -66,20 +86,14 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = book_each_study(store, take_study, &wanted);
+    status = offline_book(&book, store, study, words, words_capacity);
     if (status == TREMOLO_OK) {
-        status = choose(&wanted, words, words_capacity);
-    }
-    if (status == TREMOLO_OK) {
-        status = book_recover(wanted.book, store);
-    }
-    if (status == TREMOLO_OK) {
-        status = estimate_json(json, wanted.book);
+        status = estimate_json(json, book);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, words_capacity, "%s", tremolo_status_sentence(status));
     }
-    book_free(wanted.book);
+    book_free(book);
     store->close(store);
     return status;
 }

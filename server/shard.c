@@ -227,26 +227,29 @@ static size_t count_records(const uint8_t *bytes, size_t length)
 }
 
 /* Decide every record; the rows of those that count gather at the front. */
-static size_t decide_all(struct shard *shard, struct shard_counts *counts, unsigned round,
-                         const uint8_t *bytes, size_t length)
+static enum tremolo_status decide_all(struct shard *shard, struct shard_counts *counts,
+                                      unsigned round, const uint8_t *bytes, size_t length)
 {
     struct segment_record record;
     uint32_t offset = SEGMENT_HEAD_BYTES;
-    size_t kept = 0;
-    while (segment_next(&record, &offset, bytes, length)) {
+    enum tremolo_status status = TREMOLO_OK;
+    while (status == TREMOLO_OK && segment_next(&record, &offset, bytes, length)) {
         struct arrival arrival = {.bytes = record.report,
                                   .length = record.length,
                                   .device = record.device,
                                   .device_length = record.device_length};
+        size_t kept = (size_t)counts->counted;
         check_arrival(&arrival, shard->rows + kept * shard->check.row_values, &shard->check);
         enum fate fate = decide_fate(shard, &arrival, round);
         count_fate(counts, fate);
         if (fate == COUNTED) {
-            shard->buckets[kept++] = (uint8_t)book_bucket(shard->book, arrival.bucket,
-                                                          arrival.device, arrival.device_length);
+            shard->buckets[kept] = (uint8_t)book_bucket(shard->book, arrival.bucket, arrival.device,
+                                                        arrival.device_length);
+            status = shard->counted != NULL ? shard->counted(shard->counted_context, &record)
+                                            : TREMOLO_OK;
         }
     }
-    return kept;
+    return status;
 }
 
 enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uint8_t *bytes,
@@ -260,14 +263,16 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
         return status;
     }
     unsigned round = round_at(shard, position);
-    size_t kept = count > 0 ? decide_all(shard, &counts, round, bytes, length) : 0;
-    if (again) {
-        return TREMOLO_OK;
+    if (count > 0) {
+        status = decide_all(shard, &counts, round, bytes, length);
     }
-    if (kept > 0) {
-        status = shard->moments == NULL
-                     ? TREMOLO_BAD_ARGUMENT
-                     : tremolo_moments_add(shard->moments, shard->rows, shard->buckets, kept);
+    if (again) {
+        return status;
+    }
+    if (status == TREMOLO_OK && counts.counted > 0) {
+        status = shard->moments == NULL ? TREMOLO_BAD_ARGUMENT
+                                        : tremolo_moments_add(shard->moments, shard->rows,
+                                                              shard->buckets, counts.counted);
     }
     if (status == TREMOLO_OK) {
         shard->position = position;

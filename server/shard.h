@@ -68,6 +68,9 @@ struct shard {
     struct shard_names new_devices;
     struct shard_chunks id_chunks;
     struct shard_chunks device_chunks;
+    /* Told of every record that counts, unless NULL; anything but OK ends the fold. */
+    enum tremolo_status (*counted)(void *context, const struct segment_record *record);
+    void *counted_context;
     int16_t *rows; /* of the segment at hand */
     uint8_t *buckets;
     size_t capacity;

@@ -102,6 +102,28 @@ tremolo_folder_start(struct tremolo_folder **folder, const struct tremolo_folder
 /* Checkpoint, let the shards go, end. NULL is fine. */
 void tremolo_folder_stop(struct tremolo_folder *folder);
 
+/* Studies, streams, shards, owners and how far they are, as JSON; the caller frees
+ * *json. Takes about two seconds, to see which leases move. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_store_overview(char **json, const struct tremolo_store_options *options, char *words,
+                       size_t words_capacity);
+
+/* Either from a data directory into a store, or from a store into one. */
+struct tremolo_move_options {
+    const char *study; /* its id; may be NULL when the directory has only one */
+    const char *from_data;
+    const char *to_data;
+    struct tremolo_store_options from_store; /* url NULL: none */
+    struct tremolo_store_options to_store;
+};
+
+/* Copy a study with its rounds and compare the sums at both places; *reports is how many it
+ * has. The old place keeps its copy. Neither place may be in use meanwhile: the
+ * directory by no server, the study in the store by no gateway. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_move(uint64_t *reports,
+                                                        const struct tremolo_move_options *options,
+                                                        char *words, size_t words_capacity);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,13 @@
+/* offline.h -- a study from a store that no server is using. */
+#ifndef SERVER_OFFLINE_H
+#define SERVER_OFFLINE_H
+
+#include "book.h"
+
+/* The study with this id, or with NULL the only one, recovered. The caller frees *book;
+ * on failure it is untouched and words may say why. */
+TREMOLO_MUST_USE enum tremolo_status offline_book(struct book **book, struct store *store,
+                                                  const char *study, char *words,
+                                                  size_t words_capacity);
+
+#endif
