@@ -544,7 +544,15 @@ static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t
     options.MaxWait = REQUEST_MS;
     options.ExpectLastSubjectSeq = expected;
     options.ExpectNoMessage = expected == 0;
-    natsStatus answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
+    natsStatus answer = NATS_NO_RESPONDERS;
+    int64_t until = now_ms() + REQUEST_MS;
+    /* Nobody has heard it: the bucket is being made, or has no leader just now. */
+    while (answer == NATS_NO_RESPONDERS && now_ms() < until) {
+        answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
+        if (answer == NATS_NO_RESPONDERS) {
+            pause_ms(RETRY_MS);
+        }
+    }
     status = judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
     if (status == TREMOLO_OK) {
         *revision = ack->Sequence;
