@@ -24,6 +24,7 @@
 enum {
     SERVERS_MAX = 16,
     REQUEST_MS = 2000,
+    MAKE_TRIES = 5,
     RETRY_MS = 100,
     REOPEN_MS = 1000,
     LISTENERS_MAX = 4,
@@ -694,18 +695,31 @@ static natsStatus add_stream(struct nats_bus *bus, jsStreamConfig *config, unsig
 }
 
 /* Ours may be there already, with whatever settings its operator gave it. */
+static natsStatus find_or_add(struct nats_bus *bus, jsStreamConfig *config, unsigned replicas,
+                              jsErrCode *code)
+{
+    jsStreamInfo *info = NULL;
+    *code = (jsErrCode)0;
+    natsStatus status = js_GetStreamInfo(&info, bus->stream, config->Name, NULL, code);
+    jsStreamInfo_Destroy(info);
+    if (status != NATS_OK && *code == JSStreamNotFoundErr) {
+        status = add_stream(bus, config, replicas, code);
+        if (*code == JSStreamNameExistErr) { /* somebody else was faster */
+            status = NATS_OK;
+        }
+    }
+    return status;
+}
+
 static enum tremolo_status make_stream(struct nats_bus *bus, jsStreamConfig *config,
                                        unsigned replicas)
 {
-    jsStreamInfo *info = NULL;
     jsErrCode code = (jsErrCode)0;
-    natsStatus status = js_GetStreamInfo(&info, bus->stream, config->Name, NULL, &code);
-    jsStreamInfo_Destroy(info);
-    if (status != NATS_OK && code == JSStreamNotFoundErr) {
-        status = add_stream(bus, config, replicas, &code);
-        if (code == JSStreamNameExistErr) { /* somebody else was faster */
-            status = NATS_OK;
-        }
+    natsStatus status = NATS_TIMEOUT;
+    /* While a stream that somebody else has just made elects its first leader, nobody
+     * answers for it. */
+    for (int i = 0; i < MAKE_TRIES && status == NATS_TIMEOUT; i++) {
+        status = find_or_add(bus, config, replicas, &code);
     }
     if (status == NATS_NO_RESPONDERS || code == JSNotEnabledErr ||
         code == JSNotEnabledForAccountErr) {
