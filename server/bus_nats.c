@@ -24,6 +24,7 @@
 enum {
     SERVERS_MAX = 16,
     REQUEST_MS = 2000,
+    MAKE_TRIES = 5,
     RETRY_MS = 100,
     REOPEN_MS = 1000,
     LISTENERS_MAX = 4,
@@ -544,7 +545,15 @@ static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t
     options.MaxWait = REQUEST_MS;
     options.ExpectLastSubjectSeq = expected;
     options.ExpectNoMessage = expected == 0;
-    natsStatus answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
+    natsStatus answer = NATS_NO_RESPONDERS;
+    int64_t until = now_ms() + REQUEST_MS;
+    /* Nobody has heard it: the bucket is being made, or has no leader just now. */
+    while (answer == NATS_NO_RESPONDERS && now_ms() < until) {
+        answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
+        if (answer == NATS_NO_RESPONDERS) {
+            pause_ms(RETRY_MS);
+        }
+    }
     status = judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
     if (status == TREMOLO_OK) {
         *revision = ack->Sequence;
@@ -686,18 +695,31 @@ static natsStatus add_stream(struct nats_bus *bus, jsStreamConfig *config, unsig
 }
 
 /* Ours may be there already, with whatever settings its operator gave it. */
+static natsStatus find_or_add(struct nats_bus *bus, jsStreamConfig *config, unsigned replicas,
+                              jsErrCode *code)
+{
+    jsStreamInfo *info = NULL;
+    *code = (jsErrCode)0;
+    natsStatus status = js_GetStreamInfo(&info, bus->stream, config->Name, NULL, code);
+    jsStreamInfo_Destroy(info);
+    if (status != NATS_OK && *code == JSStreamNotFoundErr) {
+        status = add_stream(bus, config, replicas, code);
+        if (*code == JSStreamNameExistErr) { /* somebody else was faster */
+            status = NATS_OK;
+        }
+    }
+    return status;
+}
+
 static enum tremolo_status make_stream(struct nats_bus *bus, jsStreamConfig *config,
                                        unsigned replicas)
 {
-    jsStreamInfo *info = NULL;
     jsErrCode code = (jsErrCode)0;
-    natsStatus status = js_GetStreamInfo(&info, bus->stream, config->Name, NULL, &code);
-    jsStreamInfo_Destroy(info);
-    if (status != NATS_OK && code == JSStreamNotFoundErr) {
-        status = add_stream(bus, config, replicas, &code);
-        if (code == JSStreamNameExistErr) { /* somebody else was faster */
-            status = NATS_OK;
-        }
+    natsStatus status = NATS_TIMEOUT;
+    /* While a stream that somebody else has just made elects its first leader, nobody
+     * answers for it. */
+    for (int i = 0; i < MAKE_TRIES && status == NATS_TIMEOUT; i++) {
+        status = find_or_add(bus, config, replicas, &code);
     }
     if (status == NATS_NO_RESPONDERS || code == JSNotEnabledErr ||
         code == JSNotEnabledForAccountErr) {

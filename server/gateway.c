@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "mirror.h"
@@ -24,6 +25,7 @@
 enum {
     LIST_MS = 1000,    /* look for new studies without a hint */
     REFRESH_MS = 2000, /* read everything without a hint */
+    START_MS = 15000,  /* for a store that is just coming up */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
     REST_MS = 50,
 };
@@ -377,6 +379,9 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
         return status;
     }
     status = bus->get(bus, "keys", &stored);
+    if (status == TREMOLO_OK && stored.revision == 0) {
+        return TREMOLO_NETWORK_FAILED; /* a replica that is behind */
+    }
     if (status == TREMOLO_OK) {
         bool same = stored.length == sizeof mark && memcmp(stored.bytes, mark, sizeof mark) == 0;
         free(stored.bytes);
@@ -388,6 +393,25 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
         }
     }
     return status;
+}
+
+/* A bucket that is just being made, or has no leader at the moment, is worth
+ * waiting for. */
+static enum tremolo_status read_beginnings(struct gateway *gateway, char *words, size_t capacity)
+{
+    int64_t until = now_ms() + START_MS;
+    enum tremolo_status status = TREMOLO_OK;
+    for (;;) {
+        status = compare_keys(gateway, words, capacity);
+        if (status == TREMOLO_OK) {
+            status = learn_studies(gateway);
+        }
+        if ((status != TREMOLO_NOT_SYNCED && status != TREMOLO_NETWORK_FAILED) ||
+            now_ms() > until) {
+            return status;
+        }
+        (void)usleep(1000 * REST_MS);
+    }
 }
 
 static enum tremolo_status connect_both(struct gateway *gateway,
@@ -402,7 +426,7 @@ static enum tremolo_status connect_both(struct gateway *gateway,
         return status;
     }
     words[0] = '\0';
-    status = compare_keys(gateway, words, capacity);
+    status = read_beginnings(gateway, words, capacity);
     if (status == TREMOLO_OK) {
         status =
             gateway->keeping->listen(gateway->keeping, CLUSTER_HINT_FOLD ".>", on_hint, gateway);
@@ -410,9 +434,6 @@ static enum tremolo_status connect_both(struct gateway *gateway,
     if (status == TREMOLO_OK) {
         status =
             gateway->keeping->listen(gateway->keeping, CLUSTER_HINT_STATE ".>", on_hint, gateway);
-    }
-    if (status == TREMOLO_OK) {
-        status = learn_studies(gateway);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, capacity, "the studies cannot be read: %s (%s)",

@@ -240,7 +240,7 @@ as_user() {
     user=$1 node=$2
     shift 2
     "${BUILD:-build}/bin/tests/cluster/probe" "nats://127.0.0.1:$(client_port "$node")" "$ca/nodes-ca.pem" \
-        "$ca/$user.pem" "$ca/$user.key" "_INBOX.$user" "$@"
+        "$ca/$user.pem" "$ca/$user.key" "_INBOX_$user" "$@"
 }
 
 now_ms() { date +%s%3N; }

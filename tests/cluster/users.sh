@@ -31,7 +31,7 @@ may_not reader publish "\$KV.tremolo.state.$tag" "move a round"
 may_not reader publish "\$JS.API.STREAM.CREATE.OTHER" "make a stream"
 for user in gateway folder reader; do
     for other in gateway folder reader; do
-        [ $user = $other ] || may_not $user listen "_INBOX.$other.>" "hear a $other's answers"
+        [ $user = $other ] || may_not $user listen "_INBOX_$other.>" "hear a $other's answers"
     done
     may_not $user listen '>' "hear everything"
     may_not $user listen "\$SYS.>" "hear the system"
