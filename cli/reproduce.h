@@ -45,7 +45,4 @@ bool reproduce_write(const char *folder, const struct study_case *cases, size_t 
 /* Write figures.gp and run gnuplot on it. False when that cannot be done. */
 bool reproduce_draw(const char *folder, const struct study_case *cases, size_t count);
 
-/* Run a program with its output discarded; true when it ends with 0. */
-bool reproduce_spawn(const char *folder, char *const argv[]);
-
 #endif
