@@ -1,9 +1,11 @@
 /* account_figures.c -- `tremolo account figures --out DIRECTORY`.
  *
- * Each figure is a data file and a gnuplot script in the directory, and the
- * SVG that gnuplot makes of them; without gnuplot the first two remain and
- * the command says so. Anyone can rerun the scripts. */
+ * Each figure is a data file and a gnuplot script in the directory, and the SVG
+ * that gnuplot makes of them. Anyone can rerun the scripts. All are made in a
+ * folder inside the directory and moved out of it at the end, so a failure
+ * leaves nothing behind. */
 #include "account.h"
+#include "programs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+enum { FOLDER_BYTES = 4096, PATH_BYTES = FOLDER_BYTES + 64 };
 
 #define FIGURE_DELTA 1e-5
 
@@ -130,52 +131,49 @@ static const struct figure figures[] = {
      write_noise},
 };
 
-static bool write_file(const char *directory, const char *name, const char *suffix,
-                       const struct figure *figure, bool is_data)
+static const char *const suffixes[] = {"dat", "gp", "svg"};
+
+enum { FILES = 3 * sizeof figures / sizeof figures[0] };
+
+/* Number i of the files that all figures together have. */
+static void path_of(char path[PATH_BYTES], const char *directory, size_t i)
 {
-    char path[PATH_BYTES];
-    int length = snprintf(path, sizeof path, "%s/%s.%s", directory, name, suffix);
-    if (length < 0 || (size_t)length >= sizeof path) {
-        return false;
-    }
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        return false;
-    }
-    bool good = false;
-    if (is_data) {
-        good = figure->write(file);
-    } else {
-        good = fprintf(file,
-                       "set terminal svg size 900,440 background 'white'\nset output '%s.svg'\n"
-                       "set grid\n%s",
-                       name, figure->script) > 0;
-    }
-    return (fclose(file) == 0) && good;
+    (void)snprintf(path, PATH_BYTES, "%s/%s.%s", directory, figures[i / 3].name, suffixes[i % 3]);
 }
 
-/* Run gnuplot in the directory; false when there is none or it fails. */
-static bool run_gnuplot(const char *directory, const char *script)
+static bool write_data(const char *directory, size_t number)
 {
-    pid_t child = fork();
-    if (child == 0) {
-        if (chdir(directory) == 0) {
-            (void)execlp("gnuplot", "gnuplot", script, (char *)NULL);
-        }
-        _exit(127);
-    }
-    int state = 0;
-    return child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state) &&
-           WEXITSTATUS(state) == 0;
+    char path[PATH_BYTES];
+    path_of(path, directory, 3 * number);
+    FILE *file = fopen(path, "w");
+    bool good = file != NULL && figures[number].write(file);
+    return file != NULL && fclose(file) == 0 && good;
+}
+
+static bool write_script(const char *directory, size_t number)
+{
+    char path[PATH_BYTES];
+    path_of(path, directory, 3 * number + 1);
+    FILE *file = fopen(path, "w");
+    bool good = file != NULL &&
+                fprintf(file,
+                        "set terminal svg size 900,440 background 'white'\nset output '%s.svg'\n"
+                        "set grid\n%s",
+                        figures[number].name, figures[number].script) > 0;
+    return file != NULL && fclose(file) == 0 && good;
+}
+
+static bool load_script(FILE *script, const void *context)
+{
+    const struct figure *figure = context;
+    return fprintf(script, "load '%s.gp'\n", figure->name) > 0;
 }
 
 /* Whether a figure of ours is in the directory already; its name in `path`. */
 static bool find_earlier(char path[PATH_BYTES], const char *directory)
 {
-    static const char *const suffixes[] = {"dat", "gp", "svg"};
-    for (size_t i = 0; i < 3 * sizeof figures / sizeof figures[0]; i++) {
-        (void)snprintf(path, PATH_BYTES, "%s/%s.%s", directory, figures[i / 3].name,
-                       suffixes[i % 3]);
+    for (size_t i = 0; i < FILES; i++) {
+        path_of(path, directory, i);
         if (access(path, F_OK) == 0) {
             return true;
         }
@@ -183,31 +181,89 @@ static bool find_earlier(char path[PATH_BYTES], const char *directory)
     return false;
 }
 
+static int make_all(const char *work)
+{
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        if (!write_data(work, i) || !write_script(work, i)) {
+            return account_fail(CLI_FAILED, "cannot write into '%s': %s", work, strerror(errno));
+        }
+        if (!program_gnuplot(work, load_script, &figures[i])) {
+            return account_fail(CLI_FAILED, "gnuplot is missing or could not draw %s",
+                                figures[i].name);
+        }
+    }
+    return CLI_DONE;
+}
+
+static int publish(const char *work, const char *directory)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        char from[PATH_BYTES], to[PATH_BYTES];
+        path_of(from, work, i);
+        path_of(to, directory, i);
+        if (rename(from, to) != 0) {
+            return account_fail(CLI_FAILED, "%s: %s", to, strerror(errno));
+        }
+    }
+    return CLI_DONE;
+}
+
+static void clear(const char *work)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        char path[PATH_BYTES];
+        path_of(path, work, i);
+        (void)unlink(path);
+    }
+    (void)rmdir(work);
+}
+
+static int say_where(const struct account_options *options)
+{
+    json_t *list = json_array();
+    for (size_t i = 2; i < FILES; i += 3) {
+        char path[PATH_BYTES];
+        path_of(path, options->out, i);
+        if (options->json) {
+            (void)json_array_append_new(list, json_string(path));
+        } else {
+            (void)printf("%s\n", path);
+        }
+    }
+    if (options->json) {
+        return account_print(json_pack("{s:o}", "figures", list));
+    }
+    json_decref(list);
+    return CLI_DONE;
+}
+
 int account_figures(const struct account_options *options)
 {
-    char earlier[PATH_BYTES];
+    static const char folder[] = "/.making-XXXXXX";
+    char path[PATH_BYTES], work[FOLDER_BYTES];
     if (options->out == NULL) {
         return account_fail(CLI_USAGE, "give --out DIRECTORY");
     }
-    if (!options->force && find_earlier(earlier, options->out)) {
-        return account_fail(CLI_USAGE, "%s is there already; --force replaces it", earlier);
+    if (strlen(options->out) + sizeof folder > sizeof work) {
+        return account_fail(CLI_USAGE, "the directory's name is too long");
     }
-    if (mkdir(options->out, 0777) != 0 && errno != EEXIST) {
+    if (!options->force && find_earlier(path, options->out)) {
+        return account_fail(CLI_USAGE, "%s is there already; --force replaces it", path);
+    }
+    bool made = mkdir(options->out, 0777) == 0;
+    if (!made && errno != EEXIST) {
         return account_fail(CLI_FAILED, "cannot make '%s': %s", options->out, strerror(errno));
     }
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        char script[64];
-        (void)snprintf(script, sizeof script, "%s.gp", figures[i].name);
-        if (!write_file(options->out, figures[i].name, "dat", &figures[i], true) ||
-            !write_file(options->out, figures[i].name, "gp", &figures[i], false)) {
-            return account_fail(CLI_FAILED, "cannot write into '%s': %s", options->out,
-                                strerror(errno));
-        }
-        if (!run_gnuplot(options->out, script)) {
-            return account_fail(CLI_FAILED, "gnuplot failed on '%s/%s'; data and script are there",
-                                options->out, script);
-        }
-        (void)printf("%s/%s.svg\n", options->out, figures[i].name);
+    (void)snprintf(work, sizeof work, "%s%s", options->out, folder);
+    int code = mkdtemp(work) != NULL ? make_all(work)
+                                     : account_fail(CLI_FAILED, "cannot write into '%s': %s",
+                                                    options->out, strerror(errno));
+    if (code == CLI_DONE) {
+        code = publish(work, options->out);
     }
-    return CLI_DONE;
+    clear(work);
+    if (code != CLI_DONE && made) {
+        (void)rmdir(options->out);
+    }
+    return code == CLI_DONE ? say_where(options) : code;
 }

@@ -360,6 +360,18 @@ static enum tremolo_status tradeoff_mu(double *mu, const struct account_options 
     return status;
 }
 
+/* A bound in twelve digits, never on the wrong side of `value`: at least it with
+ * `sign` 1, at most with -1. */
+static const char *bound_text(char text[32], double value, double sign)
+{
+    double unit = value > 0.0 ? pow(10.0, floor(log10(value)) - 11.0) : 0.0;
+    (void)snprintf(text, 32, "%.12g", value);
+    for (double more = 0.5; sign * strtod(text, NULL) < sign * value; more += 0.5) {
+        (void)snprintf(text, 32, "%.12g", value + sign * more * unit);
+    }
+    return text;
+}
+
 int account_tradeoff(const struct account_options *options)
 {
     double mu = options->mu;
@@ -401,9 +413,12 @@ int account_tradeoff(const struct account_options *options)
             "false_positive_rate", rate, "false_negative_rate", miss.value, "attack_accuracy",
             accuracy.upper, "hockey_stick_at_0", 2.0 * accuracy.upper - 1.0));
     }
-    (void)printf("false positives %.6g: any test misses at least %.12g, so detects at most %.12g\n"
-                 "at even odds an attacker is right at most %.12g of the time\n",
-                 rate, miss.lower, 1.0 - miss.lower, accuracy.upper);
+    char missed[32], found[32], right[32];
+    (void)printf("false positives %.6g: any test misses at least %s, so detects at most %s\n"
+                 "at even odds an attacker is right at most %s of the time\n",
+                 rate, bound_text(missed, miss.lower, -1.0),
+                 bound_text(found, fmin(1.0, nextafter(1.0 - miss.lower, 2.0)), 1.0),
+                 bound_text(right, accuracy.upper, 1.0));
     return CLI_DONE;
 }
 

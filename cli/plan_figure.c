@@ -1,13 +1,13 @@
 /* plan_figure.c -- the plan as a picture: standard error against devices, and R^2
- * against epsilon, drawn by gnuplot from data written to its standard input. The
+ * against epsilon, drawn by gnuplot from one script with the data in it. The
  * figure appears whole or not at all. */
 #include "cli.h"
 #include "plan.h"
+#include "programs.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,38 +29,38 @@ static const char *terminal_of(const char *path)
     return NULL;
 }
 
-static void write_devices(FILE *pipe, const struct plan_request *request)
+static void write_devices(FILE *script, const struct plan_request *request)
 {
-    (void)fputs("$devices << EOD\n", pipe);
+    (void)fputs("$devices << EOD\n", script);
     struct tremolo_plan_input input = plan_input(request, request->epsilon);
     for (int i = 0; i <= POINTS; i++) {
         struct tremolo_plan_result result;
         input.devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
         if (input.devices >= 2.0 && plan_expect(&result, request, &input) == TREMOLO_OK) {
-            (void)fprintf(pipe, "%.17g %.17g %.17g\n", input.devices, result.standard_error,
+            (void)fprintf(script, "%.17g %.17g %.17g\n", input.devices, result.standard_error,
                           result.standard_error_public);
         }
     }
-    (void)fputs("EOD\n", pipe);
+    (void)fputs("EOD\n", script);
 }
 
-static void write_epsilons(FILE *pipe, const struct plan_request *request)
+static void write_epsilons(FILE *script, const struct plan_request *request)
 {
-    (void)fputs("$epsilons << EOD\n", pipe);
+    (void)fputs("$epsilons << EOD\n", script);
     for (int i = 0; i <= POINTS; i++) {
         double epsilon = 0.1 * pow(100.0, (double)i / POINTS);
         struct tremolo_plan_input input = plan_input(request, epsilon);
         struct tremolo_plan_result result;
         if (plan_expect(&result, request, &input) == TREMOLO_OK) {
-            (void)fprintf(pipe, "%.17g %.17g\n", epsilon, result.r2_auto);
+            (void)fprintf(script, "%.17g %.17g\n", epsilon, result.r2_auto);
         }
     }
-    (void)fputs("EOD\n", pipe);
+    (void)fputs("EOD\n", script);
 }
 
-static void write_script(FILE *pipe, const struct plan_request *request)
+static void write_script(FILE *script, const struct plan_request *request)
 {
-    (void)fprintf(pipe,
+    (void)fprintf(script,
                   "set multiplot layout 1,2\nset grid\nset logscale x\nset key bottom left\n"
                   "set logscale y\nset format x '10^{%%T}'\nset format y '10^{%%T}'\n"
                   "set xlabel 'devices'\nset ylabel 'standard error (scaled)'\n"
@@ -76,22 +76,21 @@ static void write_script(FILE *pipe, const struct plan_request *request)
                   request->guess.devices, request->guess.r2);
 }
 
-/* Draw into `part`; what gnuplot has to say is of no use to our caller, and a
- * gnuplot that is missing or gives up must not end us by a signal. */
-static bool draw(const char *part, const char *terminal, const struct plan_request *request)
+/* What is drawn, and where to. */
+struct drawing {
+    const struct plan_request *request;
+    const char *part;
+    const char *terminal;
+};
+
+static bool write_all(FILE *script, const void *context)
 {
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    FILE *pipe = popen("exec gnuplot >/dev/null 2>&1", "w");
-    bool drawn = false;
-    if (pipe != NULL) {
-        (void)fprintf(pipe, "set terminal %s\nset output '%s'\n", terminal, part);
-        write_devices(pipe, request);
-        write_epsilons(pipe, request);
-        write_script(pipe, request);
-        drawn = pclose(pipe) == 0;
-    }
-    (void)signal(SIGPIPE, before);
-    return drawn;
+    const struct drawing *drawing = context;
+    (void)fprintf(script, "set terminal %s\nset output '%s'\n", drawing->terminal, drawing->part);
+    write_devices(script, drawing->request);
+    write_epsilons(script, drawing->request);
+    write_script(script, drawing->request);
+    return true; /* ferror() tells the rest */
 }
 
 int plan_figure(const struct plan_request *request)
@@ -109,7 +108,8 @@ int plan_figure(const struct plan_request *request)
     if (!request->force && access(path, F_OK) == 0) {
         return cli_fail(CLI_USAGE, "plan", "%s exists; --force replaces it", path);
     }
-    if (!draw(part, terminal, request)) {
+    const struct drawing drawing = {request, part, terminal};
+    if (!program_gnuplot(NULL, write_all, &drawing)) {
         (void)unlink(part);
         return cli_fail(CLI_FAILED, "plan", "gnuplot is missing or could not draw %s", path);
     }

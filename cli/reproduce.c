@@ -9,22 +9,18 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "programs.h"
 #include "suggest.h"
-
-extern char **environ;
 
 static const char command[] = "reproduce";
 
@@ -175,26 +171,6 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
 
 /* ------------------------------------------------------------------- data */
 
-bool reproduce_spawn(const char *folder, char *const argv[])
-{
-    posix_spawn_file_actions_t actions;
-    pid_t child = 0;
-    int ended = 0;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        return false;
-    }
-    bool good =
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-        (folder == NULL || posix_spawn_file_actions_addchdir_np(&actions, folder) == 0) &&
-        posix_spawnp(&child, argv[0], &actions, NULL, argv, environ) == 0;
-    (void)posix_spawn_file_actions_destroy(&actions);
-    while (good && waitpid(child, &ended, 0) < 0) {
-        good = errno == EINTR;
-    }
-    return good && WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
-}
-
 /* The script lies in the source tree beside build/, or in share/tremolo beside
  * bin/ once installed. */
 static bool fetch(const char *folder)
@@ -212,7 +188,7 @@ static bool fetch(const char *folder)
         (void)snprintf(script, sizeof script, "%s%s", self, places[i]);
         if (access(script, X_OK) == 0) {
             char *const argv[] = {script, target, NULL};
-            return reproduce_spawn(NULL, argv);
+            return program_run(argv);
         }
     }
     return false;

@@ -50,7 +50,4 @@ int reproduce_save(const char *folder, const struct study_case *cases, size_t co
 /* Write figures.gp and run gnuplot on it. False when that cannot be done. */
 bool reproduce_draw(const char *folder, const struct study_case *cases, size_t count);
 
-/* Run a program with its output discarded; true when it ends with 0. */
-bool reproduce_spawn(const char *folder, char *const argv[]);
-
 #endif

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "programs.h"
+
 static FILE *open_in(const char *folder, const char *name)
 {
     char path[2 * PATH_MAX];
@@ -133,6 +135,12 @@ static void write_panels(FILE *file, const struct study_case *cases, size_t coun
     (void)fputs("unset multiplot\n", file);
 }
 
+static bool load_figures(FILE *script, const void *context)
+{
+    (void)context;
+    return fputs("load 'figures.gp'\n", script) != EOF;
+}
+
 bool reproduce_draw(const char *folder, const struct study_case *cases, size_t count)
 {
     FILE *file = open_in(folder, "figures.gp");
@@ -155,8 +163,7 @@ bool reproduce_draw(const char *folder, const struct study_case *cases, size_t c
         write_plot(file, &cases[c]);
     }
     write_panels(file, cases, count);
-    char *const argv[] = {"gnuplot", "figures.gp", NULL};
-    return close_well(file) && reproduce_spawn(folder, argv);
+    return close_well(file) && program_gnuplot(folder, load_figures, NULL);
 }
 
 /* ------------------------------------------------------------------ report */

@@ -139,6 +139,35 @@ static const struct number_rule number_rules[] = {
     NUMBER(OPT_CLIP, clip, 0, 1e12, true, false, "a number above 0 and at most 1e12"),
 };
 
+/* Options of some methods only. `given` has a bit for each place in this list. What
+ * is asked of privacy is not among them: the output states what was given. */
+#define FOR(method) (1u << (method))
+
+static const struct {
+    int code;
+    unsigned methods;
+} method_rules[] = {
+    {OPT_ROUNDS, FOR(METHOD_ITERATIVE) | FOR(METHOD_POOLED) | FOR(METHOD_DP_SGD)},
+    {OPT_STEP, FOR(METHOD_ITERATIVE) | FOR(METHOD_POOLED) | FOR(METHOD_DP_SGD)},
+    {OPT_RADIUS, FOR(METHOD_ITERATIVE) | FOR(METHOD_POOLED)},
+    {OPT_RIDGE, FOR(METHOD_ONE_SHOT)},
+    {OPT_CLIP, FOR(METHOD_DP_SGD)},
+    {OPT_VECTORS, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
+    {OPT_ALPHA, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
+    {OPT_LAMBDA, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
+    {OPT_OMEGA, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
+};
+
+enum { METHOD_RULES = sizeof method_rules / sizeof method_rules[0] };
+
+static unsigned mark_given(unsigned given, int option)
+{
+    for (unsigned i = 0; i < METHOD_RULES; i++) {
+        given |= method_rules[i].code == option ? 1u << i : 0;
+    }
+    return given;
+}
+
 static bool usage(int *code, const char *option, const char *wanted, const char *given)
 {
     *code = cli_fail(CLI_USAGE, command, "--%s must be %s, not '%s'", option, wanted, given);
@@ -364,9 +393,32 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
     return true;
 }
 
+/* What the method would ignore is refused: whoever gave it expects an effect. */
+static bool check_method(const struct experiment_options *experiment, int *code, unsigned given)
+{
+    for (unsigned i = 0; i < METHOD_RULES; i++) {
+        if ((given >> i & 1) == 0 || (method_rules[i].methods & FOR(experiment->method)) != 0) {
+            continue;
+        }
+        const struct option *named = long_options;
+        while (named->val != method_rules[i].code) {
+            named++;
+        }
+        *code = cli_fail(CLI_USAGE, command, "--%s has no effect with the method %s", named->name,
+                         method_name(experiment->method));
+        return false;
+    }
+    if (experiment->vectors == 0 && (!isnan(experiment->lambda) || !isnan(experiment->omega))) {
+        *code = cli_fail(CLI_USAGE, command, "--lambda and --omega have no effect without vectors");
+        return false;
+    }
+    return true;
+}
+
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv)
 {
     int option, index = 0, scaling = -1;
+    unsigned given = 0;
     *options = (struct simulate_options){
         .experiment = {.epsilon = NAN,
                        .delta = 1e-5,
@@ -402,9 +454,10 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
         if (!parse_option(options, code, option, long_options[index].name, &scaling)) {
             return false;
         }
+        given = mark_given(given, option);
     }
     options->path = optind < argc ? argv[optind++] : NULL;
-    if (!check_whole(options, code, argc)) {
+    if (!check_whole(options, code, argc) || !check_method(&options->experiment, code, given)) {
         return false;
     }
     set_defaults(options, scaling);

@@ -205,6 +205,10 @@ static void parse(struct reading *reading, FILE *file, char separator)
             fail(reading, "line %zu, column %zu: %s", reading->line, reading->column + 1,
                  csv_error(&parser) == CSV_EPARSE ? "a quote is out of place" : "out of memory");
         }
+        if (parser.entry_pos > TABLE_FIELD_BYTES_MAX) { /* libcsv would gather it whole */
+            fail(reading, "line %zu, column %zu: the field is longer than %d bytes", reading->line,
+                 reading->column + 1, TABLE_FIELD_BYTES_MAX);
+        }
     }
     if (!reading->failed && ferror(file) != 0) {
         fail(reading, "%s", strerror(errno));

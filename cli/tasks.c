@@ -84,8 +84,15 @@ static bool build_co2(struct design *design, const struct table *table, char *er
     }
     double first = day_number(table_cell(table, 0, date));
     for (size_t r = 0; r < made.rows; r++) {
+        const char *text = table_cell(table, r, co2);
         made.y[r] = NAN;
-        (void)table_is_number(table_cell(table, r, co2), &made.y[r]);
+        if (!table_is_missing(text) && !table_is_number(text, &made.y[r])) {
+            (void)snprintf(error, TABLE_ERROR_BYTES,
+                           "line %zu, column 'co2': '%.40s' is not a finite number", table->line[r],
+                           text);
+            design_free(&made);
+            return false;
+        }
         season_row(made.X + r * made.features,
                    (day_number(table_cell(table, r, date)) - first) / 365.25);
     }

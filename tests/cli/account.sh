@@ -132,6 +132,12 @@ if command -v gnuplot >/dev/null; then
         [ -s "$work/figures/$figure.svg" ] || ok=1
     done
     say $ok "figures are drawn"
+    PATH=/nonexistent $tremolo account figures --out "$work/none" >/dev/null 2>&1
+    [ $? = 1 ] && [ ! -e "$work/none" ]
+    say $? "without gnuplot nothing is left behind"
+    $tremolo account figures --out "$work/listed" --json >"$work/list"
+    [ "$(cat "$work/list")" = "{\"figures\":[\"$work/listed/rounds.svg\",\"$work/listed/tradeoff.svg\",\"$work/listed/noise.svg\"]}" ]
+    say $? "and listed as JSON"
     refused 2 "figures over earlier ones" figures --out "$work/figures"
     $tremolo account figures --out "$work/figures" --force >/dev/null
     say $? "unless forced"

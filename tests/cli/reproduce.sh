@@ -44,6 +44,12 @@ expect "an empty data file fails" $? 1
 expect "in one line" "$(wc -l <"$err")" 1
 [ ! -e "$dir/c" ]
 expect "and leaves nothing behind" $? 0
+mkdir "$dir/bad"
+cp "$dir/data/"*.csv "$dir/bad"
+sed '5s/,.*/,about 310/' "$dir/data/co2.csv" >"$dir/bad/co2.csv"
+$tremolo reproduce --out "$dir/c" --data "$dir/bad" --tasks co2 --repeats 1 >"$out" 2>"$err"
+expect "a cell that is no number fails" $? 1
+expect_match "and is named" "$err" "line 5, column 'co2': 'about 310' is not a finite number"
 for arguments in "--repeats 0" "--tasks magic" "--threads none" "extra" "--frobnicate"; do
     # shellcheck disable=SC2086
     $tremolo reproduce --out "$dir/d" $arguments >"$out" 2>"$err"

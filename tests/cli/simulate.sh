@@ -119,6 +119,19 @@ refused "a feature named twice" 2 "'a' is named twice" "$dir/known.csv" --respon
     --features a,a
 refused "an epsilon beyond all range" 2 'above 0 and at most 1e6' "$dir/known.csv" --response y \
     --epsilon 1e9
+refused "rounds of auto" 2 'rounds has no effect with the method auto' "$dir/known.csv" --response y \
+    --epsilon 1 --rounds 3
+refused "the ridge of iterative" 2 'ridge has no effect with the method iterative' "$dir/known.csv" \
+    --response y --epsilon 1 --method iterative --ridge 1
+refused "the radius of one-shot" 2 'radius has no effect' "$dir/known.csv" --response y --epsilon 1 \
+    --method one-shot --radius 1
+refused "alpha of dp-sgd" 2 'alpha has no effect with the method dp-sgd' "$dir/known.csv" \
+    --response y --epsilon 1 --method dp-sgd --alpha 0.5
+refused "modulation without vectors" 2 'no effect without vectors' "$dir/known.csv" --response y \
+    --epsilon 1 --vectors 0 --lambda 1
+{ printf 'a,y\n1,"'; head -c 200000 /dev/zero | tr '\0' x; } >"$dir/endless.csv"
+refused "a field without end" 2 'line 2, column 2: the field is longer than 4096 bytes' \
+    "$dir/endless.csv" --response y --epsilon 1
 refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
     --vectors 9
 
