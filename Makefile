@@ -102,7 +102,7 @@ $(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard device/*.[ch] status
 	$(QUIET)tools/amalgamate $(@D) && ports/wasm/build $(@D)
 
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard web/*.html web/*.js web/*.css ports/wasm/tremolo.mjs) $(WEB_ASSETS) | $(BUILD)/.setup-build
+$(BUILD)/web/table.c: tools/build-web $(wildcard web/*.html web/*.js web/*.css web/*.svg ports/wasm/tremolo.mjs) $(WEB_ASSETS) | $(BUILD)/.setup-build
 	$(call say,WEB,$@)
 	$(QUIET)tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
 $(BUILD)/obj/web/table.o: $(BUILD)/web/table.c web/web_files.h

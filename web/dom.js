@@ -67,3 +67,11 @@ export function section(title, ...children) {
     return element('section', { 'aria-labelledby': id, class: 'card' },
         element('h2', { id, text: title }), ...children);
 }
+
+/** A place for a chart with its heading and a line of words that may change. */
+export function figure(title, words = '') {
+    const plot = element('div', { class: 'plot' });
+    const line = element('span', { class: 'facts', text: words });
+    const heading = element('figcaption', {}, element('h3', { text: title }), line);
+    return { node: element('figure', {}, heading, plot), plot, words: line };
+}

@@ -20,6 +20,7 @@ const WORDS = {
     busy: 'Turned away: the server was busy',
     not_stored: 'Turned away: it could not be stored',
 };
+const ORDER = Object.keys(WORDS);
 const ALWAYS = new Set(['accepted', 'repeated', 'closed']);
 
 function outcomeRow() {
@@ -39,7 +40,8 @@ function outcomeRow() {
 
 function rowsOf(outcomes) {
     const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
-    return Object.entries(outcomes).filter(([name, amount]) => amount > 0 || ALWAYS.has(name))
+    const place = ([name]) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
+    return Object.entries(outcomes).sort((a, b) => place(a) - place(b)).filter(([name, amount]) => amount > 0 || ALWAYS.has(name))
         .map(([name, amount]) => ({ name, amount, share: all > 0 ? amount / all : 0 }));
 }
 

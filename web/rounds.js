@@ -1,6 +1,6 @@
 /* rounds.js -- how an iterative study moves: the gradient's size at the start
  * of each round, and where the coefficients stand. */
-import { element, keyed, section, setText } from './dom.js';
+import { element, figure, keyed, section, setText } from './dom.js';
 import { count, moment, number } from './format.js';
 import { lineChart } from './lines.js';
 import { coordinates } from './study_terms.js';
@@ -28,12 +28,6 @@ function roundTable() {
     const node = element('table', { id: TABLE },
         element('thead', {}, element('tr', {}, ...head.map((text) => element('th', { scope: 'col', text })))), body);
     return { node, update: keyed(body, (round) => round.round, roundRow) };
-}
-
-function figure(title, words) {
-    const plot = element('div', { class: 'plot' });
-    return { plot, node: element('figure', {}, element('figcaption', {}, element('h3', { text: title }),
-        element('span', { class: 'facts', text: words })), plot) };
 }
 
 export function roundsSection(study) {

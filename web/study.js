@@ -42,7 +42,8 @@ export function studyView(main, id) {
         main.append(element('header', { class: 'head' },
             element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state),
             element('h1', { text: study.title }),
-            element('p', { class: 'purpose', text: study.purpose || question(study) })),
+            element('p', { class: 'purpose', text: study.purpose || question(study) }),
+            element('p', { class: 'more' }, element('a', { href: `/studies/${id}/about`, text: 'What taking part means' }))),
         ...sections.map((part) => part.node));
     }
 

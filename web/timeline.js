@@ -1,14 +1,7 @@
 /* timeline.js -- devices and explained variance over time. */
-import { element, section, setText, show } from './dom.js';
+import { element, figure, section, setText, show } from './dom.js';
 import { count, number } from './format.js';
 import { lineChart } from './lines.js';
-
-function figure(title) {
-    const plot = element('div', { class: 'plot' });
-    const words = element('span', { class: 'facts' });
-    const node = element('figure', {}, element('figcaption', {}, element('h3', { text: title }), words), plot);
-    return { node, plot, words };
-}
 
 const at = (sample) => new Date(sample.time * 1000);
 

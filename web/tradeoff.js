@@ -38,7 +38,7 @@ function draw({ plot, width, height }, { mu }) {
     layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40).attr('text-anchor', 'middle')
         .text('false alarms accepted');
     layer(plot, 'caught-label', 'text').attr('x', -44).attr('y', -16).text('people caught, at most');
-    layer(plot, 'coin-label', 'text').attr('x', x(0.98)).attr('y', y(0.84)).attr('text-anchor', 'end')
+    layer(plot, 'coin-label', 'text').attr('x', x(0.98)).attr('y', y(0.72)).attr('text-anchor', 'end')
         .text('a coin');
 }
 

@@ -47,6 +47,8 @@ await test('the list names every study and leads to it', async () => {
     await screenshot(page, 'list');
     await page.getByRole('link', { name: 'steps, sleep and pulse' }).first().click();
     await page.waitForURL('**/studies/*');
+    await page.getByRole('link', { name: 'What taking part means' }).click();
+    await page.waitForURL('**/studies/*/about');
     await closing(opened);
 });
 
