@@ -5,59 +5,21 @@
  * REPORT is one honest report of an open study. Every copy gets an id of its
  * own, which is all that a server needs to take it as new; making them costs
  * next to nothing, so what is measured is the server. Prints reports/s. */
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { REPORT_MAX = 1024, ID_OFFSET_ROUND_0 = 2 + 17 + 1 + 1, THREADS_MAX = 64 };
+#include "fresh.h"
+
+enum { THREADS_MAX = 64 };
 
 static int port;
 static const char *path;
-static uint8_t report[REPORT_MAX];
+static uint8_t report[FRESH_REPORT_MAX + 1];
 static size_t report_length;
 static size_t batch;
 static _Atomic long left;
 static _Atomic uint64_t serial;
-
-static void stop_with(const char *what)
-{
-    (void)fprintf(stderr, "flood: %s\n", what);
-    exit(1);
-}
-
-static int dial(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        stop_with("cannot connect");
-    }
-    /* Or the kernel holds back the end of each body for the other's ACK. */
-    int on = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return fd;
-}
-
-static void send_all(int fd, const uint8_t *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
-        if (sent <= 0) {
-            stop_with("the connection ended");
-        }
-        bytes += sent;
-        length -= (size_t)sent;
-    }
-}
 
 /* One answer; it must be a 200 without failures. */
 static void read_answer(int fd)
@@ -86,7 +48,7 @@ static void *run(void *unused)
     char head[400];
     size_t item = report_length + 2;
     uint8_t *body = malloc(item * batch);
-    int fd = dial();
+    int fd = fresh_dial(port);
     (void)unused;
     if (body == NULL) {
         stop_with("no memory");
@@ -103,11 +65,10 @@ static void *run(void *unused)
     while (atomic_fetch_sub(&left, (long)batch) > 0) {
         uint64_t first = atomic_fetch_add(&serial, batch);
         for (size_t i = 0; i < batch; i++) {
-            uint64_t id[2] = {(first + i) * 0x9e3779b97f4a7c15u, first + i};
-            memcpy(body + i * item + 2 + ID_OFFSET_ROUND_0, id, sizeof id);
+            fresh_number(body + i * item + 2, first + i);
         }
-        send_all(fd, (const uint8_t *)head, (size_t)size);
-        send_all(fd, body, item * batch);
+        fresh_send(fd, (const uint8_t *)head, (size_t)size);
+        fresh_send(fd, body, item * batch);
         read_answer(fd);
     }
     (void)close(fd);
@@ -125,14 +86,12 @@ int main(int argc, char **argv)
     }
     port = atoi(argv[1]);
     path = argv[2];
-    FILE *file = fopen(argv[3], "rb");
-    report_length = file != NULL ? fread(report, 1, sizeof report, file) : 0;
+    report_length = fresh_load(report, argv[3]);
     batch = strtoul(argv[4], NULL, 10);
     long threads = atol(argv[5]);
     long total = atol(argv[6]);
-    if (report_length < 40 || report_length > 255 || batch == 0 || threads < 1 ||
-        threads > THREADS_MAX) {
-        stop_with("a report of 40 to 255 bytes and 1 to 64 connections are needed");
+    if (batch == 0 || threads < 1 || threads > THREADS_MAX) {
+        stop_with("a batch and 1 to 64 connections are needed");
     }
     left = total;
     serial = (uint64_t)time(NULL) << 32;

@@ -1,27 +1,39 @@
 # The server against nginx's empty 204, and on its own. Same machine, loopback,
-# one run, so that the ratios mean something where the absolute numbers do
-# not. BENCH_LONG=1 also measures 10 million reports.
+# one run, both in turn several times and the medians compared, so that the
+# ratios mean something where the absolute numbers do not. nginx has as many
+# workers as the server has request threads; wrk has two threads and 64 keep-alive
+# connections, and makes every report a new one for both.
+#
+# BENCH_TURNS turns (5) of BENCH_SECONDS (3) each. BENCH_DATA is where the data
+# directory lies (the temporary directory); a tmpfs there shows what remains
+# when syncs cost nothing. BENCH_LONG=1 also measures 10 million reports.
 . tests/common/server.sh
-seconds=${BENCH_SECONDS:-5}
-make -s BUILD="${BUILD:-build}" "${BUILD:-build}/bin/bench/flood" "${BUILD:-build}/bin/tests/e2e/forge" >/dev/null || exit 1
-flood=${BUILD:-build}/bin/bench/flood
-forge=${BUILD:-build}/bin/tests/e2e/forge
+seconds=${BENCH_SECONDS:-3} turns=${BENCH_TURNS:-5}
+built=${BUILD:-build}/bin
+make -s BUILD="${BUILD:-build}" "$built/bench/flood" "$built/bench/pace" "$built/tests/e2e/forge" >/dev/null || exit 1
+directory=$(mktemp -d "${BENCH_DATA:-$work}/data.XXXXXX") || exit 1
+nginx_pid=
+trap 'stop_server >/dev/null 2>&1; [ -z "$nginx_pid" ] || kill "$nginx_pid" 2>/dev/null; rm -rf "$work" "$directory"' EXIT
+threads=$(nproc)
+[ "$threads" -le 16 ] || threads=16
 
 awk 'BEGIN { printf "{\"tremolo\": 1, \"title\": \"ten features\", \"features\": ["
     for (i = 0; i < 10; i++) printf "%s{\"name\": \"x%d\", \"low\": 0, \"high\": 1}", i ? ", " : "", i
     print "], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1}, \"privacy\": {\"epsilon\": 2, \"protects\": \"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}" }' >"$work/ten.json"
 
-start_server "$work/data" --quiet || exit 1
+start_server "$directory" --quiet --threads "$threads" || exit 1
 id=$(create_study "$work/ten.json")
+port=${url##*:}
+reports="/v1/studies/$id/reports"
 curl -s "$url/v1/studies/$id" >"$work/published"
-$forge "$work/published" "$work/report"
+$built/tests/e2e/forge "$work/published" "$work/report"
 export REPORT="$work/report"
 
 # nginx: the same POST, an empty 204.
 mkdir -p "$work/nginx"
 nginx_port=$(awk 'BEGIN { srand(); print 20000 + int(rand() * 20000) }')
 cat >"$work/nginx.conf" <<CONF
-worker_processes auto; pid $work/nginx/pid; error_log $work/nginx/error.log; daemon off;
+worker_processes $threads; pid $work/nginx/pid; error_log $work/nginx/error.log; daemon off;
 events { worker_connections 1024; }
 http { access_log off; client_body_temp_path $work/nginx/body; proxy_temp_path $work/nginx/p;
  fastcgi_temp_path $work/nginx/f; uwsgi_temp_path $work/nginx/u; scgi_temp_path $work/nginx/s;
@@ -32,31 +44,48 @@ nginx -c "$work/nginx.conf" 2>/dev/null &
 nginx_pid=$!
 sleep 1
 
-# rate OUTPUT, latency OUTPUT P: numbers out of wrk's text.
-rate() { sed -n 's/^Requests\/sec: *//p' "$1"; }
+# load NAME URL: one turn of wrk; its rate is added to $work/rates.NAME.
+load() {
+    wrk -t2 -c64 -d"${seconds}s" --latency -s bench/server_post.lua "$2$reports" >"$work/wrk.$1"
+    sed -n 's/^Requests\/sec: *//p' "$work/wrk.$1" >>"$work/rates.$1"
+    grep -E 'Non-2xx|Socket errors' "$work/wrk.$1"
+}
+# median FILE; metric NAME: a number of the server's.
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+metric() { curl -s "$url/metrics" | sed -n "s/^$1 //p"; }
 latency() { sed -n "s/^ *$2% *//p" "$1"; }
 
-wrk -t2 -c64 -d"${seconds}s" --latency -s bench/server_post.lua "http://127.0.0.1:$nginx_port/v1/studies/$id/reports" >"$work/wrk.nginx"
-wrk -t2 -c64 -d"${seconds}s" --latency -s bench/server_post.lua "$url/v1/studies/$id/reports" >"$work/wrk.tremolo"
+for _ in $(seq "$turns"); do
+    load nginx "http://127.0.0.1:$nginx_port"
+    load tremolo "$url"
+done
 kill $nginx_pid
 wait $nginx_pid 2>/dev/null
-ours=$(rate "$work/wrk.tremolo") theirs=$(rate "$work/wrk.nginx")
-printf 'single POSTs, 64 connections: %s/s durable, nginx empty 204 %s/s, ratio %s\n' "$ours" "$theirs" \
-    "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / b }')"
+nginx_pid=
+ours=$(median "$work/rates.tremolo") theirs=$(median "$work/rates.nginx")
+printf '%d processors, load %s, %d request threads and %d nginx workers, data on %s\n' "$(nproc)" \
+    "$(cut -d' ' -f1 /proc/loadavg)" "$threads" "$threads" "$(df --output=fstype "$directory" | tail -1)"
+awk -v seconds="$(metric tremolo_sync_seconds_total)" -v groups="$(metric tremolo_group_commits_total)" \
+    -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" \
+    'BEGIN { printf "  %.0f reports in a group commit, %.2f ms a sync\n", reports / groups, 1e3 * seconds / groups }'
+printf 'single POSTs, 64 connections, medians of %d turns: %s/s durable, nginx empty 204 %s/s, ratio %s\n' \
+    "$turns" "$ours" "$theirs" "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / b }')"
+printf '  ratio of each turn: %s\n' "$(paste "$work/rates.tremolo" "$work/rates.nginx" | awk '{ printf "%s%.2f", (NR > 1 ? " " : ""), $1 / $2 }')"
 printf '  latency at full load: p50 %s, p99 %s\n' "$(latency "$work/wrk.tremolo" 50)" "$(latency "$work/wrk.tremolo" 99)"
-grep -E 'Non-2xx|Socket errors' "$work/wrk.tremolo"
-wrk -t1 -c8 -d"${seconds}s" --latency -s bench/server_post.lua "$url/v1/studies/$id/reports" >"$work/wrk.half"
-printf '  with 8 connections: %s/s, p50 %s, p99 %s\n' "$(rate "$work/wrk.half")" "$(latency "$work/wrk.half" 50)" "$(latency "$work/wrk.half" 99)"
+half=$(awk -v a="$ours" 'BEGIN { printf "%.0f", a / 2 }')
+$built/bench/pace "$port" "$reports" "$work/report" "$half" 64 "$((2 * seconds))" |
+    awk -v asked="$half" '{ printf "  latency at half load, %s/s asked on a schedule, 64 connections, %s/s answered: p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms\n", asked, $1, $2 / 1e3, $3 / 1e3, $4 / 1e3 }'
 printf 'batches of 1,000, d = 10, 4 connections: %s durable reports/s\n' \
-    "$($flood "${url##*:}" "/v1/studies/$id/reports" "$work/report" 1000 4 "${BENCH_BATCHED:-2000000}")"
+    "$($built/bench/flood "$port" "$reports" "$work/report" 1000 4 "${BENCH_BATCHED:-2000000}")"
 if [ -n "${BENCH_LONG:-}" ]; then
-    $flood "${url##*:}" "/v1/studies/$id/reports" "$work/report" 1000 4 8000000 >/dev/null
+    so_far=$(metric "tremolo_study_reports{study=\"$id\"}")
+    $built/bench/flood "$port" "$reports" "$work/report" 1000 4 $(((10000000 - so_far) / 1000 * 1000)) >/dev/null
 fi
-count=$(curl -s "$url/v1/studies/$id/estimate" | sed 's/.*"reports":\([0-9]*\).*/\1/')
-memory=$(curl -s "$url/metrics" | sed -n 's/^process_resident_memory_bytes //p')
-printf 'memory with %s reports: %s MiB\n' "$count" "$(awk -v m="$memory" 'BEGIN { printf "%.0f", m / 1048576 }')"
+count=$(metric "tremolo_study_reports{study=\"$id\"}")
+printf 'memory with %s reports: %s MiB\n' "$count" "$(metric process_resident_memory_bytes | awk '{ printf "%.0f", $1 / 1048576 }')"
+port=
 stop_server
 start=$(date +%s.%N)
-start_server "$work/data" --quiet
+start_server "$directory" --quiet
 printf 'start-up from %s reports: %s s; %s MiB on disk\n' "$count" \
-    "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }')" "$(du -sm "$work/data" | cut -f1)"
+    "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }')" "$(du -sm "$directory" | cut -f1)"

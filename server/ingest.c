@@ -21,6 +21,12 @@
 #include "decide.h"
 #include "writer.h"
 
+enum {
+    IDLE_US = 200000,     /* between looks at the clock for rounds and checkpoints */
+    COMPANY_US_MIN = 20,  /* shorter waits cost more than they gather */
+    SYNC_US_MAX = 100000, /* a stall is not what syncs usually take */
+};
+
 int64_t writer_seconds(void)
 {
     return (int64_t)time(NULL);
@@ -79,7 +85,10 @@ enum tremolo_status writer_sync(struct ingest *ingest)
 {
     int64_t start = monotonic_us();
     enum tremolo_status status = ingest->store->sync(ingest->store);
-    (void)atomic_fetch_add(&ingest->counters.sync_microseconds, (uint64_t)(monotonic_us() - start));
+    int64_t took = monotonic_us() - start;
+    (void)atomic_fetch_add(&ingest->counters.sync_microseconds, (uint64_t)took);
+    took = took < SYNC_US_MAX ? took : SYNC_US_MAX;
+    ingest->sync_usual_us += (took - ingest->sync_usual_us) / 8;
     (void)atomic_fetch_add(&ingest->counters.groups, 1);
     return status;
 }
@@ -270,16 +279,33 @@ static const struct decider embedded = {
     .end = checkpoint,
 };
 
-static void wait_a_little(struct ingest *ingest)
+/* Wait for the queue to change, at most this long. Lock held. */
+static void wait_for_jobs(struct ingest *ingest, int64_t microseconds)
 {
     struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 200000000;
-    if (until.tv_nsec >= 1000000000) {
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(microseconds * 1000);
+    while (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
     (void)pthread_cond_timedwait(&ingest->wake, &ingest->lock, &until);
+}
+
+/* Clients that were just answered come again at once. Where syncs are slow it pays to
+ * let them in before the next one: for as long as more keep coming within an
+ * eighth of what a sync takes, and half of it in all. Lock held. */
+static void wait_for_company(struct ingest *ingest)
+{
+    int64_t quiet = ingest->sync_usual_us / 8;
+    size_t before = 0;
+    for (int i = 0; i < 4 && quiet >= COMPANY_US_MIN && !ingest->stopping; i++) {
+        if (ingest->queued_bytes == before || ingest->queued_bytes >= INGEST_GROUP_BYTES_MAX) {
+            return;
+        }
+        before = ingest->queued_bytes;
+        wait_for_jobs(ingest, quiet);
+    }
 }
 
 static void *writer_main(void *argument)
@@ -290,8 +316,9 @@ static void *writer_main(void *argument)
     while (!stopping || group != NULL) {
         (void)pthread_mutex_lock(&ingest->lock);
         if (ingest->first == NULL && !ingest->stopping) {
-            wait_a_little(ingest);
+            wait_for_jobs(ingest, IDLE_US);
         }
+        wait_for_company(ingest);
         group = take_group(ingest);
         stopping = ingest->stopping;
         (void)pthread_mutex_unlock(&ingest->lock);
@@ -442,7 +469,11 @@ struct ingest *writer_new(const struct decider *decider, void *context)
     made->checkpointed_at = writer_seconds();
     (void)pthread_rwlock_init(&made->books_lock, NULL);
     (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_cond_init(&made->wake, NULL);
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&made->wake, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
     return made;
 }
 

@@ -4,8 +4,9 @@
  * those with something to do: it is asked again on every turn and says "not
  * yet". Suspending it instead would cost a wake-up, two changes of the epoll
  * set and a useless read for every report. While anything is with the writer a
- * loop therefore sleeps until the writer wakes it; a writer that takes longer
- * than WRITER_MS does not keep other connections waiting. */
+ * loop therefore sleeps until the writer wakes it, but no longer than WRITER_NS:
+ * then it reads what has come meanwhile, so that a slow disk keeps no other request
+ * waiting and all that comes during one sync shares the next. */
 #include "loops.h"
 
 #include <microhttpd.h>
@@ -19,7 +20,7 @@
 #include "http.h"
 #include "request.h"
 
-enum { WRITER_MS = 2, IDLE_MS_MAX = 500, DRAIN_MS = 5000 };
+enum { WRITER_NS = 100000, IDLE_MS_MAX = 500, DRAIN_MS = 5000, TURNS_MAX = 8 };
 
 struct thread {
     struct loop loop;
@@ -87,7 +88,8 @@ static void pause_loop(struct loop *loop, int events)
     MHD_UNSIGNED_LONG_LONG due = IDLE_MS_MAX;
     uint64_t count;
     if (loop->waiting > 0) {
-        (void)poll(ready, 1, WRITER_MS);
+        const struct timespec soon = {0, WRITER_NS};
+        (void)ppoll(ready, 1, &soon, NULL);
     } else {
         if (MHD_get_timeout(loop->daemon, &due) != MHD_YES || due > IDLE_MS_MAX) {
             due = IDLE_MS_MAX;
@@ -126,14 +128,24 @@ static bool is_drained(struct thread *thread)
     return thread->loop.waiting == 0 && (thread->loop.active == 0 || late);
 }
 
+/* Requests come while others are read; what comes now shares one sync. */
+static void run_while_ready(struct loop *loop)
+{
+    int turns = 0;
+    do {
+        loop->progress = false;
+        (void)MHD_run(loop->daemon);
+        turns++;
+    } while (loop->progress && turns < TURNS_MAX);
+}
+
 static void *thread_main(void *argument)
 {
     struct thread *thread = argument;
     struct loop *loop = &thread->loop;
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     while (!is_drained(thread)) {
-        loop->progress = false;
-        (void)MHD_run(loop->daemon);
+        run_while_ready(loop);
         hand_over(loop);
         http_free_orphans(loop);
         if (!loop->progress) {

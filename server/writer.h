@@ -44,6 +44,7 @@ struct ingest {
     pthread_t writer;
     int64_t checkpointed_at; /* writer only, from here on */
     uint64_t since_checkpoint;
+    int64_t sync_usual_us; /* a moving average */
     struct book *touched;
 };
 
