@@ -86,6 +86,9 @@ static void prepare(CURL *curl, struct fetch *fetch, struct curl_slist *headers,
         (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, stop_asked);
         (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, fetch);
     }
+    if (strncmp(fetch->url, "http://", 7) == 0) {
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* as in host/transport.c */
+    }
     if (fetch->ca_file != NULL) {
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, fetch->ca_file);
     }

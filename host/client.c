@@ -339,21 +339,20 @@ enum tremolo_status tremolo_client_open(struct tremolo_client **client,
                                         const struct tremolo_client_options *options,
                                         const struct tremolo_client_surroundings *surroundings)
 {
-    if (client == NULL || options == NULL || options->study_url == NULL ||
-        options->state_directory == NULL || options->attempt_ms < 1 || options->give_up_ms < 1) {
-        return TREMOLO_BAD_ARGUMENT;
+    struct tremolo_client *made = NULL;
+    enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
+    if (client != NULL && options != NULL && options->study_url != NULL &&
+        options->state_directory != NULL && options->attempt_ms >= 1 && options->give_up_ms >= 1) {
+        made = calloc(1, sizeof *made);
+        status = made != NULL ? begin(made, options, surroundings) : TREMOLO_NO_MEMORY;
     }
-    struct tremolo_client *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    enum tremolo_status status = begin(made, options, surroundings);
     if (status == TREMOLO_OK) {
         *client = made;
         return TREMOLO_OK;
     }
     if (why != NULL) {
-        memcpy(why, made->why, sizeof made->why);
+        (void)snprintf(why, TREMOLO_CLIENT_WHY_BYTES, "%s",
+                       made != NULL ? made->why : tremolo_status_sentence(status));
     }
     tremolo_client_close(made);
     return status;

@@ -182,6 +182,20 @@ enum tremolo_status client_find_open_round(struct tremolo_client *client)
 
 /* ---------------------------------------------------------------- following */
 
+/* Is the round that we reported in still the open one? Asking is cheaper for the
+ * server than the same report once more. */
+static enum tremolo_status wait_for_another(struct tremolo_client *client, bool *is_same, int last)
+{
+    *is_same = false;
+    if (last < 0) {
+        return TREMOLO_OK;
+    }
+    client_start_clock(client);
+    enum tremolo_status status = client_find_open_round(client);
+    *is_same = status == TREMOLO_OK && client->round.number == last;
+    return status;
+}
+
 /* Report if the round is new to us; *done when no other can follow. */
 static enum tremolo_status follow_once(struct tremolo_client *client, bool *done, int *last,
                                        int (*each)(void *, const struct tremolo_client_receipt *),
@@ -189,7 +203,14 @@ static enum tremolo_status follow_once(struct tremolo_client *client, bool *done
 {
     const struct tremolo_study *study = tremolo_study_file_device(client->study);
     struct tremolo_client_receipt receipt;
-    enum tremolo_status status = tremolo_client_report(client, &receipt);
+    bool is_same = false;
+    enum tremolo_status status = wait_for_another(client, &is_same, *last);
+    if (is_same) {
+        return TREMOLO_OK;
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_client_report(client, &receipt);
+    }
     if (status == TREMOLO_ROUND_CLOSED) {
         *done = client->round.state == ROUND_DONE;
         return TREMOLO_OK;

@@ -59,8 +59,7 @@ int host_write_all(const struct tremolo_files *files, int fd, const void *bytes,
     return 0;
 }
 
-/* Close without losing the error that brought us here. */
-static int close_after(const struct tremolo_files *files, int fd, int result)
+int host_close_after(const struct tremolo_files *files, int fd, int result)
 {
     int error = errno;
     if (files->close(files->context, fd) != 0 && result == 0) {
@@ -70,10 +69,18 @@ static int close_after(const struct tremolo_files *files, int fd, int result)
     return result;
 }
 
+int host_give_up(const struct tremolo_files *files, const char *path)
+{
+    int error = errno;
+    (void)files->unlink(files->context, path);
+    errno = error;
+    return -1;
+}
+
 int host_sync_directory(const struct tremolo_files *files, const char *directory)
 {
     int fd = files->open(files->context, directory, O_RDONLY | O_DIRECTORY, 0);
-    return fd < 0 ? -1 : close_after(files, fd, files->fsync(files->context, fd));
+    return fd < 0 ? -1 : host_close_after(files, fd, files->fsync(files->context, fd));
 }
 
 int host_sync_parent(const struct tremolo_files *files, const char *path)
@@ -107,9 +114,9 @@ int host_replace_file(const struct tremolo_files *files, const char *path, const
     if (result == 0) {
         result = files->fsync(files->context, fd);
     }
-    if (close_after(files, fd, result) != 0 ||
+    if (host_close_after(files, fd, result) != 0 ||
         files->rename(files->context, temporary, path) != 0) {
-        return -1;
+        return host_give_up(files, temporary);
     }
     return host_sync_parent(files, path);
 }
@@ -122,7 +129,7 @@ int host_read_file(const struct tremolo_files *files, const char *path, char *by
         return -1;
     }
     memset(bytes, 0, capacity);
-    int result = close_after(files, fd, host_read_all(files, fd, bytes, capacity - 1, 0));
+    int result = host_close_after(files, fd, host_read_all(files, fd, bytes, capacity - 1, 0));
     if (result == 0) {
         *length = strlen(bytes);
     }

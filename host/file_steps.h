@@ -23,6 +23,13 @@ int host_write_all(const struct tremolo_files *files, int fd, const void *bytes,
 int host_sync_directory(const struct tremolo_files *files, const char *directory);
 int host_sync_parent(const struct tremolo_files *files, const char *path);
 
+/* Close without losing the error that brought us here: `result`, or -1 when only
+ * the closing fails. */
+int host_close_after(const struct tremolo_files *files, int fd, int result);
+
+/* Remove what was begun and could not be finished; -1, with errno as it was. */
+int host_give_up(const struct tremolo_files *files, const char *path);
+
 /* Replace a small file as a whole: temporary file, sync, rename, sync of the
  * directory. After a cut there is the old file or the new one. */
 int host_replace_file(const struct tremolo_files *files, const char *path, const void *bytes,

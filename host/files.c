@@ -70,6 +70,12 @@ static int system_mkdir(void *context, const char *path, unsigned mode)
     return mkdir(path, (mode_t)mode);
 }
 
+static int system_unlink(void *context, const char *path)
+{
+    (void)context;
+    return unlink(path);
+}
+
 struct tremolo_files tremolo_files_system(void)
 {
     return (struct tremolo_files){
@@ -82,5 +88,6 @@ struct tremolo_files tremolo_files_system(void)
         .close = system_close,
         .rename = system_rename,
         .mkdir = system_mkdir,
+        .unlink = system_unlink,
     };
 }

@@ -182,13 +182,9 @@ static int make_ledger(const struct tremolo_ledger_file *ledger, const char *dir
     if (result == 0) {
         result = files->fsync(files->context, fd);
     }
-    int error = errno;
-    if (files->close(files->context, fd) != 0 && result == 0) {
-        return -1;
-    }
-    errno = error;
-    if (result != 0 || files->rename(files->context, temporary, ledger->ledger_path) != 0) {
-        return -1;
+    if (host_close_after(files, fd, result) != 0 ||
+        files->rename(files->context, temporary, ledger->ledger_path) != 0) {
+        return host_give_up(files, temporary);
     }
     return host_sync_directory(files, directory);
 }
@@ -235,6 +231,21 @@ static enum tremolo_status read_header(struct tremolo_ledger_file *ledger)
     return TREMOLO_OK;
 }
 
+/* A directory that holds no ledger is somebody else's: not even a lock is left
+ * in it. */
+static enum tremolo_status find_ledger(struct tremolo_ledger_file *ledger)
+{
+    const struct tremolo_files *files = &ledger->files;
+    int fd = files->open(files->context, ledger->ledger_path, O_RDONLY, 0);
+    if (fd < 0) {
+        (void)failed(ledger, ledger->ledger_path);
+        return errno == ENOENT || errno == ENOTDIR ? TREMOLO_LEDGER_MISSING
+                                                   : TREMOLO_STORAGE_FAILED;
+    }
+    (void)files->close(files->context, fd);
+    return TREMOLO_OK;
+}
+
 static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
                                    const struct tremolo_ledger_file_options *options)
 {
@@ -248,7 +259,10 @@ static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
         (void)failed(ledger, "sync the parent directory");
         return TREMOLO_STORAGE_FAILED;
     }
-    enum tremolo_status status = lock_directory(ledger, options->directory);
+    enum tremolo_status status = options->create ? TREMOLO_OK : find_ledger(ledger);
+    if (status == TREMOLO_OK) {
+        status = lock_directory(ledger, options->directory);
+    }
     if (status == TREMOLO_OK) {
         status = open_ledger(ledger, options);
     }

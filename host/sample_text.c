@@ -164,7 +164,9 @@ static bool set_json(struct reading *reading, const char *name, const json_t *va
         return complain(reading, "%.64s must be a number, text or true or false", name);
     }
     (void)snprintf(number, sizeof number, "%.17g", json_number_value(value));
-    return set_value(reading, name, number);
+    bool good = set_value(reading, name, number);
+    explicit_bzero(number, sizeof number);
+    return good;
 }
 
 static bool read_json(struct reading *reading, const char *text, size_t length)

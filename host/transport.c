@@ -130,6 +130,10 @@ static CURLcode perform(const struct transport *transport, struct receiving *rec
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, (const char *)request->body);
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
     }
+    /* Plain HTTP stays on this machine: no proxy of the environment may see it. */
+    if (strncmp(request->url, "http://", 7) == 0) {
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    }
     CURLcode code = curl_easy_setopt(curl, CURLOPT_URL, request->url);
     return code == CURLE_OK ? curl_easy_perform(curl) : code;
 }

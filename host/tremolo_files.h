@@ -27,6 +27,7 @@ struct tremolo_files {
     int (*close)(void *context, int fd);
     int (*rename)(void *context, const char *from, const char *to);
     int (*mkdir)(void *context, const char *path, unsigned mode);
+    int (*unlink)(void *context, const char *path); /* of a file that could not be finished */
 };
 
 /* The operating system's own; context is unused. */

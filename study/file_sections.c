@@ -376,8 +376,9 @@ static void read_limits(struct study_reader *reader, struct tremolo_study_file *
     if (samples * terms->rounds > UINT16_MAX) {
         study_problem(reader, "samples", "times the rounds is more than 65535 releases");
     }
-    if (study_date(reader, &terms->opens, object, "opens") &&
-        study_date(reader, &terms->closes, object, "closes") && terms->opens >= terms->closes) {
+    bool opens = study_date(reader, &terms->opens, object, "opens");
+    bool closes = study_date(reader, &terms->closes, object, "closes");
+    if (opens && closes && terms->opens >= terms->closes) {
         study_problem(reader, "closes", "must be after opens");
     }
     (void)study_choice(reader, &enrolment, object, "enrolment", STUDY_OPTIONAL, study_enrolments);
@@ -415,7 +416,9 @@ void study_read_sections(struct study_reader *reader, struct tremolo_study_file 
     read_features(reader, file);
     read_response(reader, file, &sent, &sent_given);
     if (!expand(reader, file) || file->dimension == 0) {
-        file->dimension = 1; /* what follows is read for its own problems only */
+        /* What follows is read for its own problems only: no limit that depends on
+         * the features shall be one. */
+        file->dimension = TREMOLO_MAX_DIMENSION;
     }
     check_names(reader, file);
     file->terms.delta = 1e-5;

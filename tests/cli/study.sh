@@ -50,6 +50,17 @@ expect_match "with their number" "$out" '"count": 7'
 $tremolo study id "$dir/bad.json" >"$out" 2>"$err"
 expect "which has no id" $? 2
 
+# Features that are wrong cause no problems elsewhere; both dates are read.
+cat >"$dir/bad.json" <<'JSON'
+{"tremolo": 1, "title": "x", "features": [], "response": {"name": "y", "low": 0, "high": 1},
+ "privacy": {"epsilon": 1, "protects": "features", "neighbours": {"distance": 3}},
+ "protocol": {"kind": "iterative", "rounds": 2, "vectors": 2, "lambda": 1, "omega": 1},
+ "limits": {"opens": "soon", "closes": "later"}}
+JSON
+$tremolo study check "$dir/bad.json" >"$out" 2>"$err"
+expect "three problems, and no others that follow from them" "$(cut -d: -f2 "$err" | tr -d '\n')" \
+    " features limits.opens limits.closes"
+
 # The id, by a program written from the document.
 cat >"$dir/full.json" <<'JSON'
 {"tremolo": 1, "title": "Full <b>study</b> \u00e9", "purpose": "p", "features": [

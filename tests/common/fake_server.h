@@ -38,6 +38,8 @@ struct fake_server {
         char device[64];
     } report[FAKE_REPORTS];
     size_t reports;
+    size_t posts;       /* repeated ones, too */
+    size_t round_lasts; /* polls before the next round opens; 0: not by waiting */
     int64_t now_ms;
     int64_t date; /* Unix seconds when now_ms is 0 */
     int64_t slept[FAKE_SLEEPS];
@@ -124,6 +126,7 @@ static inline int fake_take_report(struct fake_server *server, struct tremolo_ht
                                    const struct tremolo_http_request *request)
 {
     bool known = false;
+    server->posts++;
     assert_string_equal(request->media_type, "application/cbor");
     assert_true(request->body_length <= TREMOLO_MAX_REPORT_BYTES);
     for (size_t i = 0; i < server->reports; i++) {
@@ -200,6 +203,9 @@ static inline int fake_sleep(void *context, int64_t milliseconds)
     struct fake_server *server = context;
     server->now_ms += milliseconds;
     server->slept[server->sleeps++ % FAKE_SLEEPS] = milliseconds;
+    if (server->round_lasts > 0 && server->sleeps % server->round_lasts == 0) {
+        server->round++;
+    }
     return 0;
 }
 

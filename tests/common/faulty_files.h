@@ -202,6 +202,17 @@ static inline int faulty_mkdir(void *context, const char *path, unsigned mode)
     return result;
 }
 
+static inline int faulty_unlink(void *context, const char *path)
+{
+    (void)context;
+    if (faulty_step(0) != 0) {
+        return -1;
+    }
+    int result = faulty.system.unlink(NULL, path);
+    faulty_after();
+    return result;
+}
+
 static inline struct tremolo_files faulty_files(enum fault_kind kind, int at, int error)
 {
     memset(&faulty, 0, sizeof faulty);
@@ -219,6 +230,7 @@ static inline struct tremolo_files faulty_files(enum fault_kind kind, int at, in
         .close = faulty_close,
         .rename = faulty_rename,
         .mkdir = faulty_mkdir,
+        .unlink = faulty_unlink,
     };
 }
 

@@ -202,6 +202,19 @@ static void test_wrong_id(void **state)
     end(&world);
 }
 
+/* Every failure comes with a sentence, those of the caller, too. */
+static void test_failures_have_sentences(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    world.options.study_url = NULL;
+    assert_status(open_client(&world), TREMOLO_BAD_ARGUMENT);
+    assert_true(world.why[0] != '\0');
+    assert_null(world.client);
+    end(&world);
+}
+
 static void test_bad_addresses(void **state)
 {
     static const char *const formats[] = {
@@ -386,6 +399,10 @@ static void test_no_ledger_without_enrolment(void **state)
     world.options.enrol = false;
     assert_status(report(&world, &receipt), TREMOLO_LEDGER_MISSING);
     assert_int_equal(world.server.requests, 0);
+    /* Nothing is left in a directory that is not a device's. */
+    world.options.state_directory = world.folder.root;
+    assert_status(report(&world, &receipt), TREMOLO_LEDGER_MISSING);
+    assert_int_equal(rmdir(world.folder.root), 0);
     end(&world);
 }
 
@@ -564,6 +581,26 @@ static void test_following(void **state)
     for (size_t i = 0; i < world.server.sleeps; i++) {
         assert_in_range(world.server.slept[i], 10000, 30000);
     }
+    end(&world);
+}
+
+/* A device that has reported asks for the round until there is another; it does
+ * not send its report again with every question. */
+static void test_following_is_quiet(void **state)
+{
+    struct world world;
+    unsigned count = 0;
+    (void)state;
+    begin(&world, "protocol", iterative, NULL, NULL);
+    world.server.round_lasts = 5;
+    assert_status(open_client(&world), TREMOLO_OK);
+    assert_status(tremolo_client_sample(world.client, sample_text, strlen(sample_text)),
+                  TREMOLO_OK);
+    assert_status(tremolo_client_follow(world.client, count_receipt, &count), TREMOLO_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(world.server.reports, 3);
+    assert_int_equal(world.server.posts, 3);
+    assert_int_equal(world.server.sleeps, 10);
     end(&world);
 }
 
@@ -911,6 +948,7 @@ int main(void)
         cmocka_unit_test(test_trust_new_pins),
         cmocka_unit_test(test_wrong_signature),
         cmocka_unit_test(test_wrong_id),
+        cmocka_unit_test(test_failures_have_sentences),
         cmocka_unit_test(test_bad_addresses),
         cmocka_unit_test(test_policy_refuses),
         cmocka_unit_test(test_policy_has_its_own_neighbours),
@@ -926,6 +964,7 @@ int main(void)
         cmocka_unit_test(test_refusals_are_final),
         cmocka_unit_test(test_nonsense_from_the_server),
         cmocka_unit_test(test_following),
+        cmocka_unit_test(test_following_is_quiet),
         cmocka_unit_test(test_following_goes_on_after_a_closed_round),
         cmocka_unit_test(test_following_ends_with_a_closed_study),
         cmocka_unit_test(test_dates_are_kept),

@@ -214,6 +214,9 @@ static void test_failures(void **state)
 
 int main(void)
 {
+    /* A proxy of the environment that leads nowhere: nothing here may ask it. */
+    (void)setenv("http_proxy", "http://127.0.0.1:1", 1);
+    (void)setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_post),
