@@ -100,7 +100,7 @@ int cli_bad_option(const char *command, char **argv, const struct option *names)
                         "lists them",
                         given, command);
     }
-    for (; names[count].name != NULL && count < OPTIONS_MAX; count++) {
+    for (; count < OPTIONS_MAX && names[count].name != NULL; count++) {
         words[count] = names[count].name;
         if (optopt != 0 && names[count].val == optopt) {
             return cli_fail(CLI_USAGE, command, "--%s %s", names[count].name,

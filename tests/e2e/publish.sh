@@ -26,6 +26,10 @@ expect_match "and names the same study" "$out" "\"url\": \"$url/v1/studies/$id\"
 study publish "$work/keys.json" --server "$url"
 expect_match "a study with keys says where they come from" "$out" "POST $url/v1/studies/.*/devices"
 
+$tremolo status "$url/v1/studies/$id" >"$out"
+expect_match "a study that nobody has reported to says so" "$out" '^nobody has reported yet'
+expect "instead of an empty table" "$(grep -c 'std. error' "$out")" 0
+
 # What it prints for a device runs as it stands, but for the policy.
 study publish "$work/one.json" --server "$url"
 sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"

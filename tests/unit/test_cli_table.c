@@ -111,6 +111,26 @@ static void test_numbers(void **unused)
     }
 }
 
+/* Answers to a question are named after it, as in a study; other pairs are not. */
+static void test_yes_no_columns(void **state)
+{
+    char error[TABLE_ERROR_BYTES];
+    struct design design;
+    (void)state;
+    struct table *table = must_read("y,smoker,left,side\n1,no,True,a\n2,yes,False,b\n"
+                                    "4,yes,True,a\n",
+                                    0);
+    assert_true(design_build(&design, table, "y", NULL, error));
+    assert_int_equal(design.features, 3);
+    assert_string_equal(design.name[0], "smoker");
+    assert_string_equal(design.name[1], "left");
+    assert_string_equal(design.name[2], "side=b");
+    static const double expected[] = {0, 1, 0, 1, 0, 1, 1, 1, 0};
+    assert_memory_equal(design.X, expected, sizeof expected);
+    design_free(&design);
+    table_free(table);
+}
+
 static void test_design(void **unused)
 {
     (void)unused;
@@ -176,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_malformed_files),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_design),
+        cmocka_unit_test(test_yes_no_columns),
         cmocka_unit_test(test_bad_designs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
