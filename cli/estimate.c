@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimate_result.h"
 #include "fetch.h"
+#include "result.h"
 #include "tremolo_server.h"
 
 static const char *string_in(const json_t *object, const char *key)
@@ -109,23 +111,27 @@ static int read_estimate(char **text, const char *command, const char *where, co
     return CLI_DONE;
 }
 
-int estimate_show(const char *command, const char *where, const char *study, const char *ca_file,
-                  int as_json)
+int estimate_show(const char *command, const char *where, const struct estimate_wish *wish)
 {
     char *text = NULL;
     bool remote = strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
-    int code = remote ? fetch_estimate(&text, command, where, ca_file)
-                      : read_estimate(&text, command, where, study);
+    int code = remote ? fetch_estimate(&text, command, where, wish->ca_file)
+                      : read_estimate(&text, command, where, wish->study);
     if (code != CLI_DONE) {
         return code;
     }
     json_t *answer = json_loads(text, 0, NULL);
     if (answer == NULL) {
         code = cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);
-    } else if (as_json) {
+    } else if (wish->as_json) {
         (void)puts(text);
     } else {
         print_estimate(answer);
+    }
+    if (code == CLI_DONE && wish->report != NULL) {
+        json_t *result = result_of_estimate(answer, wish->line);
+        code = result_save(result, command, wish->report);
+        json_decref(result);
     }
     json_decref(answer);
     free(text);

@@ -23,10 +23,16 @@ struct fetch {
 };
 
 /* The estimate of a study, as `tremolo status` and `tremolo fit` print it: from the
- * study's address, or from a data directory with `study` an id or NULL. Exit
- * codes of the command line; messages under `command`. */
-int estimate_show(const char *command, const char *where, const char *study, const char *ca_file,
-                  int as_json);
+ * study's address, or from a data directory. Exit codes of the command line;
+ * messages under `command`. */
+struct estimate_wish {
+    const char *study;   /* its id in a directory; NULL: the only one */
+    const char *ca_file; /* NULL: the system's certificates */
+    bool as_json;
+    const char *report; /* save it under this name, too; NULL: no */
+    const char *line;   /* the command as typed, for the report */
+};
+int estimate_show(const char *command, const char *where, const struct estimate_wish *wish);
 
 /* 0 when any answer came. */
 int fetch_run(struct fetch *fetch);

@@ -14,6 +14,7 @@
 #include "convergence.h"
 #include "fetch.h"
 #include "report_rounds.h"
+#include "result.h"
 #include "suggest.h"
 #include "tremolo_privacy.h"
 
@@ -31,7 +32,9 @@ static const char help[] =
     "                   several rounds also pooled (auto on all of them) or iterative\n"
     "  --ridge G        of one-shot (default 0.5)\n"
     "  --level L        of the intervals (default 0.95)\n"
-    "  --json           the result as JSON\n";
+    "  --json           the result as JSON\n"
+    "  --report FILE    save the result as one .html page, .json document or .csv table;\n"
+    "                   --force replaces a file that is there\n";
 
 /* What predicts: tremolo_fit()'s methods, and the two that need rounds. */
 enum predictor { AUTO, ONE_SHOT, UNBIASED, POOLED, ITERATIVE, PREDICTORS };
@@ -46,6 +49,9 @@ struct fit_options {
     struct tremolo_fit_options fit;
     double level;
     bool json;
+    const char *report; /* NULL: none */
+    bool force;
+    char line[RESULT_LINE_BYTES]; /* the command as typed */
 };
 
 struct fitted {
@@ -82,6 +88,8 @@ static const char *take_option(struct fit_options *options, int option)
                    ? NULL
                    : "a number above 0 and below 1";
     case 's': options->study = optarg; return NULL;
+    case 'o': options->report = optarg; return NULL;
+    case 'f': options->force = true; return NULL;
     default: options->json = true; return NULL;
     }
 }
@@ -94,12 +102,15 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
         {"level", required_argument, NULL, 'l'},
         {"json", no_argument, NULL, 'j'},
         {"study", required_argument, NULL, 's'},
+        {"report", required_argument, NULL, 'o'},
+        {"force", no_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int option, index = 0;
     *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS, .level = 0.95};
     options->fit.ridge = 0.5;
+    result_command_line(options->line, argc, argv);
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
@@ -123,6 +134,13 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
         return false;
     }
     options->path = argv[optind];
+    const char *refused =
+        options->report != NULL ? result_refuses(options->report, options->force) : NULL;
+    if (refused != NULL) {
+        *code =
+            cli_fail(CLI_USAGE, command, "--report must be %s, not '%s'", refused, options->report);
+        return false;
+    }
     return true;
 }
 
@@ -300,6 +318,70 @@ static void print_text(const struct fitted *fitted, const struct coefficients *c
     }
 }
 
+static void describe_fit(json_t *result, const struct fit_options *options,
+                         const struct report_header *header, const struct fitted *fitted)
+{
+    const struct tremolo_study *study = &header->study;
+    const struct result_diagnosis diagnosis = {
+        .residual_sd = sqrt(fmax(0, fitted->fit.residual_variance)) * header->response_scale,
+        .condition = fitted->fit.condition,
+        .negative = (double)fitted->fit.negative,
+        .noise_sd = ldexp(1, study->noise_log2) / study->unit,
+    };
+    if (options->predictor != ITERATIVE) { /* the last iterate solves no matrix */
+        (void)json_object_set_new(result, "diagnostics", result_diagnostics(&diagnosis));
+    }
+    (void)json_object_set_new(
+        result, "how",
+        json_pack(
+            "[s,o,o]", result_inference_words,
+            json_sprintf("Prediction: method %s.", predictor_names[options->predictor]),
+            json_sprintf("Reports: %u bits a coordinate, noise of 2^%u fine units where half "
+                         "a feature's range has %u; the guarantee follows from these integers "
+                         "by the exact Gaussian accountant.",
+                         study->wire_bits, study->noise_log2, study->unit)));
+}
+
+/* The result as a file of its own. */
+static int save(const struct fit_options *options, const struct report_header *header,
+                const struct fitted *fitted, const struct coefficients *coefficients,
+                const struct report_rounds *rounds)
+{
+    char title[DESIGN_NAME_BYTES + 64];
+    size_t d = coefficients->features;
+    double range[TREMOLO_MAX_DIMENSION];
+    (void)snprintf(title, sizeof title, "What explains %s", header->response);
+    json_t *result = result_new("fit", title, options->line);
+    json_t *table = coefficients_json(coefficients);
+    for (size_t i = 0; i < d; i++) {
+        range[i] = 2 * header->feature_bound * header->scale[i];
+    }
+    result_set_ranges(table, range, d);
+    (void)json_object_update_new(
+        result,
+        json_pack("{s:o,s:{s:s,s:s,s:o},s:I,s:I,s:I,s:f,s:o,s:o,s:o,s:s,s:o,s:o}", "summary",
+                  json_sprintf("%zu devices, %zu feature%s, %zu round%s", rounds->devices, d,
+                               d == 1 ? "" : "s", rounds->count, rounds->count == 1 ? "" : "s"),
+                  "response", "name", header->response, "unit", "", "range",
+                  coefficients_number(2 * header->response_bound * header->response_scale),
+                  "devices", (json_int_t)rounds->devices, "rounds", (json_int_t)rounds->count,
+                  "repeated", (json_int_t)rounds->repeated, "level", options->level, "coefficients",
+                  table, "prediction", coefficients_prediction_json(coefficients), "r2",
+                  coefficients_number(fitted->fit.r2), "r2_words",
+                  "the share of the response's variance that the prediction explains, "
+                  "estimated from the reports alone",
+                  "not_identified",
+                  result_unclear(header->name, d, coefficients->row, rounds->devices), "guarantee",
+                  result_guarantee(&fitted->promise, fitted->epsilon)));
+    if (coefficients->remark != NULL) {
+        (void)json_object_set_new(result, "remark", json_string(coefficients->remark));
+    }
+    describe_fit(result, options, header, fitted);
+    int code = result_save(result, command, options->report);
+    json_decref(result);
+    return code;
+}
+
 static int print(const struct fit_options *options, const struct report_header *header,
                  const struct fitted *fitted, const struct report_rounds *rounds)
 {
@@ -308,11 +390,11 @@ static int print(const struct fit_options *options, const struct report_header *
         fitted->prediction,      fitted->remark, options->level};
     if (!options->json) {
         print_text(fitted, &coefficients, header, rounds);
-        return CLI_DONE;
+    } else if (!print_json(fitted, &coefficients, rounds)) {
+        return cli_fail(CLI_FAILED, command, "the result could not be written");
     }
-    return print_json(fitted, &coefficients, rounds)
-               ? CLI_DONE
-               : cli_fail(CLI_FAILED, command, "the result could not be written");
+    return options->report != NULL ? save(options, header, fitted, &coefficients, rounds)
+                                   : CLI_DONE;
 }
 
 static int fit_rounds(const struct fit_options *options, const struct report_header *header,
@@ -358,7 +440,11 @@ int cli_fit(int argc, char **argv)
     struct stat about;
     if (strstr(options.path, "://") != NULL ||
         (stat(options.path, &about) == 0 && S_ISDIR(about.st_mode))) {
-        return estimate_show(command, options.path, options.study, NULL, options.json);
+        const struct estimate_wish wish = {.study = options.study,
+                                           .as_json = options.json,
+                                           .report = options.report,
+                                           .line = options.line};
+        return estimate_show(command, options.path, &wish);
     }
     FILE *file = fopen(options.path, "rb");
     if (file == NULL) {

@@ -5,6 +5,7 @@
  * report. Everything is written to a folder beside its place and moved there
  * at the end, so a failure leaves nothing behind. */
 #include "reproduce.h"
+#include "result.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -144,6 +145,7 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
                                           .seed = 1,
                                           .threads = fleet_processors(),
                                           .wanted = {true, true, true, true, true}};
+    result_command_line(options->line, argc, argv);
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
@@ -425,6 +427,9 @@ static int compute_and_write(const struct reproduce_options *options, const char
         if (!reproduce_write(work, cases, count, options, figures, now() - start)) {
             code = cli_fail(CLI_FAILED, command, "%s: %s", work, strerror(errno));
         }
+    }
+    if (code == CLI_DONE) {
+        code = reproduce_save(work, cases, count, options);
     }
     for (size_t c = 0; c < count; c++) {
         design_free(&cases[c].design);

@@ -31,6 +31,7 @@ struct reproduce_options {
     uint64_t seed;
     unsigned threads;
     bool exact_noise, force;
+    char line[4096]; /* the command as typed, for the report */
 };
 
 /* Choose one configuration per task and method on the validation rows. */
@@ -41,6 +42,10 @@ enum tremolo_status reproduce_tune(struct study_case *cases, size_t count,
  * report.md into `folder`; false with errno set. */
 bool reproduce_write(const char *folder, const struct study_case *cases, size_t count,
                      const struct reproduce_options *options, bool figures, double seconds);
+
+/* Write report.html and report.json into `folder`. Codes of the command line. */
+int reproduce_save(const char *folder, const struct study_case *cases, size_t count,
+                   const struct reproduce_options *options);
 
 /* Write figures.gp and run gnuplot on it. False when that cannot be done. */
 bool reproduce_draw(const char *folder, const struct study_case *cases, size_t count);

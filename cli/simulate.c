@@ -249,6 +249,9 @@ static int run_design(struct simulate_options *options, const struct design *des
     } else {
         simulate_print(options, design, &result);
     }
+    if (code == CLI_DONE && options->report != NULL) {
+        code = simulate_save(options, design, &result);
+    }
     free(result.r2);
     free(result.r2_ols);
     free(result.prediction);

@@ -3,7 +3,9 @@
 #define TREMOLO_CLI_SIMULATE_H
 
 #include "convergence.h"
+#include "coefficients.h"
 #include "experiment.h"
+#include "tremolo_privacy.h"
 
 enum { SIMULATE_REPEATS_MAX = 100000 };
 
@@ -21,6 +23,8 @@ struct simulate_options {
     bool json;
     const char *reports; /* keep the first repeat's reports in this file; may be NULL */
     bool force;
+    const char *report; /* save the result under this name, too; may be NULL */
+    char line[4096];    /* the command as typed, for the report */
 };
 
 struct simulate_result {
@@ -46,8 +50,18 @@ void simulate_print(const struct simulate_options *options, const struct design 
 bool simulate_print_json(const struct simulate_options *options, const struct design *design,
                          const struct simulate_result *result);
 
+/* What a result's mechanism promises; not for ols, which promises nothing. */
+struct tremolo_promise simulate_promise(const struct simulate_options *options,
+                                        const struct simulate_result *result);
+
+/* Save the result as a file to hand on. Codes of the command line. */
+int simulate_save(const struct simulate_options *options, const struct design *design,
+                  const struct simulate_result *result);
+
 double simulate_mean(const double *values, size_t count);
 double simulate_sd(const double *values, size_t count);
+struct coefficients simulate_coefficients(const struct design *design,
+                                          const struct simulate_result *result);
 const char *simulate_neighbours(char text[64], const struct simulate_options *options);
 
 #endif

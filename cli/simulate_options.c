@@ -1,4 +1,5 @@
 /* simulate_options.c -- the command line of `tremolo simulate`. */
+#include "result.h"
 #include "simulate.h"
 
 #include <getopt.h>
@@ -41,6 +42,7 @@ static const char help[] =
     "  --separator X           of the file (default: found by its first line)\n"
     "  --reports FILE          keep the first repeat's reports for 'tremolo fit'; --force\n"
     "                          replaces an earlier file\n"
+    "  --report FILE           save the result as one .html page, .json document or .csv table\n"
     "  --json                  the result as JSON\n";
 
 enum option_code {
@@ -71,6 +73,7 @@ enum option_code {
     OPT_SEPARATOR,
     OPT_JSON,
     OPT_REPORTS,
+    OPT_REPORT,
     OPT_FORCE,
     OPT_HELP,
 };
@@ -103,6 +106,7 @@ static const struct option long_options[] = {
     {"separator", required_argument, NULL, OPT_SEPARATOR},
     {"json", no_argument, NULL, OPT_JSON},
     {"reports", required_argument, NULL, OPT_REPORTS},
+    {"report", required_argument, NULL, OPT_REPORT},
     {"force", no_argument, NULL, OPT_FORCE},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -270,6 +274,7 @@ static bool parse_option(struct simulate_options *options, int *code, int option
     case OPT_FAST_NOISE: experiment->fast_noise = true; return true;
     case OPT_JSON: options->json = true; return true;
     case OPT_REPORTS: options->reports = optarg; return true;
+    case OPT_REPORT: options->report = optarg; return true;
     case OPT_FORCE: options->force = true; return true;
     case OPT_NEIGHBOURS: return parse_neighbours(experiment, code);
     case OPT_TEST_SHARE: return parse_test_share(options, code);
@@ -340,6 +345,13 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
                          "--reports needs exact noise and a method whose devices report");
         return false;
     }
+    const char *refused =
+        options->report != NULL ? result_refuses(options->report, options->force) : NULL;
+    if (refused != NULL) {
+        *code =
+            cli_fail(CLI_USAGE, command, "--report must be %s, not '%s'", refused, options->report);
+        return false;
+    }
     if (options->reports != NULL && !options->force && access(options->reports, F_OK) == 0) {
         *code = cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",
                          options->reports);
@@ -375,6 +387,7 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
         options->seed = 1;
     }
     options->seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
+    result_command_line(options->line, argc, argv);
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {

@@ -18,8 +18,8 @@ const char *simulate_neighbours(char text[64], const struct simulate_options *op
     return text;
 }
 
-static struct coefficients coefficients_of(const struct design *design,
-                                           const struct simulate_result *result)
+struct coefficients simulate_coefficients(const struct design *design,
+                                          const struct simulate_result *result)
 {
     return (struct coefficients){.features = design->features,
                                  .name = design->name,
@@ -29,13 +29,13 @@ static struct coefficients coefficients_of(const struct design *design,
                                  .level = SIMULATE_LEVEL};
 }
 
-static void print_privacy(const struct simulate_options *options,
-                          const struct simulate_result *result)
+struct tremolo_promise simulate_promise(const struct simulate_options *options,
+                                        const struct simulate_result *result)
 {
     const struct experiment_options *experiment = &options->experiment;
     bool any =
         experiment->neighbours == TREMOLO_NEIGHBOURS_ANY || experiment->method == METHOD_DP_SGD;
-    const struct tremolo_promise promise = {
+    return (struct tremolo_promise){
         .neighbours = any ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
         .distance = any ? result->privacy.sensitivity : experiment->distance,
         .dimension = (unsigned)result->dimension,
@@ -47,6 +47,13 @@ static void print_privacy(const struct simulate_options *options,
         .response_private = experiment->protect_all || experiment->method == METHOD_DP_SGD,
         .modulated = experiment->vectors > 0 && experiment->method != METHOD_DP_SGD,
     };
+}
+
+static void print_privacy(const struct simulate_options *options,
+                          const struct simulate_result *result)
+{
+    const struct experiment_options *experiment = &options->experiment;
+    const struct tremolo_promise promise = simulate_promise(options, result);
     char text[TREMOLO_EXPLAIN_BYTES];
     if (experiment->method == METHOD_OLS) {
         printf("Privacy: none; ordinary least squares reads the raw data.\n");
@@ -87,7 +94,7 @@ void simulate_print(const struct simulate_options *options, const struct design 
            design->response, result->dimension, result->dimension == 1 ? "" : "s",
            method_name(options->experiment.method), result->devices, result->held_out,
            result->dropped);
-    const struct coefficients coefficients = coefficients_of(design, result);
+    const struct coefficients coefficients = simulate_coefficients(design, result);
     coefficients_print(&coefficients, result->devices);
     printf("\nPrediction: R-squared %.4f on %s", simulate_mean(result->r2, options->repeats),
            result->held_out > 0 ? "rows held out" : "the training rows");
@@ -145,7 +152,7 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
                          const struct simulate_result *result)
 {
     size_t repeats = options->repeats;
-    const struct coefficients coefficients = coefficients_of(design, result);
+    const struct coefficients coefficients = simulate_coefficients(design, result);
     json_t *root = json_pack(
         "{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:o,s:o,s:o},s:o,s:o,s:o,s:s,s:I,s:o}", "method",
         method_name(options->experiment.method), "dimension", (json_int_t)result->dimension,

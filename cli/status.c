@@ -93,7 +93,9 @@ static int show(const struct status_arguments *arguments)
     json_t *answer = NULL;
     char *text = NULL;
     if (strstr(arguments->url, "/v1/studies/") != NULL) {
-        return estimate_show("status", arguments->url, NULL, arguments->ca_file, arguments->json);
+        const struct estimate_wish wish = {.ca_file = arguments->ca_file,
+                                           .as_json = arguments->json};
+        return estimate_show("status", arguments->url, &wish);
     }
     int code = fetch_json(&answer, &text, arguments, "/v1/studies");
     if (code != CLI_DONE) {

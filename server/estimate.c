@@ -145,7 +145,11 @@ static void add_inference(json_t *answer, const struct book *book, const struct 
         status = tremolo_infer(rows, snapshot->evidence, &own->units, true, level);
     }
     for (size_t i = 0; i <= d && status == TREMOLO_OK; i++) {
-        (void)json_array_append_new(table, coefficient_json(row_name(book, i), &rows[i]));
+        json_t *row = coefficient_json(row_name(book, i), &rows[i]);
+        if (i < d) { /* what a forest plot needs to put all on one axis */
+            (void)json_object_set_new(row, "range", estimate_number(2.0 * own->scale[i]));
+        }
+        (void)json_array_append_new(table, row);
     }
     (void)json_object_set_new(answer, "coefficients", table);
     (void)json_object_set_new(answer, "not_identified",
@@ -153,6 +157,17 @@ static void add_inference(json_t *answer, const struct book *book, const struct 
                                   ? unclear_json(book, rows, snapshot->evidence_reports)
                                   : json_pack("[s]", tremolo_status_sentence(status)));
     free(rows);
+}
+
+static json_t *diagnostics_json(const struct book *book, const struct tremolo_fit *fit,
+                                const struct own_units *own)
+{
+    const struct tremolo_study *study = book->study;
+    double residual = sqrt(fmax(0.0, fit->residual_variance)) * own->units.response_scale;
+    return json_pack("{s:o, s:o, s:I, s:o}", "residual_sd", estimate_number(residual), "condition",
+                     estimate_number(fit->condition), "negative_eigenvalues",
+                     (json_int_t)fit->negative, "noise_sd",
+                     estimate_number(ldexp(1.0, study->noise_log2) / study->unit));
 }
 
 static void add_prediction(json_t *answer, const struct book *book, struct snapshot *snapshot,
@@ -170,6 +185,7 @@ static void add_prediction(json_t *answer, const struct book *book, struct snaps
     tremolo_fit_to_own(beta, &intercept, beta, fit.intercept, d, &own->units);
     snapshot->r2 = fit.r2;
     (void)json_object_set_new(answer, "r2", estimate_number(fit.r2));
+    (void)json_object_set_new(answer, "diagnostics", diagnostics_json(book, &fit, own));
     (void)json_object_set_new(answer, "prediction",
                               json_pack("{s:s, s:o, s:o, s:o}", "method", "auto", "coefficients",
                                         estimate_numbers(beta, d), "intercept",
@@ -237,6 +253,9 @@ static char *compose(const struct book *book, struct snapshot *snapshot)
                   (json_int_t)book->terms->rounds, "reports", (json_int_t)snapshot->reports,
                   "round_reports", (json_int_t)snapshot->round_reports, "level", level);
     set_units(&own, book);
+    (void)json_object_set_new(answer, "unit",
+                              json_string(tremolo_study_file_response(book->file)->unit));
+    (void)json_object_set_new(answer, "range", estimate_number(2.0 * own.units.response_scale));
     if (snapshot->evidence != NULL) {
         add_inference(answer, book, snapshot, &own);
         add_prediction(answer, book, snapshot, &own);

@@ -6,7 +6,7 @@
  * same bytes again until the server has answered. */
 import { Tremolo } from '../ports/wasm/tremolo.mjs';
 import * as api from './api.js';
-import { LedgerStore, noteKey } from './ledger_store.js';
+import { LedgerStore } from './ledger_store.js';
 import { POLICY, refusal } from './policy.js';
 import { fromBase64, studyId, toBase64 } from './study_id.js';
 
@@ -87,6 +87,9 @@ function memoryPlatform(slots) {
         },
     };
 }
+
+/* How a core answers that has nothing to repeat and may not make anything. */
+const NOTHING_STORED = new Set(['NO_ENTROPY', 'LEDGER_MISSING', 'BUDGET_EXHAUSTED', 'LEDGER_FULL']);
 
 const LEDGER_WORDS = {
     LEDGER_DAMAGED: 'This browser’s record of what it has spent is damaged. It cannot know what it may still give, so it gives nothing.',
@@ -175,26 +178,26 @@ export class BrowserDevice {
         });
     }
 
-    /** The note about this round's report, or null. */
-    note(round) {
-        return this.#exclusively((store) => store.note(noteKey(this.idText, round)));
+    /** The bytes of this round's report if there is one, or null. */
+    stored(round) {
+        return this.#exclusively(async (store) => this.#repeat(await store.slots(), round));
     }
 
     /** Make this round's report, or find it, and have it durable; nothing is sent. */
     make(round, sample) {
         return this.#exclusively(async (store) => {
-            const key = noteKey(this.idText, round.number);
-            const made = await store.note(key);
-            const platform = memoryPlatform(await store.slots());
+            const slots = await store.slots();
+            const found = await this.#repeat(slots, round);
+            if (found !== null) return found;
+            const platform = memoryPlatform(slots);
             const device = await this.#load(platform);
             if (device.budgetOrNull() === null) await this.#enrol(store, device, platform);
-            return made !== null ? this.#repeat(device, round, made)
-                : this.#release(store, device, platform, round, sample, key);
+            return this.#release(store, device, platform, round, sample);
         });
     }
 
     /** Send once: the receipt, or null when it may succeed later. */
-    async send(round, bytes) {
+    async send(bytes) {
         let response;
         try {
             response = await fetch(`/v1/studies/${this.idText}/reports`, {
@@ -207,8 +210,6 @@ export class BrowserDevice {
         if (LATER.has(response.status)) return null;
         const answer = await response.json().catch(() => ({}));
         if (!response.ok) throw new Refused(`The server does not take it: ${answer.detail ?? response.status}.`);
-        await this.#exclusively((store) => store.setNote(noteKey(this.idText, round.number),
-            { acknowledged: true, time: Date.now() }));
         return answer;
     }
 
@@ -250,26 +251,25 @@ export class BrowserDevice {
         await navigator.storage?.persist?.();
     }
 
-    async #release(store, device, platform, round, sample, key) {
+    async #release(store, device, platform, round, sample) {
         try {
             const bytes = device.report(this.integers, round, sample);
-            await store.commit(platform.writes.splice(0), key, { acknowledged: false, time: Date.now() });
+            await store.commit(platform.writes.splice(0));
             return bytes;
         } catch (error) {
             throw inWords(error);
         }
     }
 
-    /* The core gives stored bytes back whatever the sample is. Should it charge
-     * instead, then the note and the ledger disagree, and nothing leaves. */
-    #repeat(device, round) {
-        const before = device.budget();
+    /* A core without entropy can repeat and nothing else: what it gives was
+     * made before, whatever sample it is asked with. */
+    async #repeat(slots, round) {
+        const device = await this.#load({ ...memoryPlatform(slots), entropy: () => { throw new Error('none'); } });
         const nothing = { number: 0, features: Array(this.integers.dimension).fill(0), response: 0 };
         try {
-            const bytes = device.report(this.integers, round, nothing);
-            if (device.budget() !== before) throw new Refused(LEDGER_WORDS.LEDGER_DAMAGED);
-            return bytes;
+            return device.report(this.integers, round, nothing);
         } catch (error) {
+            if (NOTHING_STORED.has(error.statusName)) return null;
             throw inWords(error);
         }
     }

@@ -89,9 +89,9 @@ const pause = (milliseconds) => new Promise((resolve) => {
 });
 
 /* The same bytes until there is an answer, as long as the page is open. */
-async function sendUntilAnswered(device, round, bytes, tell) {
+async function sendUntilAnswered(device, bytes, tell) {
     for (let wait = WAIT_MS; ; wait = Math.min(2 * wait, WAIT_MAX_MS)) {
-        const receipt = await device.send(round, bytes);
+        const receipt = await device.send(bytes);
         if (receipt !== null) return receipt;
         tell('The server could not be reached. Your report is kept and will be sent again, the same bytes, now or when you come back to this page.');
         await pause(wait);
@@ -104,21 +104,19 @@ export function contributeSection(study, device) {
     const node = section('Take part', status, place);
     const tell = (words) => { status.textContent = words; };
 
-    async function finish(round, bytes) {
+    async function finish(bytes) {
         tell('Sending…');
         place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes),
             integersTable(study, await device.read(bytes), 'The integers in your report'));
-        const receipt = await sendUntilAnswered(device, round, bytes, tell);
+        const receipt = await sendUntilAnswered(device, bytes, tell);
         tell(receipt.accepted > 0 ? 'Thank you. Your report was accepted; it counts once.'
             : 'Your report had arrived before; it counts once. The same bytes were sent again.');
         place.prepend(budgetTable([['Left now', await device.left()]]));
     }
 
-    /* `values` are null for a report that was made before. */
-    async function run(round, values) {
+    async function run(bytesOf) {
         try {
-            const sample = values !== null ? sampleOf(study, values) : null;
-            await finish(round, await device.make(round, sample));
+            await finish(await bytesOf());
         } catch (error) {
             place.replaceChildren();
             tell(error instanceof Refused ? error.message : `Nothing was sent: ${error.message}.`);
@@ -137,12 +135,13 @@ export function contributeSection(study, device) {
         const round = await device.round();
         const reason = await obstacle(round);
         if (reason !== null) return tell(reason);
-        if (await device.note(round.number) !== null) return run(round, null);
+        const stored = await device.stored(round);
+        if (stored !== null) return run(async () => stored);
         const { charge } = await device.cost();
         const left = await device.left();
         if (charge > left) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
         place.append(budgetTable([['Left now', left], ['This report costs', charge], ['Left afterwards', left - charge]]),
-            formOf(study, (values) => run(round, values)));
+            formOf(study, (values) => run(async () => device.make(round, sampleOf(study, values)))));
         return undefined;
     }
 

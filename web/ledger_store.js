@@ -4,8 +4,7 @@
  * durably only asynchronously. So the core works on a copy in memory, and the
  * slots it wrote are then stored in its order, each in a strict transaction
  * of its own: slot A, then slot B. Only when both are through may a byte of
- * the report leave (docs/protocol.md, section 6). With the first goes a note that
- * there is a report for this round, so that a reload knows it.
+ * the report leave (docs/protocol.md, section 6).
  *
  * The ledger is in IndexedDB. That there is one is noted in localStorage as
  * well: where the note is and the ledger is not, the ledger was lost, and a
@@ -24,17 +23,12 @@ const committed = (transaction) => new Promise((resolve, reject) => {
     transaction.onabort = () => reject(transaction.error ?? new Error('the browser did not store it'));
 });
 
-export const noteKey = (study, round) => `${study}/${round}`;
-
 export class LedgerStore {
     #database;
 
     static async open() {
         const request = indexedDB.open(DATABASE, 1);
-        request.onupgradeneeded = () => {
-            request.result.createObjectStore('slots');
-            request.result.createObjectStore('notes');
-        };
+        request.onupgradeneeded = () => request.result.createObjectStore('slots');
         const store = new LedgerStore();
         store.#database = await finished(request);
         return store;
@@ -60,27 +54,12 @@ export class LedgerStore {
         return new Map(keys.map((key, i) => [key, values[i]]));
     }
 
-    async note(key) {
-        return await finished(this.#database.transaction('notes').objectStore('notes').get(key)) ?? null;
-    }
-
-    async setNote(key, note) {
-        await this.#write((transaction) => transaction.objectStore('notes').put(note, key));
-    }
-
     /** Store slots in the order in which the core wrote them. */
-    async commit(writes, key = null, note = null) {
-        for (const [place, { slot, bytes }] of writes.entries()) {
-            await this.#write((transaction) => {
-                transaction.objectStore('slots').put(bytes, slot);
-                if (place === 0 && key !== null) transaction.objectStore('notes').put(note, key);
-            });
+    async commit(writes) {
+        for (const { slot, bytes } of writes) {
+            const transaction = this.#database.transaction('slots', 'readwrite', { durability: 'strict' });
+            transaction.objectStore('slots').put(bytes, slot);
+            await committed(transaction);
         }
-    }
-
-    async #write(change) {
-        const transaction = this.#database.transaction(['slots', 'notes'], 'readwrite', { durability: 'strict' });
-        change(transaction);
-        await committed(transaction);
     }
 }

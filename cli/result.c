@@ -1,0 +1,266 @@
+/* result.c -- the parts of a result's document, and how it is saved. */
+#include "result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "coefficients.h"
+
+const char result_inference_words[] =
+    "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
+    "out. Standard errors: group jackknife over 32 buckets of devices; intervals and p: Student's "
+    "t. Where noise hides a coefficient the score test's set takes the interval's place.";
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcasecmp(path + length - end, suffix) == 0;
+}
+
+const char *result_refuses(const char *path, bool force)
+{
+    if (!ends_in(path, ".html") && !ends_in(path, ".json") && !ends_in(path, ".csv")) {
+        return "a name that ends in .html, .json or .csv";
+    }
+    if (!force && access(path, F_OK) == 0) {
+        return "a new file, or come with --force";
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the document */
+
+/* One argument as a shell would read it back. */
+static void quote(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:=,+@%";
+    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('\'', out);
+    for (; *text != '\0'; text++) {
+        (void)fputs(*text == '\'' ? "'\\''" : (char[2]){*text, '\0'}, out);
+    }
+    (void)fputc('\'', out);
+}
+
+void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv)
+{
+    FILE *out = fmemopen(line, RESULT_LINE_BYTES, "w");
+    line[0] = '\0';
+    if (out == NULL) {
+        return;
+    }
+    (void)fputs("tremolo", out);
+    for (int i = 0; i < argc; i++) {
+        (void)fputc(' ', out);
+        quote(out, argv[i]);
+    }
+    (void)fclose(out);
+    line[RESULT_LINE_BYTES - 1] = '\0';
+}
+
+json_t *result_new(const char *kind, const char *title, const char *line)
+{
+    char moment[32];
+    struct tm parts;
+    time_t now = time(NULL);
+    (void)gmtime_r(&now, &parts);
+    (void)strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    json_t *command = json_string(line); /* NULL when somebody typed no UTF-8 */
+    return json_pack("{s:i,s:s,s:s,s:{s:s,s:s,s:o}}", "tremolo_report", RESULT_VERSION, "kind",
+                     kind, "title", title, "made", "version", TREMOLO_VERSION, "time", moment,
+                     "command", command != NULL ? command : json_null());
+}
+
+/* What the best attacker catches at some shares of false alarms, rounded up. */
+json_t *result_tradeoff(double mu)
+{
+    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5};
+    json_t *points = json_array();
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        struct tremolo_certified missed;
+        if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
+            (void)json_array_append_new(points, json_pack("{s:f,s:f}", "false_alarms", shares[i],
+                                                          "caught", 1 - missed.lower));
+        }
+    }
+    return points;
+}
+
+static bool explain(char *text, size_t bytes, const struct tremolo_promise *promise)
+{
+    char reviewer[TREMOLO_EXPLAIN_BYTES], participant[TREMOLO_EXPLAIN_BYTES];
+    char distances[TREMOLO_EXPLAIN_BYTES];
+    if (tremolo_explain_reviewer(reviewer, sizeof reviewer, promise) != TREMOLO_OK ||
+        tremolo_explain_participant(participant, sizeof participant, promise) != TREMOLO_OK ||
+        tremolo_explain_distances(distances, sizeof distances, promise) != TREMOLO_OK) {
+        return false;
+    }
+    int length = snprintf(text, bytes,
+                          "For the reviewer:\n%s\n\nFor the participant:\n%s\n\n"
+                          "The same at other distances:\n%s",
+                          reviewer, participant, distances);
+    return length > 0 && (size_t)length < bytes;
+}
+
+json_t *result_guarantee(const struct tremolo_promise *promise, double epsilon)
+{
+    char words[4 * TREMOLO_EXPLAIN_BYTES];
+    char neighbours[64] = "any";
+    if (promise->neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
+        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", promise->distance);
+    }
+    if (!explain(words, sizeof words, promise)) {
+        return json_null();
+    }
+    return json_pack("{s:o,s:o,s:o,s:s,s:s,s:s,s:o}", "epsilon", coefficients_number(epsilon),
+                     "delta", coefficients_number(promise->delta), "mu",
+                     coefficients_number(promise->mu), "neighbours", neighbours, "protects",
+                     promise->response_private ? "all" : "features", "words", words, "tradeoff",
+                     result_tradeoff(promise->mu));
+}
+
+json_t *result_fact(const char *name, double value, const char *words)
+{
+    return json_pack("{s:s,s:o,s:s}", "name", name, "value", coefficients_number(value), "words",
+                     words);
+}
+
+json_t *result_diagnostics(const struct result_diagnosis *diagnosis)
+{
+    return json_pack(
+        "[o,o,o,o]",
+        result_fact("residual", diagnosis->residual_sd,
+                    "standard deviation of what is not explained, in the response's own unit"),
+        result_fact("condition", diagnosis->condition,
+                    "of the moment matrix that was solved for the prediction; a large one means "
+                    "that some combination of features hardly varies"),
+        result_fact("bent", diagnosis->negative,
+                    "negative eigenvalues of the unbiased moment, which noise made and the "
+                    "prediction had to bend"),
+        result_fact("noise", diagnosis->noise_sd,
+                    "standard deviation of the privacy noise in one feature of one report, in "
+                    "half ranges of the feature"));
+}
+
+json_t *result_unclear(char (*names)[DESIGN_NAME_BYTES], size_t features,
+                       const struct tremolo_coefficient *rows, uint64_t devices)
+{
+    char text[2048] = "";
+    const char **list = calloc(features + 1, sizeof *list);
+    for (size_t i = 0; list != NULL && i <= features; i++) {
+        list[i] = i < features ? names[i] : "(Intercept)";
+    }
+    if (list != NULL && rows != NULL) {
+        tremolo_identification_summary(text, sizeof text, list, rows, features + 1, devices);
+    }
+    free(list);
+    return text[0] != '\0' ? json_pack("[s]", text) : json_array();
+}
+
+void result_set_ranges(json_t *coefficients, const double *range, size_t count)
+{
+    for (size_t i = 0; i < count && i < json_array_size(coefficients); i++) {
+        (void)json_object_set_new(json_array_get(coefficients, i), "range",
+                                  coefficients_number(range[i]));
+    }
+}
+
+/* ---------------------------------------------------------------- CSV */
+
+static void csv_text(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        (void)fputs(*text == '"' ? "\"\"" : (char[2]){*text, '\0'}, out);
+    }
+    (void)fputc('"', out);
+}
+
+/* Seventeen digits bring a number back as it was; what is not known is empty. */
+static void csv_number(FILE *out, const json_t *value)
+{
+    (void)fputc(',', out);
+    if (json_is_boolean(value)) {
+        (void)fputs(json_is_true(value) ? "true" : "false", out);
+    } else if (json_is_number(value)) {
+        (void)fprintf(out, "%.17g", json_number_value(value));
+    }
+}
+
+static void csv_coefficients(FILE *out, const json_t *result)
+{
+    static const char *const keys[] = {"estimate", "standard_error", "low", "high", "z",
+                                       "p",        "identified"};
+    const json_t *rows = json_object_get(result, "coefficients");
+    const json_t *predictions = json_object_get(result, "prediction");
+    bool inferred = json_array_size(rows) > 0;
+    size_t count = json_array_size(inferred ? rows : predictions);
+    (void)fputs("name,estimate,standard_error,low,high,z,p,identified,score_shape,score_low,"
+                "score_high,prediction\r\n",
+                out);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = inferred ? json_array_get(rows, i) : NULL;
+        const json_t *prediction = json_array_get(predictions, i);
+        const json_t *score = json_object_get(row, "score");
+        const char *shape = json_string_value(json_object_get(score, "shape"));
+        csv_text(out, json_string_value(json_object_get(inferred ? row : prediction, "name")));
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            csv_number(out, json_object_get(row, keys[k]));
+        }
+        (void)fprintf(out, ",%s", shape != NULL ? shape : "");
+        csv_number(out, json_object_get(score, "low"));
+        csv_number(out, json_object_get(score, "high"));
+        csv_number(out, json_object_get(prediction, "estimate"));
+        (void)fputs("\r\n", out);
+    }
+}
+
+/* ---------------------------------------------------------------- saving */
+
+static bool write_form(FILE *out, const json_t *result, const char *path)
+{
+    if (ends_in(path, ".html")) {
+        return result_write_html(out, result);
+    }
+    if (ends_in(path, ".csv")) {
+        csv_coefficients(out, result);
+        return true;
+    }
+    return json_dumpf(result, out, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 &&
+           fputc('\n', out) != EOF;
+}
+
+int result_save(const json_t *result, const char *command, const char *path)
+{
+    size_t length = strlen(path) + sizeof ".new";
+    char *beside = malloc(length);
+    if (result == NULL || beside == NULL) {
+        free(beside);
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    (void)snprintf(beside, length, "%s.new", path);
+    FILE *out = fopen(beside, "w");
+    bool good =
+        out != NULL && write_form(out, result, path) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+    int reason = errno;
+    good = out != NULL && fclose(out) == 0 && good;
+    if (good && rename(beside, path) != 0) {
+        reason = errno;
+        good = false;
+    }
+    if (!good && out != NULL) {
+        (void)unlink(beside);
+    }
+    free(beside);
+    return good ? CLI_DONE : cli_fail(CLI_FAILED, command, "%s: %s", path, strerror(reason));
+}

@@ -1,0 +1,140 @@
+/* simulate_report.c -- a simulation as a result to hand on.
+ *
+ * A simulation reads the raw table, so its figures are not private; the page
+ * says so, and says what reports of real devices would promise. */
+#include <math.h>
+
+#include "result.h"
+#include "simulate.h"
+
+/* Bounds where there are some; else what the table holds. */
+static double range_of(const struct design *design, size_t feature)
+{
+    double low = INFINITY, high = -INFINITY;
+    if (design->low != NULL) {
+        return design->high[feature] - design->low[feature];
+    }
+    for (size_t i = 0; i < design->rows; i++) {
+        double value =
+            feature < design->features ? design->X[i * design->features + feature] : design->y[i];
+        low = fmin(low, value);
+        high = fmax(high, value);
+    }
+    return high - low;
+}
+
+static json_t *points_of(const double *values, size_t count)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_array_append_new(
+            points, json_pack("[I,o]", (json_int_t)i + 1, coefficients_number(values[i])));
+    }
+    return points;
+}
+
+/* R^2 of every repeat beside that of least squares on the same rows. */
+static json_t *figures_of(const struct simulate_options *options,
+                          const struct simulate_result *result)
+{
+    if (options->repeats < 2) {
+        return json_array();
+    }
+    return json_pack("[{s:s,s:s,s:s,s:s,s:b,s:[f,f],s:[{s:s,s:o},{s:s,s:o}]}]", "title",
+                     "R\u00b2 of each repeat", "words",
+                     "Every repeat splits the rows and draws the noise anew; ols is least squares "
+                     "on the raw rows, which is not private.",
+                     "x", "repeat", "y", "R\u00b2", "dots", 1, "include", 0.0, 1.0, "series",
+                     "name", method_name(options->experiment.method), "points",
+                     points_of(result->r2, options->repeats), "name", "ols", "points",
+                     points_of(result->r2_ols, options->repeats));
+}
+
+static json_t *how_of(const struct simulate_options *options, const struct simulate_result *result)
+{
+    static const char *const calibrations[] = {"exact", "zcdp", "paper"};
+    const struct experiment_options *experiment = &options->experiment;
+    json_t *how = json_array();
+    if (result->coefficients > 0) {
+        (void)json_array_append_new(how, json_string(result_inference_words));
+    }
+    (void)json_array_append_new(
+        how, json_sprintf("Simulated from a table: %zu rows as devices, %zu held out, %zu dropped "
+                          "for missing values; method %s, calibration %s, seed %llu, %zu repeats; "
+                          "the table is of the first.",
+                          result->devices, result->held_out, result->dropped,
+                          method_name(experiment->method), calibrations[experiment->calibration],
+                          (unsigned long long)options->seed, options->repeats));
+    (void)json_array_append_new(
+        how,
+        json_string(options->scaling == SCALING_STANDARD
+                        ? "Features were standardised on the training rows, which is not "
+                          "private; real studies use public bounds."
+                    : options->study == NULL
+                        ? "Bounds were taken from the data, which is not private; real studies "
+                          "state them beforehand."
+                        : "Features were scaled by the study's public bounds."));
+    return how;
+}
+
+static json_t *facts_of(const struct simulate_options *options,
+                        const struct simulate_result *result)
+{
+    json_t *facts = json_array();
+    (void)json_array_append_new(
+        facts,
+        result_fact("ols", simulate_mean(result->r2_ols, options->repeats),
+                    "R\u00b2 of ordinary least squares on the raw rows, which is not private"));
+    if (options->repeats > 1) {
+        (void)json_array_append_new(facts,
+                                    result_fact("spread", simulate_sd(result->r2, options->repeats),
+                                                "standard deviation of R\u00b2 over the repeats"));
+    }
+    if (options->experiment.method != METHOD_OLS) {
+        (void)json_array_append_new(
+            facts, result_fact("noise", result->privacy.sigma,
+                               "standard deviation of the privacy noise in one feature of one "
+                               "report, in scaled units"));
+    }
+    return facts;
+}
+
+int simulate_save(const struct simulate_options *options, const struct design *design,
+                  const struct simulate_result *result)
+{
+    char title[DESIGN_NAME_BYTES + 64];
+    double range[TREMOLO_MAX_FEATURES];
+    const struct coefficients coefficients = simulate_coefficients(design, result);
+    const struct tremolo_promise promise = simulate_promise(options, result);
+    bool none = options->experiment.method == METHOD_OLS;
+    (void)snprintf(title, sizeof title, "What explains %s: a simulation", design->response);
+    json_t *saved = result_new("simulate", title, options->line);
+    json_t *table = coefficients_json(&coefficients);
+    for (size_t i = 0; i < design->features; i++) {
+        range[i] = range_of(design, i);
+    }
+    result_set_ranges(table, range, design->features);
+    (void)json_object_update_new(
+        saved,
+        json_pack("{s:o,s:{s:s,s:s,s:o},s:I,s:f,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o}", "summary",
+                  json_sprintf("%zu devices, %zu features, method %s", result->devices,
+                               design->features, method_name(options->experiment.method)),
+                  "response", "name", design->response, "unit", "", "range",
+                  coefficients_number(range_of(design, design->features)), "devices",
+                  (json_int_t)result->devices, "level", SIMULATE_LEVEL, "coefficients", table,
+                  "prediction", coefficients_prediction_json(&coefficients), "r2",
+                  coefficients_number(simulate_mean(result->r2, options->repeats)), "r2_words",
+                  result->held_out > 0 ? "on rows that were held out" : "on the training rows",
+                  "not_identified",
+                  result_unclear(design->name, design->features, coefficients.row, result->devices),
+                  "guarantee",
+                  none ? json_null() : result_guarantee(&promise, result->privacy.epsilon),
+                  "diagnostics", facts_of(options, result), "figures", figures_of(options, result),
+                  "how", how_of(options, result)));
+    if (result->remark != NULL) {
+        (void)json_object_set_new(saved, "remark", json_string(result->remark));
+    }
+    int code = result_save(saved, "simulate", options->report);
+    json_decref(saved);
+    return code;
+}
