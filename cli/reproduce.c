@@ -32,7 +32,7 @@ static const char help[] =
     "usage: tremolo reproduce [--out DIR] [OPTIONS]\n"
     "\n"
     "Repeat the paper's experiments on five data sets and write tables (CSV),\n"
-    "figures (SVG) and a report (Markdown).\n"
+    "figures (SVG) and a report (Markdown, HTML, JSON).\n"
     "\n"
     "  --out DIR        where to write (default tremolo-reproduce)\n"
     "  --data DIR       where the data sets are, or are fetched to (default DIR/data)\n"
@@ -389,18 +389,32 @@ static bool move_file(const char *path, const char *target, const char *name)
     return rename(path, to) == 0;
 }
 
-/* The report is moved last: where it is, the rest is too. */
+static bool rename_in(const char *from_folder, const char *from, const char *to_folder,
+                      const char *to)
+{
+    char old[PATH_MAX + 16], new[PATH_MAX + 16];
+    (void)snprintf(old, sizeof old, "%s/%s", from_folder, from);
+    (void)snprintf(new, sizeof new, "%s/%s", to_folder, to);
+    return rename(old, new) == 0;
+}
+
+/* Reports are moved last: where one is, the rest is too. Hidden files stay until then. */
 static bool publish(const char *work, const char *out)
 {
-    char from[PATH_MAX + 16], to[PATH_MAX + 16], held[PATH_MAX + 16];
-    (void)snprintf(from, sizeof from, "%s/report.md", work);
-    (void)snprintf(held, sizeof held, "%s/.report", work);
-    (void)snprintf(to, sizeof to, "%s/report.md", out);
-    if (rename(from, held) == 0 && each_file(work, out, move_file) && rename(held, to) == 0) {
-        return true;
+    static const char *const held[] = {".report.json", ".report.html", ".report.md"};
+    enum { HELD = sizeof held / sizeof held[0] };
+    bool good = true;
+    for (size_t i = 0; i < HELD; i++) {
+        good = good && rename_in(work, held[i] + 1, work, held[i]);
     }
-    (void)unlink(held);
-    return false;
+    good = good && each_file(work, out, move_file);
+    for (size_t i = 0; i < HELD; i++) {
+        good = good && rename_in(work, held[i], out, held[i] + 1);
+    }
+    for (size_t i = 0; i < HELD && !good; i++) {
+        (void)rename_in(work, held[i], work, held[i] + 1); /* so that they are swept up */
+    }
+    return good;
 }
 
 static int compute_and_write(const struct reproduce_options *options, const char *data,

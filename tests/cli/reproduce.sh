@@ -25,7 +25,7 @@ $tremolo reproduce --out "$dir/a" --data "$dir/data" --tasks modechoice,co2 --re
 expect "reproduce exits 0" $? 0
 expect_match "and names its report" "$out" '/a/report\.md$'
 expect "all files, nothing hidden" "$(ls -A "$dir/a" | tr '\n' ' ')" \
-    "co2.svg datasets.csv figures.gp modechoice.svg panels.svg report.md sweep.csv tuning.csv "
+    "co2.svg datasets.csv figures.gp modechoice.svg panels.svg report.html report.json report.md sweep.csv tuning.csv "
 expect "a line for each task, method and epsilon" "$(wc -l <"$dir/a/sweep.csv")" $((2 * 4 * 39 + 1))
 expect_match "gaps in co2 are filled, not dropped" "$dir/a/datasets.csv" '^co2,200,7,'
 expect_match "seven features" "$dir/a/datasets.csv" '^modechoice,300,7,0\.9'

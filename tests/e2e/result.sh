@@ -1,0 +1,91 @@
+# Results saved as one file: whole or not at all, the same numbers in all three
+# forms, and pages that a real browser opens from the disk (tests/web/result.mjs).
+. tests/common/tap.sh
+. tests/common/server.sh
+. tests/common/web.sh
+
+python3 - >"$work/people.csv" <<'TEXT'
+import random
+random.seed(11)
+print('"age <b>old</b>",sleep,"</script><script>alert(1)</script>",pulse')
+for _ in range(4000):
+    age, sleep, steps = random.uniform(18, 90), random.gauss(7, 1), random.gauss(8000, 3000)
+    print(f"{age:.2f},{sleep:.3f},{steps:.0f},{60 + .15 * age - 1.2 * sleep - .0009 * steps + random.gauss(0, 4):.3f}")
+TEXT
+cd_free() { ls "$work" | grep -c '\.new$'; }
+$tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
+    --reports "$work/reports" --report "$work/simulate.html" >"$work/out" 2>&1
+expect "simulate saves a page" $? 0
+$tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
+    --report "$work/simulate.json" >"$work/out" 2>&1
+expect "and a document" $? 0
+for form in html json csv; do
+    $tremolo fit "$work/reports" --report "$work/fit.$form" >"$work/out" 2>&1
+    expect "fit saves .$form" $? 0
+done
+$tremolo fit "$work/reports" --json >"$work/printed.json" 2>&1
+
+python3 - "$work" <<'TEXT' >"$work/out" 2>&1
+import csv, json, sys
+work = sys.argv[1]
+saved, printed = json.load(open(f"{work}/fit.json")), json.load(open(f"{work}/printed.json"))
+rows = list(csv.DictReader(open(f"{work}/fit.csv", newline="")))
+assert saved["tremolo_report"] == 1 and saved["kind"] == "fit"
+assert len(rows) == len(saved["coefficients"]) == 4
+for row, one, said, guess in zip(rows, saved["coefficients"], printed["coefficients"], saved["prediction"]):
+    assert row["name"] == one["name"] == said["name"]
+    for key in ("estimate", "standard_error", "low", "high", "z", "p"):
+        assert float(row[key]) == one[key] == said[key], key
+    assert row["identified"] == str(one["identified"]).lower()
+    assert float(row["prediction"]) == guess["estimate"]
+assert saved["guarantee"]["epsilon"] == printed["privacy"]["epsilon"]
+assert all(0 < point["false_alarms"] < point["caught"] < 1 for point in saved["guarantee"]["tradeoff"])
+assert {fact["name"] for fact in saved["diagnostics"]} == {"residual", "condition", "bent", "noise"}
+assert saved["made"]["command"].startswith("tremolo fit ")
+TEXT
+expect "the three forms and --json have the same numbers, to the bit" "$?$(cat "$work/out")" 0
+
+$tremolo fit "$work/reports" --report "$work/fit.pdf" >"$work/out" 2>&1
+expect "another suffix is wrong usage" $? 2
+expect_match "and the three are named" "$work/out" '\.html, \.json or \.csv'
+$tremolo fit "$work/reports" --report "$work/fit.json" >"$work/out" 2>&1
+expect "a file that is there is not replaced" $? 2
+$tremolo fit "$work/reports" --report "$work/fit.json" --force >"$work/out" 2>&1
+expect "but with --force" $? 0
+$tremolo fit "$work/reports" --report "$work/none/fit.html" >"$work/out" 2>&1
+expect "a directory that is not there is a failure" $? 1
+mkdir "$work/taken.html"
+$tremolo fit "$work/reports" --report "$work/taken.html" --force >"$work/out" 2>&1
+expect "so is a name that cannot be replaced" $? 1
+expect "nothing half written is left" "$(cd_free)" 0
+(trap '' XFSZ; ulimit -f 8; $tremolo fit "$work/reports" --report "$work/full.html" >"$work/out" 2>&1)
+expect "a disk that is full leaves no file" "$(ls "$work" | grep -c '^full')" 0
+grep -qi '<script>alert' "$work/fit.html"
+expect "no name becomes markup" $? 1
+grep -Eq '(src|href)="?[a-z/]' "$work/fit.html"
+expect "the page refers to nothing outside" $? 1
+
+# From a server and from its directory.
+study_text '{"kind": "one-shot"}' | sed 's/"epsilon": 8/"epsilon": 60/; s/"name": "score"/"name": "score", "unit": "points"/' >"$work/one.json"
+start_server "$work/data"
+one=$(create_study "$work/one.json")
+$swarm --url "$url/v1/studies/$one" --devices 2000 --threads 2 --batch 100 >/dev/null 2>&1
+for form in html json; do
+    $tremolo fit "$url/v1/studies/$one" --report "$work/server.$form" >"$work/out" 2>&1
+    expect "a server's estimate is saved as .$form" $? 0
+done
+stop_server
+$tremolo fit "$work/data" --report "$work/offline.json" >"$work/out" 2>&1
+expect "so is that of its directory" $? 0
+strip() { sed '/"time":/d; /"command":/d' "$1"; }
+expect "with the same content" "$(strip "$work/offline.json")" "$(strip "$work/server.json")"
+expect_match "and the study's id" "$work/server.json" "\"study\": \"$one\""
+
+skip_unless_browser "saved results in a browser"
+cat >"$work/setting.json" <<TEXT
+{"pages": [{"name": "fit", "html": "$work/fit.html", "json": "$work/fit.json", "charts": 2},
+           {"name": "simulate", "html": "$work/simulate.html", "json": "$work/simulate.json", "charts": 3},
+           {"name": "server", "html": "$work/server.html", "json": "$work/server.json", "charts": 2}],
+ "readable": {"html": "$work/simulate.html", "json": "$work/simulate.json"}}
+TEXT
+run_web tests/web/result.mjs "$work/setting.json"

@@ -1,0 +1,101 @@
+/* result.mjs -- results that were saved as one file, opened from the disk.
+ *
+ *   node result.mjs SETTING    SETTING: {pages: [{html, json, figures}], readable}
+ *
+ * `json` is the same result as a document; `readable` is one of the pages. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { accessibilityFindings, openBrowser, overflows, screenshot } from './browser.mjs';
+import { test } from './tap.mjs';
+
+const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+
+/* A page from the disk; every request but the one for itself is a fault. */
+async function open(browser, path, { scheme = 'light', width = 1000, scripts = true } = {}) {
+    const page = await browser.context.newPage();
+    const faults = [];
+    const address = `file://${path}`;
+    page.on('console', (message) => faults.push(message.text()));
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('dialog', (dialog) => { faults.push('a dialog'); dialog.dismiss(); });
+    page.on('request', (request) => { if (request.url() !== address) faults.push(`request to ${request.url()}`); });
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.goto(address);
+    if (scripts) await page.waitForSelector('svg.chart');
+    return { page, faults };
+}
+
+async function withBrowser(options, body) {
+    const browser = await openBrowser(options);
+    try {
+        await body(browser);
+    } finally {
+        await browser.close();
+    }
+}
+
+const shownRows = (page) => page.$$eval('#coefficients tbody tr', (rows) => rows.map((row) => ({
+    name: row.querySelector('th').textContent,
+    ...Object.fromEntries([...row.querySelectorAll('data')].map((node) => [node.className, Number(node.value)])),
+})));
+
+function sameNumbers(shown, wanted) {
+    assert.equal(shown.length, wanted.length);
+    wanted.forEach((row, i) => {
+        assert.equal(shown[i].name, row.name);
+        for (const key of ['estimate', 'standard_error', 'z', 'p']) assert.equal(shown[i][key], row[key], `${row.name} ${key}`);
+        if (row.identified) {
+            assert.equal(shown[i].low, row.low);
+            assert.equal(shown[i].high, row.high);
+        }
+    });
+}
+
+for (const { name, html, json, charts } of setting.pages) {
+    await test(`${name}: opens from the disk without a request or an error`, () => withBrowser({}, async (browser) => {
+        const { page, faults } = await open(browser, html);
+        const result = JSON.parse(readFileSync(json, 'utf8'));
+        assert.equal(await page.textContent('h1'), result.title);
+        assert.equal(await page.locator('svg.chart').count(), charts);
+        if (result.coefficients) sameNumbers(await shownRows(page), result.coefficients);
+        if (result.guarantee) {
+            assert.equal(await page.$eval('data.epsilon', (node) => Number(node.value)), result.guarantee.epsilon);
+        }
+        const carried = JSON.parse(await page.textContent('#document'));
+        delete carried.made;
+        delete result.made;
+        assert.deepEqual(carried, result);
+        assert.equal(await page.locator('main b, main script, main img').count(), 0);
+        await screenshot(page, `result-${name}`);
+        assert.deepEqual(faults, []);
+    }));
+}
+
+await test('the tables can be read without JavaScript', () => withBrowser({ javaScriptEnabled: false }, async (browser) => {
+    const { page } = await open(browser, setting.readable.html, { scripts: false });
+    const result = JSON.parse(readFileSync(setting.readable.json, 'utf8'));
+    assert.equal(await page.locator('#coefficients tbody tr').count(), result.coefficients.length);
+    assert.equal(await page.locator('#tradeoff-table tbody tr').count(), 5);
+}));
+
+for (const scheme of ['light', 'dark']) {
+    await test(`no serious accessibility findings, ${scheme}`, () => withBrowser({}, async (browser) => {
+        const { page } = await open(browser, setting.readable.html, { scheme });
+        await screenshot(page, `result-${scheme}`);
+        assert.deepEqual(await accessibilityFindings(page), []);
+    }));
+}
+
+await test('a phone 360 pixels wide needs no sideways scrolling', () => withBrowser({}, async (browser) => {
+    const { page } = await open(browser, setting.readable.html, { width: 360 });
+    assert.equal(await overflows(page), false);
+    await screenshot(page, 'result-360');
+}));
+
+await test('printed it is light and has everything', () => withBrowser({}, async (browser) => {
+    const { page } = await open(browser, setting.readable.html, { scheme: 'dark' });
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), 'rgb(28, 33, 38)');
+    assert.ok((await page.pdf()).length > 10000);
+}));
