@@ -92,6 +92,11 @@ struct bus {
     void (*hint)(struct bus *bus, const char *subject);
     enum tremolo_status (*listen)(struct bus *bus, const char *subjects, bus_hint_fn heard,
                                   void *context);
+    /* Messages that MQTT clients published, up to `capacity`, after waiting a little; each
+     * comes again, to somebody, unless it is settled (by its index) before the next pull. */
+    enum tremolo_status (*pull)(struct bus *bus, struct bus_value *messages, size_t capacity,
+                                size_t *count);
+    void (*settle)(struct bus *bus, size_t index);
     const char *(*explain)(const struct bus *bus);
     void (*close)(struct bus *bus);
 };

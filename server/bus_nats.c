@@ -27,6 +27,7 @@ enum {
     MAKE_TRIES = 5,
     RETRY_MS = 100,
     REOPEN_MS = 1000,
+    PULL_MS = 500,
     LISTENERS_MAX = 4,
     WORDS_BYTES = 256,
 };
@@ -57,6 +58,8 @@ struct nats_bus {
     int64_t opened_ms; /* last attempt */
     struct listener listener[LISTENERS_MAX];
     size_t listeners;
+    natsSubscription *pulling;
+    natsMsgList pulled; /* not yet settled */
     char words[WORDS_BYTES];
     uint64_t run; /* random: no two processes use the same message ids */
 
@@ -397,6 +400,9 @@ static void disconnect(struct nats_bus *bus)
         natsSubscription_Destroy(bus->listener[i].subscription);
         bus->listener[i].subscription = NULL;
     }
+    natsMsgList_Destroy(&bus->pulled);
+    natsSubscription_Destroy(bus->pulling);
+    bus->pulling = NULL;
     jsCtx_Destroy(bus->stream);
     bus->stream = NULL;
     natsConnection_Destroy(bus->connection);
@@ -795,6 +801,94 @@ static enum tremolo_status nats_listen(struct bus *base, const char *subjects, b
     return judge(bus, subjects, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
 }
 
+/* ---------------------------------------------------------------- MQTT */
+
+/* nats-server keeps publications of MQTT clients in this stream. Left to itself it makes
+ * one that forgets what nobody listens to, so ours is there first: a queue that keeps
+ * every message until it is settled. All gateways share one consumer. */
+static const char mqtt_stream[] = "$MQTT_msgs";
+static const char mqtt_consumer[] = "tremolo";
+
+static enum tremolo_status make_queue(struct nats_bus *bus)
+{
+    static const char *subjects = "$MQTT.msgs.>";
+    jsStreamConfig config;
+    (void)jsStreamConfig_Init(&config);
+    config.Name = mqtt_stream;
+    config.Subjects = &subjects;
+    config.SubjectsLen = 1;
+    config.Storage = js_FileStorage;
+    config.Retention = js_WorkQueuePolicy;
+    config.Discard = js_DiscardNew;
+    return make_stream(bus, &config, bus->replicas);
+}
+
+static enum tremolo_status start_pulling(struct nats_bus *bus)
+{
+    jsConsumerInfo *info = NULL;
+    jsConsumerConfig config;
+    jsSubOptions options;
+    jsErrCode code = (jsErrCode)0;
+    enum tremolo_status status = make_queue(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    natsStatus answer =
+        js_GetConsumerInfo(&info, bus->stream, mqtt_stream, mqtt_consumer, NULL, &code);
+    jsConsumerInfo_Destroy(info);
+    if (answer != NATS_OK) {
+        (void)jsConsumerConfig_Init(&config);
+        config.Durable = mqtt_consumer;
+        config.AckPolicy = js_AckExplicit;
+        config.AckWait = INT64_C(30) * 1000000000;
+        config.FilterSubject = "$MQTT.msgs.tremolo.*.reports";
+        code = (jsErrCode)0;
+        answer = js_AddConsumer(NULL, bus->stream, mqtt_stream, &config, NULL, &code);
+    }
+    if (answer == NATS_OK) {
+        (void)jsSubOptions_Init(&options);
+        options.Stream = mqtt_stream;
+        options.Consumer = mqtt_consumer;
+        answer = js_PullSubscribe(&bus->pulling, bus->stream, NULL, mqtt_consumer, NULL, &options,
+                                  &code);
+    }
+    return judge(bus, mqtt_stream, answer, code, TREMOLO_NETWORK_FAILED);
+}
+
+static enum tremolo_status nats_pull(struct bus *base, struct bus_value *messages, size_t capacity,
+                                     size_t *count)
+{
+    struct nats_bus *bus = self(base);
+    jsErrCode code = (jsErrCode)0;
+    *count = 0;
+    natsMsgList_Destroy(&bus->pulled);
+    enum tremolo_status status = reopen(bus);
+    if (status == TREMOLO_OK && bus->pulling == NULL) {
+        status = start_pulling(bus);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    natsStatus answer =
+        natsSubscription_Fetch(&bus->pulled, bus->pulling, (int)capacity, PULL_MS, &code);
+    if (answer == NATS_TIMEOUT) {
+        return TREMOLO_OK;
+    }
+    for (int i = 0; answer == NATS_OK && i < bus->pulled.Count && *count < capacity; i++) {
+        messages[*count] = (struct bus_value){0};
+        take(&messages[(*count)++], bus->pulled.Msgs[i]);
+    }
+    return judge(bus, mqtt_stream, answer, code, TREMOLO_NETWORK_FAILED);
+}
+
+static void nats_settle(struct bus *base, size_t index)
+{
+    struct nats_bus *bus = self(base);
+    if (index < (size_t)bus->pulled.Count && bus->pulled.Msgs[index] != NULL) {
+        (void)natsMsg_Ack(bus->pulled.Msgs[index], NULL);
+    }
+}
+
 /* ---------------------------------------------------------------- public */
 
 static const char *nats_explain(const struct bus *base)
@@ -833,6 +927,8 @@ static const struct bus calls = {
     .erase = nats_erase,
     .hint = nats_hint,
     .listen = nats_listen,
+    .pull = nats_pull,
+    .settle = nats_settle,
     .explain = nats_explain,
     .close = nats_close,
 };

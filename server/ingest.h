@@ -56,6 +56,9 @@ struct ingest_counters {
     _Atomic uint64_t sync_microseconds;
     _Atomic uint64_t queued_bytes;
     _Atomic uint64_t store_errors;
+    _Atomic uint64_t mqtt_taken; /* publications, of gateways */
+    _Atomic uint64_t mqtt_malformed;
+    _Atomic uint64_t mqtt_unknown; /* for no study we know */
 };
 
 /* Start on an open store (taken over on success). `signing_key` and `secret` must

@@ -18,18 +18,24 @@ static enum tremolo_status explain(char *words, size_t capacity, const char *pat
     return TREMOLO_BAD_ARGUMENT;
 }
 
-/* Write all and sync; the directory too, so that the name survives. */
+/* Written and synced under another name first, then linked: two servers that start
+ * together on one directory end with the same file, and none reads half of it. */
 static int make_file(const char *path, const void *bytes, size_t length)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    char draft[4096 + 32];
+    (void)snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
+    int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0) {
         return -1;
     }
     int result = write(file, bytes, length) == (ssize_t)length && fsync(file) == 0 ? 0 : -1;
     (void)close(file);
-    if (result != 0) {
-        (void)unlink(path);
+    if (result == 0 && link(draft, path) != 0 && errno != EEXIST) {
+        result = -1;
     }
+    int reason = errno;
+    (void)unlink(draft);
+    errno = reason;
     return result;
 }
 

@@ -44,6 +44,17 @@ static void write_outcomes(FILE *out, struct ingest_counters *counters)
     }
 }
 
+static void write_mqtt(FILE *out, struct ingest_counters *counters)
+{
+    head(out, "tremolo_mqtt_messages_total", "counter", "Publications over MQTT.");
+    (void)fprintf(out, "tremolo_mqtt_messages_total{outcome=\"taken\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->mqtt_taken));
+    (void)fprintf(out, "tremolo_mqtt_messages_total{outcome=\"malformed\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->mqtt_malformed));
+    (void)fprintf(out, "tremolo_mqtt_messages_total{outcome=\"unknown_study\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->mqtt_unknown));
+}
+
 static void write_answers(FILE *out, struct tremolo_server *server)
 {
     head(out, "tremolo_http_responses_total", "counter", "Answers by class of status.");
@@ -79,6 +90,9 @@ void metrics_run(struct request *request)
         return;
     }
     write_outcomes(out, counters);
+    if (server->intake != NULL) {
+        write_mqtt(out, counters);
+    }
     write_answers(out, server);
     write_studies(out, server->ingest);
     single(out, "tremolo_group_commits_total", "counter", "Syncs of the log.",

@@ -52,14 +52,14 @@ static json_t *shard_json(struct bus *bus, const struct mirror *study, unsigned 
         behind(&lag, bus, study, number, last) != TREMOLO_OK) {
         return NULL;
     }
+    bool owned = lease.bytes != NULL && strcmp((const char *)lease.bytes, "-") != 0;
     json_t *json = json_pack(
         "{s:i, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I}", "shard", (int)number,
-        "owner", lease.bytes != NULL ? (const char *)lease.bytes : "", "lease",
-        (json_int_t)lease.revision, "fence", (json_int_t)shard->fence, "position",
-        (json_int_t)shard->position, "behind", (json_int_t)lag, "ended", (int)shard->ended,
-        "counted", (json_int_t)shard->counts.counted, "repeated",
-        (json_int_t)shard->counts.repeated, "late", (json_int_t)shard->counts.late, "refused",
-        (json_int_t)shard->counts.refused, "damaged", (json_int_t)shard->counts.damaged);
+        "owner", owned ? (const char *)lease.bytes : "", "lease", (json_int_t)lease.revision,
+        "fence", (json_int_t)shard->fence, "position", (json_int_t)shard->position, "behind",
+        (json_int_t)lag, "ended", (int)shard->ended, "counted", (json_int_t)shard->counts.counted,
+        "repeated", (json_int_t)shard->counts.repeated, "late", (json_int_t)shard->counts.late,
+        "refused", (json_int_t)shard->counts.refused, "damaged", (json_int_t)shard->counts.damaged);
     free(lease.bytes);
     return json;
 }

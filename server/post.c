@@ -22,6 +22,9 @@ void post_drop(struct post *post)
 
 /* ---------------------------------------------------------------- leases */
 
+/* NATS' client takes a value without bytes for a failed question. */
+static const char nobody[] = "-";
+
 static void note_lease(struct post *post, const struct bus_value *value)
 {
     if (value->revision <= post->lease && post->changed_ms != 0) {
@@ -34,6 +37,9 @@ static void note_lease(struct post *post, const struct bus_value *value)
         memcpy(post->owner, value->bytes, length);
     }
     post->owner[length] = '\0';
+    if (strcmp(post->owner, nobody) == 0) {
+        post->owner[0] = '\0';
+    }
 }
 
 enum tremolo_status post_look(struct post *post, const struct post_world *world)

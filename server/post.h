@@ -1,6 +1,6 @@
 /* post.h -- one shard of one study, as a worker sees it: another's, or its own.
  *
- * A lease is a value under lease.TAG.SHARD: the owner's name, empty when
+ * A lease is a value under lease.TAG.SHARD: the owner's name, "-" when
  * nobody has it. It is changed by compare-and-set only, and its revision at the
  * claim is the fence that every checkpoint carries. The lease says who should
  * fold; that no two folds count is due to the checkpoint's own compare-and-set:

@@ -27,6 +27,7 @@ enum {
 struct tremolo_server {
     struct loops *loops;
     struct ingest *ingest;
+    struct intake *intake; /* of a gateway */
     struct sampler *sampler;
     struct connections *connections;
     struct tls *tls;

@@ -14,6 +14,7 @@
 
 #include "gateway.h"
 #include "http.h"
+#include "intake.h"
 #include "keys.h"
 #include "listen.h"
 #include "request.h"
@@ -217,6 +218,7 @@ void tremolo_server_stop(struct tremolo_server *server)
     loops_stop(server->loops);
     connections_free(server->connections);
     sampler_stop(server->sampler);
+    intake_stop(server->intake);
     ingest_stop(server->ingest);
     loops_free(server->loops);
     http_free_receipts(server);
