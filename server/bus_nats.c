@@ -34,6 +34,12 @@ enum {
 
 static const char bucket[] = "tremolo";
 static const char bucket_stream[] = "KV_tremolo";
+/* By this we know our messages' answers. It is not NATS' own id of a message, which would
+ * make the broker drop repeats: nats-server 2.9 numbers messages differently on a replica
+ * that restarts after a stream refused something that was on its way, and then what one
+ * replica calls 219 is 221 on another. A log that refuses nothing has no such trouble,
+ * and repeats are ours to know. */
+static const char serial_header[] = "Tremolo-Serial";
 
 struct listener {
     struct nats_bus *bus;
@@ -232,7 +238,7 @@ static void on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *
     struct nats_bus *bus = context;
     const char *id = NULL;
     (void)stream;
-    (void)natsMsgHeader_Get(message, "Nats-Msg-Id", &id);
+    (void)natsMsgHeader_Get(message, serial_header, &id);
     const char *dash = id != NULL ? strrchr(id, '-') : NULL;
     uint64_t serial = dash != NULL ? strtoull(dash + 1, NULL, 10) : 0;
     (void)pthread_mutex_lock(&bus->lock);
@@ -268,10 +274,12 @@ static natsStatus send_one(struct nats_bus *bus, size_t at, int64_t wait_ms)
     (void)snprintf(id, sizeof id, "%016llx-%llu", (unsigned long long)bus->run,
                    (unsigned long long)(bus->first + at));
     (void)jsPubOptions_Init(&options);
-    options.MsgId = id;
     options.MaxWait = wait_ms;
     natsStatus status =
         natsMsg_Create(&message, item->subject, NULL, (const char *)item->bytes, (int)item->length);
+    if (status == NATS_OK) {
+        status = natsMsgHeader_Set(message, serial_header, id);
+    }
     if (status == NATS_OK) {
         status = js_PublishMsgAsync(bus->stream, &message, &options);
     }
@@ -496,6 +504,19 @@ static void take(struct bus_value *value, natsMsg *message)
     (void)snprintf(value->subject, sizeof value->subject, "%s", natsMsg_GetSubject(message));
 }
 
+/* Takes the message. One that says that a value was erased is none. */
+static enum tremolo_status keep(struct bus_value *value, natsMsg *message)
+{
+    const char *operation = NULL;
+    bool erased =
+        natsMsgHeader_Get(message, "KV-Operation", &operation) == NATS_OK && operation != NULL;
+    if (!erased) {
+        take(value, message);
+    }
+    natsMsg_Destroy(message);
+    return erased || value->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+}
+
 static enum tremolo_status fetch(struct nats_bus *bus, const char *stream,
                                  jsDirectGetMsgOptions *question, struct bus_value *value)
 {
@@ -510,28 +531,29 @@ static enum tremolo_status fetch(struct nats_bus *bus, const char *stream,
         return TREMOLO_OK;
     }
     status = judge(bus, stream, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
-    const char *operation = NULL;
-    if (status == TREMOLO_OK && natsMsgHeader_Get(message, "KV-Operation", &operation) == NATS_OK &&
-        operation != NULL) {
-        natsMsg_Destroy(message); /* it was erased */
-        return TREMOLO_OK;
-    }
-    if (status == TREMOLO_OK) {
-        take(value, message);
-        status = value->bytes == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    }
-    natsMsg_Destroy(message);
-    return status;
+    return status == TREMOLO_OK ? keep(value, message) : status;
 }
 
+/* Values are read from the leader: compare-and-set does refuse writes, so replicas may
+ * number what they hold differently (see serial_header). */
 static enum tremolo_status nats_get(struct bus *base, const char *key, struct bus_value *value)
 {
+    struct nats_bus *bus = self(base);
     char subject[BUS_NAME_BYTES];
-    jsDirectGetMsgOptions question;
-    (void)jsDirectGetMsgOptions_Init(&question);
+    natsMsg *message = NULL;
+    jsErrCode code = (jsErrCode)0;
+    *value = (struct bus_value){0};
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
     (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
-    question.LastBySubject = subject;
-    return fetch(self(base), bucket_stream, &question, value);
+    natsStatus answer = js_GetLastMsg(&message, bus->stream, bucket_stream, subject, NULL, &code);
+    if (answer == NATS_NOT_FOUND || code == JSNoMessageFoundErr) {
+        return TREMOLO_OK;
+    }
+    status = judge(bus, key, answer, code, TREMOLO_NETWORK_FAILED);
+    return status == TREMOLO_OK ? keep(value, message) : status;
 }
 
 static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t expected,

@@ -22,6 +22,11 @@ struct book *ingest_find(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_I
     return found;
 }
 
+bool ingest_is_unsure(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
+{
+    return ingest->decider->unsure != NULL && ingest->decider->unsure(ingest, id);
+}
+
 size_t ingest_studies(struct ingest *ingest)
 {
     (void)pthread_rwlock_rdlock(&ingest->books_lock);

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mirror.h"
 #include "publish.h"
@@ -26,6 +26,8 @@ enum {
     LIST_MS = 1000,    /* look for new studies without a hint */
     REFRESH_MS = 2000, /* read everything without a hint */
     START_MS = 15000,  /* for a store that is just coming up */
+    LEARN_MS = 3000,   /* to hear of a study that was made elsewhere */
+    STRANGERS = 64,    /* ids that were asked for and nobody knows */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
     REST_MS = 50,
 };
@@ -36,6 +38,12 @@ struct closing {
     struct job *job;
     unsigned round;
     int64_t until_ms;
+};
+
+/* An id that somebody asked for, and when first. */
+struct stranger {
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    int64_t asked_ms;
 };
 
 struct gateway {
@@ -56,6 +64,8 @@ struct gateway {
     struct job **calls_last;
     bool hinted;
     bool stopping;
+    struct stranger stranger[STRANGERS];
+    size_t stranger_next;
 };
 
 static int64_t now_ms(void)
@@ -143,6 +153,30 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
     }
     free(tags);
     return status;
+}
+
+/* A study made through another gateway a moment ago may not have come here, and a
+ * device that hears 404 gives up. So the first to ask for an unknown id are told
+ * to come again, while we look; only then is it said that there is none. */
+static bool gateway_unsure(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
+{
+    struct gateway *gateway = ingest->context;
+    int64_t now = now_ms();
+    size_t at = 0;
+    (void)pthread_mutex_lock(&gateway->lock);
+    while (at < STRANGERS && (gateway->stranger[at].asked_ms == 0 ||
+                              memcmp(gateway->stranger[at].id, id, TREMOLO_STUDY_ID_BYTES) != 0)) {
+        at++;
+    }
+    bool fresh = at == STRANGERS;
+    if (fresh) {
+        at = gateway->stranger_next++ % STRANGERS;
+        memcpy(gateway->stranger[at].id, id, TREMOLO_STUDY_ID_BYTES);
+        gateway->stranger[at].asked_ms = now;
+    }
+    bool unsure = now - gateway->stranger[at].asked_ms < LEARN_MS;
+    (void)pthread_mutex_unlock(&gateway->lock);
+    return unsure;
 }
 
 static void keep_up(struct gateway *gateway)
@@ -353,6 +387,7 @@ static const struct decider publishing = {
     .run_call = gateway_call,
     .idle = gateway_idle,
     .end = gateway_end,
+    .unsure = gateway_unsure,
 };
 
 /* ---------------------------------------------------------------- starting */

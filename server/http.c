@@ -136,10 +136,14 @@ static bool token_matches(struct request *request)
 static void find_book(struct request *request, const char *id_text)
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
-    if (tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK) {
+    bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
+    if (decoded) {
         request->book = ingest_find(request->server->ingest, id);
     }
-    if (request->book == NULL) {
+    if (request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id)) {
+        request_problem(request, 503, "this gateway has not heard of such a study yet");
+        request->answer.retry_after = 1;
+    } else if (request->book == NULL) {
         request_problem(request, 404, "no such study");
     }
 }

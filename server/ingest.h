@@ -87,6 +87,9 @@ enum tremolo_status ingest_close_round(struct ingest *ingest, struct job *job);
 
 /* Books never go away while the server runs. */
 struct book *ingest_find(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES]);
+/* After ingest_find found nothing: might such a study exist all the same, made a
+ * moment ago through another gateway? */
+bool ingest_is_unsure(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES]);
 size_t ingest_studies(struct ingest *ingest);
 struct book *ingest_study(struct ingest *ingest, size_t index);
 

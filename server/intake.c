@@ -44,20 +44,17 @@ static void on_done(struct job *job)
 /* ---------------------------------------------------------------- reading */
 
 /* "$MQTT.msgs.tremolo.ID.reports" */
-static struct book *find_book(struct intake *intake, const char *subject)
+static bool read_id(uint8_t id[TREMOLO_STUDY_ID_BYTES], const char *subject)
 {
     static const char start[] = "$MQTT.msgs.tremolo.";
-    uint8_t id[TREMOLO_STUDY_ID_BYTES];
     char text[TREMOLO_STUDY_ID_TEXT_BYTES];
     if (strncmp(subject, start, sizeof start - 1) != 0 ||
         strlen(subject) < sizeof start - 1 + sizeof text - 1) {
-        return NULL;
+        return false;
     }
     memcpy(text, subject + sizeof start - 1, sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    return tremolo_base64_decode(id, sizeof id, text) == TREMOLO_OK
-               ? ingest_find(intake->ingest, id)
-               : NULL;
+    return tremolo_base64_decode(id, TREMOLO_STUDY_ID_BYTES, text) == TREMOLO_OK;
 }
 
 /* A single report is a CBOR array, a sequence begins with a byte string. */
@@ -86,8 +83,13 @@ static bool read_letter(struct letter *letter, struct intake *intake,
                         const struct bus_value *message)
 {
     struct ingest_counters *counters = ingest_counters(intake->ingest);
-    struct book *book = find_book(intake, message->subject);
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    bool named = read_id(id, message->subject);
+    struct book *book = named ? ingest_find(intake->ingest, id) : NULL;
     letter->intake = intake;
+    if (book == NULL && named && ingest_is_unsure(intake->ingest, id)) {
+        return false; /* it comes again; by then we shall have heard of the study */
+    }
     if (book == NULL || !split(letter, book, message)) {
         (void)atomic_fetch_add(book == NULL ? &counters->mqtt_unknown : &counters->mqtt_malformed,
                                1);

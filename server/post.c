@@ -27,8 +27,8 @@ static const char nobody[] = "-";
 
 static void note_lease(struct post *post, const struct bus_value *value)
 {
-    if (value->revision <= post->lease && post->changed_ms != 0) {
-        return; /* nothing new, or a replica that is behind */
+    if (value->revision == post->lease && post->changed_ms != 0) {
+        return;
     }
     post->lease = value->revision;
     post->changed_ms = post_now_ms();

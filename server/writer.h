@@ -10,7 +10,7 @@
 
 #include "ingest.h"
 
-/* All called on the writer thread. */
+/* All but `unsure` called on the writer thread. */
 struct decider {
     /* Settle the outcomes of a list of jobs with reports, and finish each. */
     void (*run_group)(struct ingest *ingest, struct job *jobs);
@@ -18,6 +18,8 @@ struct decider {
     void (*run_call)(struct ingest *ingest, struct job *job);
     void (*idle)(struct ingest *ingest); /* between groups, and five times a second */
     void (*end)(struct ingest *ingest);  /* the last thing, when all jobs are done */
+    /* Might a study that is not among the books exist all the same? NULL: no. */
+    bool (*unsure)(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES]);
 };
 
 struct ingest {
