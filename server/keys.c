@@ -18,6 +18,21 @@ static enum tremolo_status explain(char *words, size_t capacity, const char *pat
     return TREMOLO_BAD_ARGUMENT;
 }
 
+static int sync_folder_of(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    int length = slash != NULL ? (int)(slash - path) : 0;
+    (void)snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1,
+                   slash == NULL ? "." : path);
+    int opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = opened >= 0 ? fsync(opened) : -1;
+    if (opened >= 0) {
+        (void)close(opened);
+    }
+    return result;
+}
+
 /* Write all and sync; the directory too, so that the name survives. */
 static int make_file(const char *path, const void *bytes, size_t length)
 {
@@ -27,6 +42,9 @@ static int make_file(const char *path, const void *bytes, size_t length)
     }
     int result = write(file, bytes, length) == (ssize_t)length && fsync(file) == 0 ? 0 : -1;
     (void)close(file);
+    if (result == 0) {
+        result = sync_folder_of(path);
+    }
     if (result != 0) {
         (void)unlink(path);
     }
