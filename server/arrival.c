@@ -220,7 +220,7 @@ long check_split(struct arrival *arrivals, size_t capacity, const uint8_t *body,
                  int named)
 {
     const uint8_t *at = body;
-    const uint8_t *end = body + length;
+    const uint8_t *end = length > 0 ? body + length : body; /* no body is NULL */
     size_t count = 0;
     while (at != end) {
         struct arrival arrival = {0};

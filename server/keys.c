@@ -18,8 +18,24 @@ static enum tremolo_status explain(char *words, size_t capacity, const char *pat
     return TREMOLO_BAD_ARGUMENT;
 }
 
+static int sync_folder_of(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    int length = slash != NULL ? (int)(slash - path) : 0;
+    (void)snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1,
+                   slash == NULL ? "." : path);
+    int opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = opened >= 0 ? fsync(opened) : -1;
+    if (opened >= 0) {
+        (void)close(opened);
+    }
+    return result;
+}
+
 /* Written and synced under another name first, then linked: two servers that start
- * together on one directory end with the same file, and none reads half of it. */
+ * together on one directory end with the same file, and none reads half of it.
+ * The directory is synced too, so that the name survives. */
 static int make_file(const char *path, const void *bytes, size_t length)
 {
     char draft[4096 + 32];
@@ -35,7 +51,11 @@ static int make_file(const char *path, const void *bytes, size_t length)
     }
     int reason = errno;
     (void)unlink(draft);
-    errno = reason;
+    if (result == 0) {
+        result = sync_folder_of(path);
+    } else {
+        errno = reason;
+    }
     return result;
 }
 

@@ -80,8 +80,25 @@ static void hand_over(struct loop *loop)
     }
 }
 
-/* Sleep until there is something to do, or to look after. */
-static void pause_loop(struct loop *loop, int events)
+/* Requests come while others are read; what comes now shares one sync. */
+static void run_while_ready(struct loop *loop)
+{
+    int turns = 0;
+    do {
+        loop->progress = false;
+        (void)MHD_run(loop->daemon);
+        turns++;
+    } while (loop->progress && turns < TURNS_MAX);
+}
+
+void loop_turn(struct loop *loop)
+{
+    run_while_ready(loop);
+    hand_over(loop);
+    http_free_orphans(loop);
+}
+
+void loop_pause(struct loop *loop, int events)
 {
     struct pollfd ready[2] = {{.fd = loop->wake, .events = POLLIN},
                               {.fd = events, .events = POLLIN}};
@@ -128,28 +145,15 @@ static bool is_drained(struct thread *thread)
     return thread->loop.waiting == 0 && (thread->loop.active == 0 || late);
 }
 
-/* Requests come while others are read; what comes now shares one sync. */
-static void run_while_ready(struct loop *loop)
-{
-    int turns = 0;
-    do {
-        loop->progress = false;
-        (void)MHD_run(loop->daemon);
-        turns++;
-    } while (loop->progress && turns < TURNS_MAX);
-}
-
 static void *thread_main(void *argument)
 {
     struct thread *thread = argument;
     struct loop *loop = &thread->loop;
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     while (!is_drained(thread)) {
-        run_while_ready(loop);
-        hand_over(loop);
-        http_free_orphans(loop);
+        loop_turn(loop);
         if (!loop->progress) {
-            pause_loop(loop, info->epoll_fd);
+            loop_pause(loop, info->epoll_fd);
         }
     }
     MHD_stop_daemon(loop->daemon);
@@ -159,23 +163,31 @@ static void *thread_main(void *argument)
 
 /* ---------------------------------------------------------------- all */
 
+bool loop_open(struct loop *loop, struct tremolo_server *server, int listener, unsigned connections)
+{
+    *loop = (struct loop){.server = server, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    loop->gathered_end = &loop->gathered;
+    if (loop->wake < 0) {
+        return false;
+    }
+    loop->daemon = http_daemon(loop, listener, connections);
+    if (loop->daemon == NULL) {
+        (void)close(loop->wake);
+    }
+    return loop->daemon != NULL;
+}
+
 static bool start_thread(struct thread *thread, struct loops *loops, struct tremolo_server *server,
                          unsigned connections)
 {
     struct loop *loop = &thread->loop;
     thread->all = loops;
     thread->listening = true;
-    loop->server = server;
-    loop->gathered_end = &loop->gathered;
-    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop->wake < 0) {
+    if (!loop_open(loop, server, loops->listener, connections)) {
         return false;
     }
-    loop->daemon = http_daemon(loop, loops->listener, connections);
-    if (loop->daemon == NULL || pthread_create(&thread->id, NULL, thread_main, thread) != 0) {
-        if (loop->daemon != NULL) {
-            MHD_stop_daemon(loop->daemon);
-        }
+    if (pthread_create(&thread->id, NULL, thread_main, thread) != 0) {
+        MHD_stop_daemon(loop->daemon);
         (void)close(loop->wake);
         return false;
     }

@@ -45,6 +45,17 @@ struct loops *loops_start(struct tremolo_server *server, int listener, unsigned 
 void loops_stop(struct loops *loops);
 void loops_free(struct loops *loops);
 
+/* A loop without a thread, for whoever turns it himself: `listener` -1 has it serve
+ * connections that are added to its daemon. False when it cannot be made. */
+bool loop_open(struct loop *loop, struct tremolo_server *server, int listener,
+               unsigned connections);
+
+/* Let the library work on all that is ready and hand over what came of it. */
+void loop_turn(struct loop *loop);
+
+/* Sleep until there is something to do; `events` is the daemon's epoll descriptor. */
+void loop_pause(struct loop *loop, int events);
+
 /* Put a job among those the loop hands over next. */
 void loop_gather(struct loop *loop, struct job *job);
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum statement {
     BEGIN,
@@ -66,7 +67,7 @@ struct sqlite_store {
     uint64_t committed; /* newest durable position */
     bool staging;
     bool unsure; /* a sync was not confirmed */
-    char words[160];
+    char words[256];
 };
 
 static struct sqlite_store *self(struct store *store)
@@ -257,12 +258,44 @@ static enum tremolo_status prepare(struct sqlite_store *store)
     return status;
 }
 
+/* SQLite opens what it may only read without a word; better no server than one that
+ * cannot keep what it is sent. */
+static enum tremolo_status check_place(struct sqlite_store *store, const char *path)
+{
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        (void)snprintf(store->words, sizeof store->words, "%s cannot be made: %s", path,
+                       strerror(errno));
+        return TREMOLO_STORE_FAILED;
+    }
+    if (access(path, W_OK | X_OK) != 0) {
+        (void)snprintf(store->words, sizeof store->words, "%s cannot be written to: %s", path,
+                       strerror(errno));
+        return TREMOLO_STORE_FAILED;
+    }
+    return TREMOLO_OK;
+}
+
+/* What the first statements failed of, where it can be said better than SQLite does. */
+static void explain_opening(struct sqlite_store *store, const char *path)
+{
+    int code = sqlite3_errcode(store->database) & 0xff;
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+        (void)snprintf(store->words, sizeof store->words, "another server uses %s", path);
+    } else if (sqlite3_db_readonly(store->database, "main") == 1) {
+        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db cannot be written to",
+                       path);
+    } else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db is damaged: %s", path,
+                       sqlite3_errmsg(store->database));
+    }
+}
+
 static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
 {
     char file[4096];
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        (void)snprintf(store->words, sizeof store->words, "%s: %s", path, strerror(errno));
-        return TREMOLO_STORE_FAILED;
+    enum tremolo_status status = check_place(store, path);
+    if (status != TREMOLO_OK) {
+        return status;
     }
     int length = snprintf(file, sizeof file, "%s/tremolo.db", path);
     if (length < 0 || (size_t)length >= sizeof file) {
@@ -274,7 +307,14 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
         return judge(store, SQLITE_CANTOPEN);
     }
     (void)sqlite3_extended_result_codes(store->database, 1);
-    return prepare(store);
+    status = prepare(store);
+    if (status == TREMOLO_OK && sqlite3_db_readonly(store->database, "main") == 1) {
+        status = TREMOLO_STORE_FAILED;
+    }
+    if (status != TREMOLO_OK) {
+        explain_opening(store, path);
+    }
+    return status;
 }
 
 enum tremolo_status store_open_sqlite(struct store **store, const char *path, char *words,

@@ -212,7 +212,8 @@ static void test_a_second_server_is_refused(void **state)
     struct ingest *ingest = open_ingest();
     (void)state;
     assert_int_not_equal(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
-    assert_non_null(strstr(words, "locked"));
+    assert_non_null(strstr(words, "another server uses"));
+    assert_non_null(strstr(words, directory));
     ingest_stop(ingest);
 }
 
