@@ -6,6 +6,7 @@
 skip_unless_browser "the dashboard in a browser"
 
 run_web tests/web/gaussian.mjs
+run_web tests/web/parts.mjs
 
 # Names and title full of markup, and 50 features.
 study_text '{"kind": "one-shot"}' | sed 's/"epsilon": 8/"epsilon": 40/' >"$work/plain.json"

@@ -180,6 +180,17 @@ await test('dark or light: as the system wants, until the reader says otherwise'
     await closing(opened);
 });
 
+await test('nothing glides for a reader who wants no motion', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await page.waitForSelector('.rows .row');
+    const glide = () => page.$eval('.interval', (node) => getComputedStyle(node).transitionDuration);
+    assert.notEqual(await glide(), '0s');
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    assert.equal(await glide(), '0s');
+    await closing(opened);
+});
+
 await test('every control is reached by the keyboard', async () => {
     const opened = await open(at(setting.plain));
     const { page } = opened;
