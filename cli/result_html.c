@@ -213,8 +213,9 @@ static void diagnostics(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- guarantee */
 
-/* "Heading:" and text, parted by empty lines; a text of several lines is a table. */
-static void words(FILE *out, const char *text)
+/* "Heading:" and text, parted by empty lines; a text of several lines is a table. Either the
+ * paragraphs are written or the tables. */
+static void words(FILE *out, const char *text, bool tables)
 {
     while (*text != '\0') {
         const char *end = strstr(text, "\n\n");
@@ -223,8 +224,9 @@ static void words(FILE *out, const char *text)
         heading = heading < length ? heading : 0;
         char *title = strndup(text, heading > 0 ? heading - 1 : 0);
         char *body = strndup(text + heading + (heading > 0), length - heading - (heading > 0));
-        if (title != NULL && body != NULL) {
-            bool lines = strchr(body, '\n') != NULL && strchr(body, '\n')[1] != '\0';
+        const char *feed = body != NULL ? strchr(body, '\n') : NULL;
+        bool lines = feed != NULL && feed[1] != '\0';
+        if (title != NULL && body != NULL && lines == tables) {
             element(out, "h3", title);
             element(out, lines ? "pre tabindex=\"0\"" : "p", body);
         }
@@ -268,10 +270,11 @@ static void guarantee(FILE *out, const json_t *result)
         (void)fputs(", mu ", out);
         number(out, json_object_get(promise, "mu"), "mu");
         (void)fputs("</p>\n<div class=\"pair\"><div class=\"prose\">", out);
-        words(out, string_in(promise, "words"));
+        words(out, string_in(promise, "words"), false);
         (void)fputs("</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n", out);
         tradeoff(out, json_object_get(promise, "tradeoff"));
         (void)fputs("</div></div>\n", out);
+        words(out, string_in(promise, "words"), true);
     } else {
         element(out, "p", "Nothing is promised: the computation read raw data.");
     }
