@@ -8,14 +8,9 @@
 
 #include "estimate_result.h"
 #include "fetch.h"
+#include "members.h"
 #include "result.h"
 #include "tremolo_server.h"
-
-static const char *string_in(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
 
 static long long integer_in(const json_t *object, const char *key)
 {
@@ -33,7 +28,7 @@ static double real_in(const json_t *object, const char *key)
 static void print_interval(const json_t *row)
 {
     const json_t *score = json_object_get(row, "score");
-    const char *shape = string_in(score, "shape");
+    const char *shape = member_text(score, "shape");
     if (score == NULL || json_is_true(json_object_get(row, "identified"))) {
         (void)printf(" [%.5g, %.5g]\n", real_in(row, "low"), real_in(row, "high"));
     } else if (strcmp(shape, "anything") == 0) {
@@ -47,20 +42,20 @@ static void print_estimate(const json_t *answer)
 {
     size_t index;
     json_t *row;
-    (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", string_in(answer, "title"),
-                 string_in(answer, "state"), integer_in(answer, "round") + 1,
+    (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", member_text(answer, "title"),
+                 member_text(answer, "state"), integer_in(answer, "round") + 1,
                  integer_in(answer, "rounds"), integer_in(answer, "reports"));
     if (integer_in(answer, "reports") == 0) {
         (void)printf("nobody has reported yet, so there is nothing to estimate\n\n%s",
-                     string_in(json_object_get(answer, "guarantee"), "words"));
+                     member_text(json_object_get(answer, "guarantee"), "words"));
         return;
     }
     (void)printf("%-24s %12s %12s %9s %3.0f%% interval\n", "", "estimate", "std. error", "p",
                  100.0 * real_in(answer, "level"));
     json_array_foreach(json_object_get(answer, "coefficients"), index, row)
     {
-        (void)printf("%-24s %12.5g %12.3g %9.2g", string_in(row, "name"), real_in(row, "estimate"),
-                     real_in(row, "standard_error"), real_in(row, "p"));
+        (void)printf("%-24s %12.5g %12.3g %9.2g", member_text(row, "name"),
+                     real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "p"));
         print_interval(row);
     }
     if (json_is_number(json_object_get(answer, "r2"))) {
@@ -72,11 +67,11 @@ static void print_estimate(const json_t *answer)
     {
         (void)printf("%s\n", json_string_value(row));
     }
-    if (string_in(answer, "inference_why")[0] != '\0') {
-        (void)printf("\ntable from %s: %s\n", string_in(answer, "inference_from"),
-                     string_in(answer, "inference_why"));
+    if (member_text(answer, "inference_why")[0] != '\0') {
+        (void)printf("\ntable from %s: %s\n", member_text(answer, "inference_from"),
+                     member_text(answer, "inference_why"));
     }
-    (void)printf("\n%s", string_in(json_object_get(answer, "guarantee"), "words"));
+    (void)printf("\n%s", member_text(json_object_get(answer, "guarantee"), "words"));
 }
 
 static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)

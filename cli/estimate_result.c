@@ -7,18 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "members.h"
 #include "result.h"
 
 static json_t *copy_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return value != NULL ? json_deep_copy(value) : json_null();
-}
-
-static double number_in(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 /* The server sends the numbers alone; they are in the table's order. */
@@ -43,7 +38,7 @@ static json_t *guarantee_of(const json_t *answer)
     json_t *guarantee = copy_of(answer, "guarantee");
     if (json_is_object(guarantee)) {
         (void)json_object_set_new(guarantee, "tradeoff",
-                                  result_tradeoff(number_in(guarantee, "mu")));
+                                  result_tradeoff(member_number(guarantee, "mu")));
     }
     return guarantee;
 }
@@ -52,10 +47,10 @@ static void add_diagnostics(json_t *result, const json_t *answer)
 {
     const json_t *from = json_object_get(answer, "diagnostics");
     const struct result_diagnosis diagnosis = {
-        .residual_sd = number_in(from, "residual_sd"),
-        .condition = number_in(from, "condition"),
-        .negative = number_in(from, "negative_eigenvalues"),
-        .noise_sd = number_in(from, "noise_sd"),
+        .residual_sd = member_number(from, "residual_sd"),
+        .condition = member_number(from, "condition"),
+        .negative = member_number(from, "negative_eigenvalues"),
+        .noise_sd = member_number(from, "noise_sd"),
     };
     if (from != NULL) {
         (void)json_object_set_new(result, "diagnostics", result_diagnostics(&diagnosis));
@@ -80,9 +75,9 @@ json_t *result_of_estimate(const json_t *answer, const char *line)
     const char *title = json_string_value(json_object_get(answer, "title"));
     json_t *result = result_new("fit", title != NULL ? title : "", line);
     json_t *summary =
-        json_sprintf("%.0f reports, %s, round %.0f of %.0f", number_in(answer, "reports"),
+        json_sprintf("%.0f reports, %s, round %.0f of %.0f", member_number(answer, "reports"),
                      json_string_value(json_object_get(answer, "state")),
-                     number_in(answer, "round") + 1, number_in(answer, "rounds"));
+                     member_number(answer, "round") + 1, member_number(answer, "rounds"));
     (void)json_object_update_new(
         result,
         json_pack("{s:o,s:o,s:{s:o,s:o,s:o},s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o}", "summary",

@@ -5,15 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double number_in(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
+#include "members.h"
 
 static double range_of(const json_t *bounded)
 {
-    return number_in(bounded, "high") - number_in(bounded, "low");
+    return member_number(bounded, "high") - member_number(bounded, "low");
 }
 
 /* Yes/no features and levels of categories run from 0 to 1. */
@@ -77,9 +73,9 @@ bool forest_build(struct forest *forest, const json_t *coefficients, const json_
         const char *name = json_string_value(json_object_get(from, "name"));
         struct forest_row *row = &forest->row[i];
         row->name = name != NULL ? name : "";
-        row->estimate = number_in(from, "estimate");
-        row->low = number_in(from, "low");
-        row->high = number_in(from, "high");
+        row->estimate = member_number(from, "estimate");
+        row->low = member_number(from, "low");
+        row->high = member_number(from, "high");
         row->identified = json_is_true(json_object_get(from, "identified"));
         double range = feature_range(study, row->name);
         row->effect = row->estimate * range;

@@ -2,6 +2,7 @@
 #ifndef TREMOLO_CLI_REPRODUCE_H
 #define TREMOLO_CLI_REPRODUCE_H
 
+#include "result.h"
 #include "tasks.h"
 #include "trial.h"
 
@@ -31,7 +32,7 @@ struct reproduce_options {
     uint64_t seed;
     unsigned threads;
     bool exact_noise, force;
-    char line[4096]; /* the command as typed, for the report */
+    char line[RESULT_LINE_BYTES]; /* the command as typed, for the report */
 };
 
 /* Choose one configuration per task and method on the validation rows. */

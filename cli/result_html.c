@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "members.h"
 #include "web_files.h"
 
 static void html_text(FILE *out, const char *text)
@@ -25,12 +26,6 @@ static void html_text(FILE *out, const char *text)
         default: (void)fputc(*text, out);
         }
     }
-}
-
-static const char *string_in(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
 }
 
 /* Nothing where there is no text. */
@@ -61,7 +56,7 @@ static void number(FILE *out, const json_t *value, const char *class)
 static void interval_cell(FILE *out, const json_t *row)
 {
     const json_t *score = json_object_get(row, "score");
-    const char *shape = string_in(score, "shape");
+    const char *shape = member_text(score, "shape");
     bool identified = json_is_true(json_object_get(row, "identified"));
     (void)fputs("<td>", out);
     if (identified) {
@@ -83,7 +78,7 @@ static void coefficient_row(FILE *out, const json_t *row)
 {
     static const char *const keys[] = {"estimate", "standard_error"};
     (void)fputs("<tr><th scope=\"row\">", out);
-    html_text(out, string_in(row, "name"));
+    html_text(out, member_text(row, "name"));
     (void)fputs("</th>", out);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         (void)fputs("<td>", out);
@@ -142,7 +137,7 @@ static void coefficients(FILE *out, const json_t *result)
         }
         (void)fputs("</tbody></table></div>\n", out);
     }
-    element(out, "p", string_in(result, "remark"));
+    element(out, "p", member_text(result, "remark"));
     (void)fputs("</section>\n", out);
 }
 
@@ -165,7 +160,7 @@ static void prediction(FILE *out, const json_t *result)
     } else {
         (void)fputs("No R<sup>2</sup> can be told: ", out);
     }
-    html_text(out, string_in(result, "r2_words"));
+    html_text(out, member_text(result, "r2_words"));
     (void)fputs(
         "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Prediction\">"
         "<table id=\"prediction\"><caption>Coefficients for prediction; shrunken, and not for "
@@ -175,7 +170,7 @@ static void prediction(FILE *out, const json_t *result)
     json_array_foreach(rows, index, row)
     {
         (void)fputs("<tr><th scope=\"row\">", out);
-        html_text(out, string_in(row, "name"));
+        html_text(out, member_text(row, "name"));
         (void)fputs("</th><td>", out);
         number(out, json_object_get(row, "estimate"), "estimate");
         (void)fputs("</td></tr>\n", out);
@@ -201,11 +196,11 @@ static void diagnostics(FILE *out, const json_t *result)
     json_array_foreach(facts, index, fact)
     {
         (void)fputs("<tr><th scope=\"row\">", out);
-        html_text(out, string_in(fact, "name"));
+        html_text(out, member_text(fact, "name"));
         (void)fputs("</th><td>", out);
         number(out, json_object_get(fact, "value"), NULL);
         (void)fputs("</td><td>", out);
-        html_text(out, string_in(fact, "words"));
+        html_text(out, member_text(fact, "words"));
         (void)fputs("</td></tr>\n", out);
     }
     (void)fputs("</tbody></table></div></section>\n", out);
@@ -213,8 +208,9 @@ static void diagnostics(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- guarantee */
 
-/* "Heading:" and text, parted by empty lines; a text of several lines is a table. */
-static void words(FILE *out, const char *text)
+/* "Heading:" and text, parted by empty lines; a text of several lines is a table. Either the
+ * paragraphs are written or the tables. */
+static void words(FILE *out, const char *text, bool tables)
 {
     while (*text != '\0') {
         const char *end = strstr(text, "\n\n");
@@ -223,8 +219,9 @@ static void words(FILE *out, const char *text)
         heading = heading < length ? heading : 0;
         char *title = strndup(text, heading > 0 ? heading - 1 : 0);
         char *body = strndup(text + heading + (heading > 0), length - heading - (heading > 0));
-        if (title != NULL && body != NULL) {
-            bool lines = strchr(body, '\n') != NULL && strchr(body, '\n')[1] != '\0';
+        const char *feed = body != NULL ? strchr(body, '\n') : NULL;
+        bool lines = feed != NULL && feed[1] != '\0';
+        if (title != NULL && body != NULL && lines == tables) {
             element(out, "h3", title);
             element(out, lines ? "pre tabindex=\"0\"" : "p", body);
         }
@@ -268,10 +265,11 @@ static void guarantee(FILE *out, const json_t *result)
         (void)fputs(", mu ", out);
         number(out, json_object_get(promise, "mu"), "mu");
         (void)fputs("</p>\n<div class=\"pair\"><div class=\"prose\">", out);
-        words(out, string_in(promise, "words"));
+        words(out, member_text(promise, "words"), false);
         (void)fputs("</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n", out);
         tradeoff(out, json_object_get(promise, "tradeoff"));
         (void)fputs("</div></div>\n", out);
+        words(out, member_text(promise, "words"), true);
     } else {
         element(out, "p", "Nothing is promised: the computation read raw data.");
     }
@@ -291,12 +289,12 @@ static void figure_table(FILE *out, const json_t *figure)
                 "role=\"region\" aria-label=\"Numbers of the figure\"><table>"
                 "<thead><tr><th scope=\"col\">",
                 out);
-    html_text(out, string_in(figure, "x"));
+    html_text(out, member_text(figure, "x"));
     (void)fputs("</th>", out);
     json_array_foreach(series, index, one)
     {
         (void)fputs("<th scope=\"col\">", out);
-        html_text(out, string_in(one, "name"));
+        html_text(out, member_text(one, "name"));
         (void)fputs("</th>", out);
     }
     (void)fputs("</tr></thead>\n<tbody>\n", out);
@@ -323,8 +321,8 @@ static void figures(FILE *out, const json_t *result)
     json_array_foreach(json_object_get(result, "figures"), index, figure)
     {
         (void)fputs("<section class=\"card\">", out);
-        element(out, "h2", string_in(figure, "title"));
-        element(out, "p class=\"facts\"", string_in(figure, "words"));
+        element(out, "h2", member_text(figure, "title"));
+        element(out, "p class=\"facts\"", member_text(figure, "words"));
         (void)fprintf(out, "<div class=\"plot\" data-figure=\"%zu\"></div>\n", index);
         figure_table(out, figure);
         (void)fputs("</section>\n", out);
@@ -336,7 +334,7 @@ static void figures(FILE *out, const json_t *result)
 static void how(FILE *out, const json_t *result)
 {
     const json_t *made = json_object_get(result, "made");
-    const char *study = string_in(result, "study");
+    const char *study = member_text(result, "study");
     size_t index;
     json_t *sentence;
     (void)fputs("<section class=\"card\"><h2>How it was computed</h2>\n<ul>\n", out);
@@ -345,11 +343,11 @@ static void how(FILE *out, const json_t *result)
         element(out, "li", json_string_value(sentence));
     }
     (void)fputs("<li>tremolo ", out);
-    html_text(out, string_in(made, "version"));
+    html_text(out, member_text(made, "version"));
     (void)fputs(", ", out);
-    html_text(out, string_in(made, "time"));
+    html_text(out, member_text(made, "time"));
     (void)fputs("</li>\n<li><code>", out);
-    html_text(out, string_in(made, "command"));
+    html_text(out, member_text(made, "command"));
     (void)fputs("</code></li>\n", out);
     if (study[0] != '\0') {
         (void)fputs("<li>study <code>", out);
@@ -362,8 +360,8 @@ static void how(FILE *out, const json_t *result)
 static void body(FILE *out, const json_t *result)
 {
     (void)fputs("<div class=\"head\">", out);
-    element(out, "h1", string_in(result, "title"));
-    element(out, "p class=\"purpose\"", string_in(result, "summary"));
+    element(out, "h1", member_text(result, "title"));
+    element(out, "p class=\"purpose\"", member_text(result, "summary"));
     (void)fputs("</div>\n", out);
     coefficients(out, result);
     figures(out, result);
@@ -411,7 +409,7 @@ static bool inline_asset(FILE *out, const char *line)
 static bool write_line(FILE *out, const char *line, const json_t *result)
 {
     if (strstr(line, "{{title}}") != NULL) {
-        element(out, "title", string_in(result, "title"));
+        element(out, "title", member_text(result, "title"));
     } else if (strstr(line, "{{body}}") != NULL) {
         body(out, result);
     } else if (strstr(line, "{{document}}") != NULL) {

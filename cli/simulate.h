@@ -5,6 +5,7 @@
 #include "convergence.h"
 #include "coefficients.h"
 #include "experiment.h"
+#include "result.h"
 #include "tremolo_privacy.h"
 
 enum { SIMULATE_REPEATS_MAX = 100000 };
@@ -23,8 +24,8 @@ struct simulate_options {
     bool json;
     const char *reports; /* keep the first repeat's reports in this file; may be NULL */
     bool force;
-    const char *report; /* save the result under this name, too; may be NULL */
-    char line[4096];    /* the command as typed, for the report */
+    const char *report;           /* save the result under this name, too; may be NULL */
+    char line[RESULT_LINE_BYTES]; /* the command as typed, for the report */
 };
 
 struct simulate_result {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fetch.h"
+#include "members.h"
 #include "status_store.h"
 #include "store_options.h"
 #include "suggest.h"
@@ -61,12 +62,6 @@ static int fetch_json(json_t **parsed, char **text, const struct status_argument
     return CLI_DONE;
 }
 
-static const char *string_in(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
 static long long integer_in(const json_t *object, const char *key)
 {
     return (long long)json_integer_value(json_object_get(object, key));
@@ -78,10 +73,10 @@ static void print_studies(const json_t *answer)
     json_t *study;
     json_array_foreach(json_object_get(answer, "studies"), index, study)
     {
-        (void)printf("%s  %-5s round %lld of %lld  %9lld reports  %s\n", string_in(study, "id"),
-                     string_in(study, "state"), integer_in(study, "round") + 1,
+        (void)printf("%s  %-5s round %lld of %lld  %9lld reports  %s\n", member_text(study, "id"),
+                     member_text(study, "state"), integer_in(study, "round") + 1,
                      integer_in(study, "rounds"), integer_in(study, "reports"),
-                     string_in(study, "title"));
+                     member_text(study, "title"));
     }
     if (json_array_size(json_object_get(answer, "studies")) == 0) {
         (void)puts("no studies");

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "forest.h"
+#include "members.h"
 
 enum {
     NAME_COLUMNS_MAX = 24,
@@ -20,18 +21,6 @@ enum {
     PLOT_COLUMNS_MIN = 11,
     UNCLEAR_LINES_MAX = 12,
 };
-
-static const char *string_in(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
-static double number_in(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
 
 /* 1,234,567 */
 static const char *grouped(char text[40], double value)
@@ -86,10 +75,10 @@ static int paragraph(FILE *out, const struct terminal *terminal, enum terminal_s
 
 static void draw_title(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
-    const char *state = string_in(watch->answer, "state");
+    const char *state = member_text(watch->answer, "state");
     int room = terminal->columns - (int)strlen(state) - 1;
     terminal_style(terminal, out, STYLE_BOLD);
-    (void)terminal_text(terminal, out, string_in(watch->answer, "title"), room > 0 ? room : 0,
+    (void)terminal_text(terminal, out, member_text(watch->answer, "title"), room > 0 ? room : 0,
                         true);
     terminal_style(terminal, out, STYLE_PLAIN);
     (void)fputc(' ', out);
@@ -104,10 +93,10 @@ static void draw_title(FILE *out, const struct watch *watch, const struct termin
 static void draw_counts(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
     char reports[40], devices[40], text[320];
-    double rate = number_in(watch->history, "rate");
+    double rate = member_number(watch->history, "rate");
     (void)snprintf(text, sizeof text, "reports %s   devices %s   %.3g a second",
-                   grouped(reports, number_in(watch->answer, "reports")),
-                   grouped(devices, number_in(watch->history, "devices")),
+                   grouped(reports, member_number(watch->answer, "reports")),
+                   grouped(devices, member_number(watch->history, "devices")),
                    isfinite(rate) ? rate : 0);
     line(out, terminal, STYLE_PLAIN, text);
     const char *key;
@@ -138,7 +127,7 @@ static void draw_gradients(FILE *out, const json_t *rounds, const struct termina
     }
     (void)fprintf(out, "%-*s", LABEL, "gradient");
     for (size_t i = count > most ? count - most : 0; i < count; i++) {
-        double norm = number_in(json_array_get(rounds, i), "gradient_norm");
+        double norm = member_number(json_array_get(rounds, i), "gradient_norm");
         if (isfinite(norm)) {
             (void)fprintf(out, " %*.3g", EACH - 1, norm);
         } else {
@@ -151,16 +140,16 @@ static void draw_gradients(FILE *out, const json_t *rounds, const struct termina
 /* A bar towards the reports that close the round, where the study says how many. */
 static void draw_round(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
-    double rounds = number_in(watch->answer, "rounds");
+    double rounds = member_number(watch->answer, "rounds");
     if (!(rounds > 1)) {
         return;
     }
     char reports[40], target[40], text[200];
-    double count = number_in(watch->answer, "round_reports");
+    double count = member_number(watch->answer, "round_reports");
     const json_t *close = json_object_get(json_object_get(watch->study, "protocol"), "close");
-    double wanted = number_in(close, "reports");
+    double wanted = member_number(close, "reports");
     int used = snprintf(text, sizeof text, "round %.0f of %.0f   %s",
-                        number_in(watch->answer, "round") + 1, rounds, grouped(reports, count));
+                        member_number(watch->answer, "round") + 1, rounds, grouped(reports, count));
     if (wanted > 0) {
         used +=
             snprintf(text + used, sizeof text - (size_t)used, " of %s ", grouped(target, wanted));
@@ -185,7 +174,7 @@ static void draw_r2(FILE *out, const struct watch *watch, const struct terminal 
     static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
     static const char *const plain[] = {"_", "_", ".", ".", "-", "-", "=", "="};
-    double r2 = number_in(watch->answer, "r2");
+    double r2 = member_number(watch->answer, "r2");
     char text[64];
     if (isfinite(r2)) {
         (void)snprintf(text, sizeof text, "R^2 %.3f  ", r2);
@@ -200,7 +189,7 @@ static void draw_r2(FILE *out, const struct watch *watch, const struct terminal 
     room = count < (size_t)room ? (int)count : room;
     for (int i = 0; isfinite(r2) && i < room; i++) {
         const json_t *sample = json_array_get(samples, (size_t)i * count / (size_t)room);
-        double value = number_in(sample, "r2");
+        double value = member_number(sample, "r2");
         int level = isfinite(value) ? (int)(fmin(fmax(value, 0), 1) * 7.999) : -1;
         (void)fputs(level < 0 ? " " : terminal->unicode ? blocks[level] : plain[level], out);
     }
@@ -312,7 +301,7 @@ static void draw_axis(FILE *out, const struct watch *watch, const struct termina
     if (half < 1 || rest < 0 || gap > columns->plot - 3) {
         return;
     }
-    const char *unit = string_in(json_object_get(watch->study, "response"), "unit");
+    const char *unit = member_text(json_object_get(watch->study, "response"), "unit");
     (void)snprintf(text, sizeof text, "%*s%s%*s0%*s%s %s", columns->name + NUMBER_COLUMNS + 2, "",
                    left, half, "", rest, "", right, unit);
     line(out, terminal, STYLE_FAINT, text);
@@ -333,7 +322,7 @@ static void draw_forest(FILE *out, const struct watch *watch, const struct termi
     size_t most = room > 4 ? (size_t)room - 3 : 1;
     size_t shown = forest.rows > most ? most : forest.rows;
     (void)snprintf(text, sizeof text, "%*s%*s  change of %s over each one's range", -columns.name,
-                   "", NUMBER_COLUMNS, "estimate", string_in(watch->answer, "response"));
+                   "", NUMBER_COLUMNS, "estimate", member_text(watch->answer, "response"));
     if (columns.plot == 0) {
         (void)snprintf(text, sizeof text, "%*s%*s", -columns.name, "", NUMBER_COLUMNS, "estimate");
     }
@@ -374,11 +363,11 @@ static void draw_bottom(FILE *out, const struct watch *watch, const struct termi
     const json_t *guarantee = json_object_get(watch->answer, "guarantee");
     char text[256];
     if (json_is_object(guarantee)) {
-        const char *neighbours = string_in(guarantee, "neighbours");
+        const char *neighbours = member_text(guarantee, "neighbours");
         bool any = strcmp(neighbours, "any") == 0;
-        bool all = strcmp(string_in(guarantee, "protects"), "all") == 0;
+        bool all = strcmp(member_text(guarantee, "protects"), "all") == 0;
         (void)snprintf(text, sizeof text, "each device: epsilon %.4g at delta %.3g, %s%s; %s",
-                       number_in(guarantee, "epsilon"), number_in(guarantee, "delta"),
+                       member_number(guarantee, "epsilon"), member_number(guarantee, "delta"),
                        any ? "any two people" : "people within ", any ? "" : neighbours,
                        all ? "features and response" : "features only");
         (void)paragraph(out, terminal, STYLE_PLAIN, text, 3);
@@ -434,9 +423,9 @@ static void draw_studies(FILE *out, const struct watch *watch, const struct term
     json_array_foreach(json_object_get(watch->answer, "studies"), index, study)
     {
         (void)snprintf(text, sizeof text, "%12s reports  %-5s round %.0f of %.0f  %s",
-                       grouped(reports, number_in(study, "reports")), string_in(study, "state"),
-                       number_in(study, "round") + 1, number_in(study, "rounds"),
-                       string_in(study, "title"));
+                       grouped(reports, member_number(study, "reports")),
+                       member_text(study, "state"), member_number(study, "round") + 1,
+                       member_number(study, "rounds"), member_text(study, "title"));
         line(out, terminal, STYLE_PLAIN, text);
     }
     if (json_array_size(json_object_get(watch->answer, "studies")) == 0) {
@@ -488,23 +477,24 @@ char *watch_line(const struct watch *watch, const char *time_text)
         {
             identified += json_is_true(json_object_get(row, "identified")) ? 1 : 0;
         }
-        double r2 = number_in(watch->answer, "r2");
+        double r2 = member_number(watch->answer, "r2");
         char share[32] = "none";
         if (isfinite(r2)) {
             (void)snprintf(share, sizeof share, "%.6g", r2);
         }
-        (void)fprintf(out,
-                      "state=%s round=%.0f rounds=%.0f reports=%.0f rate=%.4g r2=%s "
-                      "identified=%zu coefficients=%zu\n",
-                      string_in(watch->answer, "state"), number_in(watch->answer, "round") + 1,
-                      number_in(watch->answer, "rounds"), number_in(watch->answer, "reports"),
-                      fmax(0, number_in(watch->history, "rate")), share, identified,
-                      json_array_size(rows));
+        (void)fprintf(
+            out,
+            "state=%s round=%.0f rounds=%.0f reports=%.0f rate=%.4g r2=%s "
+            "identified=%zu coefficients=%zu\n",
+            member_text(watch->answer, "state"), member_number(watch->answer, "round") + 1,
+            member_number(watch->answer, "rounds"), member_number(watch->answer, "reports"),
+            fmax(0, member_number(watch->history, "rate")), share, identified,
+            json_array_size(rows));
     } else {
         double reports = 0;
         json_array_foreach(json_object_get(watch->answer, "studies"), index, row)
         {
-            reports += number_in(row, "reports");
+            reports += member_number(row, "reports");
         }
         (void)fprintf(out, "studies=%zu reports=%.0f\n", index, reports);
     }

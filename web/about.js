@@ -23,7 +23,7 @@ function askedSection(study) {
     const rounds = study.protocol.rounds ?? 1;
     const often = rounds > 1 ? `once in each of up to ${rounds} rounds` : 'once';
     return section('What is asked',
-        element('p', { text: `These values, ${often}. From the answers of many people the study learns how ${study.response.name} goes with the others, and nothing about anyone alone.` }),
+        element('p', { text: `These values, ${often}. From the answers of many people the study learns how ${study.response.name} goes with the others; what it could tell about you alone is bounded below.` }),
         element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Values and their bounds' }, featureTable(study)),
         element('p', { class: 'facts id' }, 'The study’s id is a hash of these terms; nobody can change them and keep it: ',
             element('a', { href: `/v1/studies/${id}` }, element('code', { text: id }))));

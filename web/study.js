@@ -40,7 +40,8 @@ export function studyView(main, id) {
         document.title = `${study.title} · tremolo`;
         sections = sectionsOf(study, id);
         main.append(element('header', { class: 'head' },
-            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state),
+            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state,
+                element('a', { href: `/studies/${id}/about`, text: 'What it asks, and taking part' })),
             element('h1', { text: study.title }),
             element('p', { class: 'purpose', text: study.purpose || question(study) }),
             element('p', { class: 'more' }, element('a', { href: `/studies/${id}/about`, text: 'What taking part means' }))),

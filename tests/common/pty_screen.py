@@ -142,9 +142,14 @@ class Session:
         while not condition() and time.time() < end:
             if not self.pump(0.1):
                 return False
-        for _ in range(3):
-            self.pump(0.05)
+        self.settle()
         return condition()
+
+    def settle(self):
+        """To the start of the next frame, so that this one is whole; or until nothing comes."""
+        frame, end = self.screen.facts["frames"], time.time() + 2
+        while self.screen.facts["frames"] == frame and time.time() < end:
+            self.pump(0.1)
 
     def finish(self):
         end = time.time() + PATIENCE

@@ -31,6 +31,8 @@ cbor='Content-Type: application/cbor'
 call 200 GET / "$open"
 call 200 GET '/studies/{id}' "$open"
 call 404 GET '/studies/{id}' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+call 200 GET '/studies/{id}/about' "$open"
+call 404 GET '/studies/{id}/about' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 call 200 GET /healthz "$open"
 call 200 GET /metrics "$open"
 call 200 GET /v1/studies "$open"
@@ -73,4 +75,4 @@ expect_match "the distance" "$work/body" '"neighbours": *"distance=0.25", *"prot
 sed -n 's/^  "\(\/[^"]*\)": {$/\1/p' docs/openapi.json >"$work/paths"
 missing=$(while read -r path; do grep -qF " $path" "$work/called" || echo "$path"; done <"$work/paths")
 expect "every path described was called" "$missing" ""
-expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 12
+expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 13

@@ -33,4 +33,24 @@ cat >"$work/setting.json" <<TEXT
  "closed": "$(make_study 2 '{"opens": "2020-01-01", "closes": "2020-02-01"}' features "$once")",
  "rounds": "$(make_study 1 '{}' all '{"kind": "iterative", "rounds": 3, "vectors": 1, "alpha": 0.25, "lambda": 0.4, "omega": 2}')"}
 TEXT
+for name in open damaged over keys closed rounds; do
+    curl -s "$url/v1/studies/$(sed "s/.*\"$name\": \"\([^\"]*\)\".*/\1/;t;d" "$work/setting.json")" >"$work/$name.published"
+done
+# The default policy's budget as a real device's ledger has it.
+echo '{"age": 44, "sleep <img src=x onerror=alert(1)>": 7, "smoker": "no", "watch": "phone", "heart rate": 61}' >"$work/sample.json"
+open=$(sed 's/.*"open": "\([^"]*\)".*/\1/;t;d' "$work/setting.json")
+$tremolo report --study "$url/v1/studies/$open" --state "$work/device" --sample "$work/sample.json" \
+    --enrol --trust-new >"$work/out" 2>&1
+expect "a program takes part in the same study" $? 0
+python3 - "$work" >"$work/numbers.json" <<'TEXT'
+import glob, hashlib, json, struct, sys
+work = sys.argv[1]
+with open(f"{work}/device/ledger", "rb") as file:
+    file.seek(4096 + 12)  # the budget in slot A of the first entry (struct tremolo_slot)
+    budget = struct.unpack("=I", file.read(4))[0]
+hashes = [{"length": n, "hash": hashlib.blake2b(bytes(7 * i % 256 for i in range(n)), digest_size=32).hexdigest()}
+          for n in (0, 1, 127, 128, 129, 255, 256, 1000)]
+print(json.dumps({"published": sorted(glob.glob(f"{work}/*.published")), "budget": budget, "hashes": hashes}))
+TEXT
+run_web tests/web/study_id.mjs "$work/numbers.json"
 run_web tests/web/participant.mjs "$work/setting.json"

@@ -1,0 +1,13 @@
+/* members.h -- reading members of JSON objects that came from elsewhere. */
+#ifndef TREMOLO_CLI_MEMBERS_H
+#define TREMOLO_CLI_MEMBERS_H
+
+#include <jansson.h>
+
+/* The text; "" when there is none. Lives as long as the object. */
+const char *member_text(const json_t *object, const char *key);
+
+/* The number; NaN when there is none. */
+double member_number(const json_t *object, const char *key);
+
+#endif

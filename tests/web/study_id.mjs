@@ -1,0 +1,36 @@
+/* study_id.mjs -- ids and budgets computed in JavaScript are those of the command.
+ *
+ *   node study_id.mjs SETTING    SETTING: {published: [FILE...], budget}
+ *
+ * `budget` is what tremolo_policy_budget() gives for the default policy. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { POLICY, epsilonOfCharge } from '../../web/policy.js';
+import { blake2b256, fromBase64, studyId, toBase64 } from '../../web/study_id.js';
+import { test } from './tap.mjs';
+
+const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const hex = (bytes) => Buffer.from(bytes).toString('hex');
+
+/* From Python's hashlib: lengths around the edges of a block. */
+await test('BLAKE2b-256 agrees with another implementation', () => {
+    for (const { length, hash } of setting.hashes) {
+        assert.equal(hex(blake2b256(Uint8Array.from({ length }, (_, i) => (7 * i) % 256))), hash, `${length} bytes`);
+    }
+});
+
+await test('the id of every published study is the server’s', () => {
+    for (const file of setting.published) {
+        const { id, study } = JSON.parse(readFileSync(file, 'utf8'));
+        assert.equal(toBase64(studyId(study)), id);
+        assert.deepEqual(toBase64(fromBase64(id)), id);
+        assert.notEqual(toBase64(studyId({ ...study, title: `${study.title}.` })), id);
+    }
+});
+
+await test('the budget is that of the default policy', () => {
+    assert.equal(POLICY.budget, setting.budget);
+    /* The budget is rounded down to a unit of 2^-24: below 8, and by less than a millionth. */
+    const epsilon = epsilonOfCharge(POLICY.budget);
+    assert.ok(epsilon <= POLICY.epsilonTotal * (1 + 1e-12) && epsilon > POLICY.epsilonTotal * (1 - 1e-6));
+});
