@@ -62,9 +62,12 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
     if (options->store.url != NULL) {
         (void)mkdir(options->data, 0700); /* what is wrong with it shows in a moment */
         enum tremolo_status status = load_keys(server, options, words, capacity);
+        if (status == TREMOLO_OK) {
+            status = gateway_start(&server->ingest, &options->store, server->signing_key,
+                                   server->device_secret, words, capacity);
+        }
         return status == TREMOLO_OK
-                   ? gateway_start(&server->ingest, &options->store, server->signing_key,
-                                   server->device_secret, words, capacity)
+                   ? intake_start(&server->intake, server->ingest, &options->store, words, capacity)
                    : status;
     }
     enum tremolo_status status = store_open_sqlite(&store, options->data, words, capacity);
