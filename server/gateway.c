@@ -93,12 +93,8 @@ static void on_hint(void *context, const char *subject)
         if (strncmp(study->tag, tag, CLUSTER_TAG_BYTES - 1) != 0) {
             continue;
         }
-        unsigned long shard = fold && dot != NULL ? strtoul(dot + 1, NULL, 10) : ULONG_MAX;
-        if (shard < study->shards) {
-            atomic_store(&study->shard[shard].dirty, true);
-        } else if (!fold) {
-            atomic_store(&study->dirty, true);
-        }
+        mirror_hint(study,
+                    fold && dot != NULL ? (unsigned)strtoul(dot + 1, NULL, 10) : MIRROR_STATE);
     }
     gateway->hinted = true;
     gateway->listed_ms = fold ? gateway->listed_ms : 0; /* it may be a new study */

@@ -14,6 +14,27 @@
 #include "checkpoint.h"
 #include "rounds.h"
 
+/* After a hint a replica that is behind may still say what we know: ask for a while. */
+enum { EAGER_MS = 1500 };
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void mirror_hint(struct mirror *mirror, unsigned shard)
+{
+    if (shard == MIRROR_STATE) {
+        atomic_store(&mirror->hinted_ms, now_ms());
+        atomic_store(&mirror->dirty, true);
+    } else if (shard < mirror->shards) {
+        atomic_store(&mirror->shard[shard].hinted_ms, now_ms());
+        atomic_store(&mirror->shard[shard].dirty, true);
+    }
+}
+
 /* ---------------------------------------------------------------- opening */
 
 void mirror_free(struct mirror *mirror)
@@ -233,11 +254,27 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
     return TREMOLO_OK;
 }
 
-static void mark_if_failed(_Atomic bool *dirty, enum tremolo_status status)
+/* What could not be read, or brought nothing new soon after a hint, is read again. */
+static void mark_again(_Atomic bool *dirty, _Atomic int64_t *hinted, bool news,
+                       enum tremolo_status status)
 {
-    if (status != TREMOLO_OK) {
+    bool expected = !news && now_ms() - atomic_load(hinted) < EAGER_MS && atomic_load(hinted) != 0;
+    if (news) {
+        atomic_store(hinted, 0);
+    }
+    if (status != TREMOLO_OK || expected) {
         atomic_store(dirty, true);
     }
+}
+
+static enum tremolo_status refresh_one(struct mirror *mirror, struct bus *bus, unsigned number,
+                                       bool *changed)
+{
+    struct mirror_shard *shard = &mirror->shard[number];
+    uint64_t before = shard->revision;
+    enum tremolo_status status = refresh_shard(mirror, bus, number, changed);
+    mark_again(&shard->dirty, &shard->hinted_ms, shard->revision != before, status);
+    return status;
 }
 
 enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool all)
@@ -248,13 +285,13 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
         return TREMOLO_NO_MEMORY;
     }
     if (atomic_exchange(&mirror->dirty, false) || all) {
+        uint64_t before = mirror->state_revision;
         status = refresh_state(mirror, bus);
-        mark_if_failed(&mirror->dirty, status);
+        mark_again(&mirror->dirty, &mirror->hinted_ms, mirror->state_revision != before, status);
     }
     for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
         if (atomic_exchange(&mirror->shard[n].dirty, false) || all) {
-            status = refresh_shard(mirror, bus, n, changed);
-            mark_if_failed(&mirror->shard[n].dirty, status);
+            status = refresh_one(mirror, bus, n, changed);
         }
     }
     /* Whatever was read is merged, also when a later shard could not be. */

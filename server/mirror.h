@@ -10,6 +10,7 @@
 #ifndef SERVER_MIRROR_H
 #define SERVER_MIRROR_H
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include "cluster.h"
@@ -24,6 +25,7 @@ struct mirror_shard {
     struct tremolo_moments **rounds; /* terms->rounds; NULL: nothing counted */
     unsigned final;                  /* rounds[0..final) will not change */
     _Atomic bool dirty;
+    _Atomic int64_t hinted_ms; /* when we last heard that it moved */
 };
 
 struct mirror {
@@ -36,7 +38,12 @@ struct mirror {
     uint64_t state_revision;
     struct mirror_shard *shard;
     _Atomic bool dirty; /* the state */
+    _Atomic int64_t hinted_ms;
 };
+
+/* Somebody says that a shard's checkpoint moved, or with MIRROR_STATE the state. Any thread. */
+#define MIRROR_STATE UINT_MAX
+void mirror_hint(struct mirror *mirror, unsigned shard);
 
 /* Read a study's record and make its book; nothing else is read yet. */
 TREMOLO_MUST_USE enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
