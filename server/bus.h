@@ -10,9 +10,10 @@
  *     status = bus->get(bus, "state.ab12", &value);
  *     status = bus->swap(bus, "state.ab12", value.revision, bytes, length, &revision);
  *
- * What a reader may rely on: a replica holds a beginning of the one order.
- * get and next may therefore answer with something old, never with something
- * wrong; swap, publish and state are decided by the leader.
+ * What a reader may rely on: the leader of a stream answers, from a beginning of the one
+ * order. One that was cut off from the others may not know yet that it leads no
+ * longer: get and next may therefore answer with something old, never with
+ * something wrong. swap and publish need a majority.
  *
  * Statuses: CHANGED (the compare-and-set was lost), STORE_FULL, STORE_FAILED
  * (refused: nothing was stored), NOT_SYNCED (no answer: it may or may not be

@@ -1,8 +1,8 @@
 /* bus_nats.c -- the bus on NATS JetStream; the only file that knows libnats.
  *
  * Keys are those of the key-value bucket "tremolo", so NATS' own tools show
- * them. Reads are direct gets, which any replica answers; a value is written
- * with the revision it replaces.
+ * them. A value is written with the revision it replaces. All reads are
+ * answered by the leader of a stream.
  *
  * Threads: the library has its own. They call on_ack and on_hint; `lock` guards
  * what these share with the one thread that uses the bus. */
@@ -12,8 +12,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <nats/nats.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -517,23 +519,6 @@ static enum tremolo_status keep(struct bus_value *value, natsMsg *message)
     return erased || value->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
 }
 
-static enum tremolo_status fetch(struct nats_bus *bus, const char *stream,
-                                 jsDirectGetMsgOptions *question, struct bus_value *value)
-{
-    natsMsg *message = NULL;
-    *value = (struct bus_value){0};
-    enum tremolo_status status = reopen(bus);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    natsStatus answer = js_DirectGetMsg(&message, bus->stream, stream, NULL, question);
-    if (answer == NATS_NOT_FOUND) {
-        return TREMOLO_OK;
-    }
-    status = judge(bus, stream, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
-    return status == TREMOLO_OK ? keep(value, message) : status;
-}
-
 /* Values are read from the leader: compare-and-set does refuse writes, so replicas may
  * number what they hold differently (see serial_header). */
 static enum tremolo_status nats_get(struct bus *base, const char *key, struct bus_value *value)
@@ -610,14 +595,75 @@ static enum tremolo_status nats_erase(struct bus *base, const char *key)
 
 /* ---------------------------------------------------------------- streams */
 
+/* Base64 as NATS writes it; an absent field is empty. */
+static bool decode_data(struct bus_value *value, const json_t *data)
+{
+    const char *text = json_string_value(data);
+    size_t length = text != NULL ? json_string_length(data) : 0;
+    value->bytes = malloc(length / 4 * 3 + 4);
+    if (value->bytes == NULL) {
+        return false;
+    }
+    if (length > 0 &&
+        sodium_base642bin(value->bytes, length / 4 * 3 + 3, text, length, NULL, &value->length,
+                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
+        free(value->bytes);
+        value->bytes = NULL;
+        return false;
+    }
+    value->bytes[value->length] = '\0';
+    return true;
+}
+
+static enum tremolo_status read_answer(struct nats_bus *bus, struct bus_value *message,
+                                       natsMsg *answer)
+{
+    json_t *json =
+        json_loadb(natsMsg_GetData(answer), (size_t)natsMsg_GetDataLength(answer), 0, NULL);
+    const json_t *error = json_object_get(json, "error");
+    const json_t *found = json_object_get(json, "message");
+    const char *subject = json_string_value(json_object_get(found, "subject"));
+    enum tremolo_status status = TREMOLO_OK;
+    if (error != NULL) {
+        const char *text = json_string_value(json_object_get(error, "description"));
+        bool none = json_integer_value(json_object_get(error, "err_code")) == JSNoMessageFoundErr;
+        status = none ? TREMOLO_OK
+                      : fail(bus, TREMOLO_STORE_FAILED, "read", text != NULL ? text : "refused");
+    } else if (subject == NULL || !decode_data(message, json_object_get(found, "data"))) {
+        status = fail(bus, TREMOLO_NETWORK_FAILED, "read", "the answer is not what was expected");
+    } else {
+        message->revision = (uint64_t)json_integer_value(json_object_get(found, "seq"));
+        (void)snprintf(message->subject, sizeof message->subject, "%s", subject);
+    }
+    json_decref(json);
+    return status;
+}
+
+/* The leader is asked: replicas may number what they hold differently, too (see
+ * serial_header), and a log's numbers are what a fold's position means. */
 static enum tremolo_status nats_next(struct bus *base, const char *stream, const char *subjects,
                                      uint64_t from, struct bus_value *message)
 {
-    jsDirectGetMsgOptions question;
-    (void)jsDirectGetMsgOptions_Init(&question);
-    question.Sequence = from > 0 ? from : 1;
-    question.NextBySubject = subjects;
-    return fetch(self(base), stream, &question, message);
+    struct nats_bus *bus = self(base);
+    char subject[BUS_NAME_BYTES];
+    char question[BUS_NAME_BYTES + 64];
+    natsMsg *answer = NULL;
+    *message = (struct bus_value){0};
+    enum tremolo_status status = reopen(bus);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", stream);
+    (void)snprintf(question, sizeof question, "{\"seq\":%llu,\"next_by_subj\":\"%s\"}",
+                   (unsigned long long)(from > 0 ? from : 1), subjects);
+    natsStatus answered =
+        natsConnection_RequestString(&answer, bus->connection, subject, question, REQUEST_MS);
+    status = judge(bus, stream, answered, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
+    if (status == TREMOLO_OK) {
+        status = read_answer(bus, message, answer);
+    }
+    natsMsg_Destroy(answer);
+    return status;
 }
 
 static void describe(struct bus_state *state, const jsStreamInfo *info)

@@ -11,7 +11,7 @@
 
 static const char magic[4] = {'T', 'C', 'K', '1'};
 
-enum { HEAD_BYTES = 80, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+enum { HEAD_BYTES = 96, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
 
 /* ---------------------------------------------------------------- chunks */
 
@@ -270,6 +270,7 @@ static void put_head(struct writer *writer, const struct shard *shard,
     put_u64(writer, mark->fence);
     put_u64(writer, mark->serial + 1);
     put_u64(writer, shard->position);
+    put_bytes(writer, shard->tail, sizeof shard->tail);
     put_u64(writer, names ? shard->position : shard->names_position);
     put_u64(writer, shard->counts.counted);
     put_u64(writer, shard->counts.repeated);
@@ -443,6 +444,10 @@ static void get_head(struct reader *reader, struct shard *shard, struct checkpoi
     mark->fence = get_u64(reader);
     mark->serial = get_u64(reader);
     shard->position = get_u64(reader);
+    const uint8_t *tail = get_bytes(reader, sizeof shard->tail);
+    if (tail != NULL) {
+        memcpy(shard->tail, tail, sizeof shard->tail);
+    }
     shard->names_position = get_u64(reader);
     shard->counts.counted = get_u64(reader);
     shard->counts.repeated = get_u64(reader);

@@ -9,9 +9,10 @@
  *     4        8   fence: the revision of the lease under which it was written
  *     12       8   number of checkpoints under this fence
  *     20       8   position: the message up to which all is folded
- *     28       8   position up to which the names are in chunks
- *     36      40   counted, repeated, late, refused; damaged segments
- *     76       4   rounds ended, then for each: position of the marker (8),
+ *     28      16   the last bytes of that message
+ *     44       8   position up to which the names are in chunks
+ *     52      40   counted, repeated, late, refused; damaged segments
+ *     92       4   rounds ended, then for each: position of the marker (8),
  *                  reports (8), list of chunks
  *              1   sums of the active round: 0 none, 1 here, 2 in chunks
  *                  1: length (4), bytes     2: list of chunks

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bytes_order.h"
+#include "shard.h"
 
 enum { STUDY_HEAD_BYTES = 6, STATE_HEAD_BYTES = 7, TRIES_MAX = 20 };
 
@@ -333,7 +334,7 @@ enum tremolo_status cluster_mark_end(struct bus *bus, const char *tag, unsigned 
 {
     char stream[BUS_NAME_BYTES];
     char hint[BUS_NAME_BYTES];
-    static const uint8_t mark[] = "end";
+    static const uint8_t mark[] = SHARD_END_MARK;
     enum tremolo_status status = TREMOLO_OK;
     cluster_stream(stream, tag);
     for (unsigned n = 0; n < shards && status == TREMOLO_OK; n++) {

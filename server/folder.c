@@ -247,7 +247,8 @@ static void claim(struct tremolo_folder *folder, struct post *post)
     struct post_world world = world_of(folder);
     enum tremolo_status status = post_claim(post, &world);
     if (status == TREMOLO_OK) {
-        log_post(folder, "info", "claimed", post, status);
+        log_post(folder, post->rebuilding ? "error" : "info",
+                 post->rebuilding ? "claimed, and folds the log again" : "claimed", post, status);
     } else if (status != TREMOLO_CHANGED) {
         log_post(folder, "error", "not claimed", post, status);
     }
@@ -295,7 +296,11 @@ static void fold_all(struct tremolo_folder *folder)
         if (post->shard == NULL) {
             continue;
         }
+        unsigned rebuilt = post->rebuilt;
         enum tremolo_status status = post_work(post, &world);
+        if (post->rebuilt != rebuilt) {
+            log_post(folder, "error", "log numbered anew", post, status);
+        }
         if (post->shard == NULL) {
             log_post(folder, "notice", "lost", post, status);
         }

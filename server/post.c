@@ -18,6 +18,7 @@ void post_drop(struct post *post)
     shard_free(post->shard);
     post->shard = NULL;
     post->moved = false;
+    post->rebuilding = false;
 }
 
 /* ---------------------------------------------------------------- leases */
@@ -95,6 +96,46 @@ enum tremolo_status post_renew(struct post *post, const struct post_world *world
 
 /* ---------------------------------------------------------------- loading */
 
+/* Fold the shard again from its first message: the log is the truth. */
+static enum tremolo_status start_over(struct post *post)
+{
+    post_drop(post);
+    post->rebuilding = true;
+    post->rebuilt++;
+    atomic_store(&post->hinted, true);
+    return shard_new(&post->shard, post->study->book, post->number, post->study->shards);
+}
+
+/* A position is a number of the broker's. Should a broker ever number a log anew (a
+ * replica that counted differently and became leader), the message there is another
+ * one, and folding on could pass over reports. Then nothing that was derived from
+ * numbers is used any more: the shard is folded again from its first message. */
+static enum tremolo_status verify(struct post *post, const struct post_world *world)
+{
+    struct shard *shard = post->shard;
+    struct bus_value message;
+    char subjects[BUS_NAME_BYTES];
+    uint8_t tail[SHARD_TAIL_BYTES];
+    post->verified_ms = post_now_ms();
+    if (shard->position == 0) {
+        return TREMOLO_OK;
+    }
+    cluster_shard_all(subjects, post->study->tag, post->number);
+    enum tremolo_status status =
+        world->bus->next(world->bus, post->study->stream, subjects, shard->position, &message);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    shard_tail(tail, message.bytes, message.length);
+    bool same = message.revision == shard->position && memcmp(tail, shard->tail, sizeof tail) == 0;
+    bool missing = message.revision == 0;
+    free(message.bytes);
+    if (missing) { /* a leader that does not know yet that it leads no longer */
+        return TREMOLO_NETWORK_FAILED;
+    }
+    return same ? TREMOLO_OK : start_over(post);
+}
+
 /* Names of reports after the last chunk: fold those messages again, for their
  * names alone. */
 static enum tremolo_status replay(struct post *post, const struct post_world *world)
@@ -124,6 +165,24 @@ static enum tremolo_status replay(struct post *post, const struct post_world *wo
     return status;
 }
 
+/* Everything a checkpoint leaves to be read. Every report that counted has left its
+ * name, so their number tells whether all names are there. */
+static enum tremolo_status load(struct post *post, const struct post_world *world)
+{
+    enum tremolo_status status = verify(post, world);
+    if (status != TREMOLO_OK || post->rebuilding) {
+        return status;
+    }
+    status = checkpoint_names(post->shard, world->bus, world->tick, world->context);
+    if (status == TREMOLO_OK) {
+        status = replay(post, world);
+    }
+    const struct idset *ids = &post->shard->ids;
+    bool whole = ids->count + (ids->has_zero ? 1 : 0) == post->shard->counts.counted;
+    bool damaged = status == TREMOLO_MALFORMED || (status == TREMOLO_OK && !whole);
+    return damaged ? start_over(post) : status;
+}
+
 /* Read the checkpoint and replace it under our fence: from then on an earlier owner
  * can write nothing any more. */
 static enum tremolo_status fence(struct post *post, const struct post_world *world)
@@ -144,11 +203,12 @@ static enum tremolo_status fence(struct post *post, const struct post_world *wor
                                    study->shards, &value);
     }
     free(value.bytes);
+    post->mark.revision = value.revision;
+    post->mark.fence = post->lease;
+    post->mark.serial = 0;
     if (status != TREMOLO_OK) {
         return status;
     }
-    post->mark.fence = post->lease;
-    post->mark.serial = 0;
     return checkpoint_store(post->shard, &post->mark, world->bus, study->tag);
 }
 
@@ -167,10 +227,9 @@ enum tremolo_status post_claim(struct post *post, const struct post_world *world
         post_drop(post); /* the value read was an old one: once more */
     }
     if (status == TREMOLO_OK) {
-        status = checkpoint_names(post->shard, world->bus, world->tick, world->context);
-    }
-    if (status == TREMOLO_OK) {
-        status = replay(post, world);
+        status = load(post, world);
+    } else if (status == TREMOLO_MALFORMED) {
+        status = start_over(post); /* our first checkpoint will replace it */
     }
     if (status != TREMOLO_OK) {
         post_drop(post);
@@ -229,6 +288,8 @@ static enum tremolo_status fold_slice(struct post *post, const struct post_world
     }
     if (more && status == TREMOLO_OK) {
         atomic_store(&post->hinted, true);
+    } else if (status == TREMOLO_OK) {
+        post->rebuilding = false; /* this was the end of the log */
     }
     if (broken) {
         post_drop(post);
@@ -261,10 +322,15 @@ static enum tremolo_status store(struct post *post, const struct post_world *wor
 
 enum tremolo_status post_work(struct post *post, const struct post_world *world)
 {
-    enum tremolo_status status = fold_slice(post, world);
-    if (post->shard != NULL && is_checkpoint_due(post)) {
-        enum tremolo_status stored = store(post, world);
-        status = stored != TREMOLO_OK ? stored : status;
+    enum tremolo_status status = TREMOLO_OK;
+    if (!post->rebuilding && post_now_ms() - post->verified_ms >= POST_VERIFY_MS) {
+        status = verify(post, world);
+    }
+    if (status == TREMOLO_OK) {
+        status = fold_slice(post, world);
+    }
+    if (status == TREMOLO_OK && post->shard != NULL && is_checkpoint_due(post)) {
+        status = store(post, world);
     }
     return status;
 }
@@ -274,7 +340,7 @@ void post_release(struct post *post, const struct post_world *world)
     if (post->shard == NULL) {
         return;
     }
-    if (post->moved) {
+    if (post->moved && !post->rebuilding) {
         (void)store(post, world); /* if it fails the next owner folds it again */
     }
     post_drop(post);

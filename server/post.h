@@ -24,6 +24,7 @@ enum {
     POST_EAGER_MS = 300,      /* and again after one, as a replica may be behind */
     POST_CHECKPOINT_MS = 250, /* at most so far behind, while sums are small */
     POST_LARGE_MS = 2000,     /* when they are not */
+    POST_VERIFY_MS = 1000,    /* is the message at our position still the one we folded? */
     POST_SLICE_MS = 50,       /* of folding before others have their turn */
 };
 
@@ -38,7 +39,10 @@ struct post {
     int64_t renewed_ms;  /* of our own lease */
     struct shard *shard; /* NULL: not ours */
     struct checkpoint_mark mark;
-    bool moved; /* since the checkpoint */
+    bool moved;       /* since the checkpoint */
+    bool rebuilding;  /* from the log's beginning; no checkpoint before its end */
+    unsigned rebuilt; /* how often that was necessary */
+    int64_t verified_ms;
     int64_t stored_ms;
     int64_t polled_ms;
     int64_t eager_until_ms;

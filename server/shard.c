@@ -215,6 +215,8 @@ static void count_fate(struct shard_counts *counts, enum fate fate)
 
 /* ---------------------------------------------------------------- folding */
 
+static const uint8_t end_mark[] = SHARD_END_MARK;
+
 static size_t count_records(const uint8_t *bytes, size_t length)
 {
     struct segment_record record;
@@ -252,6 +254,15 @@ static enum tremolo_status decide_all(struct shard *shard, struct shard_counts *
     return status;
 }
 
+void shard_tail(uint8_t tail[SHARD_TAIL_BYTES], const uint8_t *bytes, size_t length)
+{
+    size_t size = length < SHARD_TAIL_BYTES ? length : SHARD_TAIL_BYTES;
+    memset(tail, 0, SHARD_TAIL_BYTES);
+    if (size > 0) {
+        memcpy(tail, bytes + length - size, size);
+    }
+}
+
 enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uint8_t *bytes,
                                size_t length)
 {
@@ -276,6 +287,7 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
     }
     if (status == TREMOLO_OK) {
         shard->position = position;
+        shard_tail(shard->tail, bytes, length);
         shard->counts.counted += counts.counted;
         shard->counts.repeated += counts.repeated;
         shard->counts.late += counts.late;
@@ -293,6 +305,7 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
     }
     if (round != shard->active || shard->moments == NULL) {
         shard->position = position; /* a repeat, or nonsense */
+        shard_tail(shard->tail, end_mark, sizeof end_mark - 1);
         return TREMOLO_OK;
     }
     if (round + 1 < shard->book->terms->rounds) {
@@ -306,6 +319,7 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
     shard->moments = next;
     shard->active++;
     shard->position = position;
+    shard_tail(shard->tail, end_mark, sizeof end_mark - 1);
     return TREMOLO_OK;
 }
 

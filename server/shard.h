@@ -21,6 +21,9 @@
 #include "book.h"
 #include "idset.h"
 
+enum { SHARD_TAIL_BYTES = 16 };
+#define SHARD_END_MARK "end" /* the bytes of an end marker */
+
 /* Names accepted since they were last written down, one after the other. */
 struct shard_names {
     uint8_t *bytes;
@@ -57,6 +60,7 @@ struct shard {
     struct check_study check;
     bool named; /* devices have names */
     uint64_t position;
+    uint8_t tail[SHARD_TAIL_BYTES];  /* how the message there ends, to know it again */
     uint64_t names_position;         /* up to here names are in chunks */
     unsigned active;                 /* the round that counts now */
     struct tremolo_moments *moments; /* of the active round; NULL after the last */
@@ -90,6 +94,9 @@ TREMOLO_MUST_USE enum tremolo_status shard_take(struct shard *shard, uint64_t po
                                                 const uint8_t *bytes, size_t length);
 TREMOLO_MUST_USE enum tremolo_status shard_end(struct shard *shard, uint64_t position,
                                                unsigned round);
+
+/* The last bytes of a message; of a segment that is its check value. */
+void shard_tail(uint8_t tail[SHARD_TAIL_BYTES], const uint8_t *bytes, size_t length);
 
 /* Names from a chunk: `length` bytes, sixteen a name. */
 TREMOLO_MUST_USE enum tremolo_status shard_learn(struct idset *set, const uint8_t *bytes,
