@@ -5,12 +5,13 @@
  * The client of host/ does what it always does: it verifies the study under the
  * pinned KEY, asks the policy, stores charge and bytes in the ledger, and
  * repeats the same bytes until they are acknowledged. Only its network is
- * another: the published study comes from a file that the application carries, and a
- * report is published with QoS 1 to tremolo/ID/reports. The broker's PUBACK
- * is the receipt; docs/protocol.md says what it is worth.
+ * another: the application carries the published study (STUDY-FILE) and its round
+ * (STUDY-FILE.round), as the server gives them, and a report is published with QoS 1
+ * to tremolo/ID/reports. The broker's PUBACK is the receipt; docs/protocol.md
+ * says what it is worth.
  *
- * One-shot studies without modulation need nothing else. Rounds would have to be
- * fetched as well; this example leaves that to HTTP. */
+ * A one-shot study has one round for its life. The rounds of an iterative one would
+ * have to be fetched as they come; this example leaves that to HTTP. */
 #include <mosquitto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static int answer_with(struct tremolo_http_answer *answer, const char *text)
     return 0;
 }
 
-/* GET is the published study from its file, POST is a publication. */
+/* GET is the published study or its round from a file, POST is a publication. */
 static int exchange(void *context, struct tremolo_http_answer *answer,
                     const struct tremolo_http_request *request)
 {
@@ -160,7 +161,11 @@ static int exchange(void *context, struct tremolo_http_answer *answer,
     answer->status = 0;
     answer->retry_after_s = -1;
     if (strcmp(request->method, "GET") == 0) {
-        long length = read_file(broker->study_file, answer->body, request->answer_max);
+        char path[4096];
+        size_t end = strlen(request->url);
+        bool round = end > 6 && strcmp(request->url + end - 6, "/round") == 0;
+        (void)snprintf(path, sizeof path, "%s%s", broker->study_file, round ? ".round" : "");
+        long length = read_file(path, answer->body, request->answer_max);
         answer->length = length > 0 ? (size_t)length : 0;
         answer->body[answer->length] = '\0';
         answer->status = length > 0 ? 200 : 404;

@@ -83,7 +83,7 @@ gateway_start a --quiet && gateway_start b --quiet
 gateway_wait a && gateway_wait b || exit 1
 folder_start a
 folder_start b
-lease_seconds=${LEASE_SECONDS:-8}
+lease_seconds=4.5 # leases last 3 s (server/post.h)
 
 swarm_is_done() { ! kill -0 "$swarm_pid" 2>/dev/null; }
 study_ids=0
@@ -93,7 +93,7 @@ for kind in $kinds; do
     id=$(create_study "$(gateway_url a)" "$work/study.json")
     [ -n "$id" ] || id=$(create_study "$(gateway_url b)" "$work/study.json")
     log=TREMOLO-$(printf '%s' "$id" | tr '_-' '/+' | sed 's/$/=/' | base64 -d 2>/dev/null | od -An -N16 -tx1 | tr -d ' \n')
-    $swarm --url "$(gateway_url a)/v1/studies/$id" --url "$(gateway_url b)/v1/studies/$id" --devices $((runs * 1500)) \
+    $swarm --url "$(gateway_url a)/v1/studies/$id" --url "$(gateway_url b)/v1/studies/$id" --devices $((runs * 3500)) \
         --threads 8 --batch 5 --pause 60 --patience 90 >"$work/swarm" 2>&1 &
     swarm_pid=$!
     note_pid swarm $swarm_pid

@@ -13,6 +13,8 @@ open=$(create_study "$url" "$work/open.json")
 named=$(create_study "$url" "$work/named.json")
 curl -s "$url/v1/studies/$open" >"$work/open"
 curl -s "$url/v1/studies/$named" >"$work/named"
+curl -s "$url/v1/studies/$open/round" >"$work/open.round"
+curl -s "$url/v1/studies/$named/round" >"$work/named.round"
 key=$(sed -n 's/^server key //p' "$work/gateway.a.out")
 
 # report_as STATE STUDY [NAME KEY-FILE]: one device, by way of node 1.
