@@ -377,14 +377,14 @@ static enum tremolo_status fill_convergence(struct plan_answer *answer,
                       .devices = guess->devices,
                       .alpha = request->alpha,
                       .lambda = guess->vectors > 0 ? request->lambda : 0.0,
-                      .sigma = (1.0 - request->alpha) * noise},
+                      .sigma = (1.0 - request->alpha) * noise,
+                      .response_private = request->response_private},
         .rounds = (double)request->rounds,
         .R = request->distance > 0.0 ? 3.0 * typical : 0.5 * plan_sensitivity(request),
         .M = 3.0 * sqrt(guess->response_variance),
     };
-    enum tremolo_status status = tremolo_convergence_guess(&convergence->input, &answer->input);
-    /* The theorem is about a response in the clear. */
-    convergence->known = status == TREMOLO_OK && !request->response_private;
+    enum tremolo_status status = tremolo_convergence_guess(&convergence->input, guess);
+    convergence->known = status == TREMOLO_OK;
     if (convergence->known) {
         convergence->result = tremolo_convergence_of(&convergence->input);
     }
@@ -549,10 +549,6 @@ static int answer_request(const struct plan_request *request)
         plan_study_print(request->study, answer.result.half_width, request->guess.level);
     }
     print_alternatives(request, &answer);
-    if (request->response_private) {
-        (void)printf("\nthe paper's bounds are for a response in the clear, which this is not\n");
-        return CLI_DONE;
-    }
     (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n", request->rounds,
                  answer.convergence.input.mechanism.sigma / (1.0 - request->alpha));
     convergence_print(&answer.convergence, "the guess");

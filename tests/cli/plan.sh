@@ -59,6 +59,7 @@ expect_match "options override it, wherever they stand" "$out" '^2 features, 100
 sed 's/"protects": "features"/"protects": "all"/' "$dir/study.json" >"$dir/all.json"
 $tremolo plan --study "$dir/all.json" >"$out"
 expect_match "a private response is said" "$out" '^protects: features and responses'
+expect_match "and adds to the gradient's variance" "$out" '^Gradient variance at the guess [0-9.e+]+, at most'
 error() { sed -n 's/^standard error *\([0-9.e+-]*\) *\([0-9.e+-]*\) .*/\'"$2"'/p' "$1"; }
 $tremolo plan --study "$dir/study.json" >"$dir/public"
 expect "and widens the interval" "$(echo "$(error "$out" 1) $(error "$dir/public" 1)" | awk '{print ($1 > 1.5 * $2)}')" 1
