@@ -316,8 +316,9 @@ int report_rounds_read(struct report_rounds *rounds, const struct report_header 
 {
     const struct tremolo_study *study = &header->study;
     size_t d = study->dimension;
-    struct reader reader = {.header = header, .file = file, .error = error};
+    struct reader reader = {.header = header, .file = file};
     *rounds = (struct report_rounds){.count = 0};
+    reader.error = error;
     reader.made.evidence = calloc(study->rounds, sizeof(struct tremolo_debiased *));
     reader.vectors = calloc(study->vectors > 0 ? study->vectors * d : 1, sizeof *reader.vectors);
     reader.rows = malloc(FOLD_BATCH * (d + 1) * sizeof *reader.rows);

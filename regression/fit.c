@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEAN_PRIOR 0.004 /* variance of a response's mean before reports, of the largest */
-#define MEAN_CLEAR 3.5   /* standard deviations at which reports overrule it */
+/* Where a coordinate's mean lies before reports, variances as shares of the largest: */
+#define MEAN_MIDDLE 0.95  /* this likely near the middle of the bounds */
+#define MEAN_NEAR   0.004 /* with this variance */
+#define MEAN_WIDE   0.15  /* else with this one */
 
 struct moments {
     double *raw; /* n * n */
@@ -154,19 +156,44 @@ static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
     return TREMOLO_OK;
 }
 
-/* The response's mean, for `auto`. A private response's mean is noisy too, and in a
- * small study by more than the response itself varies. Bounds put zero in the middle
- * of what is possible, so the mean is drawn there as by a normal prior, unless it
- * clearly lies elsewhere. */
-static double mean_response(const struct tremolo_debiased *evidence, double mean, double devices)
+/* A coordinate's mean, for `auto`. Where it is noisy, in a small study by more than
+ * the coordinate itself varies, bounds still put zero in the middle of what is
+ * possible: the posterior mean under a prior of two normals about zero, of which
+ * the narrow one is believed until the reports speak against it. */
+static double likely_mean(const struct tremolo_debiased *evidence, size_t coordinate, double mean,
+                          double devices)
 {
-    double noise = evidence->bias[evidence->n * evidence->n - 1] / devices;
+    static const double share[2] = {MEAN_MIDDLE, 1.0 - MEAN_MIDDLE};
+    static const double variance[2] = {MEAN_NEAR, MEAN_WIDE};
+    double noise = evidence->bias[coordinate * evidence->n + coordinate] / devices;
+    double mass = 0.0;
+    double sum = 0.0;
     if (!(noise > 0.0) || !(evidence->largest > 0.0)) {
         return mean;
     }
-    double clear = mean * mean - MEAN_CLEAR * MEAN_CLEAR * noise;
-    double prior = fmax(clear, MEAN_PRIOR * evidence->largest);
-    return mean * prior / (prior + noise);
+    for (int k = 0; k < 2; k++) {
+        double prior = variance[k] * evidence->largest;
+        double total = prior + noise;
+        /* Relative to the wide part's density, which never vanishes first. */
+        double wide = variance[1] * evidence->largest + noise;
+        double density =
+            share[k] * exp(-0.5 * mean * mean * (1.0 / total - 1.0 / wide)) / sqrt(total);
+        mass += density;
+        sum += density * prior / total;
+    }
+    return mean * sum / mass;
+}
+
+/* What the prediction is when every feature is zero. */
+static double intercept_of(const struct tremolo_debiased *evidence, const double *beta,
+                           const double *mean, double devices, bool shrunk)
+{
+    size_t d = evidence->d;
+    double intercept = shrunk ? likely_mean(evidence, d, mean[d], devices) : mean[d];
+    for (size_t i = 0; i < d; i++) {
+        intercept -= beta[i] * (shrunk ? likely_mean(evidence, i, mean[i], devices) : mean[i]);
+    }
+    return intercept;
 }
 
 enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
@@ -194,10 +221,8 @@ enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
     default: status = TREMOLO_BAD_ARGUMENT; break;
     }
     if (status == TREMOLO_OK && options->intercept) {
-        double mean = options->method == TREMOLO_METHOD_AUTO
-                          ? mean_response(evidence, moments.mean[d], moments.devices)
-                          : moments.mean[d];
-        fit->intercept = mean - linear_dot(beta, moments.mean, d);
+        fit->intercept = intercept_of(evidence, beta, moments.mean, moments.devices,
+                                      options->method == TREMOLO_METHOD_AUTO);
     }
 done:
     moments_drop(&moments);

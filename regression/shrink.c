@@ -33,6 +33,9 @@
  * are multiplied by |Z|^2/(|Z|^2 + noise), |Z|^2 likewise between 0 and the mu yy
  * that Cauchy and Schwarz leave it: with nothing to be seen the prediction is the mean.
  *
+ * Where Z does not stand out from what it is without any signal the coefficients are
+ * halved, whatever the response is: the prediction falls back towards the mean.
+ *
  * Maximisation is by expectation-maximisation, whose steps keep S and s2
  * positive, with squared extrapolation to jump over its slow directions. Each
  * extrapolation is kept only if the objective does not fall. */
@@ -59,6 +62,7 @@
 #define QUIET_CYCLES    5
 #define MAX_EVALUATIONS 600
 #define IDENTIFIED_SDS  2.0 /* by which yy, S and Z must stand out for an R^2 */
+#define CLEAR_SDS       1.5 /* by which Z must stand out for whole coefficients */
 #define EVEN_SHARE      (1.0 / 3.0)
 #define QUADRATURE      256
 
@@ -69,7 +73,7 @@ struct constants {
     double nu;
     double kappa;
     double yy;
-    double trust; /* by which beta is multiplied; 1 with a public response */
+    double trust; /* by which beta is multiplied */
     bool identified;
 };
 
@@ -233,6 +237,16 @@ static double choose_trust(double excess, double sd, double noise, double most)
     return signal / (signal + noise);
 }
 
+/* Coefficients are halved where |Z|^2 does not exceed what it is without any signal, d
+ * times `null` give or take sqrt(2 d) times it, and whole where it clearly does. Half
+ * of a coefficient keeps three quarters of what it explains and pays one quarter
+ * of what it costs where there is nothing to explain. */
+static double signal_trust(double z2, double null, double d)
+{
+    double sds = (z2 - d * null) / (sqrt(2.0 * d) * null);
+    return 0.5 + 0.5 * fmin(fmax(sds / CLEAR_SDS, 0.0), 1.0);
+}
+
 /* False when the response or the features show nothing to work with. */
 static bool choose_constants(struct constants *constants, const struct shrink_problem *problem)
 {
@@ -275,6 +289,7 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
         plausible(problem, mu, mean, sd) * plausible(problem, yy, raw_yy - response_noise, yy_sd);
     constants->trust =
         response_noise > 0.0 ? choose_trust(excess, signal_sd, (double)d * z_noise, most) : 1.0;
+    constants->trust *= signal_trust(z2, (noise + floor_mu) * raw_yy / K, (double)d);
     constants->identified = mean >= IDENTIFIED_SDS * sd &&
                             raw_yy - response_noise >= IDENTIFIED_SDS * yy_sd &&
                             excess >= IDENTIFIED_SDS * sqrt(2.0 * (double)d) * z_noise;

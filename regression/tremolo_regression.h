@@ -61,8 +61,8 @@ struct tremolo_release {
     double response_scale; /* the same for the response */
     bool response_private;
     /* Largest second moment of one scaled coordinate that public bounds allow (1 when
-     * values lie within -1..1); 0 when nothing is known. Only `auto` with a private
-     * response and the number of devices needed make use of it. */
+     * values lie within -1..1); 0 when nothing is known. Only `auto`, for means and a
+     * private response, and the number of devices needed make use of it. */
     double largest;
 };
 

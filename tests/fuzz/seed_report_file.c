@@ -58,9 +58,9 @@ int main(int argc, char **argv)
         setup.request.epsilon = 5;
         setup.request.response_private = i % 2 != 0;
         setup.request.rounds = i / 2 % 2 != 0 ? 2 : 1;
-        setup.request.vectors = i / 4;
-        setup.request.lambda = i / 4 * 0.5;
-        setup.request.omega = i / 4;
+        setup.request.vectors = i < 4 ? 0 : 1;
+        setup.request.lambda = i < 4 ? 0.0 : 0.5;
+        setup.request.omega = i < 4 ? 0.0 : 1.0;
         (void)snprintf(path, sizeof path, "%s/seed-%u", argv[1], i);
         setup.reports = fopen(path, "wb");
         failed = setup.reports == NULL || write_rounds(setup.reports, &setup);
