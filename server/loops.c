@@ -21,7 +21,7 @@
 #include "request.h"
 
 enum {
-    WRITER_NS = 100000, /* the shortest sleep while the writer is at work */
+    WRITER_NS = 250000, /* the shortest sleep while the writer is at work */
     WAITING_NS = 1000,  /* and this more for each request that waits */
     PAUSE_NS_MAX = 20000000,
     IDLE_MS_MAX = 500,
