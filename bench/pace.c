@@ -138,11 +138,14 @@ int main(int argc, char **argv)
     }
     prepare(argv[2], argv[3]);
     times_us = calloc(total, sizeof *times_us);
+    if (times_us == NULL) {
+        stop_with("no memory");
+    }
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
     int events = watch_all(atoi(argv[1]), connections, timer);
     uint64_t number = (uint64_t)time(NULL) << 32;
     int64_t start = now_ns();
-    for (size_t sent = 0; times < total && times_us != NULL;) {
+    for (size_t sent = 0; times < total;) {
         int64_t due = start + (int64_t)((double)sent * 1e9 / rate);
         if (sent < total && idle_count > 0 && now_ns() >= due) {
             send_report(due, number + sent++);

@@ -50,9 +50,10 @@ load() {
     sed -n 's/^Requests\/sec: *//p' "$work/wrk.$1" >>"$work/rates.$1"
     grep -E 'Non-2xx|Socket errors' "$work/wrk.$1"
 }
-# median FILE; metric NAME: a number of the server's.
+# median FILE; metric NAME: a number of the server's; processor: its seconds.
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 metric() { curl -s "$url/metrics" | sed -n "s/^$1 //p"; }
+processor() { awk -v tick="$(getconf CLK_TCK)" '{ printf "%.2f", ($14 + $15) / tick }' "/proc/$server_pid/stat"; }
 latency() { sed -n "s/^ *$2% *//p" "$1"; }
 
 for _ in $(seq "$turns"); do
@@ -66,8 +67,9 @@ ours=$(median "$work/rates.tremolo") theirs=$(median "$work/rates.nginx")
 printf '%d processors, load %s, %d request threads and %d nginx workers, data on %s\n' "$(nproc)" \
     "$(cut -d' ' -f1 /proc/loadavg)" "$threads" "$threads" "$(df --output=fstype "$directory" | tail -1)"
 awk -v seconds="$(metric tremolo_sync_seconds_total)" -v groups="$(metric tremolo_group_commits_total)" \
-    -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" \
-    'BEGIN { printf "  %.0f reports in a group commit, %.2f ms a sync\n", reports / groups, 1e3 * seconds / groups }'
+    -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" -v processor="$(processor)" \
+    'BEGIN { printf "  %.0f reports in a group commit, %.2f ms a sync, %.1f us of processor time a report\n",
+             reports / groups, 1e3 * seconds / groups, 1e6 * processor / reports }'
 printf 'single POSTs, 64 connections, medians of %d turns: %s/s durable, nginx empty 204 %s/s, ratio %s\n' \
     "$turns" "$ours" "$theirs" "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / b }')"
 printf '  ratio of each turn: %s\n' "$(paste "$work/rates.tremolo" "$work/rates.nginx" | awk '{ printf "%s%.2f", (NR > 1 ? " " : ""), $1 / $2 }')"
@@ -87,5 +89,7 @@ port=
 stop_server
 start=$(date +%s.%N)
 start_server "$directory" --quiet
-printf 'start-up from %s reports: %s s; %s MiB on disk\n' "$count" \
-    "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }')" "$(du -sm "$directory" | cut -f1)"
+printf 'start-up from %s reports: %s s, %s s of processor time; %s MiB on disk\n' "$count" \
+    "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }')" \
+    "$(processor)" \
+    "$(du -sm "$directory" | cut -f1)"

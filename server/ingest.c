@@ -23,7 +23,7 @@
 
 enum {
     IDLE_US = 200000,     /* between looks at the clock for rounds and checkpoints */
-    COMPANY_US_MIN = 20,  /* shorter waits cost more than they gather */
+    COMPANY_US_MIN = 125, /* with faster syncs two groups in turn do better than one */
     SYNC_US_MAX = 100000, /* a stall is not what syncs usually take */
 };
 

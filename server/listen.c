@@ -33,11 +33,17 @@ static socklen_t parse_address(struct sockaddr_storage *address, const char *tex
 
 static uint16_t port_of(int listener)
 {
-    struct sockaddr_storage bound = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } bound;
     socklen_t length = sizeof bound;
-    (void)getsockname(listener, (struct sockaddr *)&bound, &length);
-    return bound.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)(void *)&bound)->sin6_port)
-                                       : ntohs(((struct sockaddr_in *)(void *)&bound)->sin_port);
+    memset(&bound, 0, sizeof bound);
+    if (getsockname(listener, &bound.any, &length) != 0) {
+        return 0;
+    }
+    return ntohs(bound.any.sa_family == AF_INET6 ? bound.six.sin6_port : bound.four.sin_port);
 }
 
 enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address, char *words,

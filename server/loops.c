@@ -4,8 +4,8 @@
  * those with something to do: it is asked again on every turn and says "not
  * yet". Suspending it instead would cost a wake-up, two changes of the epoll
  * set and a useless read for every report. While anything is with the writer a
- * loop therefore sleeps until the writer wakes it, but no longer than WRITER_NS:
- * then it reads what has come meanwhile, so that a slow disk keeps no other request
+ * loop therefore sleeps until the writer wakes it, but not for long: then it
+ * reads what has come meanwhile, so that a slow disk keeps no other request
  * waiting and all that comes during one sync shares the next. */
 #include "loops.h"
 
@@ -20,7 +20,14 @@
 #include "http.h"
 #include "request.h"
 
-enum { WRITER_NS = 100000, IDLE_MS_MAX = 500, DRAIN_MS = 5000, TURNS_MAX = 8 };
+enum {
+    WRITER_NS = 250000, /* the shortest sleep while the writer is at work */
+    WAITING_NS = 1000,  /* and this more for each request that waits */
+    PAUSE_NS_MAX = 20000000,
+    IDLE_MS_MAX = 500,
+    DRAIN_MS = 5000,
+    TURNS_MAX = 8, /* of the library before reports are handed over */
+};
 
 struct thread {
     struct loop loop;
@@ -105,7 +112,9 @@ void loop_pause(struct loop *loop, int events)
     MHD_UNSIGNED_LONG_LONG due = IDLE_MS_MAX;
     uint64_t count;
     if (loop->waiting > 0) {
-        const struct timespec soon = {0, WRITER_NS};
+        /* Asking costs time for each that waits: the more there are, the rarer. */
+        long ns = WRITER_NS + WAITING_NS * (long)loop->waiting;
+        const struct timespec soon = {0, ns < PAUSE_NS_MAX ? ns : PAUSE_NS_MAX};
         (void)ppoll(ready, 1, &soon, NULL);
     } else {
         if (MHD_get_timeout(loop->daemon, &due) != MHD_YES || due > IDLE_MS_MAX) {
