@@ -38,18 +38,20 @@ static void print_interval(const json_t *row)
     }
 }
 
-static void print_estimate(const json_t *answer)
+static void print_sentences(const json_t *sentences)
+{
+    size_t index;
+    json_t *sentence;
+    json_array_foreach(sentences, index, sentence)
+    {
+        (void)printf("%s\n", json_string_value(sentence));
+    }
+}
+
+static void print_table(const json_t *answer)
 {
     size_t index;
     json_t *row;
-    (void)printf("%s\n%s, round %lld of %lld, %lld reports\n\n", member_text(answer, "title"),
-                 member_text(answer, "state"), integer_in(answer, "round") + 1,
-                 integer_in(answer, "rounds"), integer_in(answer, "reports"));
-    if (integer_in(answer, "reports") == 0) {
-        (void)printf("nobody has reported yet, so there is nothing to estimate\n\n%s",
-                     member_text(json_object_get(answer, "guarantee"), "words"));
-        return;
-    }
     (void)printf("%-24s %12s %12s %9s %3.0f%% interval\n", "", "estimate", "std. error", "p",
                  100.0 * real_in(answer, "level"));
     json_array_foreach(json_object_get(answer, "coefficients"), index, row)
@@ -63,11 +65,23 @@ static void print_estimate(const json_t *answer)
     } else {
         (void)printf("\nno R^2 can be estimated at this noise\n");
     }
-    json_array_foreach(json_object_get(answer, "not_identified"), index, row)
-    {
-        (void)printf("%s\n", json_string_value(row));
+}
+
+static void print_estimate(const json_t *answer)
+{
+    long long reports = integer_in(answer, "reports");
+    (void)printf("%s\n%s, round %lld of %lld, %lld report%s\n\n", member_text(answer, "title"),
+                 member_text(answer, "state"), integer_in(answer, "round") + 1,
+                 integer_in(answer, "rounds"), reports, reports == 1 ? "" : "s");
+    if (reports == 0) {
+        (void)printf("nobody has reported yet, so there is nothing to estimate\n");
+    } else {
+        if (json_array_size(json_object_get(answer, "coefficients")) > 0) {
+            print_table(answer);
+        }
+        print_sentences(json_object_get(answer, "not_identified"));
     }
-    if (member_text(answer, "inference_why")[0] != '\0') {
+    if (member_text(answer, "inference_why")[0] != '\0' && reports > 0) {
         (void)printf("\ntable from %s: %s\n", member_text(answer, "inference_from"),
                      member_text(answer, "inference_why"));
     }

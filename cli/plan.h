@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "convergence.h"
 #include "tremolo_regression.h"
 #include "tremolo_study_file.h"
 
@@ -30,6 +31,24 @@ struct plan_request {
     const char *figure;
 };
 
+/* One way to spend the same budget, beside the request's own. */
+struct plan_alternative {
+    const char *name;
+    double noise_sd; /* as if one release had it */
+    struct tremolo_plan_result result;
+};
+
+enum { PLAN_ALTERNATIVES = 4 };
+
+struct plan_answer {
+    struct tremolo_plan_input input;
+    struct tremolo_plan_result result;
+    double devices_for_width; /* 0: not asked, or out of reach */
+    double devices_for_power;
+    struct plan_alternative alternatives[PLAN_ALTERNATIVES];
+    struct convergence convergence; /* of the rounds, each with its share of the budget */
+};
+
 /* The l2 sensitivity in scaled units, alpha not yet applied. */
 double plan_sensitivity(const struct plan_request *request);
 
@@ -54,6 +73,10 @@ int plan_study_read(struct tremolo_study_file **study, const char *name);
 
 /* Half widths in the study's own units. */
 void plan_study_print(const struct tremolo_study_file *study, double half_width, double level);
+
+/* The whole answer; exit code of the second. */
+void plan_print_text(const struct plan_request *request, const struct plan_answer *answer);
+int plan_print_json(const struct plan_request *request, const struct plan_answer *answer);
 
 /* Draw the figure with gnuplot; the format follows the file's ending. Returns an
  * exit code and has said what went wrong. */

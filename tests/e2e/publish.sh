@@ -39,6 +39,9 @@ sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report --policy pol
 (cd "$work" && sh run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
+$tremolo status "$url/v1/studies/$id" >"$out"
+expect_match "one report is counted as one" "$out" ', 1 report$'
+expect_match "and says nothing yet" "$out" '^nothing can be said before two devices have reported$'
 
 # Rounds.
 study close "$url/v1/studies/$id"
