@@ -38,8 +38,8 @@ function participantWords(guarantee) {
 
 function trustSection(trusted) {
     const checked = trusted.signed
-        ? 'This page recomputed the study’s id from its terms, and it is the one in the address above; the signature of the server’s key holds.'
-        : 'This page recomputed the study’s id from its terms, and it is the one in the address above. This browser cannot check the server’s signature.';
+        ? 'This page recomputed the study’s id from its terms, and it is the one in the address above; the signature of the server’s key holds, and the promise above follows from the study’s numbers.'
+        : 'This page recomputed the study’s id from its terms, and it is the one in the address above; the promise above follows from the study’s numbers. This browser cannot check the server’s signature.';
     return section('Whom you trust',
         element('p', { class: 'caution', text: 'This page, with the program that adds the noise, comes from the very server that collects the reports. '
             + 'Whoever runs it could send you another page, one that sends your answers as they are, and you would not see the difference. '
@@ -55,6 +55,9 @@ async function build() {
     const { study } = trusted;
     const estimate = await api.estimate(id);
     const device = new BrowserDevice(await (await fetch(document.getElementById('core').href)).arrayBuffer(), trusted);
+    if (estimate.guarantee === null || !await device.promises(estimate.guarantee)) {
+        throw new Refused('The server’s words promise something else than the study’s numbers give. Nothing is asked.');
+    }
     const guarantee = guaranteeSection(study);
     const words = participantWords(estimate.guarantee);
     guarantee.node.querySelector('h2').after(element('p', { class: 'lead', text: words }));

@@ -170,6 +170,16 @@ export class BrowserDevice {
         return { charge, total, refusal: refusal(total) };
     }
 
+    /** Does the promise in the server's words follow from the study's integers? */
+    async promises(guarantee) {
+        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
+        const { charge } = device.cost({ ...this.integers, distance: this.trusted.study.mechanism.distance });
+        const releases = this.integers.rounds * this.integers.samples;
+        const unit = 2 ** -24;
+        /* The core rounds every release's charge up to a unit. */
+        return Math.abs(charge * releases * unit - guarantee.mu ** 2) <= releases * unit + 1e-6 * guarantee.mu ** 2;
+    }
+
     /** What is left of the budget; the whole of it before the first time. */
     async left() {
         return this.#exclusively(async (store) => {

@@ -109,9 +109,9 @@ export function contributeSection(study, device) {
         place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes),
             integersTable(study, await device.read(bytes), 'The integers in your report'));
         const receipt = await sendUntilAnswered(device, bytes, tell);
+        place.prepend(budgetTable([['Left now', await device.left()]]));
         tell(receipt.accepted > 0 ? 'Thank you. Your report was accepted; it counts once.'
             : 'Your report had arrived before; it counts once. The same bytes were sent again.');
-        place.prepend(budgetTable([['Left now', await device.left()]]));
     }
 
     async function run(bytesOf) {

@@ -13,6 +13,18 @@ const at = (id) => `${setting.url}/studies/${id}/about`;
 const ask = async (id, what) => (await fetch(`${setting.url}/v1/studies/${id}/${what}`)).json();
 const reports = async (id) => (await ask(id, 'estimate')).reports;
 
+/* One browser for all tests that leave nothing behind in it. */
+const reading = await openBrowser();
+
+async function withPage(id, options, body) {
+    const opened = await open(reading, id, options);
+    try {
+        await body(opened);
+    } finally {
+        await opened.page.close();
+    }
+}
+
 async function withBrowser(body) {
     const browser = await openBrowser();
     try {
@@ -83,8 +95,7 @@ async function slots(page, change) {
     }, change);
 }
 
-await test('the page says what is asked, in text', () => withBrowser(async (browser) => {
-    const { page, faults } = await open(browser, setting.open);
+await test('the page says what is asked, in text', () => withPage(setting.open, {}, async ({ page, faults }) => {
     await asked(page);
     const { study } = await (await fetch(`${setting.url}/v1/studies/${setting.open}`)).json();
     assert.equal(await page.textContent('h1'), study.title);
@@ -100,8 +111,7 @@ await test('the page says what is asked, in text', () => withBrowser(async (brow
     assert.deepEqual(faults, []);
 }));
 
-await test('an example report is made here and not sent', () => withBrowser(async (browser) => {
-    const { page, sent } = await open(browser, setting.open);
+await test('an example report is made here and not sent', () => withPage(setting.open, {}, async ({ page, sent }) => {
     await asked(page);
     const first = await page.textContent('.bytes .noisy code');
     await page.getByRole('button', { name: 'once more' }).click();
@@ -197,8 +207,7 @@ await test('each round has its report and its charge', () => withBrowser(async (
 }));
 
 for (const [name, words] of [['over', 'allows 2 for a study'], ['keys', 'enrolled devices only'], ['closed', 'closed']]) {
-    await test(`nothing is asked of a study that is not for this page: ${name}`, () => withBrowser(async (browser) => {
-        const { page, faults, sent } = await open(browser, setting[name]);
+    await test(`nothing is asked of a study that is not for this page: ${name}`, () => withPage(setting[name], {}, async ({ page, faults, sent }) => {
         await outcome(page, words);
         assert.equal(await page.locator('form.answers').count(), 0);
         assert.equal(sent.length, 0);
@@ -228,33 +237,48 @@ await test('a server with another key is refused', () => withBrowser(async (brow
     assert.equal(await page.locator('form.answers').count(), 0);
 }));
 
-await test('another study under the address is refused', () => withBrowser(async (browser) => {
-    const { page } = await openPage(browser, `${setting.url}/`);
-    const other = await (await fetch(`${setting.url}/v1/studies/${setting.over}`)).text();
-    await page.route(`**/v1/studies/${setting.open}`, (route) => route.fulfill({ body: other, contentType: 'application/json' }));
+/* A server that lies to this page: what it answers for a path, and what the page says. */
+async function refused(path, answer, words) {
+    const { page } = await openPage(reading, `${setting.url}/`);
+    await page.route(`**${path}`, (route) => route.fulfill({ body: answer, contentType: 'application/json' }));
     await page.goto(at(setting.open));
-    await page.getByText('another study than the address names').first().waitFor();
+    await page.getByText(words).first().waitFor(PATIENCE);
     assert.equal(await page.locator('form.answers').count(), 0);
-}));
+    await page.close();
+}
+
+await test('another study under the address is refused', async () => {
+    const other = await (await fetch(`${setting.url}/v1/studies/${setting.over}`)).text();
+    await refused(`/v1/studies/${setting.open}`, other, 'another study than the address names');
+});
+
+await test('a wrong signature is refused', async () => {
+    const published = await (await fetch(`${setting.url}/v1/studies/${setting.open}`)).json();
+    const other = await (await fetch(`${setting.url}/v1/studies/${setting.over}`)).json();
+    await refused(`/v1/studies/${setting.open}`, JSON.stringify({ ...published, signature: other.signature }), 'signature is wrong');
+});
+
+await test('words that promise more than the numbers give are refused', async () => {
+    const estimate = await ask(setting.open, 'estimate');
+    estimate.guarantee.mu /= 1.01;
+    await refused(`/v1/studies/${setting.open}/estimate`, JSON.stringify(estimate), 'promise something else');
+});
 
 for (const scheme of ['light', 'dark']) {
-    await test(`no serious accessibility findings, ${scheme}`, () => withBrowser(async (browser) => {
-        const { page } = await open(browser, setting.open, { scheme });
+    await test(`no serious accessibility findings, ${scheme}`, () => withPage(setting.open, { scheme }, async ({ page }) => {
         await asked(page);
         await screenshot(page, `participant-${scheme}`);
         assert.deepEqual(await accessibilityFindings(page), []);
     }));
 }
 
-await test('a phone 360 pixels wide needs no sideways scrolling', () => withBrowser(async (browser) => {
-    const { page } = await open(browser, setting.open, { width: 360, height: 780 });
+await test('a phone 360 pixels wide needs no sideways scrolling', () => withPage(setting.open, { width: 360, height: 780 }, async ({ page }) => {
     await asked(page);
     assert.equal(await overflows(page), false);
     await screenshot(page, 'participant-360');
 }));
 
-await test('everything can be reached with the keyboard', () => withBrowser(async (browser) => {
-    const { page } = await open(browser, setting.open);
+await test('everything can be reached with the keyboard', () => withPage(setting.open, {}, async ({ page }) => {
     await asked(page);
     await page.focus('#answer-0');
     const reached = new Set();
@@ -266,3 +290,5 @@ await test('everything can be reached with the keyboard', () => withBrowser(asyn
         assert.ok(reached.has(wanted), `${wanted} of ${[...reached]}`);
     }
 }));
+
+await reading.close();

@@ -26,6 +26,17 @@ async function open(browser, path, { scheme = 'light', width = 1000, scripts = t
     return { page, faults };
 }
 
+const reading = await openBrowser();
+
+async function withPage(path, options, body) {
+    const opened = await open(reading, path, options);
+    try {
+        await body(opened);
+    } finally {
+        await opened.page.close();
+    }
+}
+
 async function withBrowser(options, body) {
     const browser = await openBrowser(options);
     try {
@@ -53,8 +64,7 @@ function sameNumbers(shown, wanted) {
 }
 
 for (const { name, html, json, charts } of setting.pages) {
-    await test(`${name}: opens from the disk without a request or an error`, () => withBrowser({}, async (browser) => {
-        const { page, faults } = await open(browser, html);
+    await test(`${name}: opens from the disk without a request or an error`, () => withPage(html, {}, async ({ page, faults }) => {
         const result = JSON.parse(readFileSync(json, 'utf8'));
         assert.equal(await page.textContent('h1'), result.title);
         assert.equal(await page.locator('svg.chart').count(), charts);
@@ -80,22 +90,21 @@ await test('the tables can be read without JavaScript', () => withBrowser({ java
 }));
 
 for (const scheme of ['light', 'dark']) {
-    await test(`no serious accessibility findings, ${scheme}`, () => withBrowser({}, async (browser) => {
-        const { page } = await open(browser, setting.readable.html, { scheme });
+    await test(`no serious accessibility findings, ${scheme}`, () => withPage(setting.readable.html, { scheme }, async ({ page }) => {
         await screenshot(page, `result-${scheme}`);
         assert.deepEqual(await accessibilityFindings(page), []);
     }));
 }
 
-await test('a phone 360 pixels wide needs no sideways scrolling', () => withBrowser({}, async (browser) => {
-    const { page } = await open(browser, setting.readable.html, { width: 360 });
+await test('a phone 360 pixels wide needs no sideways scrolling', () => withPage(setting.readable.html, { width: 360 }, async ({ page }) => {
     assert.equal(await overflows(page), false);
     await screenshot(page, 'result-360');
 }));
 
-await test('printed it is light and has everything', () => withBrowser({}, async (browser) => {
-    const { page } = await open(browser, setting.readable.html, { scheme: 'dark' });
+await test('printed it is light and has everything', () => withPage(setting.readable.html, { scheme: 'dark' }, async ({ page }) => {
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), 'rgb(28, 33, 38)');
     assert.ok((await page.pdf()).length > 10000);
 }));
+
+await reading.close();
