@@ -23,7 +23,7 @@
 
 enum {
     IDLE_US = 200000,     /* between looks at the clock for rounds and checkpoints */
-    COMPANY_US_MIN = 125, /* with faster syncs two groups in turn do better than one */
+    COMPANY_US_MIN = 250, /* with faster syncs two groups in turn do better than one */
     SYNC_US_MAX = 100000, /* a stall is not what syncs usually take */
 };
 
@@ -293,13 +293,13 @@ static void wait_for_jobs(struct ingest *ingest, int64_t microseconds)
 }
 
 /* Clients that were just answered come again at once. Where syncs are slow it pays to
- * let them in before the next one: for as long as more keep coming within an
- * eighth of what a sync takes, and half of it in all. Lock held. */
+ * let them in before the next one: for as long as more keep coming within a
+ * quarter of what a sync takes, and three quarters of it in all. Lock held. */
 static void wait_for_company(struct ingest *ingest)
 {
-    int64_t quiet = ingest->sync_usual_us / 8;
+    int64_t quiet = ingest->sync_usual_us / 4;
     size_t before = 0;
-    for (int i = 0; i < 4 && quiet >= COMPANY_US_MIN && !ingest->stopping; i++) {
+    for (int i = 0; i < 3 && quiet >= COMPANY_US_MIN && !ingest->stopping; i++) {
         if (ingest->queued_bytes == before || ingest->queued_bytes >= INGEST_GROUP_BYTES_MAX) {
             return;
         }

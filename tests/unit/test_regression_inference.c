@@ -32,6 +32,8 @@ static void test_distributions(void **state)
         double p = 0.001 + 0.083 * i;
         assert_near(tremolo_student_cdf(tremolo_student_quantile(p, 7.0), 7.0), p, 1e-11);
     }
+    /* Nothing known is nothing said, and at once: a standard error of 0 gives this z. */
+    assert_true(isnan(tremolo_student_cdf(NAN, 31.0)));
 }
 
 enum { D = 4 };
