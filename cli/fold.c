@@ -19,6 +19,7 @@ static const char usage[] =
     "\n"
     "  --store URL          where the log is\n" STORE_USAGE
     "  --name NAME          of this worker, unique (default: from host, process and chance)\n"
+    "  --metrics ADDR:PORT  GET /metrics and /healthz on a numeric address (port 0: any)\n"
     "  --quiet              no log on stderr\n"
     "\n"
     "SIGTERM ends it gracefully. 'man tremolo-fold' says more.\n";
@@ -26,10 +27,26 @@ static const char usage[] =
 static const struct option long_options[] = {
     STORE_LONG_OPTIONS,
     {"name", required_argument, NULL, 'n'},
+    {"metrics", required_argument, NULL, 'm'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
+
+/* "ADDR:PORT" or "[ADDR]:PORT"; the text is taken apart in place. */
+static bool take_place(struct tremolo_folder_options *options, char *text)
+{
+    char *colon = strrchr(text, ':');
+    long port = -1;
+    if (colon == NULL || !cli_parse_long(&port, colon + 1) || port < 0 || port > 65535) {
+        return false;
+    }
+    bool brackets = text[0] == '[' && colon > text && colon[-1] == ']';
+    *(brackets ? colon - 1 : colon) = '\0';
+    options->address = brackets ? text + 1 : text;
+    options->port = (uint16_t)port;
+    return options->address[0] != '\0';
+}
 
 /* One option; false when its value is no good. */
 static bool take_option(struct tremolo_folder_options *options, int option)
@@ -38,6 +55,7 @@ static bool take_option(struct tremolo_folder_options *options, int option)
     bool good = store_option(&options->store, option, optarg, &known);
     switch (option) {
     case 'n': options->name = optarg; return strlen(optarg) < 60 && optarg[0] != '\0';
+    case 'm': return take_place(options, optarg);
     case 'q': options->log = NULL; return true;
     default: return known && good;
     }
@@ -74,6 +92,10 @@ int cli_fold(int argc, char **argv)
         return cli_fail(CLI_FAILED, "fold", "%s", words);
     }
     (void)puts("folding");
+    if (tremolo_folder_port(folder) != 0) {
+        (void)printf("metrics on http://%s:%u/metrics\n", options.address,
+                     tremolo_folder_port(folder));
+    }
     (void)fflush(stdout);
     int signal_number = 0;
     (void)sigwait(&signals, &signal_number);

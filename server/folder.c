@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "folder_metrics.h"
 #include "log.h"
 #include "post.h"
 #include "tremolo_server.h"
@@ -41,6 +42,8 @@ struct worker {
 struct tremolo_folder {
     struct bus *bus;
     struct log log;
+    struct folder_counters counters;
+    struct folder_metrics *metrics;
     char name[NAME_BYTES];
     pthread_t thread;
     _Atomic bool stopping;
@@ -215,6 +218,7 @@ static void tick(void *context)
     for (size_t i = 0; i < folder->posts; i++) {
         struct post *post = folder->post[i];
         if (post_renew(post, &world) == TREMOLO_CHANGED) {
+            (void)atomic_fetch_add(&folder->counters.lost, 1);
             log_post(folder, "notice", "lost", post, TREMOLO_CHANGED);
         }
     }
@@ -247,6 +251,7 @@ static void claim(struct tremolo_folder *folder, struct post *post)
     struct post_world world = world_of(folder);
     enum tremolo_status status = post_claim(post, &world);
     if (status == TREMOLO_OK) {
+        (void)atomic_fetch_add(&folder->counters.claims, 1);
         log_post(folder, post->rebuilding ? "error" : "info",
                  post->rebuilding ? "claimed, and folds the log again" : "claimed", post, status);
     } else if (status != TREMOLO_CHANGED) {
@@ -302,7 +307,11 @@ static void fold_all(struct tremolo_folder *folder)
             log_post(folder, "error", "log numbered anew", post, status);
         }
         if (post->shard == NULL) {
+            (void)atomic_fetch_add(&folder->counters.lost, 1);
             log_post(folder, "notice", "lost", post, status);
+        }
+        if (status != TREMOLO_OK) {
+            (void)atomic_fetch_add(&folder->counters.errors, 1);
         }
         tick(folder);
     }
@@ -330,6 +339,31 @@ static void steward(struct tremolo_folder *folder)
         }
         tick(folder);
     }
+}
+
+static void count_all(struct tremolo_folder *folder)
+{
+    struct shard_counts sum = {0};
+    uint64_t rebuilds = 0;
+    for (size_t i = 0; i < folder->posts; i++) {
+        const struct post *post = folder->post[i];
+        rebuilds += post->rebuilt;
+        if (post->shard != NULL) {
+            sum.counted += post->shard->counts.counted;
+            sum.repeated += post->shard->counts.repeated;
+            sum.late += post->shard->counts.late;
+            sum.refused += post->shard->counts.refused;
+        }
+    }
+    struct folder_counters *counters = &folder->counters;
+    atomic_store(&counters->shards, owned(folder));
+    atomic_store(&counters->studies, folder->studies);
+    atomic_store(&counters->counted, sum.counted);
+    atomic_store(&counters->repeated, sum.repeated);
+    atomic_store(&counters->late, sum.late);
+    atomic_store(&counters->refused, sum.refused);
+    atomic_store(&counters->rebuilds, rebuilds);
+    atomic_store(&counters->turn_ms, post_now_ms());
 }
 
 static void rest(struct tremolo_folder *folder)
@@ -362,6 +396,7 @@ static void *folder_main(void *argument)
         fold_all(folder);
         steward(folder);
         tick(folder);
+        count_all(folder);
         rest(folder);
     }
     for (size_t i = 0; i < folder->posts; i++) {
@@ -393,6 +428,7 @@ static void choose_name(struct tremolo_folder *folder, const char *given)
 
 static void free_folder(struct tremolo_folder *folder)
 {
+    folder_metrics_stop(folder->metrics);
     if (folder->bus != NULL) {
         folder->bus->close(folder->bus);
     }
@@ -432,6 +468,11 @@ enum tremolo_status tremolo_folder_start(struct tremolo_folder **folder,
     if (status == TREMOLO_OK) {
         status = made->bus->listen(made->bus, "tremolo.hint.>", on_hint, made);
     }
+    atomic_store(&made->counters.turn_ms, post_now_ms());
+    if (status == TREMOLO_OK && options->address != NULL) {
+        status = folder_metrics_start(&made->metrics, &made->counters, options->address,
+                                      options->port, words, words_capacity);
+    }
     if (status == TREMOLO_OK && pthread_create(&made->thread, NULL, folder_main, made) != 0) {
         (void)snprintf(words, words_capacity, "the worker's thread cannot be started");
         status = TREMOLO_NO_MEMORY;
@@ -443,6 +484,11 @@ enum tremolo_status tremolo_folder_start(struct tremolo_folder **folder,
     log_event(&made->log, "info", "folding", "{s:s}", "name", made->name);
     *folder = made;
     return TREMOLO_OK;
+}
+
+uint16_t tremolo_folder_port(const struct tremolo_folder *folder)
+{
+    return folder_metrics_port(folder->metrics);
 }
 
 void tremolo_folder_stop(struct tremolo_folder *folder)

@@ -87,8 +87,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const c
 
 struct tremolo_folder_options {
     struct tremolo_store_options store;
-    const char *name; /* unique among workers; NULL: from host, process and chance */
-    FILE *log;        /* one JSON object a line; NULL: silent */
+    const char *name;    /* unique among workers; NULL: from host, process and chance */
+    FILE *log;           /* one JSON object a line; NULL: silent */
+    const char *address; /* for GET /metrics and /healthz, numeric; NULL: none */
+    uint16_t port;       /* 0: any free one */
 };
 
 struct tremolo_folder; /* opaque */
@@ -98,6 +100,9 @@ struct tremolo_folder; /* opaque */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_folder_start(struct tremolo_folder **folder, const struct tremolo_folder_options *options,
                      char *words, size_t words_capacity);
+
+/* Where its metrics are; 0: nowhere. */
+uint16_t tremolo_folder_port(const struct tremolo_folder *folder);
 
 /* Checkpoint, let the shards go, end. NULL is fine. */
 void tremolo_folder_stop(struct tremolo_folder *folder);

@@ -1,0 +1,160 @@
+/* folder_metrics.c -- a worker's numbers in Prometheus' text format, and its health.
+ *
+ * Healthy is a worker whose thread has finished a turn within the last ten seconds. */
+#include "folder_metrics.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "listen.h"
+#include "post.h"
+
+enum { STALE_MS = 10000, CONNECTIONS = 16, TIMEOUT_S = 10 };
+
+struct folder_metrics {
+    struct MHD_Daemon *daemon;
+    struct folder_counters *counters;
+    uint16_t port;
+};
+
+static void write_number(FILE *out, const char *name, const char *type, const char *help,
+                         uint64_t value)
+{
+    (void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name, type, name,
+                  (unsigned long long)value);
+}
+
+static void write_fates(FILE *out, struct folder_counters *counters)
+{
+    (void)fputs("# HELP tremolo_fold_reports Reports in the shards owned now, by fate.\n"
+                "# TYPE tremolo_fold_reports gauge\n",
+                out);
+    (void)fprintf(out, "tremolo_fold_reports{fate=\"counted\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->counted));
+    (void)fprintf(out, "tremolo_fold_reports{fate=\"repeated\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->repeated));
+    (void)fprintf(out, "tremolo_fold_reports{fate=\"late\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->late));
+    (void)fprintf(out, "tremolo_fold_reports{fate=\"refused\"} %llu\n",
+                  (unsigned long long)atomic_load(&counters->refused));
+}
+
+static char *metrics_text(struct folder_counters *counters, size_t *length)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (out == NULL) {
+        return NULL;
+    }
+    write_number(out, "tremolo_fold_shards", "gauge", "Shards owned.",
+                 atomic_load(&counters->shards));
+    write_number(out, "tremolo_fold_studies", "gauge", "Studies known.",
+                 atomic_load(&counters->studies));
+    write_fates(out, counters);
+    write_number(out, "tremolo_fold_claims_total", "counter", "Shards claimed.",
+                 atomic_load(&counters->claims));
+    write_number(out, "tremolo_fold_lost_total", "counter", "Shards lost to others, or failed.",
+                 atomic_load(&counters->lost));
+    write_number(out, "tremolo_fold_rebuilds_total", "counter", "Shards folded from the start.",
+                 atomic_load(&counters->rebuilds));
+    write_number(out, "tremolo_fold_errors_total", "counter", "Failed calls to the store.",
+                 atomic_load(&counters->errors));
+    (void)fclose(out);
+    return text;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              char *text, size_t length)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) {
+        free(text);
+        return MHD_NO;
+    }
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *data_length, void **state)
+{
+    struct folder_metrics *metrics = context;
+    size_t length = 0;
+    (void)version;
+    (void)data;
+    (void)state;
+    *data_length = 0;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
+        return MHD_NO;
+    }
+    if (strcmp(url, "/metrics") == 0) {
+        char *text = metrics_text(metrics->counters, &length);
+        return text != NULL ? answer(connection, 200, "text/plain; version=0.0.4", text, length)
+                            : MHD_NO;
+    }
+    bool health = strcmp(url, "/healthz") == 0;
+    bool well = post_now_ms() - atomic_load(&metrics->counters->turn_ms) < STALE_MS;
+    const char *body = !health ? "{\"status\":404}"
+                       : well  ? "{\"status\":\"ok\"}"
+                               : "{\"status\":\"stuck\"}";
+    char *text = strdup(body);
+    return text != NULL ? answer(connection,
+                                 !health ? 404
+                                 : well  ? 200
+                                         : 503,
+                                 "application/json", text, strlen(text))
+                        : MHD_NO;
+}
+
+enum tremolo_status folder_metrics_start(struct folder_metrics **metrics,
+                                         struct folder_counters *counters, const char *address,
+                                         uint16_t port, char *words, size_t words_capacity)
+{
+    int listener = -1;
+    struct folder_metrics *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        (void)snprintf(words, words_capacity, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    made->counters = counters;
+    made->port = port;
+    enum tremolo_status status =
+        listen_open(&listener, &made->port, address, words, words_capacity);
+    if (status == TREMOLO_OK) { /* the library closes the socket with the daemon */
+        made->daemon = MHD_start_daemon(
+            MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, made,
+            MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
+        if (made->daemon == NULL) {
+            (void)close(listener);
+            (void)snprintf(words, words_capacity, "the thread for metrics cannot be started");
+            status = TREMOLO_NO_MEMORY;
+        }
+    }
+    if (status != TREMOLO_OK) {
+        free(made);
+        return status;
+    }
+    *metrics = made;
+    return TREMOLO_OK;
+}
+
+uint16_t folder_metrics_port(const struct folder_metrics *metrics)
+{
+    return metrics != NULL ? metrics->port : 0;
+}
+
+void folder_metrics_stop(struct folder_metrics *metrics)
+{
+    if (metrics != NULL) {
+        MHD_stop_daemon(metrics->daemon);
+        free(metrics);
+    }
+}
