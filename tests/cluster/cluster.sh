@@ -86,10 +86,10 @@ relay_start() {
     note_pid "relay.$1" $!
 }
 # The relay and the children it forked for its connections.
-relay_signal() { kill "-$2" -- "-$(pid_of "relay.$1")" 2>/dev/null; }
+relay_signal() { kill -s "$2" -- "-$(pid_of "relay.$1")"; }
 
 cluster_pairs_of() { for pair in $cluster_pairs; do case $pair in *"$1"*) echo "$pair" ;; esac; done; }
-cluster_cut() { for pair in $(cluster_pairs_of "$1"); do relay_signal "$pair" STOP; done; }
+cluster_cut() { for pair in $(cluster_pairs_of "$1"); do relay_signal "$pair" STOP || return 1; done; }
 # What was swallowed meanwhile is gone: connections are made anew.
 cluster_heal() {
     for pair in $(cluster_pairs_of "$1"); do

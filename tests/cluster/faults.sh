@@ -45,7 +45,11 @@ end_folder_paused() { kill -CONT "$(pid_of "folder.$victim")"; }
 strike_node_paused() { random_of 1 2 3; victim=$drawn hold=$1; cluster_pause "$victim"; }
 end_node_paused() { cluster_resume "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
 
-strike_node_cut_off() { random_of 1 2 3; victim=$drawn hold=$((1 + ${1%.*})); cluster_cut "$victim"; }
+strike_node_cut_off() {
+    random_of 1 2 3
+    victim=$drawn hold=$((3 + ${1%.*}))
+    cluster_cut "$victim" || report "node $victim is cut off" no
+}
 end_node_cut_off() { cluster_heal "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
 
 # limit_log BYTES: the most that the log of the study may hold; -1: no limit.

@@ -238,15 +238,36 @@ static void make_report(struct swarm *swarm, size_t index)
 
 /* ---------------------------------------------------------------- sending */
 
-static bool read_receipt(struct swarm *swarm, const struct exchange *exchange, size_t expected)
+/* Are all failures of a sequence such that the same bytes may be sent again? */
+static bool may_repeat(const json_t *receipt)
+{
+    const json_t *failures = json_object_get(receipt, "failures");
+    for (size_t i = 0; i < json_array_size(failures); i++) {
+        json_int_t status =
+            json_integer_value(json_object_get(json_array_get(failures, i), "status"));
+        if (status != 429 && status < 500) {
+            return false;
+        }
+    }
+    return json_array_size(failures) > 0;
+}
+
+enum receipt { TAKEN, AGAIN, REFUSED };
+
+static enum receipt read_receipt(struct swarm *swarm, const struct exchange *exchange,
+                                 size_t expected)
 {
     json_t *receipt = json_loads(exchange->answer, 0, NULL);
     size_t accepted = (size_t)json_integer_value(json_object_get(receipt, "accepted"));
     size_t repeated = (size_t)json_integer_value(json_object_get(receipt, "repeated"));
+    bool again = may_repeat(receipt);
     json_decref(receipt);
+    if (exchange->status != 200 || accepted + repeated != expected) {
+        return exchange->status == 200 && again ? AGAIN : REFUSED;
+    }
     (void)atomic_fetch_add(&swarm->accepted, accepted);
     (void)atomic_fetch_add(&swarm->repeated, repeated);
-    return exchange->status == 200 && accepted + repeated == expected;
+    return TAKEN;
 }
 
 static size_t put_string(uint8_t *out, const uint8_t *bytes, size_t length)
@@ -288,12 +309,21 @@ static bool send_batch(struct swarm *swarm, struct exchange *exchange, size_t fr
         return true;
     }
     const uint8_t *single = body + length - swarm->device[from].length;
-    long status = count == 1 ? exchange_insist(exchange, swarm, "/reports", "application/cbor",
-                                               single, swarm->device[from].length)
-                             : exchange_insist(exchange, swarm, "/reports", "application/cbor-seq",
-                                               body, length);
-    if (status != 200 || !read_receipt(swarm, exchange, taking_part)) {
-        (void)fprintf(stderr, "swarm: %ld %s\n", status, exchange->answer);
+    double until = seconds() + swarm->patience;
+    enum receipt receipt = AGAIN;
+    while (receipt == AGAIN && seconds() < until) {
+        long status = count == 1 ? exchange_insist(exchange, swarm, "/reports", "application/cbor",
+                                                   single, swarm->device[from].length)
+                                 : exchange_insist(exchange, swarm, "/reports",
+                                                   "application/cbor-seq", body, length);
+        receipt = status == 200 ? read_receipt(swarm, exchange, taking_part) : REFUSED;
+        if (receipt == AGAIN) {
+            (void)atomic_fetch_add(&swarm->retries, 1);
+            (void)usleep(20000);
+        }
+    }
+    if (receipt != TAKEN) {
+        (void)fprintf(stderr, "swarm: %ld %s\n", exchange->status, exchange->answer);
         return false;
     }
     note_acknowledgement(swarm);
