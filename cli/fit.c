@@ -423,8 +423,9 @@ static int fit_file(const struct fit_options *options, FILE *file)
         return cli_fail(CLI_USAGE, command, "%s: %s", options->path, error);
     }
     int code = report_rounds_read(&rounds, &header, file, error);
-    code = code == CLI_DONE ? fit_rounds(options, &header, &rounds)
-                            : cli_fail(code, command, "%s: %s", options->path, error);
+    code = code == CLI_DONE
+               ? fit_rounds(options, &header, &rounds)
+               : cli_fail((enum cli_exit)code, command, "%s: %s", options->path, error);
     report_rounds_free(&rounds);
     report_header_free(&header);
     return code;

@@ -38,16 +38,16 @@ struct reader {
     size_t capacity, seen_count, number;
 };
 
-static int fail(struct reader *reader, int code, const char *format, ...)
+static int fail(struct reader *reader, enum cli_exit code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int fail(struct reader *reader, int code, const char *format, ...)
+static int fail(struct reader *reader, enum cli_exit code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(reader->error, REPORT_FILE_ERROR_BYTES, format, arguments);
     va_end(arguments);
-    return code;
+    return (int)code;
 }
 
 static int say(struct reader *reader, enum tremolo_status status)
