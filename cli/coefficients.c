@@ -84,16 +84,25 @@ static void print_row(const struct coefficients *coefficients, size_t i, int wid
     }
 }
 
+void coefficients_unclear(char *text, size_t bytes, const struct coefficients *coefficients,
+                          uint64_t devices)
+{
+    const char *names[DESIGN_FEATURES_MAX + 1];
+    text[0] = '\0';
+    for (size_t i = 0; i <= coefficients->features; i++) {
+        names[i] = name_of(coefficients, i);
+    }
+    if (coefficients->row != NULL) {
+        tremolo_identification_summary(text, bytes, names, coefficients->row,
+                                       coefficients->features + 1, devices);
+    }
+}
+
 /* Which coefficients the noise hides, said once for all of them. */
 static void print_hidden(const struct coefficients *coefficients, uint64_t devices)
 {
     char text[2048];
-    const char *names[DESIGN_FEATURES_MAX + 1];
-    for (size_t i = 0; i <= coefficients->features; i++) {
-        names[i] = name_of(coefficients, i);
-    }
-    tremolo_identification_summary(text, sizeof text, names, coefficients->row,
-                                   coefficients->features + 1, devices);
+    coefficients_unclear(text, sizeof text, coefficients, devices);
     if (text[0] != '\0') {
         coefficients_paragraph(text);
         coefficients_paragraph("(what is shown for them is the score test's set, which holds its "

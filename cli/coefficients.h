@@ -21,6 +21,10 @@ struct coefficients {
  * sentence on the coefficients that the noise hides. */
 void coefficients_print(const struct coefficients *coefficients, uint64_t devices);
 
+/* Which coefficients the noise hides, in one sentence; "" when it hides none. */
+void coefficients_unclear(char *text, size_t bytes, const struct coefficients *coefficients,
+                          uint64_t devices);
+
 /* Arrays of objects; empty without inference. A coefficient's "score" is the
  * score test's confidence set: an interval, the outside of one, or anything. */
 json_t *coefficients_json(const struct coefficients *coefficients);

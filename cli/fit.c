@@ -370,8 +370,7 @@ static int save(const struct fit_options *options, const struct report_header *h
                   coefficients_number(fitted->fit.r2), "r2_words",
                   "the share of the response's variance that the prediction explains, "
                   "estimated from the reports alone",
-                  "not_identified",
-                  result_unclear(header->name, d, coefficients->row, rounds->devices), "guarantee",
+                  "not_identified", result_unclear(coefficients, rounds->devices), "guarantee",
                   result_guarantee(&fitted->promise, fitted->epsilon)));
     if (coefficients->remark != NULL) {
         (void)json_object_set_new(result, "remark", json_string(coefficients->remark));

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "coefficients.h"
 
 const char result_inference_words[] =
     "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
@@ -152,18 +151,10 @@ json_t *result_diagnostics(const struct result_diagnosis *diagnosis)
                     "half ranges of the feature"));
 }
 
-json_t *result_unclear(char (*names)[DESIGN_NAME_BYTES], size_t features,
-                       const struct tremolo_coefficient *rows, uint64_t devices)
+json_t *result_unclear(const struct coefficients *coefficients, uint64_t devices)
 {
-    char text[2048] = "";
-    const char **list = calloc(features + 1, sizeof *list);
-    for (size_t i = 0; list != NULL && i <= features; i++) {
-        list[i] = i < features ? names[i] : "(Intercept)";
-    }
-    if (list != NULL && rows != NULL) {
-        tremolo_identification_summary(text, sizeof text, list, rows, features + 1, devices);
-    }
-    free(list);
+    char text[2048];
+    coefficients_unclear(text, sizeof text, coefficients, devices);
     return text[0] != '\0' ? json_pack("[s]", text) : json_array();
 }
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "table.h"
+#include "coefficients.h"
 #include "tremolo_privacy.h"
 #include "tremolo_regression.h"
 
@@ -53,8 +53,7 @@ json_t *result_diagnostics(const struct result_diagnosis *diagnosis);
 json_t *result_fact(const char *name, double value, const char *words);
 
 /* "not_identified": one sentence, or nothing. */
-json_t *result_unclear(char (*names)[DESIGN_NAME_BYTES], size_t features,
-                       const struct tremolo_coefficient *rows, uint64_t devices);
+json_t *result_unclear(const struct coefficients *coefficients, uint64_t devices);
 
 /* Give every coefficient but the intercept its feature's "range", from `count` numbers. */
 void result_set_ranges(json_t *coefficients, const double *range, size_t count);

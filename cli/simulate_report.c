@@ -125,9 +125,7 @@ int simulate_save(const struct simulate_options *options, const struct design *d
                   "prediction", coefficients_prediction_json(&coefficients), "r2",
                   coefficients_number(simulate_mean(result->r2, options->repeats)), "r2_words",
                   result->held_out > 0 ? "on rows that were held out" : "on the training rows",
-                  "not_identified",
-                  result_unclear(design->name, design->features, coefficients.row, result->devices),
-                  "guarantee",
+                  "not_identified", result_unclear(&coefficients, result->devices), "guarantee",
                   none ? json_null() : result_guarantee(&promise, result->privacy.epsilon),
                   "diagnostics", facts_of(options, result), "figures", figures_of(options, result),
                   "how", how_of(options, result)));

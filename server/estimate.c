@@ -192,7 +192,8 @@ static void add_prediction(json_t *answer, const struct book *book, struct snaps
                                         estimate_number(intercept), "r2", estimate_number(fit.r2)));
 }
 
-static void add_guarantee(json_t *answer, const struct book *book)
+/* Null when it cannot be said. */
+static json_t *guarantee_json(const struct book *book)
 {
     struct tremolo_study_guarantee promise;
     char words[TREMOLO_STUDY_WORDS_BYTES];
@@ -202,16 +203,25 @@ static void add_guarantee(json_t *answer, const struct book *book)
     }
     if (tremolo_study_file_guarantee(&promise, book->file, book->terms->delta) != TREMOLO_OK ||
         tremolo_study_file_words(words, sizeof words, book->file) != TREMOLO_OK) {
-        (void)json_object_set_new(answer, "guarantee", json_null());
-        return;
+        return json_null();
     }
-    (void)json_object_set_new(
-        answer, "guarantee",
-        json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon",
-                  estimate_number(promise.epsilon), "delta", estimate_number(promise.delta), "mu",
-                  estimate_number(promise.mu), "rho", estimate_number(promise.rho), "neighbours",
-                  neighbours, "protects", book->terms->response_private ? "all" : "features",
-                  "words", words));
+    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon",
+                     estimate_number(promise.epsilon), "delta", estimate_number(promise.delta),
+                     "mu", estimate_number(promise.mu), "rho", estimate_number(promise.rho),
+                     "neighbours", neighbours, "protects",
+                     book->terms->response_private ? "all" : "features", "words", words);
+}
+
+enum tremolo_status estimate_guarantee_json(char **json, const struct book *book)
+{
+    json_t *guarantee = guarantee_json(book);
+    char *text = json_is_object(guarantee) ? json_dumps(guarantee, ESTIMATE_JSON) : NULL;
+    json_decref(guarantee);
+    if (text == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    *json = text;
+    return TREMOLO_OK;
 }
 
 static const char why_pooled[] =
@@ -266,7 +276,7 @@ static char *compose(const struct book *book, struct snapshot *snapshot)
             json_pack("[s]", "nothing can be said before two devices have reported"));
     }
     add_iteration(answer, book, snapshot);
-    add_guarantee(answer, book);
+    (void)json_object_set_new(answer, "guarantee", guarantee_json(book));
     char *text = json_dumps(answer, ESTIMATE_JSON);
     json_decref(answer);
     return text;

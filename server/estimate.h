@@ -8,6 +8,9 @@
  * every change of the fold and repeated until the next. Any thread. */
 TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct book *book);
 
+/* Its member "guarantee" alone, which says nothing of the reports. The caller frees it. */
+TREMOLO_MUST_USE enum tremolo_status estimate_guarantee_json(char **json, const struct book *book);
+
 /* The body of GET .../round, with the server's signature. Any thread. */
 TREMOLO_MUST_USE enum tremolo_status estimate_round_json(char **json, struct book *book,
                                                          const uint8_t *signing_key, int64_t now);

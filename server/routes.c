@@ -12,6 +12,7 @@ static const struct route routes[] = {
     {"POST", "/v1/studies/{id}/reports", false, REQUEST_BODY_MAX, reports_run, reports_finish},
     {"GET", "/v1/studies/{id}/round", false, 0, routes_round, NULL},
     {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, NULL},
+    {"GET", "/v1/studies/{id}/guarantee", false, 0, routes_guarantee, NULL},
     {"GET", "/v1/studies/{id}/history", false, 0, routes_history, NULL},
     {"GET", "/v1/studies/{id}", false, 0, routes_study, NULL},
     {"GET", "/v1/studies", false, 0, routes_studies, NULL},
@@ -84,6 +85,13 @@ void routes_round(struct request *request)
     char *body = NULL;
     enum tremolo_status status = estimate_round_json(
         &body, request->book, request->server->signing_key, (int64_t)time(NULL));
+    answer_json(request, status, body);
+}
+
+void routes_guarantee(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = estimate_guarantee_json(&body, request->book);
     answer_json(request, status, body);
 }
 

@@ -32,7 +32,7 @@ function askedSection(study) {
 /* The server's own words for participants, which the command prints, too. */
 function participantWords(guarantee) {
     const mark = 'For the participant:\n';
-    const part = (guarantee?.words ?? '').split('\n\n').find((text) => text.startsWith(mark));
+    const part = guarantee.words.split('\n\n').find((text) => text.startsWith(mark));
     return part === undefined ? '' : part.slice(mark.length);
 }
 
@@ -53,18 +53,18 @@ async function build() {
     const published = await api.published(id);
     const trusted = await receive(published, id);
     const { study } = trusted;
-    const estimate = await api.estimate(id);
+    const promise = await api.guarantee(id);
     const device = new BrowserDevice(await (await fetch(document.getElementById('core').href)).arrayBuffer(), trusted);
-    if (estimate.guarantee === null || !await device.promises(estimate.guarantee)) {
+    if (!await device.promises(promise)) {
         throw new Refused('The server’s words promise something else than the study’s numbers give. Nothing is asked.');
     }
     const guarantee = guaranteeSection(study);
-    const words = participantWords(estimate.guarantee);
+    const words = participantWords(promise);
     guarantee.node.querySelector('h2').after(element('p', { class: 'lead', text: words }));
     const leaving = await leavingSection(study, device);
     const contribute = contributeSection(study, device);
     main.append(headOf(study), askedSection(study), leaving, guarantee.node, trustSection(trusted), contribute.node);
-    guarantee.update({ estimate });
+    guarantee.update({ estimate: { guarantee: promise } });
     await contribute.begin();
 }
 

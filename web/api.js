@@ -34,3 +34,4 @@ export const studies = async () => (await get('/v1/studies')).studies;
 export const published = (id) => get(`/v1/studies/${id}`);
 export const estimate = (id) => get(`/v1/studies/${id}/estimate`);
 export const history = (id) => get(`/v1/studies/${id}/history`);
+export const guarantee = (id) => get(`/v1/studies/${id}/guarantee`);

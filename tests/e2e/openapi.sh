@@ -44,6 +44,7 @@ call 404 GET '/v1/studies/{id}' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 call 200 GET '/v1/studies/{id}/round' "$open"
 call 200 GET '/v1/studies/{id}/round' "$keys"
 call 200 GET '/v1/studies/{id}/estimate' "$open"
+call 200 GET '/v1/studies/{id}/guarantee' "$open"
 for i in 1 2 3 4 5 6 7 8 9; do
     $forge "$work/published" "$work/report"
     curl -s -X POST -H "$cbor" --data-binary @"$work/report" "$url/v1/studies/$open/reports" >/dev/null
@@ -75,4 +76,4 @@ expect_match "the distance" "$work/body" '"neighbours": *"distance=0.25", *"prot
 sed -n 's/^  "\(\/[^"]*\)": {$/\1/p' docs/openapi.json >"$work/paths"
 missing=$(while read -r path; do grep -qF " $path" "$work/called" || echo "$path"; done <"$work/paths")
 expect "every path described was called" "$missing" ""
-expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 13
+expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 14

@@ -102,7 +102,8 @@ await test('the page says what is asked, in text', () => withPage(setting.open, 
     const names = await page.$$eval('.terms tbody th', (cells) => cells.map((cell) => cell.textContent));
     assert.deepEqual(names, [...study.features.map((one) => one.name), study.response.name]);
     assert.equal(await page.locator('main img, main script, main b').count(), 0);
-    const { guarantee } = await ask(setting.open, 'estimate');
+    const guarantee = await ask(setting.open, 'guarantee');
+    assert.deepEqual(guarantee, (await ask(setting.open, 'estimate')).guarantee);
     assert.ok(guarantee.words.includes(await page.textContent('.lead')), 'other words than the server’s');
     assert.equal(await page.locator('form input[type=number]').count(), 3);
     assert.equal(await page.locator('form select').count(), 2);
@@ -259,9 +260,9 @@ await test('a wrong signature is refused', async () => {
 });
 
 await test('words that promise more than the numbers give are refused', async () => {
-    const estimate = await ask(setting.open, 'estimate');
-    estimate.guarantee.mu /= 1.01;
-    await refused(`/v1/studies/${setting.open}/estimate`, JSON.stringify(estimate), 'promise something else');
+    const guarantee = await ask(setting.open, 'guarantee');
+    guarantee.mu /= 1.01;
+    await refused(`/v1/studies/${setting.open}/guarantee`, JSON.stringify(guarantee), 'promise something else');
 });
 
 for (const scheme of ['light', 'dark']) {
