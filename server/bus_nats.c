@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <nats/nats.h>
 #include <pthread.h>
@@ -273,8 +274,7 @@ static natsStatus send_one(struct nats_bus *bus, size_t at, int64_t wait_ms)
     natsMsg *message = NULL;
     jsPubOptions options;
     char id[64];
-    (void)snprintf(id, sizeof id, "%016llx-%llu", (unsigned long long)bus->run,
-                   (unsigned long long)(bus->first + at));
+    (void)snprintf(id, sizeof id, "%016" PRIx64 "-%" PRIu64, bus->run, bus->first + at);
     (void)jsPubOptions_Init(&options);
     options.MaxWait = wait_ms;
     natsStatus status =
@@ -568,7 +568,7 @@ static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t
         }
     }
     status = judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
-    if (status == TREMOLO_OK) {
+    if (status == TREMOLO_OK && ack != NULL) {
         *revision = ack->Sequence;
     }
     jsPubAck_Destroy(ack);

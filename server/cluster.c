@@ -225,7 +225,7 @@ enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book, 
     char *text = NULL;
     enum tremolo_status status = tremolo_study_file_json(&text, book->file);
     size_t length = status == TREMOLO_OK ? strlen(text) : 0;
-    uint8_t *bytes = malloc(STUDY_HEAD_BYTES + length);
+    uint8_t *bytes = malloc(STUDY_HEAD_BYTES + length + 1);
     if (status == TREMOLO_OK && bytes == NULL) {
         status = TREMOLO_NO_MEMORY;
     }
@@ -233,7 +233,7 @@ enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book, 
         memcpy(bytes, study_magic, sizeof study_magic);
         bytes[4] = (uint8_t)(shards >> 8);
         bytes[5] = (uint8_t)shards;
-        memcpy(bytes + STUDY_HEAD_BYTES, text, length);
+        memcpy(bytes + STUDY_HEAD_BYTES, text, length + 1);
         cluster_tag(tag, book->id);
         cluster_key(key, "study", tag);
         status = put_once(bus, key, bytes, STUDY_HEAD_BYTES + length);

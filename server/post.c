@@ -130,9 +130,11 @@ static enum tremolo_status verify(struct post *post, const struct post_world *wo
     bool same = message.revision == shard->position && memcmp(tail, shard->tail, sizeof tail) == 0;
     bool missing = message.revision == 0;
     free(message.bytes);
-    if (missing) { /* a leader that does not know yet that it leads no longer */
-        return TREMOLO_NETWORK_FAILED;
+    post->missing = missing ? post->missing + 1 : 0;
+    if (missing && post->missing < POST_MISSING_MAX) {
+        return TREMOLO_NETWORK_FAILED; /* a leader that does not know yet that it leads no longer */
     }
+    post->missing = 0;
     return same ? TREMOLO_OK : start_over(post);
 }
 

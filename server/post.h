@@ -25,6 +25,7 @@ enum {
     POST_CHECKPOINT_MS = 250, /* at most so far behind, while sums are small */
     POST_LARGE_MS = 2000,     /* when they are not */
     POST_VERIFY_MS = 1000,    /* is the message at our position still the one we folded? */
+    POST_MISSING_MAX = 10,    /* looks before we believe that it is gone */
     POST_SLICE_MS = 50,       /* of folding before others have their turn */
 };
 
@@ -42,6 +43,7 @@ struct post {
     bool moved;       /* since the checkpoint */
     bool rebuilding;  /* from the log's beginning; no checkpoint before its end */
     unsigned rebuilt; /* how often that was necessary */
+    unsigned missing; /* looks in a row that found no message at our position */
     int64_t verified_ms;
     int64_t stored_ms;
     int64_t polled_ms;

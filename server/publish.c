@@ -145,7 +145,8 @@ static bool grow_parcels(struct group *group)
 static size_t parcel_for(struct group *group, struct lane *lane, unsigned shard, size_t size)
 {
     size_t open = lane->open[shard];
-    if (open > 0 && group->parcels[open - 1].segment.length + size <= SEGMENT_BYTES_MAX) {
+    if (open > 0 && group->parcels != NULL &&
+        group->parcels[open - 1].segment.length + size <= SEGMENT_BYTES_MAX) {
         return open - 1;
     }
     if (!grow_parcels(group)) {
@@ -209,6 +210,9 @@ static enum tremolo_status publish_parcels(struct group *group)
     if (group->messages == NULL) {
         return TREMOLO_NO_MEMORY;
     }
+    for (size_t i = 0; i < count; i++) { /* until the stream says otherwise */
+        group->messages[i].status = TREMOLO_STORE_FAILED;
+    }
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
         struct parcel *parcel = &group->parcels[i];
         struct bus_message *message = &group->messages[i];
@@ -217,7 +221,6 @@ static enum tremolo_status publish_parcels(struct group *group)
                          parcel->shard);
         message->bytes = parcel->segment.bytes;
         message->length = parcel->segment.length;
-        message->status = TREMOLO_STORE_FAILED;
     }
     return status == TREMOLO_OK ? group->bus->publish(group->bus, group->messages, count) : status;
 }
@@ -305,7 +308,8 @@ static enum tremolo_status judge_lane(struct group *group, size_t lane_at)
         if (parcel->lane != lane_at) {
             continue;
         }
-        bool stored = status == TREMOLO_OK && group->messages[i].status == TREMOLO_OK;
+        bool stored = status == TREMOLO_OK && group->messages[i].status == TREMOLO_OK &&
+                      group->messages[i].sequence > 0;
         parcel->outcome = !stored ? OUTCOME_NOT_STORED
                           : markers == 0
                               ? OUTCOME_ACCEPTED

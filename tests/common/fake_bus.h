@@ -90,6 +90,9 @@ static inline struct fake_value *fake_find(struct fake_broker *broker, const cha
 
 static inline uint8_t *fake_copy(const uint8_t *bytes, size_t length)
 {
+    if (length > BUS_VALUE_BYTES_MAX) {
+        abort();
+    }
     uint8_t *copy = malloc(length + 1);
     if (length > 0) {
         memcpy(copy, bytes, length);

@@ -254,21 +254,38 @@ static void test_log_numbered_anew(void **state)
     struct worker worker;
     (void)state;
     hire(&worker, "one");
+    broker.shift = 4;
     claim_all(&worker);
     for (uint32_t i = 0; i < 5; i++) {
         send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
         work(&worker);
     }
     send(5 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
-    broker.shift = 7;
+    broker.shift = 0; /* what is new has a number that was passed already */
     work(&worker);
     assert_int_equal(counted(), 6 * SEGMENT_REPORTS);
+    send(6 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    work(&worker);
+    assert_int_equal(counted(), 7 * SEGMENT_REPORTS);
     dismiss(&worker);
-    broker.shift = 3; /* and again, between two owners */
+    broker.shift = 7; /* and again, between two owners */
     hire(&worker, "two");
     claim_all(&worker);
     work(&worker);
-    assert_int_equal(counted(), 6 * SEGMENT_REPORTS);
+    send(7 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    work(&worker);
+    assert_int_equal(counted(), 8 * SEGMENT_REPORTS);
+    dismiss(&worker);
+    broker.shift = 0; /* now our position is beyond the log's end */
+    hire(&worker, "three");
+    for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
+        claim_all(&worker);
+    }
+    work(&worker);
+    assert_int_equal(counted(), 8 * SEGMENT_REPORTS);
+    for (unsigned n = 0; n < SHARDS; n++) {
+        assert_true(worker.post[n].rebuilt > 0);
+    }
     dismiss(&worker);
 }
 
