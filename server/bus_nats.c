@@ -431,6 +431,9 @@ static const char *connect_reason(natsStatus status)
     case NATS_SECURE_CONNECTION_REQUIRED: return "it asks for TLS: give --store-ca";
     case NATS_SECURE_CONNECTION_WANTED: return "it does not offer TLS";
     case NATS_SSL_ERROR: return "the certificates do not fit";
+    case NATS_IO_ERROR: /* with TLS 1.3 a refusal comes after the handshake */
+    case NATS_PROTOCOL_ERROR:
+        return "it hung up: our certificate may have expired or be of another authority";
     case NATS_TIMEOUT: return "it did not answer in time";
     default: return natsStatus_GetText(status);
     }
