@@ -6,7 +6,7 @@
 #   make run-cluster   a study on a NATS cluster that loses a part of each kind
 #   make test          all tests on this machine        make bench   speed, as ratios
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
-#   make test-cluster  users, MQTT and faults of a NATS cluster
+#   make test-cluster  users, operation, MQTT and faults of a NATS cluster
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the arrows between rooms         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
@@ -162,7 +162,7 @@ run-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-cluster
 	@BUILD=$(BUILD) sh tests/cluster/run.sh
 test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
-	@BUILD=$(BUILD) tools/run-tests tests/cluster/users.sh tests/cluster/mqtt.sh tests/cluster/faults.sh
+	@BUILD=$(BUILD) tools/run-tests $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.
