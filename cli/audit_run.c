@@ -2,12 +2,16 @@
  *
  * Each report comes from a freshly enrolled device: ledger, generator, clip,
  * modulation, noise, rounding and encoding all run, and the audit sees
- * nothing but the decoded bytes. The two people sit at opposite ends of the
- * domain, all features at their upper or lower bounds, so that the clip makes
- * them exactly as far apart as the study's claim allows. The modulation
- * vector is orthogonal to their difference; along that difference the noise
- * is purely Gaussian and the likelihood ratio is monotone in the projection,
- * so comparing it with a threshold is the optimal test. */
+ * nothing but the decoded bytes. The two people lie opposite each other on the
+ * domain's diagonal: all their coordinates are the same, and they are as far apart
+ * as the study's claim allows (the clip sees to it where any two are neighbours).
+ *
+ * The modulation vectors are orthogonal to that diagonal, so along it the noise is
+ * purely Gaussian, the likelihood ratio is monotone in the projection, and comparing
+ * it with a threshold is the optimal test. Only a study with as many vectors as
+ * features leaves no such choice; its modulation hides a part, and the bounds are
+ * weaker. Where a device reports in several rounds, or gives several samples (here
+ * the same one each time), the test sees the sum of all its reports. */
 #include "audit.h"
 
 #include <errno.h>
@@ -86,9 +90,6 @@ enum tremolo_status audit_plan_make(struct audit_plan *plan, unsigned dimension,
     memcpy(study->id, "the study that tremolo audit asks", TREMOLO_STUDY_ID_BYTES);
     for (unsigned i = 0; i < dimension; i++) {
         plan->bounds[i] = (struct tremolo_bounds){-1, 1};
-        plan->sample[0][i] = 1;
-        plan->sample[1][i] = -1;
-        plan->direction[i] = 1.0 / sqrt((double)dimension);
     }
     study->bounds = plan->bounds;
     study->response_bounds = (struct tremolo_bounds){0, 1};
@@ -105,37 +106,95 @@ enum tremolo_status audit_plan_make(struct audit_plan *plan, unsigned dimension,
         study->vectors = 1;
         study->amplitude = (uint32_t)(0.5 * clip);
         study->frequency = 1u << 16;
-        plan->vectors[0] = 11585; /* 16384 / sqrt 2 */
-        plan->vectors[1] = -11585;
     }
-    for (unsigned i = 0; i < dimension; i++) {
-        plan->centre[i] = clip * plan->direction[i] / ldexp(1.0, WIRE_SHIFT);
+    return audit_plan_finish(plan, clip);
+}
+
+/* Row k < d of an orthonormal basis: k ones, then -k, then zeros, all of it scaled; the
+ * last row is the diagonal itself, to which all others are orthogonal. */
+static void fill_vector(int16_t *entry, unsigned row, unsigned d)
+{
+    double k = row + 1.0;
+    bool diagonal = row + 1 == d;
+    double scale = 16384.0 / (diagonal ? sqrt((double)d) : sqrt(k * (k + 1.0)));
+    for (unsigned i = 0; i < d; i++) {
+        double value = diagonal || i <= row ? 1.0 : i == row + 1 ? -k : 0.0;
+        entry[i] = (int16_t)(value * scale);
     }
-    double sd = ldexp(1.0, NOISE_LOG2 - WIRE_SHIFT);
+}
+
+enum tremolo_status audit_plan_finish(struct audit_plan *plan, double half_distance)
+{
+    struct tremolo_study *study = &plan->study;
+    plan->coordinates = tremolo_study_coordinates(study);
+    double root = sqrt((double)plan->coordinates);
+    /* A corner of the box may lie outside of the ball: the clip brings it back. */
+    double share = fmin(1.0, half_distance / (study->unit * root));
+    plan->value[0] = (int32_t)(share * study->bounds[0].high);
+    if (study->distance == 0) {
+        plan->value[0] = study->bounds[0].high;
+    }
+    plan->value[1] = -plan->value[0];
+    for (unsigned j = 0; j < study->vectors; j++) {
+        fill_vector(plan->vectors + (size_t)j * study->dimension, j, study->dimension);
+    }
+    double wire = ldexp(1.0, study->wire_shift);
+    double keep = (double)study->keep / TREMOLO_KEEP_ONE;
+    plan->centre = keep * fmin(half_distance / root, study->unit) / wire;
+    double sd = ldexp(1.0, study->noise_log2) / wire;
     plan->noise_sd = sqrt(sd * sd + 1.0 / 12.0);
     return tremolo_study_check(study);
 }
 
-/* ---- running */
-
-static void count_report(struct audit_counts *counts, const struct audit_plan *plan,
-                         unsigned person, const int16_t *values)
+uint64_t audit_releases(const struct audit_plan *plan)
 {
-    double projection = 0.0;
-    for (unsigned i = 0; i < plan->study.dimension; i++) {
-        double centre = person == 0 ? plan->centre[i] : -plan->centre[i];
-        double off = values[i] - centre;
-        projection += values[i] * plan->direction[i];
-        counts->square_error += off * off;
-        counts->residue[person][i][(unsigned)values[i] % AUDIT_RESIDUES]++;
-        counts->seen[person][i][(unsigned)(values[i] + AUDIT_VALUES / 2) % AUDIT_VALUES]++;
-    }
-    for (unsigned test = 0; test < AUDIT_TESTS; test++) {
-        counts->above[test][person] += projection > plan->threshold[test];
-    }
+    return (uint64_t)plan->study.rounds * plan->study.samples;
 }
 
+/* ---- running */
+
+/* Counts one report and returns its place on the diagonal. */
+static double count_report(struct audit_counts *counts, const struct audit_plan *plan,
+                           unsigned person, const int16_t *values)
+{
+    double centre = person == 0 ? plan->centre : -plan->centre;
+    double sum = 0.0;
+    for (unsigned i = 0; i < plan->coordinates; i++) {
+        double off = values[i] - centre;
+        int place = values[i] + AUDIT_VALUES / 2;
+        sum += values[i];
+        counts->square_error += off * off;
+        counts->residue[person][i][(unsigned)values[i] % AUDIT_RESIDUES]++;
+        if (place >= 0 && place < AUDIT_VALUES) {
+            counts->seen[person][i][place]++;
+        }
+    }
+    return sum / sqrt((double)plan->coordinates);
+}
+
+/* One report's bytes, and what a server reads from them. */
 static enum tremolo_status one_report(int16_t *values, const struct audit_plan *plan,
+                                      struct tremolo_work *work,
+                                      const struct tremolo_platform *platform,
+                                      const struct tremolo_round *round,
+                                      const struct tremolo_sample *sample)
+{
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    size_t length = sizeof bytes;
+    struct tremolo_report report;
+    enum tremolo_status status =
+        tremolo_device_report(work, bytes, &length, &plan->study, round, sample, platform);
+    if (status == TREMOLO_OK) {
+        status = tremolo_report_decode(&report, bytes, length);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_report_unpack(values, AUDIT_COORDINATES_MAX, &report, &plan->study);
+    }
+    return status;
+}
+
+/* A device's whole life. */
+static enum tremolo_status one_device(struct audit_counts *counts, const struct audit_plan *plan,
                                       unsigned person, struct memory_device *device)
 {
     static struct tremolo_work work;
@@ -146,22 +205,29 @@ static enum tremolo_status one_report(int16_t *values, const struct audit_plan *
         .write = write_slot,
         .studies = 1,
     };
-    const struct tremolo_round round = {plan->study.vectors > 0 ? plan->vectors : NULL, 0};
-    const struct tremolo_sample sample = {plan->sample[person], 0, 0};
-    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-    size_t length = sizeof bytes;
-    struct tremolo_report report;
+    int32_t features[TREMOLO_MAX_DIMENSION];
+    double sum = 0.0;
+    for (unsigned i = 0; i < plan->study.dimension; i++) {
+        features[i] = plan->value[person];
+    }
+    /* A public response is nobody's secret here: the same for both. */
+    int32_t response = plan->coordinates > plan->study.dimension ? plan->value[person] : 0;
     memset(device->slots, 0, sizeof device->slots);
     enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX);
-    if (status == TREMOLO_OK) {
-        status =
-            tremolo_device_report(&work, bytes, &length, &plan->study, &round, &sample, &platform);
+    for (uint64_t k = 0; k < audit_releases(plan) && status == TREMOLO_OK; k++) {
+        int16_t values[AUDIT_COORDINATES_MAX] = {0};
+        const struct tremolo_round round = {plan->study.vectors > 0 ? plan->vectors : NULL,
+                                            (uint16_t)(k / plan->study.samples)};
+        const struct tremolo_sample sample = {features, response,
+                                              (uint16_t)(k % plan->study.samples)};
+        status = one_report(values, plan, &work, &platform, &round, &sample);
+        if (status == TREMOLO_OK) {
+            sum += count_report(counts, plan, person, values);
+        }
     }
-    if (status == TREMOLO_OK) {
-        status = tremolo_report_decode(&report, bytes, length);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_report_unpack(values, AUDIT_DIMENSION_MAX, &report, &plan->study);
+    for (unsigned test = 0; test < AUDIT_TESTS && status == TREMOLO_OK; test++) {
+        counts->above[test][person] +=
+            sum / sqrt((double)audit_releases(plan)) > plan->threshold[test];
     }
     return status;
 }
@@ -173,12 +239,10 @@ enum tremolo_status audit_run(struct audit_counts *counts, const struct audit_pl
     memset(counts, 0, sizeof *counts);
     for (uint64_t pair = 0; pair < plan->pairs; pair++) {
         for (unsigned person = 0; person < 2; person++) {
-            int16_t values[AUDIT_DIMENSION_MAX] = {0};
-            enum tremolo_status status = one_report(values, plan, person, &device);
+            enum tremolo_status status = one_device(counts, plan, person, &device);
             if (status != TREMOLO_OK) {
                 return status;
             }
-            count_report(counts, plan, person, values);
         }
         if (pair % 8192 == 0) {
             progress(pair, plan->pairs);

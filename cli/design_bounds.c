@@ -61,19 +61,17 @@ static const char *fill(struct design *design, const struct tremolo_study_file *
     return NULL;
 }
 
-static int take(struct design *design, const char *command, const char *path, const char *text,
-                size_t length)
+int design_take_bounds(struct design *design, const char *command, const char *path)
 {
     struct tremolo_study_file *file = NULL;
-    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
-    int code = CLI_DONE;
-    if (problems == NULL) {
-        return cli_fail(CLI_FAILED, command, "out of memory");
+    int code = cli_read_study(&file, command, path);
+    if (code != CLI_DONE) {
+        return code;
     }
-    if (tremolo_study_file_parse(&file, problems, text, length) != TREMOLO_OK) {
-        code = problems->stored > 0 ? cli_fail(CLI_USAGE, command, "%s: %s: %s", path,
-                                               problems->item[0].path, problems->item[0].reason)
-                                    : cli_fail(CLI_USAGE, command, "%s: not a study file", path);
+    design->low = calloc(design->features + 1, sizeof *design->low);
+    design->high = calloc(design->features + 1, sizeof *design->high);
+    if (design->low == NULL || design->high == NULL) {
+        code = cli_fail(CLI_FAILED, command, "out of memory");
     } else {
         const char *missing = fill(design, file);
         if (missing != NULL) {
@@ -82,23 +80,5 @@ static int take(struct design *design, const char *command, const char *path, co
         }
     }
     tremolo_study_file_free(file);
-    free(problems);
-    return code;
-}
-
-int design_take_bounds(struct design *design, const char *command, const char *path)
-{
-    char *text = NULL;
-    size_t length = 0;
-    int code = cli_read_file(&text, &length, command, path, TREMOLO_STUDY_MAX_BYTES + 1);
-    if (code != CLI_DONE) {
-        return code;
-    }
-    design->low = calloc(design->features + 1, sizeof *design->low);
-    design->high = calloc(design->features + 1, sizeof *design->high);
-    code = design->low != NULL && design->high != NULL
-               ? take(design, command, path, text, length)
-               : cli_fail(CLI_FAILED, command, "out of memory");
-    free(text);
     return code;
 }

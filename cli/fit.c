@@ -13,9 +13,9 @@
 #include "coefficients.h"
 #include "convergence.h"
 #include "fetch.h"
+#include "options.h"
 #include "report_rounds.h"
 #include "result.h"
-#include "suggest.h"
 #include "tremolo_privacy.h"
 
 static const char command[] = "fit";
@@ -67,12 +67,13 @@ struct fitted {
 /* ---------------------------------------------------------------- options */
 
 /* NULL when the option's value is good, else what it must be. */
-static const char *take_option(struct fit_options *options, int option)
+static const char *take_option(void *context, int code, const char *value)
 {
+    struct fit_options *options = context;
     int method = 0;
-    switch (option) {
+    switch (code) {
     case 'm':
-        while (method < PREDICTORS && strcmp(predictor_names[method], optarg) != 0) {
+        while (method < PREDICTORS && strcmp(predictor_names[method], value) != 0) {
             method++;
         }
         options->predictor = (enum predictor)method;
@@ -80,15 +81,15 @@ static const char *take_option(struct fit_options *options, int option)
             method <= UNBIASED ? (enum tremolo_method)method : TREMOLO_METHOD_AUTO;
         return method < PREDICTORS ? NULL : "auto, one-shot, unbiased, pooled or iterative";
     case 'r':
-        return cli_parse_double(&options->fit.ridge, optarg) && options->fit.ridge >= 0
+        return cli_parse_double(&options->fit.ridge, value) && options->fit.ridge >= 0
                    ? NULL
                    : "a number from 0";
     case 'l':
-        return cli_parse_double(&options->level, optarg) && options->level > 0 && options->level < 1
+        return cli_parse_double(&options->level, value) && options->level > 0 && options->level < 1
                    ? NULL
                    : "a number above 0 and below 1";
-    case 's': options->study = optarg; return NULL;
-    case 'o': options->report = optarg; return NULL;
+    case 's': options->study = value; return NULL;
+    case 'o': options->report = value; return NULL;
     case 'f': options->force = true; return NULL;
     default: options->json = true; return NULL;
     }
@@ -107,27 +108,12 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    int option, index = 0;
+    static const struct cli_parser parser = {command, help, long_options, take_option};
     *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS, .level = 0.95};
     options->fit.ridge = 0.5;
     result_command_line(options->line, argc, argv);
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
-        if (option == 'h') {
-            (void)fputs(help, stdout);
-            return false;
-        }
-        if (option == '?') {
-            *code = cli_bad_option(command, argv, long_options);
-            return false;
-        }
-        const char *wanted = take_option(options, option);
-        if (wanted != NULL) {
-            *code = cli_fail(CLI_USAGE, command, "--%s must be %s, not '%s'",
-                             long_options[index].name, wanted, optarg);
-            return false;
-        }
+    if (!cli_parse_options(&parser, options, code, argc, argv)) {
+        return false;
     }
     if (optind + 1 != argc) {
         *code = cli_fail(CLI_USAGE, command, "one file of reports is needed");

@@ -98,6 +98,39 @@ int cli_read_token(char **token, const char *command, const char *name)
     return CLI_DONE;
 }
 
+static int parse_study(struct tremolo_study_file **study, const char *command, const char *name,
+                       const char *text, size_t length)
+{
+    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
+    if (problems == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    int code = CLI_DONE;
+    enum tremolo_status status = tremolo_study_file_parse(study, problems, text, length);
+    if (status != TREMOLO_OK) {
+        const struct tremolo_study_problem *first = &problems->item[0];
+        code = problems->stored > 0
+                   ? cli_fail(CLI_USAGE, command, "%s: %s%s%s; 'tremolo study check' says more",
+                              name, first->path, first->path[0] != '\0' ? ": " : "", first->reason)
+                   : cli_fail(cli_exit_of(status), command, "%s: %s", name,
+                              tremolo_status_sentence(status));
+    }
+    free(problems);
+    return code;
+}
+
+int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int code = cli_read_file(&text, &length, command, name, TREMOLO_STUDY_MAX_BYTES + 1);
+    if (code == CLI_DONE) {
+        code = parse_study(study, command, name, text, length);
+        free(text);
+    }
+    return code;
+}
+
 int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name)
 {
     char *text = NULL;

@@ -21,6 +21,10 @@ int cli_read_key(unsigned char *bytes, size_t length, const char *command, const
  * frees it. */
 int cli_read_token(char **token, const char *command, const char *name);
 
+/* A study file, which the caller frees; the message names its first problem. */
+struct tremolo_study_file;
+int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name);
+
 /* What a device allows. */
 int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name);
 

@@ -1,6 +1,7 @@
 /* plan.c -- `tremolo plan`: what a study will say before anyone reports. */
 #include "cli.h"
 #include "convergence.h"
+#include "input.h"
 #include "plan.h"
 #include "suggest.h"
 
@@ -267,7 +268,7 @@ static int take_study(struct plan_request *request, double *values, const struct
     if (name == NULL) {
         return CLI_DONE;
     }
-    int result = plan_study_read(&request->study, name);
+    int result = cli_read_study(&request->study, "plan", name);
     if (result == CLI_DONE) {
         fill_from_study(request, values);
     }

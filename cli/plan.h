@@ -68,9 +68,6 @@ TREMOLO_MUST_USE enum tremolo_status plan_expect(struct tremolo_plan_result *res
                                                  const struct plan_request *request,
                                                  const struct tremolo_plan_input *input);
 
-/* Read a study file; exit codes, after a message. The caller frees *study. */
-int plan_study_read(struct tremolo_study_file **study, const char *name);
-
 /* Half widths in the study's own units. */
 void plan_study_print(const struct tremolo_study_file *study, double half_width, double level);
 

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "options.h"
 #include "programs.h"
-#include "suggest.h"
 
 static const char command[] = "reproduce";
 
@@ -77,46 +77,46 @@ static bool parse_tasks(struct reproduce_options *options, const char *list)
     return any;
 }
 
-static bool parse_count(long *value, long low, long high)
+static bool parse_count(long *count, const char *value, long low, long high)
 {
-    return cli_parse_long(value, optarg) && *value >= low && *value <= high;
+    return cli_parse_long(count, value) && *count >= low && *count <= high;
 }
 
-static bool parse_value(struct reproduce_options *options, int *code, int option, const char *name)
+/* NULL when the option's value is good, else what it must be. */
+static const char *take_option(void *context, int code, const char *value)
 {
+    struct reproduce_options *options = context;
     const char *wanted = NULL;
-    long value = 0;
-    switch (option) {
-    case 'o': options->out = optarg; break;
-    case 'd': options->data = optarg; break;
+    long count = 0;
+    switch (code) {
+    case 'o': options->out = value; break;
+    case 'd': options->data = value; break;
     case 'x': options->exact_noise = true; break;
     case 'f': options->force = true; break;
     case 't':
-        wanted = parse_tasks(options, optarg) ? NULL : "of co2, fair, modechoice, lncoins, fmde";
+        wanted = parse_tasks(options, value) ? NULL : "of co2, fair, modechoice, lncoins, fmde";
         break;
     case 'r':
-        wanted = parse_count(&value, 1, 10000) ? NULL : "a whole number from 1 to 10000";
-        options->repeats = (size_t)value;
+        wanted = parse_count(&count, value, 1, 10000) ? NULL : "a whole number from 1 to 10000";
+        options->repeats = (size_t)count;
         break;
     case 'p':
-        wanted = parse_count(&value, 1, 1000) ? NULL : "a whole number from 1 to 1000";
-        options->splits = (size_t)value;
+        wanted = parse_count(&count, value, 1, 1000) ? NULL : "a whole number from 1 to 1000";
+        options->splits = (size_t)count;
         break;
     case 's':
-        wanted = parse_count(&value, 0, LONG_MAX) ? NULL : "a whole number from 0";
-        options->seed = (uint64_t)value;
+        wanted = parse_count(&count, value, 0, LONG_MAX) ? NULL : "a whole number from 0";
+        options->seed = (uint64_t)count;
         break;
     case 'n':
-        wanted =
-            parse_count(&value, 1, TREMOLO_MAX_FOLD_THREADS) ? NULL : "a whole number from 1 to 64";
-        options->threads = (unsigned)value;
+        wanted = parse_count(&count, value, 1, TREMOLO_MAX_FOLD_THREADS)
+                     ? NULL
+                     : "a whole number from 1 to 64";
+        options->threads = (unsigned)count;
         break;
     default: break;
     }
-    if (wanted != NULL) {
-        *code = cli_fail(CLI_USAGE, command, "--%s must be %s, not '%s'", name, wanted, optarg);
-    }
-    return wanted == NULL;
+    return wanted;
 }
 
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
@@ -134,7 +134,7 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    int option, index = 0;
+    static const struct cli_parser parser = {command, help, long_options, take_option};
     *options = (struct reproduce_options){.out = "tremolo-reproduce",
                                           .repeats = 100,
                                           .splits = 100,
@@ -142,20 +142,8 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
                                           .threads = fleet_processors(),
                                           .wanted = {true, true, true, true, true}};
     result_command_line(options->line, argc, argv);
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
-        if (option == 'h') {
-            (void)fputs(help, stdout);
-            return false;
-        }
-        if (option == '?') {
-            *code = cli_bad_option(command, argv, long_options);
-            return false;
-        }
-        if (!parse_value(options, code, option, long_options[index].name)) {
-            return false;
-        }
+    if (!cli_parse_options(&parser, options, code, argc, argv)) {
+        return false;
     }
     if (strlen(options->out) >= PATH_MAX - 64 ||
         (options->data != NULL && strlen(options->data) >= PATH_MAX)) {

@@ -100,8 +100,7 @@ static enum MHD_Result send_answer(struct request *request)
     struct MHD_Response *response =
         MHD_create_response_from_buffer(answer->length, owned ? answer->body : file.bytes,
                                         owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-    if (response == NULL) {
-        free(answer->body);
+    if (response == NULL) { /* free_request() frees the body */
         return MHD_NO;
     }
     answer->body = NULL;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,14 +34,20 @@ static int sync_folder_of(const char *path)
     return result;
 }
 
-/* Written and synced under another name first, then linked: two servers that start
- * together on one directory end with the same file, and none reads half of it.
- * The directory is synced too, so that the name survives. */
+/* Written and synced under a name of its own first, then linked: two servers that
+ * start together on one directory end with the same file, and none reads half of it.
+ * (A process number would be no name of its own: in containers all have the same, and
+ * what a crash left behind would stop every later start.) The directory is synced
+ * too, so that the name survives. */
 static int make_file(const char *path, const void *bytes, size_t length)
 {
     char draft[4096 + 32];
-    (void)snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
-    int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int size = snprintf(draft, sizeof draft, "%s.XXXXXX", path);
+    if (size < 0 || (size_t)size >= sizeof draft) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int file = mkostemp(draft, O_CLOEXEC); /* mode 0600 */
     if (file < 0) {
         return -1;
     }
@@ -96,20 +103,23 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
     }
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         randombytes_buf(fresh, length);
-        if (make_file(path, fresh, length) != 0) {
+        int made = make_file(path, fresh, length);
+        sodium_memzero(fresh, sizeof fresh);
+        if (made != 0) {
             return explain(words, words_capacity, path, strerror(errno));
         }
     }
     ssize_t got = read_file(path, fresh, length + 1, &reason);
+    if (got == (ssize_t)length) {
+        memcpy(bytes, fresh, length);
+    }
+    sodium_memzero(fresh, sizeof fresh);
     if (got < 0) {
         return explain(words, words_capacity, path, reason);
     }
-    if ((size_t)got != length) {
-        return explain(words, words_capacity, path, "the key in it has another length");
-    }
-    memcpy(bytes, fresh, length);
-    sodium_memzero(fresh, sizeof fresh);
-    return TREMOLO_OK;
+    return got == (ssize_t)length
+               ? TREMOLO_OK
+               : explain(words, words_capacity, path, "the key in it has another length");
 }
 
 static int make_token(const char *path)
@@ -119,7 +129,10 @@ static int make_token(const char *path)
     randombytes_buf(fresh, sizeof fresh);
     (void)sodium_bin2base64(text, sizeof text, fresh, sizeof fresh,
                             sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    return make_file(path, text, strlen(text));
+    int made = make_file(path, text, strlen(text));
+    sodium_memzero(fresh, sizeof fresh);
+    sodium_memzero(text, sizeof text);
+    return made;
 }
 
 enum tremolo_status keys_token(char *token, size_t capacity, const char *path, int create,

@@ -196,6 +196,7 @@ static bool start_thread(struct thread *thread, struct loops *loops, struct trem
         return false;
     }
     if (pthread_create(&thread->id, NULL, thread_main, thread) != 0) {
+        (void)MHD_quiesce_daemon(loop->daemon); /* else it closes the caller's socket */
         MHD_stop_daemon(loop->daemon);
         (void)close(loop->wake);
         return false;
