@@ -28,6 +28,7 @@ enum {
     START_MS = 15000,  /* for a store that is just coming up */
     LEARN_MS = 3000,   /* to hear of a study that was made elsewhere */
     STRANGERS = 64,    /* ids that were asked for and nobody knows */
+    FOLD_MS = 4000,    /* for reports to be folded before a round has too few */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
     REST_MS = 50,
 };
@@ -36,8 +37,10 @@ enum {
 struct closing {
     struct closing *next;
     struct job *job;
+    bool begun; /* the state says CLOSING */
     unsigned round;
     int64_t until_ms;
+    int64_t fold_until_ms; /* so long too few reports may be due to the fold */
 };
 
 /* An id that somebody asked for, and when first. */
@@ -231,21 +234,49 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
     return status;
 }
 
+/* Reports that were acknowledged a moment ago may not be folded yet: a round with too few
+ * is looked at again for a while before that is said. */
+static enum tremolo_status try_closing(struct gateway *gateway, struct closing *closing)
+{
+    struct mirror *study = closing->job->book->mirror;
+    enum tremolo_status status = mirror_close_round(study, gateway->keeping);
+    closing->begun = status == TREMOLO_OK;
+    closing->round = study->round;
+    bool wait = status == TREMOLO_BAD_ARGUMENT && now_ms() < closing->fold_until_ms;
+    return wait ? TREMOLO_OK : status;
+}
+
 static void begin_closing(struct gateway *gateway, struct job *job)
 {
-    struct mirror *study = job->book->mirror;
     struct closing *closing = calloc(1, sizeof *closing);
-    enum tremolo_status status = closing == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    if (status == TREMOLO_OK) {
-        status = mirror_close_round(study, gateway->keeping);
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (closing != NULL) {
+        *closing = (struct closing){.next = gateway->closings,
+                                    .job = job,
+                                    .until_ms = now_ms() + CLOSE_MS,
+                                    .fold_until_ms = now_ms() + FOLD_MS};
+        status = try_closing(gateway, closing);
     }
     if (status != TREMOLO_OK) {
         free(closing);
         finish_call(job, status);
         return;
     }
-    *closing = (struct closing){gateway->closings, job, study->round, now_ms() + CLOSE_MS};
     gateway->closings = closing;
+}
+
+/* What an operator is told now: OK and a round that moved, a failure, or nothing yet. */
+static bool is_settled(struct gateway *gateway, struct closing *closing, bool stopping,
+                       enum tremolo_status *status)
+{
+    const struct mirror *study = closing->job->book->mirror;
+    *status = closing->begun ? TREMOLO_OK : try_closing(gateway, closing);
+    if (*status != TREMOLO_OK) {
+        return true;
+    }
+    bool moved = closing->begun && (study->round > closing->round || study->phase == CLUSTER_DONE);
+    *status = moved ? TREMOLO_OK : TREMOLO_NETWORK_FAILED;
+    return moved || stopping || now_ms() >= closing->until_ms;
 }
 
 /* A worker opens the next round; the operator hears of it when it is there. */
@@ -254,14 +285,13 @@ static void finish_closings(struct gateway *gateway, bool stopping)
     struct closing **at = &gateway->closings;
     while (*at != NULL) {
         struct closing *closing = *at;
-        const struct mirror *study = closing->job->book->mirror;
-        bool moved = study->round > closing->round || study->phase == CLUSTER_DONE;
-        if (!moved && !stopping && now_ms() < closing->until_ms) {
+        enum tremolo_status status = TREMOLO_OK;
+        if (!is_settled(gateway, closing, stopping, &status)) {
             at = &closing->next;
             continue;
         }
         *at = closing->next;
-        finish_call(closing->job, moved ? TREMOLO_OK : TREMOLO_NETWORK_FAILED);
+        finish_call(closing->job, status);
         free(closing);
     }
 }
