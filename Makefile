@@ -40,7 +40,7 @@ PKGS_host       := jansson libcurl
 PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
 PKGS_cli        := jansson libsodium libcurl
 # The clustered store is there when Debian's libnats is; NATS=no leaves it out.
-NATS ?= $(if $(shell pkg-config --exists libnats && echo yes),yes,no)
+NATS ?= $(if $(shell { pkg-config --exists libnats; } 2>/dev/null && echo yes),yes,no)
 PKGS_server     += $(if $(filter yes,$(NATS)),libnats)
 DEFINES_server  := $(if $(filter yes,$(NATS)),-DTREMOLO_HAS_NATS)
 
