@@ -205,7 +205,7 @@ run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
 # ---------------------------------------------------------------- measuring
 # Every program bench/bench_*.c and every script bench/*.sh, in turn.
 BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard bench/bench_*.c)))
-bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench
+bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench $(BUILD)/.setup-cluster
 	@$(MAKE) --no-print-directory $(BENCH_PROGRAMS) $(BUILD)/tremolo
 	@for program in $(BENCH_PROGRAMS); do echo "== $${program##*/}"; $$program || exit 1; done
 	@for script in $(sort $(wildcard bench/*.sh)); do \

@@ -12,7 +12,8 @@ if ! command -v nats-server >/dev/null && [ ! -x /usr/sbin/nats-server ] || ! co
 fi
 . tests/cluster/cluster.sh
 reports=${BENCH_BATCHED:-2000000}
-make -s BUILD="${BUILD:-build}" "${BUILD:-build}/bin/bench/flood" "${BUILD:-build}/bin/tests/e2e/forge" >/dev/null || exit 1
+make -s BUILD="${BUILD:-build}" "${BUILD:-build}/bin/bench/flood" "${BUILD:-build}/bin/tests/e2e/forge" \
+    "${BUILD:-build}/bin/tests/cluster/probe" >/dev/null || exit 1
 flood=${BUILD:-build}/bin/bench/flood
 forge=${BUILD:-build}/bin/tests/e2e/forge
 

@@ -4,14 +4,14 @@
 # the estimate must equal, to the bit, the fold of the acknowledged reports, so one
 # report lost or doubled cannot pass.
 #
-#   CLUSTER_RUNS=N   faults of each kind (default 4, eight kinds)
+#   CLUSTER_RUNS=N   faults of each kind (default 4, nine kinds)
 #   FAULTS="..."     which kinds
 #   SEED=N           the random points of an earlier run
 . tests/common/tap.sh
 . tests/cluster/cluster.sh
 runs=${CLUSTER_RUNS:-4}
 seed=${SEED:-$(date +%s)}
-kinds=${FAULTS:-gateway-killed folder-killed node-killed folder-paused node-paused node-cut-off storage-full user-revoked}
+kinds=${FAULTS:-gateway-killed folder-killed node-killed folder-paused node-paused node-cut-off storage-full user-revoked rounds-moved}
 echo "# SEED=$seed"
 
 # random LOW HIGH: in steps of a hundredth; the next one of the seed.
@@ -80,6 +80,20 @@ reload_users() {
 strike_user_revoked() { random_of gateway folder; victim=$drawn hold=$1; reload_users "s/CN=$victim/CN=no-$victim/"; }
 end_user_revoked() { reload_users ''; }
 
+# Whoever moves rounds dies while three of them are sent, closed and opened.
+strike_rounds_moved() {
+    random_of gateway.a gateway.b folder.a folder.b
+    victim=$drawn hold=$1
+    end_process "$victim" KILL
+}
+end_rounds_moved() {
+    case $victim in
+    gateway.*) gateway_start "${victim#*.}" --quiet ;;
+    folder.*) folder_start "${victim#*.}" ;;
+    esac
+}
+rounds='{"kind": "iterative", "rounds": 3, "vectors": 1, "alpha": 0.25, "lambda": 0.4, "omega": 2, "radius": 2}'
+
 # ---------------------------------------------------------------- running
 
 cluster_start || exit 1
@@ -93,12 +107,16 @@ swarm_is_done() { ! kill -0 "$swarm_pid" 2>/dev/null; }
 study_ids=0
 for kind in $kinds; do
     study_ids=$((study_ids + 1))
-    study_text "$kind $study_ids" >"$work/study.json"
+    protocol='{"kind": "one-shot"}' devices=$((runs * 3500)) token=
+    if [ "$kind" = rounds-moved ]; then
+        protocol=$rounds devices=$((runs * 1200)) token="--token-file $work/keys/operator.token"
+    fi
+    study_text "$kind $study_ids" "$protocol" >"$work/study.json"
     id=$(create_study "$(gateway_url a)" "$work/study.json")
     [ -n "$id" ] || id=$(create_study "$(gateway_url b)" "$work/study.json")
     log=TREMOLO-$(printf '%s' "$id" | tr '_-' '/+' | sed 's/$/=/' | base64 -d 2>/dev/null | od -An -N16 -tx1 | tr -d ' \n')
-    $swarm --url "$(gateway_url a)/v1/studies/$id" --url "$(gateway_url b)/v1/studies/$id" --devices $((runs * 3500)) \
-        --threads 8 --batch 5 --pause 60 --patience 90 >"$work/swarm" 2>&1 &
+    $swarm --url "$(gateway_url a)/v1/studies/$id" --url "$(gateway_url b)/v1/studies/$id" --devices $devices \
+        --threads 8 --batch 5 --pause 60 --patience 90 $token >"$work/swarm" 2>&1 &
     swarm_pid=$!
     note_pid swarm $swarm_pid
     struck=0 name=$(echo "$kind" | tr - _)
