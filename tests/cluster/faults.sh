@@ -26,6 +26,12 @@ random_of() {
     drawn=$1
 }
 
+# draw_node: first the leader of the study's log, where it hurts most; then any.
+draw_node() {
+    random_of $cluster_nodes
+    [ $struck -gt 0 ] || drawn=$(as_user operator 1 request "\$JS.API.STREAM.INFO.$log" | sed -n 's/.*"leader":"n\([0-9]\)".*/\1/p')
+}
+
 # ---------------------------------------------------------------- kinds
 # strike_KIND begins a fault and end_KIND ends it; between them `hold` seconds.
 
@@ -35,18 +41,18 @@ end_gateway_killed() { gateway_start "$victim" --quiet; }
 strike_folder_killed() { random_of a b; victim=$drawn hold=$1; end_process "folder.$victim" KILL; }
 end_folder_killed() { folder_start "$victim"; }
 
-strike_node_killed() { random_of 1 2 3; victim=$drawn hold=$1; cluster_kill "$victim"; }
+strike_node_killed() { draw_node; victim=$drawn hold=$1; cluster_kill "$victim"; }
 end_node_killed() { cluster_launch "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
 
 # Past the lease: the others take its shards, then it wakes up and must do no harm.
 strike_folder_paused() { random_of a b; victim=$drawn hold=$lease_seconds; kill -STOP "$(pid_of "folder.$victim")"; }
 end_folder_paused() { kill -CONT "$(pid_of "folder.$victim")"; }
 
-strike_node_paused() { random_of 1 2 3; victim=$drawn hold=$1; cluster_pause "$victim"; }
+strike_node_paused() { draw_node; victim=$drawn hold=$1; cluster_pause "$victim"; }
 end_node_paused() { cluster_resume "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
 
 strike_node_cut_off() {
-    random_of 1 2 3
+    draw_node
     victim=$drawn hold=$((3 + ${1%.*}))
     cluster_cut "$victim" || report "node $victim is cut off" no
 }
@@ -125,6 +131,7 @@ for kind in $kinds; do
         sleep "$drawn"
         random 0.3 3
         "strike_$name" "$drawn"
+        echo "# $kind: $victim, $hold s"
         sleep "$hold"
         "end_$name"
         struck=$((struck + 1))
