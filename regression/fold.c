@@ -1,9 +1,15 @@
 /* fold.c -- from rows to sums of products, bucket by bucket.
  *
  * Rows arrive in any order and go to 32 buckets, and the kernel wants long
- * runs of one bucket. A long run in the input is folded where it lies. Other
- * rows are copied to their bucket's stage, which is folded when it is full and
- * at the end of the call; very short runs are cheaper row by row.
+ * runs of one bucket. Rows are sorted without being moved: each bucket has a
+ * stage of pointers to its rows, a panel is filled through them when a stage
+ * has rows enough, and what is left is folded at the end of the call. Very
+ * short runs are cheaper row by row. A long run in the input passes by the
+ * stages.
+ *
+ * Rows come from far memory once: a block is checked, which brings it near, and
+ * folded. If a later block holds a value out of bounds, the rows before it are
+ * folded once more with the opposite sign, and integers forget them exactly.
  *
  * The panel has one more column than a row has coordinates: a constant 1,
  * whose products with the others are the plain sums. A public response may
@@ -18,76 +24,67 @@
 #include <string.h>
 
 enum {
-    SHORT_RUN = 8, /* rows below which a panel does not pay */
-    LONG_RUN = 64, /* rows above which copying to a stage does not pay */
-    STEP = 8,      /* values copied at a time */
+    SHORT_RUN = 5,            /* rows below which a panel does not pay */
+    LONG_RUN = 256,           /* rows above which a stage does not pay */
+    STAGE_FULL = 512,         /* more would wait in farther memory */
+    BLOCK_VALUES = 32 * 1024, /* 64 kB: a fraction of the second-level cache */
+    /* A stripe is as wide as a panel can be, and the last tile may overhang. */
+    STRIPE_VALUES = TREMOLO_MAX_FOLD_COORDINATES + 2 + FOLD_TILE_WIDTH,
 };
 
-/* What a panel column stands for: a coordinate and its weight. */
-struct column_role {
-    size_t coordinate; /* n for the constant column */
-    int64_t weight;
-};
-
-static struct column_role role_of(const struct tremolo_moments *moments, size_t column)
+/* Add row i of the panel's products, valid from column i on, to the sums. */
+static void add_products(const struct tremolo_moments *moments, struct bucket_sums *sums,
+                         const int64_t *row, size_t i)
 {
-    size_t n = moments->n;
-    if (column + 1 == moments->work.columns) {
-        return (struct column_role){n, 1};
-    }
-    if (moments->split_response && column >= n - 1) {
-        return (struct column_role){n - 1, column == n - 1 ? 256 : 1};
-    }
-    return (struct column_role){column, 1};
-}
-
-static void add_entry(const struct tremolo_moments *moments, struct bucket_sums *sums, size_t p,
-                      size_t q, int64_t value)
-{
-    struct column_role left = role_of(moments, p), right = role_of(moments, q);
-    int64_t weighted = left.weight * right.weight * value;
-    if (left.coordinate == moments->n) {
+    size_t n = moments->n, plain = n - (moments->split_response ? 1 : 0);
+    size_t ones = moments->work.columns - 1;
+    int64_t weight = 1;
+    if (i == ones) {
         return; /* 1 * 1 counts rows, which is done elsewhere */
     }
-    if (right.coordinate == moments->n) {
-        sums->sum[left.coordinate] += weighted;
-        return;
-    }
-    if (p != q && left.coordinate == right.coordinate) {
-        weighted *= 2; /* high * low occurs twice in y * y */
-    }
-    sums->product[left.coordinate * moments->n + right.coordinate] += weighted;
-}
-
-static void add_tile(const struct tremolo_moments *moments, struct bucket_sums *sums,
-                     int64_t tile[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH], size_t i0, size_t j0,
-                     unsigned height, unsigned width)
-{
-    bool plain = j0 >= i0 + height && j0 + width < moments->n;
-    for (unsigned i = 0; i < height; i++) {
-        for (unsigned j = 0; j < width; j++) {
-            if (plain) {
-                sums->product[(i0 + i) * moments->n + j0 + j] += tile[i][j];
-            } else if (j0 + j >= i0 + i) {
-                add_entry(moments, sums, i0 + i, j0 + j, tile[i][j]);
-            }
+    int64_t *product = sums->product + i * n;
+    if (moments->split_response) {
+        if (i < plain) {
+            product[n - 1] += 256 * row[n - 1] + row[n];
+        } else if (i == plain) { /* high * low occurs twice in y * y */
+            product[n - 1] += 65536 * row[n - 1] + 512 * row[n];
+            weight = 256;
+        } else if (i == n) {
+            sums->product[n * n - 1] += row[n];
         }
     }
+    for (size_t j = i; j < plain; j++) {
+        product[j] += row[j];
+    }
+    sums->sum[i < n ? i : n - 1] += weight * row[ones];
 }
 
-static void fold_panel(struct tremolo_moments *moments, struct bucket_sums *sums, size_t rows)
+static void negate(int64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        values[i] = -values[i];
+    }
+}
+
+/* Three rows of products at a time, from the diagonal to the last column. */
+static void fold_panel(const struct tremolo_moments *moments, struct bucket_sums *sums, size_t rows)
 {
     const struct fold_workspace *work = &moments->work;
-    int64_t tile[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH];
+    int64_t stripe[FOLD_TILE_HEIGHT][STRIPE_VALUES];
     for (size_t i = 0; i < work->columns; i += FOLD_TILE_HEIGHT) {
         size_t height = work->columns - i < FOLD_TILE_HEIGHT ? work->columns - i : FOLD_TILE_HEIGHT;
         for (size_t j = i; j < work->columns; j += FOLD_TILE_WIDTH) {
             size_t width =
                 work->columns - j < FOLD_TILE_WIDTH ? work->columns - j : FOLD_TILE_WIDTH;
-            moments->kernel->tile(tile, work->panel + i * work->stride,
+            moments->kernel->tile(stripe[0] + j, STRIPE_VALUES, work->panel + i * work->stride,
                                   work->panel + j * work->stride, work->stride, rows,
                                   (unsigned)height, (unsigned)width);
-            add_tile(moments, sums, tile, i, j, (unsigned)height, (unsigned)width);
+        }
+        for (size_t h = 0; h < height; h++) {
+            if (work->undo) {
+                negate(stripe[h] + i, work->columns - i);
+            }
+            add_products(moments, sums, stripe[h], i + h);
         }
     }
 }
@@ -115,108 +112,94 @@ static void set_ones(const struct fold_workspace *work, size_t from, size_t to, 
     }
 }
 
-static void fill_panel(struct tremolo_moments *moments, const int16_t *rows, size_t count,
-                       size_t padded)
+/* Rows of zeros fill the last step. */
+static size_t fill_panel(const struct tremolo_moments *moments, const int16_t **rows, size_t count)
 {
+    static const int16_t zeros[TREMOLO_MAX_FOLD_COORDINATES];
     const struct fold_workspace *work = &moments->work;
-    size_t whole = count - count % FOLD_LANES;
-    moments->kernel->transpose(work->panel, work->stride, rows, moments->n, whole);
-    tremolo_fold_scalar.transpose(work->panel + whole, work->stride, rows + whole * moments->n,
-                                  moments->n, count - whole);
-    for (size_t c = 0; c < moments->n; c++) {
-        memset(work->panel + c * work->stride + count, 0, (padded - count) * sizeof(int16_t));
+    size_t padded = (count + FOLD_LANES - 1) / FOLD_LANES * FOLD_LANES;
+    for (size_t r = count; r < padded; r++) {
+        rows[r] = zeros;
     }
+    moments->kernel->transpose(work->panel, work->stride, rows, moments->n, padded);
     if (moments->split_response) {
         split_response(moments, padded);
     }
-    set_ones(work, count, padded, 0);
+    return padded;
 }
 
 static void fold_one_by_one(const struct tremolo_moments *moments, struct bucket_sums *sums,
-                            const int16_t *rows, size_t count)
+                            const int16_t *const *rows, size_t count)
 {
     size_t n = moments->n;
+    int32_t sign = moments->work.undo ? -1 : 1;
     for (size_t r = 0; r < count; r++) {
-        const int16_t *row = rows + r * n;
+        const int16_t *row = rows[r];
         for (size_t i = 0; i < n; i++) {
-            sums->sum[i] += row[i];
+            int32_t value = sign * row[i];
+            sums->sum[i] += value;
             for (size_t j = i; j < n; j++) {
-                sums->product[i * n + j] += (int32_t)row[i] * row[j];
+                sums->product[i * n + j] += value * row[j];
             }
         }
     }
 }
 
-static void fold_run(struct tremolo_moments *moments, unsigned bucket, const int16_t *rows,
+/* Fold rows of one bucket, rows_max at most; `rows` has room for FOLD_LANES - 1
+ * more. */
+static void fold_run(struct tremolo_moments *moments, unsigned bucket, const int16_t **rows,
                      size_t count)
 {
     struct bucket_sums *sums = &moments->bucket[bucket];
-    sums->count += count;
+    sums->count = moments->work.undo ? sums->count - count : sums->count + count;
     if (count < SHORT_RUN) {
         fold_one_by_one(moments, sums, rows, count);
         return;
     }
-    size_t padded = (count + FOLD_LANES - 1) / FOLD_LANES * FOLD_LANES;
-    fill_panel(moments, rows, count, padded);
+    size_t padded = fill_panel(moments, rows, count);
+    set_ones(&moments->work, count, padded, 0);
     fold_panel(moments, sums, padded);
     set_ones(&moments->work, count, padded, 1);
 }
 
-/* Copy each of `count` rows to the end of its bucket's stage, in `steps` steps
- * of a register: inlined with a constant for short rows. The last step may run
- * past a row's end by less than the length of the next one, which must be
- * there and will be copied over it, or nothing. */
-static inline __attribute__((always_inline)) void
-stage_rows_by(int16_t *end[TREMOLO_BUCKETS], const int16_t *rows, const uint8_t *buckets,
-              size_t count, size_t n, const size_t steps)
+/* A long run in the input. */
+static void fold_neighbours(struct tremolo_moments *moments, unsigned bucket, const int16_t *rows,
+                            size_t count)
+{
+    const int16_t **pointers = moments->work.stages + TREMOLO_BUCKETS * moments->work.stage_rows;
+    for (size_t r = 0; r < count; r++) {
+        pointers[r] = rows + r * moments->n;
+    }
+    fold_run(moments, bucket, pointers, count);
+}
+
+static void stage_rows(const int16_t **end[TREMOLO_BUCKETS], const int16_t *rows,
+                       const uint8_t *buckets, size_t count, size_t n)
 {
     for (size_t r = 0; r < count; r++, rows += n) {
-        int16_t *to = end[buckets[r]];
-        for (size_t c = 0; c < steps * STEP; c += STEP) {
-            memcpy(to + c, rows + c, STEP * sizeof *rows);
-        }
-        end[buckets[r]] = to + n;
+        *end[buckets[r]]++ = rows;
     }
 }
 
-static void stage_rows_exactly(int16_t *end[TREMOLO_BUCKETS], const int16_t *rows,
-                               const uint8_t *buckets, size_t count, size_t n)
-{
-    for (size_t r = 0; r < count; r++, rows += n) {
-        memcpy(end[buckets[r]], rows, n * sizeof *rows);
-        end[buckets[r]] += n;
-    }
-}
-
-/* `more` says whether another row follows these. */
-static void stage_rows(int16_t *end[TREMOLO_BUCKETS], const int16_t *rows, const uint8_t *buckets,
-                       size_t count, size_t n, bool more)
-{
-    size_t steps = (n + STEP - 1) / STEP, alone = more || count == 0 ? 0 : 1, many = count - alone;
-    if (n < STEP) {
-        stage_rows_exactly(end, rows, buckets, count, n);
-        return;
-    }
-    switch (steps) {
-    case 1: stage_rows_by(end, rows, buckets, many, n, 1); break;
-    case 2: stage_rows_by(end, rows, buckets, many, n, 2); break;
-    case 3: stage_rows_by(end, rows, buckets, many, n, 3); break;
-    default: stage_rows_by(end, rows, buckets, many, n, steps); break;
-    }
-    stage_rows_exactly(end, rows + many * n, buckets + many, alone, n);
-}
-
-/* Fold the stages that hold at least filled_min rows, and empty them. */
-static void fold_stages(struct tremolo_moments *moments, int16_t *end[TREMOLO_BUCKETS],
+/* Fold what the stages hold, panel by panel, as long as they hold at least
+ * filled_min rows, and move the rest to their beginnings. */
+static void fold_stages(struct tremolo_moments *moments, const int16_t **end[TREMOLO_BUCKETS],
                         size_t filled_min)
 {
+    size_t rows_max = moments->work.rows_max;
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
-        int16_t *stage = moments->work.stages + b * moments->work.stage_values;
-        size_t values = (size_t)(end[b] - stage);
-        if (values >= filled_min * moments->n) {
-            fold_run(moments, b, stage, values / moments->n);
-            end[b] = stage;
+        const int16_t **stage = moments->work.stages + b * moments->work.stage_rows;
+        size_t filled = (size_t)(end[b] - stage), done = 0;
+        if (filled < filled_min) {
+            continue;
         }
+        while (filled - done >= filled_min) {
+            size_t count = filled - done < rows_max ? filled - done : rows_max;
+            fold_run(moments, b, stage + done, count);
+            done += count;
+        }
+        memmove(stage, stage + done, (filled - done) * sizeof *stage);
+        end[b] = stage + (filled - done);
     }
 }
 
@@ -235,25 +218,70 @@ static size_t run_length(const uint8_t *buckets, size_t count)
 }
 
 /* Whether a stage is full is asked once per stretch of rows, not for each. */
-void tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
-                       size_t count)
+static void fold_block(struct tremolo_moments *moments, const int16_t **end[TREMOLO_BUCKETS],
+                       const int16_t *rows, const uint8_t *buckets, size_t count)
 {
-    int16_t *end[TREMOLO_BUCKETS];
-    size_t n = moments->n, rows_max = moments->work.rows_max, stretch = rows_max / 8;
-    for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
-        end[b] = moments->work.stages + b * moments->work.stage_values;
-    }
+    size_t n = moments->n, rows_max = moments->work.rows_max;
+    size_t full = rows_max < STAGE_FULL ? rows_max : STAGE_FULL;
     for (size_t r = 0; r < count;) {
         size_t run = run_length(buckets + r, count - r < rows_max ? count - r : rows_max);
-        if (run >= LONG_RUN) {
-            fold_run(moments, buckets[r], rows + r * n, run);
+        if (run >= LONG_RUN || run == rows_max) {
+            fold_neighbours(moments, buckets[r], rows + r * n, run);
             r += run;
             continue;
         }
-        size_t stop = count - r < stretch ? count : r + stretch;
-        stage_rows(end, rows + r * n, buckets + r, stop - r, n, stop < count);
-        r = stop;
-        fold_stages(moments, end, rows_max - stretch + 1);
+        size_t stretch = count - r < FOLD_STRETCH ? count - r : FOLD_STRETCH;
+        stage_rows(end, rows + r * n, buckets + r, stretch, n);
+        r += stretch;
+        fold_stages(moments, end, full);
+    }
+}
+
+static bool values_within(const struct tremolo_moments *moments, const int16_t *rows, size_t count)
+{
+    size_t n = moments->n;
+    if (moments->feature_max == moments->response_max) {
+        return moments->kernel->within(rows, count * n, moments->feature_max);
+    }
+    bool good = moments->kernel->within_rows(rows, n, count, n - 1, moments->feature_max);
+    for (size_t r = 0; r < count; r++) {
+        int y = rows[r * n + n - 1];
+        good &= y <= moments->response_max && y >= -moments->response_max;
+    }
+    return good;
+}
+
+/* Fold the rows before the first block with a value out of bounds, and return
+ * how many they are. */
+static size_t fold_good_blocks(struct tremolo_moments *moments, const int16_t *rows,
+                               const uint8_t *buckets, size_t count)
+{
+    const int16_t **end[TREMOLO_BUCKETS];
+    size_t n = moments->n, block = BLOCK_VALUES / n, done = 0;
+    block = block < moments->work.rows_max ? moments->work.rows_max : block;
+    for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
+        end[b] = moments->work.stages + b * moments->work.stage_rows;
+    }
+    while (done < count) {
+        size_t more = count - done < block ? count - done : block;
+        if (!values_within(moments, rows + done * n, more)) {
+            break;
+        }
+        fold_block(moments, end, rows + done * n, buckets + done, more);
+        done += more;
     }
     fold_stages(moments, end, 1);
+    return done;
+}
+
+bool tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
+                       size_t count)
+{
+    size_t folded = fold_good_blocks(moments, rows, buckets, count);
+    if (folded < count) {
+        moments->work.undo = true;
+        (void)fold_good_blocks(moments, rows, buckets, folded);
+        moments->work.undo = false;
+    }
+    return folded == count;
 }

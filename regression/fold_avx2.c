@@ -20,13 +20,13 @@ AVX2_INLINE __m256i load_rows(const int16_t *low, const int16_t *high)
 
 /* Transpose 16 rows of 8 values: three rounds of interleaving, by words,
  * double words and quad words, leave one column in each register. */
-AVX2_INLINE void transpose_block(int16_t *panel, size_t stride, const int16_t *rows,
-                                 size_t coordinates)
+AVX2_INLINE void transpose_block(int16_t *panel, size_t stride, const int16_t *const *rows,
+                                 size_t column)
 {
     __m256i v[8], w[8];
 #pragma GCC unroll 8
     for (size_t r = 0; r < 8; r++) {
-        v[r] = load_rows(rows + r * coordinates, rows + (r + 8) * coordinates);
+        v[r] = load_rows(rows[r] + column, rows[r + 8] + column);
     }
 #pragma GCC unroll 4
     for (size_t r = 0; r < 8; r += 2) {
@@ -49,39 +49,67 @@ AVX2_INLINE void transpose_block(int16_t *panel, size_t stride, const int16_t *r
     }
 }
 
+/* Long rows of one bucket lie too far apart for the processor to foresee. */
+AVX2_INLINE void prefetch_rows(const int16_t *const *rows, size_t coordinates)
+{
+    enum { CACHE_LINE = 32 };
+    for (size_t i = 0; i < FOLD_LANES; i++) {
+        for (size_t c = 0; c < coordinates; c += CACHE_LINE) {
+            __builtin_prefetch(rows[i] + c);
+        }
+    }
+}
+
 /* Whole blocks of eight columns, then the last ones: one by one while that is
  * cheaper than a block that overlaps the one before it. Rows shorter than a
  * block always go one by one, so nothing past a row's end is ever read. */
-AVX2 static void transpose(int16_t *panel, size_t stride, const int16_t *rows, size_t coordinates,
-                           size_t count)
+AVX2 static void transpose(int16_t *panel, size_t stride, const int16_t *const *rows,
+                           size_t coordinates, size_t count)
 {
-    enum { BLOCK = 8, SINGLES_MAX = 2 };
+    enum { BLOCK = 8, SINGLES_MAX = 2, FAR_COORDINATES = 24 };
     size_t last = coordinates - coordinates % BLOCK;
     bool overlap = coordinates > BLOCK && coordinates - last > SINGLES_MAX;
-    for (size_t r = 0; r < count; r += FOLD_LANES, rows += FOLD_LANES * coordinates) {
+    for (size_t r = 0; r < count; r += FOLD_LANES, rows += FOLD_LANES, panel += FOLD_LANES) {
+        if (coordinates >= FAR_COORDINATES && r + 3 * FOLD_LANES <= count) {
+            prefetch_rows(rows + 2 * FOLD_LANES, coordinates);
+        }
         for (size_t c = 0; c < last; c += BLOCK) {
-            transpose_block(panel + c * stride + r, stride, rows + c, coordinates);
+            transpose_block(panel + c * stride, stride, rows, c);
         }
         if (overlap) {
             size_t c = coordinates - BLOCK;
-            transpose_block(panel + c * stride + r, stride, rows + c, coordinates);
+            transpose_block(panel + c * stride, stride, rows, c);
             continue;
         }
         for (size_t c = last; c < coordinates; c++) {
             for (size_t i = 0; i < FOLD_LANES; i++) {
-                panel[c * stride + r + i] = rows[i * coordinates + c];
+                panel[c * stride + i] = rows[i][c];
             }
         }
     }
 }
 
-/* The eight int32 lanes may only be added to one another in 64 bits. */
-AVX2_INLINE int64_t lane_sum(__m256i v)
+/* The int32 lanes may only be added to one another in 64 bits. */
+AVX2_INLINE __m256i widen(__m256i v)
 {
-    __m256i wide = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)),
-                                    _mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1)));
-    __m128i half = _mm_add_epi64(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
-    return _mm_cvtsi128_si64(half) + _mm_extract_epi64(half, 1);
+    return _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)),
+                            _mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1)));
+}
+
+/* The sums of the lanes of two: a, b, a, b by halves. */
+AVX2_INLINE __m256i sum_pair(__m256i a, __m256i b)
+{
+    __m256i wide_a = widen(a), wide_b = widen(b);
+    return _mm256_add_epi64(_mm256_unpacklo_epi64(wide_a, wide_b),
+                            _mm256_unpackhi_epi64(wide_a, wide_b));
+}
+
+/* The sums of the lanes of four registers, side by side. */
+AVX2_INLINE __m256i sum_lanes(const __m256i v[4])
+{
+    __m256i low = sum_pair(v[0], v[1]), high = sum_pair(v[2], v[3]);
+    return _mm256_add_epi64(_mm256_permute2x128_si256(low, high, 0x20),
+                            _mm256_permute2x128_si256(low, high, 0x31));
 }
 
 AVX2_INLINE __m256i load_column(const int16_t *column)
@@ -98,15 +126,14 @@ AVX2_INLINE void add_in_place(__m256i *sum, __m256i term)
 
 /* Inlined with constant height and width, so that the accumulators are
  * registers and the loops over them disappear. */
-AVX2_INLINE void tile_of(int64_t out[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH], const int16_t *a,
-                         const int16_t *b, size_t stride, size_t rows, const unsigned height,
-                         const unsigned width)
+AVX2_INLINE void tile_of(int64_t *out, size_t out_stride, const int16_t *a, const int16_t *b,
+                         size_t stride, size_t rows, const unsigned height, const unsigned width)
 {
     __m256i sum[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH];
 #pragma GCC unroll 3
     for (unsigned i = 0; i < height; i++) {
 #pragma GCC unroll 4
-        for (unsigned j = 0; j < width; j++) {
+        for (unsigned j = 0; j < FOLD_TILE_WIDTH; j++) {
             sum[i][j] = _mm256_setzero_si256();
         }
     }
@@ -127,29 +154,26 @@ AVX2_INLINE void tile_of(int64_t out[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH], const i
     }
 #pragma GCC unroll 3
     for (unsigned i = 0; i < height; i++) {
-#pragma GCC unroll 4
-        for (unsigned j = 0; j < width; j++) {
-            out[i][j] = lane_sum(sum[i][j]);
-        }
+        _mm256_storeu_si256((__m256i *)(void *)(out + i * out_stride), sum_lanes(sum[i]));
     }
 }
 
-AVX2 static void tile(int64_t out[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH], const int16_t *a,
-                      const int16_t *b, size_t stride, size_t rows, unsigned height, unsigned width)
+AVX2 static void tile(int64_t *out, size_t out_stride, const int16_t *a, const int16_t *b,
+                      size_t stride, size_t rows, unsigned height, unsigned width)
 {
     switch (height * 8 + width) {
-    case 8 + 1: tile_of(out, a, b, stride, rows, 1, 1); break;
-    case 8 + 2: tile_of(out, a, b, stride, rows, 1, 2); break;
-    case 8 + 3: tile_of(out, a, b, stride, rows, 1, 3); break;
-    case 8 + 4: tile_of(out, a, b, stride, rows, 1, 4); break;
-    case 16 + 1: tile_of(out, a, b, stride, rows, 2, 1); break;
-    case 16 + 2: tile_of(out, a, b, stride, rows, 2, 2); break;
-    case 16 + 3: tile_of(out, a, b, stride, rows, 2, 3); break;
-    case 16 + 4: tile_of(out, a, b, stride, rows, 2, 4); break;
-    case 24 + 1: tile_of(out, a, b, stride, rows, 3, 1); break;
-    case 24 + 2: tile_of(out, a, b, stride, rows, 3, 2); break;
-    case 24 + 3: tile_of(out, a, b, stride, rows, 3, 3); break;
-    default: tile_of(out, a, b, stride, rows, 3, 4); break;
+    case 8 + 1: tile_of(out, out_stride, a, b, stride, rows, 1, 1); break;
+    case 8 + 2: tile_of(out, out_stride, a, b, stride, rows, 1, 2); break;
+    case 8 + 3: tile_of(out, out_stride, a, b, stride, rows, 1, 3); break;
+    case 8 + 4: tile_of(out, out_stride, a, b, stride, rows, 1, 4); break;
+    case 16 + 1: tile_of(out, out_stride, a, b, stride, rows, 2, 1); break;
+    case 16 + 2: tile_of(out, out_stride, a, b, stride, rows, 2, 2); break;
+    case 16 + 3: tile_of(out, out_stride, a, b, stride, rows, 2, 3); break;
+    case 16 + 4: tile_of(out, out_stride, a, b, stride, rows, 2, 4); break;
+    case 24 + 1: tile_of(out, out_stride, a, b, stride, rows, 3, 1); break;
+    case 24 + 2: tile_of(out, out_stride, a, b, stride, rows, 3, 2); break;
+    case 24 + 3: tile_of(out, out_stride, a, b, stride, rows, 3, 3); break;
+    default: tile_of(out, out_stride, a, b, stride, rows, 3, 4); break;
     }
 }
 

@@ -32,13 +32,14 @@ enum {
 };
 
 struct fold_kernel {
-    /* Write `count` rows (a multiple of FOLD_LANES) into the panel. The order
+    /* Write the rows pointed to (a multiple of FOLD_LANES) into the panel. The order
      * of rows within a group of FOLD_LANES may change, alike for all columns. */
-    void (*transpose)(int16_t *panel, size_t stride, const int16_t *rows, size_t coordinates,
+    void (*transpose)(int16_t *panel, size_t stride, const int16_t *const *rows, size_t coordinates,
                       size_t count);
-    /* out[i][j] = sum over rows of a_i * b_j for i < height, j < width. */
-    void (*tile)(int64_t out[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH], const int16_t *a, const int16_t *b,
-                 size_t stride, size_t rows, unsigned height, unsigned width);
+    /* out[i out_stride + j] = sum over rows of a_i b_j for i < height, j < width; whole rows of
+     * FOLD_TILE_WIDTH may be written. */
+    void (*tile)(int64_t *out, size_t out_stride, const int16_t *a, const int16_t *b, size_t stride,
+                 size_t rows, unsigned height, unsigned width);
     /* Whether no value exceeds `max` in magnitude. */
     bool (*within)(const int16_t *values, size_t count, int max);
     /* The same of the leading `columns` values of every row. */

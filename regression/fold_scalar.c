@@ -2,12 +2,12 @@
  * equal, and the fallback on processors without a kernel of their own. */
 #include "fold_kernel.h"
 
-static void transpose(int16_t *panel, size_t stride, const int16_t *rows, size_t coordinates,
+static void transpose(int16_t *panel, size_t stride, const int16_t *const *rows, size_t coordinates,
                       size_t count)
 {
     for (size_t r = 0; r < count; r++) {
         for (size_t c = 0; c < coordinates; c++) {
-            panel[c * stride + r] = rows[r * coordinates + c];
+            panel[c * stride + r] = rows[r][c];
         }
     }
 }
@@ -21,12 +21,12 @@ static int64_t dot(const int16_t *a, const int16_t *b, size_t rows)
     return sum;
 }
 
-static void tile(int64_t out[FOLD_TILE_HEIGHT][FOLD_TILE_WIDTH], const int16_t *a, const int16_t *b,
-                 size_t stride, size_t rows, unsigned height, unsigned width)
+static void tile(int64_t *out, size_t out_stride, const int16_t *a, const int16_t *b, size_t stride,
+                 size_t rows, unsigned height, unsigned width)
 {
     for (unsigned i = 0; i < height; i++) {
         for (unsigned j = 0; j < width; j++) {
-            out[i][j] = dot(a + i * stride, b + j * stride, rows);
+            out[i * out_stride + j] = dot(a + i * stride, b + j * stride, rows);
         }
     }
 }

@@ -10,7 +10,7 @@ enum {
     PANEL_ROWS_MAX = 1024,         /* long enough to hide the tile's ends */
     PANEL_VALUES_MAX = 128 * 1024, /* 256 kB: a panel stays in the second-level cache */
     PANEL_GAP = 32,                /* columns must not fall on the same cache sets */
-    STAGE_GAP = 32,                /* nor stages; also room for the last copying step */
+    STAGE_GAP = 8,                 /* nor stages */
 };
 
 static bool creation_valid(size_t coordinates, int feature_max, int response_max)
@@ -44,8 +44,8 @@ static bool allocate_workspace(struct tremolo_moments *moments)
     work->stride = work->rows_max + PANEL_GAP;
     size_t bytes = work->columns * work->stride * sizeof *work->panel;
     work->panel = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    work->stage_values = work->rows_max * moments->n + STAGE_GAP;
-    work->stages = malloc(TREMOLO_BUCKETS * work->stage_values * sizeof *work->stages);
+    work->stage_rows = work->rows_max + FOLD_STRETCH + FOLD_LANES + STAGE_GAP;
+    work->stages = malloc((TREMOLO_BUCKETS + 1) * work->stage_rows * sizeof *work->stages);
     if (work->panel == NULL || work->stages == NULL) {
         return false;
     }
@@ -102,7 +102,7 @@ void tremolo_moments_free(struct tremolo_moments *moments)
         return;
     }
     free(moments->work.panel);
-    free(moments->work.stages);
+    free((void *)moments->work.stages);
     free(moments->storage);
     free(moments);
 }
@@ -156,20 +156,6 @@ static bool buckets_valid(const uint8_t *buckets, size_t count)
     return (all & ~UINT64_C(0x1f1f1f1f1f1f1f1f)) == 0;
 }
 
-static bool values_within(const struct tremolo_moments *moments, const int16_t *rows, size_t count)
-{
-    size_t n = moments->n;
-    if (moments->feature_max == moments->response_max) {
-        return moments->kernel->within(rows, count * n, moments->feature_max);
-    }
-    bool good = moments->kernel->within_rows(rows, n, count, n - 1, moments->feature_max);
-    for (size_t r = 0; r < count; r++) {
-        int y = rows[r * n + n - 1];
-        good &= y <= moments->response_max && y >= -moments->response_max;
-    }
-    return good;
-}
-
 static enum tremolo_status check_addition(const struct tremolo_moments *moments,
                                           const int16_t *rows, const uint8_t *buckets, size_t count)
 {
@@ -179,18 +165,15 @@ static enum tremolo_status check_addition(const struct tremolo_moments *moments,
     if (count > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
-    if (!buckets_valid(buckets, count)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    return values_within(moments, rows, count) ? TREMOLO_OK : TREMOLO_OUT_OF_BOUNDS;
+    return buckets_valid(buckets, count) ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
 }
 
 enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const int16_t *rows,
                                         const uint8_t *buckets, size_t count)
 {
     enum tremolo_status status = check_addition(moments, rows, buckets, count);
-    if (status == TREMOLO_OK) {
-        tremolo_fold_rows(moments, rows, buckets, count);
+    if (status == TREMOLO_OK && !tremolo_fold_rows(moments, rows, buckets, count)) {
+        status = TREMOLO_OUT_OF_BOUNDS;
     }
     return status;
 }

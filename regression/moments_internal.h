@@ -20,13 +20,18 @@ struct bucket_sums {
     int64_t *product; /* n * n, see invariant 1 */
 };
 
+enum { FOLD_STRETCH = 256 };
+
 struct fold_workspace {
-    size_t columns;      /* panel columns, the constant one included */
-    size_t stride;       /* int16 values from one column to the next */
-    size_t rows_max;     /* rows a panel takes */
-    int16_t *panel;      /* 64-byte aligned */
-    size_t stage_values; /* int16 values from one stage to the next */
-    int16_t *stages;     /* TREMOLO_BUCKETS stages of rows_max rows each */
+    size_t columns;    /* panel columns, the constant one included */
+    size_t stride;     /* int16 values from one column to the next */
+    size_t rows_max;   /* rows a panel takes */
+    bool undo;         /* rows are taken out again */
+    int16_t *panel;    /* 64-byte aligned */
+    size_t stage_rows; /* pointers from one stage to the next */
+    /* A stage of pointers to rows for each bucket, and one for runs in the
+     * input. Each has room for a stretch of rows beyond a panel's. */
+    const int16_t **stages;
 };
 
 struct tremolo_moments {
@@ -40,8 +45,9 @@ struct tremolo_moments {
     struct fold_workspace work;
 };
 
-/* Fold rows that are known to be within bounds. */
-void tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
+/* Fold rows whose buckets are known to be good and return true, or find a
+ * value out of bounds, leave the sums as they were and return false. */
+bool tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
                        size_t count);
 
 #endif

@@ -237,6 +237,35 @@ static void test_merging_shards(void **unused)
     free_data(&data);
 }
 
+/* A bad value far behind: what was folded before it was found is taken out
+ * again, by panels and row by row, with a split response and without. */
+static void test_late_refusals_leave_the_sums_alone(void **unused)
+{
+    enum { ROWS = 9000, BEFORE = 700, COORDINATES = 23 };
+    (void)unused;
+    state = 16;
+    for (int split = 0; split < 2; split++) {
+        struct data data =
+            make_data(COORDINATES, ROWS, 2047, split ? 32767 : 2047, FILL_RANDOM, TREMOLO_BUCKETS);
+        struct tremolo_moments *moments = new_moments(&data), *same = new_moments(&data);
+        assert_int_equal(tremolo_moments_add(moments, data.rows, data.buckets, BEFORE), TREMOLO_OK);
+        assert_int_equal(tremolo_moments_add(same, data.rows, data.buckets, BEFORE), TREMOLO_OK);
+        data.rows[COORDINATES * ROWS - 2] = 2048;
+        memset(data.buckets + ROWS / 2, 3, 1500);
+        for (int kernel = TREMOLO_FOLD_SCALAR; kernel <= TREMOLO_FOLD_AVX2; kernel++) {
+            if (tremolo_moments_use_kernel(moments, (enum tremolo_fold_kernel)kernel) ==
+                TREMOLO_OK) {
+                assert_int_equal(tremolo_moments_add(moments, data.rows, data.buckets, ROWS),
+                                 TREMOLO_OUT_OF_BOUNDS);
+                assert_same(moments, same);
+            }
+        }
+        tremolo_moments_free(moments);
+        tremolo_moments_free(same);
+        free_data(&data);
+    }
+}
+
 static void test_refusals_leave_the_sums_alone(void **unused)
 {
     (void)unused;
@@ -326,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_threads_and_order_change_nothing),
         cmocka_unit_test(test_merging_shards),
         cmocka_unit_test(test_refusals_leave_the_sums_alone),
+        cmocka_unit_test(test_late_refusals_leave_the_sums_alone),
         cmocka_unit_test(test_bytes_there_and_back),
         cmocka_unit_test(test_buckets_are_even),
     };
