@@ -35,7 +35,11 @@ static bool clean_text(char *text, bool keeps_lines)
         bool far = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
         bool near = (byte < 0x20 && !(keeps_lines && byte == '\n')) || byte == 0x7f;
         changed = changed || far || near;
-        *out++ = far || near ? '?' : at[0];
+        *out = at[0];
+        if (far || near) {
+            *out = '?';
+        }
+        out++;
         at += far ? 1 : 0;
     }
     *out = '\0';

@@ -13,12 +13,12 @@
 
 enum { KEY_BYTES = 32, WORDS_BYTES = 5000 };
 
-static char directory[] = "/tmp/tremolo-keys-XXXXXX";
+static char directory[64];
 
 static int make_directory(void **state)
 {
     (void)state;
-    memcpy(strrchr(directory, '-') + 1, "XXXXXX", 6);
+    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-keys-XXXXXX");
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
@@ -27,7 +27,8 @@ static int sweep(void)
 {
     DIR *listing = opendir(directory);
     int count = 0;
-    for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
+    assert_non_null(listing);
+    for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
         char path[512];
         (void)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
         count += entry->d_name[0] != '.' && unlink(path) == 0;
