@@ -12,11 +12,6 @@
 #include "result.h"
 #include "tremolo_server.h"
 
-static long long integer_in(const json_t *object, const char *key)
-{
-    return (long long)json_integer_value(json_object_get(object, key));
-}
-
 static double real_in(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -44,7 +39,9 @@ static void print_sentences(const json_t *sentences)
     json_t *sentence;
     json_array_foreach(sentences, index, sentence)
     {
-        (void)printf("%s\n", json_string_value(sentence));
+        if (json_is_string(sentence)) {
+            (void)printf("%s\n", json_string_value(sentence));
+        }
     }
 }
 
@@ -69,10 +66,10 @@ static void print_table(const json_t *answer)
 
 static void print_estimate(const json_t *answer)
 {
-    long long reports = integer_in(answer, "reports");
+    long long reports = member_integer(answer, "reports");
     (void)printf("%s\n%s, round %lld of %lld, %lld report%s\n\n", member_text(answer, "title"),
-                 member_text(answer, "state"), integer_in(answer, "round") + 1,
-                 integer_in(answer, "rounds"), reports, reports == 1 ? "" : "s");
+                 member_text(answer, "state"), member_integer(answer, "round") + 1,
+                 member_integer(answer, "rounds"), reports, reports == 1 ? "" : "s");
     if (reports == 0) {
         (void)printf("nobody has reported yet, so there is nothing to estimate\n");
     } else {
@@ -130,6 +127,7 @@ int estimate_show(const char *command, const char *where, const struct estimate_
         return code;
     }
     json_t *answer = json_loads(text, 0, NULL);
+    members_clean(answer);
     if (answer == NULL) {
         code = cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);
     } else if (wish->as_json) {

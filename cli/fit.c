@@ -244,10 +244,10 @@ static enum tremolo_status estimate(struct fitted *fitted, struct report_rounds 
         tremolo_fit_to_own(fitted->prediction, &fitted->prediction[d], fitted->prediction,
                            fitted->fit.intercept, d, &units);
         status = tremolo_infer(fitted->row, evidence, &units, true, options->level);
-    }
-    if (status == TREMOLO_SINGULAR) {
-        fitted->remark = "the debiased moment is singular at this noise: no unbiased estimate";
-        status = TREMOLO_OK;
+        if (status == TREMOLO_SINGULAR) { /* of the table alone: there is a prediction */
+            fitted->remark = "the debiased moment is singular at this noise: no unbiased estimate";
+            status = TREMOLO_OK;
+        }
     }
     tremolo_debias_free(pool);
     return status == TREMOLO_OK ? promise_of(fitted, header, rounds->count) : status;

@@ -10,4 +10,12 @@ const char *member_text(const json_t *object, const char *key);
 /* The number; NaN when there is none. */
 double member_number(const json_t *object, const char *key);
 
+/* The whole number; 0 when there is none. */
+long long member_integer(const json_t *object, const char *key);
+
+/* Put '?' in place of every control character in the texts of a document, so that no
+ * server can steer the terminal they are printed on. Line feeds stay in the members
+ * called "words", which have lines. Without memory a text becomes empty. */
+void members_clean(json_t *document);
+
 #endif

@@ -2,10 +2,12 @@
 #include "result.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -231,20 +233,40 @@ static bool write_form(FILE *out, const json_t *result, const char *path)
            fputc('\n', out) != EOF;
 }
 
+/* A new file whose name begins with `beside`, with the mode that any new file gets. */
+static FILE *open_beside(char *beside)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    int made = mkostemp(beside, O_CLOEXEC);
+    FILE *out = made >= 0 && fchmod(made, 0666 & ~mask) == 0 ? fdopen(made, "w") : NULL;
+    if (out == NULL && made >= 0) {
+        int reason = errno;
+        (void)close(made);
+        (void)unlink(beside);
+        errno = reason;
+    }
+    return out;
+}
+
 int result_save(const json_t *result, const char *command, const char *path)
 {
-    size_t length = strlen(path) + sizeof ".new";
+    static const char ending[] = ".XXXXXX";
+    size_t length = strlen(path) + sizeof ending;
     char *beside = malloc(length);
     if (result == NULL || beside == NULL) {
         free(beside);
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
-    (void)snprintf(beside, length, "%s.new", path);
-    FILE *out = fopen(beside, "w");
-    bool good =
-        out != NULL && write_form(out, result, path) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+    (void)snprintf(beside, length, "%s%s", path, ending);
+    FILE *out = open_beside(beside);
+    bool good = out != NULL && write_form(out, result, path) && fflush(out) == 0 &&
+                ferror(out) == 0 && fsync(fileno(out)) == 0;
     int reason = errno;
-    good = out != NULL && fclose(out) == 0 && good;
+    if (out != NULL && fclose(out) != 0 && good) {
+        reason = errno;
+        good = false;
+    }
     if (good && rename(beside, path) != 0) {
         reason = errno;
         good = false;

@@ -62,11 +62,6 @@ static int fetch_json(json_t **parsed, char **text, const struct status_argument
     return CLI_DONE;
 }
 
-static long long integer_in(const json_t *object, const char *key)
-{
-    return (long long)json_integer_value(json_object_get(object, key));
-}
-
 static void print_studies(const json_t *answer)
 {
     size_t index;
@@ -74,8 +69,8 @@ static void print_studies(const json_t *answer)
     json_array_foreach(json_object_get(answer, "studies"), index, study)
     {
         (void)printf("%s  %-5s round %lld of %lld  %9lld reports  %s\n", member_text(study, "id"),
-                     member_text(study, "state"), integer_in(study, "round") + 1,
-                     integer_in(study, "rounds"), integer_in(study, "reports"),
+                     member_text(study, "state"), member_integer(study, "round") + 1,
+                     member_integer(study, "rounds"), member_integer(study, "reports"),
                      member_text(study, "title"));
     }
     if (json_array_size(json_object_get(answer, "studies")) == 0) {
@@ -99,6 +94,7 @@ static int show(const struct status_arguments *arguments)
     if (arguments->json) {
         (void)puts(text);
     } else {
+        members_clean(answer);
         print_studies(answer);
     }
     free(text);

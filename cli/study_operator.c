@@ -134,9 +134,14 @@ static int report_published(const struct study_options *options, const char *stu
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
     const char *theirs = json_string_value(json_object_get(answer, "id"));
     const char *key = json_string_value(json_object_get(answer, "key"));
+    uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
     study_id_text(id, file);
     if (theirs == NULL || key == NULL || strcmp(theirs, id) != 0) {
         return cli_fail(CLI_FAILED, "study", "the server's study has another id than this file");
+    }
+    /* It is printed within a command to paste into a shell. */
+    if (tremolo_base64_decode(public_key, sizeof public_key, key) != TREMOLO_OK) {
+        return cli_fail(CLI_FAILED, "study", "the server's key is not one");
     }
     (void)snprintf(url, sizeof url, "%s/%s", studies_url, id);
     if (options->json) {

@@ -50,7 +50,10 @@ static void write_whole(const char *text, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(STDOUT_FILENO, text, length);
-        if (written < 0 && errno != EINTR && errno != EAGAIN) {
+        if (written < 0 && errno == EAGAIN) { /* somebody made it so: wait, do not spin */
+            struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            (void)poll(&room, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
             stopping = 1; /* nobody reads any more */
             return;
         }

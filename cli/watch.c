@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "fetch.h"
+#include "members.h"
 
 static double steady_seconds(void)
 {
@@ -37,6 +38,7 @@ static json_t *ask(struct watch *watch, const char *path, const char *ca_file)
     }
     json_t *answer = fetch.status == 200 ? json_loads(fetch.answer, 0, NULL) : NULL;
     free(fetch.answer);
+    members_clean(answer);
     if (answer == NULL) {
         (void)snprintf(watch->trouble, sizeof watch->trouble,
                        fetch.status == 200 ? "the answer is not JSON" : "the server answered %ld",

@@ -144,12 +144,14 @@ static void draw_round(FILE *out, const struct watch *watch, const struct termin
     if (!(rounds > 1)) {
         return;
     }
-    char reports[40], target[40], text[200];
+    /* Grouped numbers have 39 characters at most, whatever a server says. */
+    char number[40], last[40], reports[40], target[40], text[320];
     double count = member_number(watch->answer, "round_reports");
     const json_t *close = json_object_get(json_object_get(watch->study, "protocol"), "close");
     double wanted = member_number(close, "reports");
-    int used = snprintf(text, sizeof text, "round %.0f of %.0f   %s",
-                        member_number(watch->answer, "round") + 1, rounds, grouped(reports, count));
+    int used = snprintf(text, sizeof text, "round %s of %s   %s",
+                        grouped(number, member_number(watch->answer, "round") + 1),
+                        grouped(last, rounds), grouped(reports, count));
     if (wanted > 0) {
         used +=
             snprintf(text + used, sizeof text - (size_t)used, " of %s ", grouped(target, wanted));

@@ -12,7 +12,7 @@ for _ in range(4000):
     age, sleep, steps = random.uniform(18, 90), random.gauss(7, 1), random.gauss(8000, 3000)
     print(f"{age:.2f},{sleep:.3f},{steps:.0f},{60 + .15 * age - 1.2 * sleep - .0009 * steps + random.gauss(0, 4):.3f}")
 TEXT
-cd_free() { ls "$work" | grep -c '\.new$'; }
+cd_free() { ls "$work" | grep -cE '\.(html|json|csv)\.'; }
 $tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
     --reports "$work/reports" --report "$work/simulate.html" >"$work/out" 2>&1
 expect "simulate saves a page" $? 0
