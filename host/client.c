@@ -124,69 +124,23 @@ static enum tremolo_status set_device(struct tremolo_client *client,
                                  options->device_id, options->device_id_length);
 }
 
-/* ---------------------------------------------------------------- ledger */
-
-static enum tremolo_status enrol(struct tremolo_client *client)
-{
-    uint32_t budget = 0;
-    enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
-    if (status == TREMOLO_OK) {
-        status = tremolo_device_enrol(&client->work, &client->platform, budget);
-    }
-    return status;
-}
-
-enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status)
-{
-    const char *error = tremolo_ledger_file_error(client->ledger);
-    bool storage = status == TREMOLO_STORAGE_FAILED && error[0] != '\0';
-    return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
-                        storage ? "; " : "", storage ? error : "");
-}
-
-static enum tremolo_status open_ledger(struct tremolo_client *client,
-                                       const struct tremolo_client_options *options)
-{
-    char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
-    uint32_t left = 0;
-    struct tremolo_ledger_file_options ledger_options = {
-        .directory = options->state_directory,
-        .counter = options->counter_file,
-        .studies = options->ledger_studies,
-        .create = options->enrol,
-        .files = &client->files,
-        .entropy = client->around.entropy,
-        .entropy_context = client->around.context,
-    };
-    enum tremolo_status status = tremolo_ledger_file_open(&client->ledger, why, &ledger_options);
-    if (status != TREMOLO_OK) {
-        return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
-                            why[0] != '\0' ? "; " : "", why);
-    }
-    client->platform = *tremolo_ledger_file_platform(client->ledger);
-    status = tremolo_device_budget(&client->work, &left, &client->platform);
-    if (options->enrol && (status == TREMOLO_LEDGER_MISSING || status == TREMOLO_LEDGER_DAMAGED)) {
-        /* A cut during an earlier enrolment looks damaged, too; the core
-         * itself refuses where a ledger once was whole. */
-        enum tremolo_status enrolled = enrol(client);
-        status = enrolled == TREMOLO_LEDGER_EXISTS ? status : enrolled;
-    }
-    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
-}
-
 /* ---------------------------------------------------------------- trust */
 
 /* The pinned key: the caller's, or that of the state directory. *pinned is
  * false when there is none. */
-static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned, const char *path,
+static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned,
                                     const struct tremolo_client_options *options)
 {
+    char path[HOST_PATH_BYTES];
     char text[128];
     size_t length = 0;
     *pinned = true;
     if (options->server_key != NULL) {
         memcpy(client->server_key, options->server_key, sizeof client->server_key);
         return TREMOLO_OK;
+    }
+    if (host_path(path, client->state, "server.key") != 0) {
+        return client_fails(client, TREMOLO_BAD_ARGUMENT, "the state directory's name is too long");
     }
     if (host_read_file(&client->files, path, text, sizeof text, &length) != 0) {
         *pinned = false;
@@ -198,22 +152,6 @@ static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned,
     return tremolo_base64_decode(client->server_key, sizeof client->server_key, text) == TREMOLO_OK
                ? TREMOLO_OK
                : client_fails(client, TREMOLO_NOT_TRUSTED, "the pinned key's file is damaged");
-}
-
-static enum tremolo_status pin_key(struct tremolo_client *client, const char *path)
-{
-    char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNING_PUBLIC_BYTES) + 1];
-    enum tremolo_status status =
-        tremolo_base64_encode(text, sizeof text, client->server_key, sizeof client->server_key);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    size_t length = strlen(text);
-    text[length] = '\n';
-    return host_replace_file(&client->files, path, text, length + 1) == 0
-               ? TREMOLO_OK
-               : client_fails(client, TREMOLO_STORAGE_FAILED, "cannot pin the key: %s",
-                              strerror(errno));
 }
 
 static enum tremolo_status explain_study(struct tremolo_client *client, enum tremolo_status status,
@@ -259,12 +197,8 @@ static enum tremolo_status fetch_study(struct tremolo_client *client, const uint
 static enum tremolo_status trust_and_fetch(struct tremolo_client *client,
                                            const struct tremolo_client_options *options)
 {
-    char path[HOST_PATH_BYTES];
     bool pinned = false;
-    if (host_path(path, options->state_directory, "server.key") != 0) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT, "the state directory's name is too long");
-    }
-    enum tremolo_status status = find_key(client, &pinned, path, options);
+    enum tremolo_status status = find_key(client, &pinned, options);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -272,8 +206,8 @@ static enum tremolo_status trust_and_fetch(struct tremolo_client *client,
         return client_fails(client, TREMOLO_NOT_TRUSTED, "%s",
                             tremolo_status_sentence(TREMOLO_NOT_TRUSTED));
     }
-    status = fetch_study(client, pinned ? client->server_key : NULL);
-    return status == TREMOLO_OK && !pinned ? pin_key(client, path) : status;
+    client->to_pin = !pinned;
+    return fetch_study(client, pinned ? client->server_key : NULL);
 }
 
 /* ---------------------------------------------------------------- admission */
@@ -290,6 +224,7 @@ static enum tremolo_status prepare_study(struct tremolo_client *client)
     if (!keys) {
         client->device_name[0] = '\0'; /* an open study need not know who reports */
     }
+    client->signs = keys;
     client->platform.mac_key = keys ? client->mac_key : NULL;
     if (study->vectors > 0) {
         client->round.vectors =
@@ -321,7 +256,7 @@ static enum tremolo_status begin(struct tremolo_client *client,
         status = set_device(client, options);
     }
     if (status == TREMOLO_OK) {
-        status = open_ledger(client, options);
+        status = client_open_ledger(client, options);
     }
     if (status == TREMOLO_OK) {
         client_start_clock(client);
@@ -331,7 +266,11 @@ static enum tremolo_status begin(struct tremolo_client *client,
         status =
             tremolo_policy_ask(&client->policy, client->why, sizeof client->why, client->study);
     }
-    return status == TREMOLO_OK ? prepare_study(client) : status;
+    if (status == TREMOLO_OK) {
+        status = prepare_study(client);
+    }
+    /* Without a ledger there is no directory yet; client_make_ledger() pins then. */
+    return status == TREMOLO_OK && !client->to_enrol ? client_pin_key(client) : status;
 }
 
 enum tremolo_status tremolo_client_open(struct tremolo_client **client,

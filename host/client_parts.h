@@ -1,6 +1,7 @@
 /* client_parts.h -- inside of a client; private to this room.
  *
  *     client.c        opening: whom to trust and what to allow
+ *     client_ledger.c its ledger: found, made at the last moment, capped by the policy
  *     client_report.c samples, making and sending a report
  *     client_wire.c   exchanges with the server: retry, backoff, answers
  *     client_round.c  the current round: fetch, check, follow
@@ -9,6 +10,7 @@
 #ifndef TREMOLO_CLIENT_PARTS_H
 #define TREMOLO_CLIENT_PARTS_H
 
+#include "file_steps.h"
 #include "tremolo_client.h"
 #include "tremolo_ledger_file.h"
 
@@ -29,7 +31,13 @@ struct tremolo_client {
     struct tremolo_client_surroundings around;
     struct tremolo_files files;
     struct transport *transport; /* NULL when the exchange is the caller's */
-    struct tremolo_ledger_file *ledger;
+    struct tremolo_ledger_file *ledger; /* NULL until it is made */
+    char state[HOST_PATH_BYTES];        /* its directory */
+    char counter[HOST_PATH_BYTES];      /* "" without */
+    unsigned ledger_studies;
+    bool to_enrol; /* there is no whole ledger yet, and one may be made */
+    bool to_pin;   /* the server's key is to be kept */
+    bool signs;    /* reports carry a MAC */
     struct tremolo_platform platform; /* the ledger's, with our MAC key */
     struct tremolo_policy policy;
     struct tremolo_study_file *study;
@@ -60,6 +68,24 @@ enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_sta
 /* The same with the status's sentence, and what the storage said when that
  * failed. */
 enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status);
+
+/* Open the ledger that is there. Without one, and with options->enrol, only
+ * to_enrol is set: a ledger is made for life with the budget of the policy of
+ * that day, so not before everything else is known to be in order. */
+enum tremolo_status client_open_ledger(struct tremolo_client *client,
+                                       const struct tremolo_client_options *options);
+
+/* Make it, if to_enrol; called once a report is about to be made. */
+enum tremolo_status client_make_ledger(struct tremolo_client *client);
+
+/* Keep the server's key in the state directory, if to_pin. */
+enum tremolo_status client_pin_key(struct tremolo_client *client);
+
+/* What may still be spent: what the ledger has left and, where the policy's
+ * total is below the one the ledger was made with, no more than that total
+ * less what was spent. *by_policy, unless NULL, tells which. */
+enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *left,
+                                       bool *by_policy);
 
 /* The time allowed for one call starts now. */
 void client_start_clock(struct tremolo_client *client);

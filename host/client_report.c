@@ -105,14 +105,46 @@ static enum tremolo_status repeat(struct tremolo_client *client, uint8_t *report
     return ask_core(client, report, length, &platform);
 }
 
+/* A total of the policy that is below the ledger's is the smaller one. */
+static enum tremolo_status check_total(struct tremolo_client *client)
+{
+    struct tremolo_study study =
+        tremolo_study_file_device_at(client->study, client->policy.distance);
+    uint32_t left = 0;
+    bool by_policy = false;
+    enum tremolo_status status = client_budget_left(client, &left, &by_policy);
+    if (status == TREMOLO_OK && by_policy && tremolo_study_charge(&study) > left) {
+        return client_fails(client, TREMOLO_BUDGET_EXHAUSTED,
+                            "%s: the policy's epsilon_total of %g is below the ledger's, and too "
+                            "little of it is left",
+                            tremolo_status_sentence(TREMOLO_BUDGET_EXHAUSTED),
+                            client->policy.epsilon_total);
+    }
+    return status;
+}
+
+static enum tremolo_status make_new(struct tremolo_client *client, uint8_t *report, size_t *length)
+{
+    enum tremolo_status status = client_make_ledger(client);
+    if (status == TREMOLO_OK) {
+        status = check_total(client);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = ask_core(client, report, length, &client->platform);
+    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
+}
+
 /* The bytes to send: those of the ledger, or new ones once the round is known
  * to be open. *is_new tells which. */
 static enum tremolo_status find_or_make(struct tremolo_client *client, uint8_t *report,
                                         size_t *length, bool *is_new)
 {
     bool round_is_known = !client_needs_broadcast(client);
+    bool may_repeat = !client->to_enrol; /* a ledger to be made holds nothing */
     enum tremolo_status status = TREMOLO_NO_ENTROPY;
-    if (round_is_known) {
+    if (round_is_known && may_repeat) {
         client->round.number = 0;
         status = repeat(client, report, length);
     }
@@ -121,11 +153,12 @@ static enum tremolo_status find_or_make(struct tremolo_client *client, uint8_t *
         if (status != TREMOLO_OK) {
             return status;
         }
-        status = round_is_known ? TREMOLO_NO_ENTROPY : repeat(client, report, length);
+        status = round_is_known || !may_repeat ? TREMOLO_NO_ENTROPY
+                                               : repeat(client, report, length);
     }
     *is_new = status == TREMOLO_NO_ENTROPY;
     if (*is_new) {
-        status = ask_core(client, report, length, &client->platform);
+        return make_new(client, report, length);
     }
     return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
 }
@@ -151,12 +184,14 @@ static enum tremolo_status fill_receipt(struct tremolo_client *client,
 {
     struct tremolo_report decoded;
     uint32_t left = 0;
+    bool by_policy = false;
     enum tremolo_status status = tremolo_report_decode(&decoded, report, length);
-    if (status == TREMOLO_OK) {
-        status = tremolo_device_budget(&client->work, &left, &client->platform);
-    }
     if (status != TREMOLO_OK) {
         return client_ledger_fails(client, status);
+    }
+    status = client_budget_left(client, &left, &by_policy);
+    if (status != TREMOLO_OK) {
+        return status;
     }
     *receipt = (struct tremolo_client_receipt){
         .round = decoded.round,
@@ -164,6 +199,7 @@ static enum tremolo_status fill_receipt(struct tremolo_client *client,
         .repeated = repeated,
         .attempts = client->attempts,
         .budget_left = left,
+        .left_by_policy = by_policy,
     };
     memcpy(receipt->report_id, decoded.id, sizeof receipt->report_id);
     return TREMOLO_OK;

@@ -32,6 +32,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,20 @@ enum tremolo_status tremolo_ledger_file_open(struct tremolo_ledger_file **ledger
 const struct tremolo_platform *tremolo_ledger_file_platform(struct tremolo_ledger_file *ledger)
 {
     return &ledger->platform;
+}
+
+/* Both slots of the first entry are whole after tremolo_device_budget(). */
+enum tremolo_status tremolo_ledger_file_budget(struct tremolo_ledger_file *ledger, uint32_t *budget)
+{
+    struct tremolo_slot slot;
+    if (ledger == NULL || budget == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (ledger_read(ledger, 0, (uint8_t *)&slot, offsetof(struct tremolo_slot, report)) != 0) {
+        return TREMOLO_STORAGE_FAILED;
+    }
+    *budget = slot.budget;
+    return TREMOLO_OK;
 }
 
 const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger)

@@ -100,7 +100,8 @@ struct tremolo_client_options {
     const uint8_t *server_key; /* TREMOLO_SIGNING_PUBLIC_BYTES; NULL: the one pinned in the
                                     state directory */
     bool trust_new;            /* with neither: accept and pin the key the server names */
-    bool enrol;                /* make the state directory and ledger when there is none */
+    bool enrol;                /* make the state directory and ledger when there is none, with
+                                    the first report and not before */
     unsigned ledger_studies;   /* room of a ledger that is made, 0: 16 */
     const uint8_t *device_id;  /* enrolment keys: the device's name, 1..32 bytes, and its */
     size_t device_id_length;
@@ -116,7 +117,7 @@ struct tremolo_client_options {
 
 struct tremolo_client; /* opaque */
 
-/* Lock the state, fetch and verify the study, ask the policy. Statuses of
+/* Lock the state, if there is one, fetch and verify the study, ask the policy. Statuses of
  * refusal: NOT_TRUSTED, POLICY_REFUSED, LEDGER_*; of the server's side:
  * BAD_SIGNATURE, WRONG_STUDY, BAD_STUDY, BAD_ANSWER, SERVER_REFUSED,
  * NETWORK_FAILED. Options are copied, but for the functions' contexts and
@@ -151,6 +152,7 @@ struct tremolo_client_receipt {
     bool repeated; /* the server had it already */
     unsigned attempts;
     uint32_t budget_left; /* mu^2 / 2^24 */
+    bool left_by_policy;  /* the policy's total is below the ledger's and sets what is left */
 };
 
 /* Make, or repeat, this device's report for the current round and send it.

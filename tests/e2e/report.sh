@@ -37,7 +37,8 @@ expect "no report without a ledger" $? 3
 device "$one" a --enrol
 expect "nor without a pinned key" $? 3
 expect_match "which it says" "$err" '^tremolo report: .*not pinned'
-device "$one" a --server-key "$work/server.key"
+expect "and such an attempt leaves no ledger for life" "$([ -e "$work/a" ] && echo there)" ""
+device "$one" a --enrol --server-key "$work/server.key"
 expect "a report" $? 0
 expect_match "with its receipt" "$out" '^round 1 of 1: report [-_A-Za-z0-9]{22}, [0-9]+ bytes, accepted; left for other reports: epsilon [0-9.]+ at delta 1e-05 '
 first=$(cut -d' ' -f6 "$out")
@@ -92,7 +93,7 @@ curl -s -X POST -H "Authorization: Bearer $(cat "$work/data/operator.token")" \
     -d "{\"device\": \"$one_name\"}" "$url/v1/studies/$keys/devices" >"$out"
 expect_match "the operator hands out the same key" "$out" "\"key\": ?\"$key\""
 printf '%s\n' "$key" >"$work/device.key"
-device "$keys" g --trust-new --device $one_name --key "$work/device.key"
+device "$keys" g --enrol --trust-new --device $one_name --key "$work/device.key"
 expect "the right key is in" $? 0
 device "$keys" h --enrol --trust-new --device $two_name --key "$work/device.key"
 expect "another's is not" $? 1

@@ -369,16 +369,27 @@ static void test_failures_have_reasons(void **state)
     struct tremolo_client_surroundings around = fake_surroundings(&oracle.server);
     struct tremolo_files files = faulty_files(FAULT_FAIL_ON, 1, EROFS);
     around.files = &files;
-    assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_STORAGE_FAILED);
-    assert_non_null(strstr(why, strerror(EROFS)));
+    struct tremolo_client_receipt receipt;
+    assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    assert_status(tremolo_client_report(client, &receipt), TREMOLO_STORAGE_FAILED);
+    assert_non_null(strstr(tremolo_client_why(client), strerror(EROFS))); /* no ledger */
+    tremolo_client_close(client);
+    client = NULL;
     files = faulty_files(FAULT_NONE, 0, 0);
     assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
     assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
-    struct tremolo_client_receipt receipt;
-    files = faulty_files(FAULT_FAIL_ON, 1, ENOSPC);
+    assert_status(tremolo_client_report(client, &receipt), TREMOLO_OK);
+    tremolo_client_close(client);
+    client = NULL;
+    oracle.server.round = 1;
+    assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    faulty.kind = FAULT_FAIL_ON;
+    faulty.error = ENOSPC;
     assert_status(tremolo_client_report(client, &receipt), TREMOLO_STORAGE_FAILED);
-    assert_non_null(strstr(tremolo_client_why(client), strerror(ENOSPC)));
-    assert_int_equal(oracle.server.reports, 0);
+    assert_non_null(strstr(tremolo_client_why(client), strerror(ENOSPC))); /* no charge */
+    assert_int_equal(oracle.server.reports, 1);
     tremolo_client_close(client);
     end(&oracle);
 }
@@ -398,9 +409,13 @@ static void test_read_only_directory(void **state)
     } else {
         options.state_directory = "/proc/tremolo"; /* nobody makes folders there */
     }
-    assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_STORAGE_FAILED);
-    assert_true(why[0] != '\0');
-    assert_int_equal(oracle.server.requests, 0);
+    struct tremolo_client_receipt receipt;
+    assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    assert_status(tremolo_client_report(client, &receipt), TREMOLO_STORAGE_FAILED);
+    assert_true(tremolo_client_why(client)[0] != '\0');
+    assert_int_equal(oracle.server.reports, 0);
+    tremolo_client_close(client);
     (void)chmod(oracle.folder.root, 0700);
     end(&oracle);
 }

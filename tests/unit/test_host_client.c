@@ -345,6 +345,78 @@ static void test_total_is_the_ledgers(void **state)
     end(&world);
 }
 
+/* A ledger is for life, so a first attempt that is refused leaves none: by the
+ * key, the policy, the date and the round in turn. The policy of the first
+ * report is the one that counts. */
+static void test_refusals_leave_no_ledger(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_study_guarantee guarantee;
+    uint32_t budget = 0;
+    (void)state;
+    begin(&world, "limits", "{\"closes\": \"2026-12-15\"}", NULL, NULL);
+    world.server.date = 1794729600; /* a month before */
+    world.options.server_key = NULL;
+    assert_status(report(&world, &receipt), TREMOLO_NOT_TRUSTED);
+    assert_int_equal(access(world.folder.state, F_OK), -1);
+    world.options.trust_new = true;
+    world.options.policy = &policy;
+    policy.epsilon_per_study = 0.5;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    policy.epsilon_per_study = 2;
+    world.server.state = "done";
+    assert_status(report(&world, &receipt), TREMOLO_ROUND_CLOSED);
+    world.server.state = "open";
+    world.server.date = 1797321600; /* after its end */
+    assert_status(report(&world, &receipt), TREMOLO_ROUND_CLOSED);
+    assert_int_equal(access(world.folder.state, F_OK), -1);
+    world.server.date = 1794729600;
+    policy.epsilon_total = 4;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee_at(&guarantee, world.server.file, 1e-5, 0),
+                  TREMOLO_OK);
+    assert_int_equal(receipt.budget_left, budget - guarantee.charge);
+    assert_false(receipt.left_by_policy);
+    end(&world);
+}
+
+/* A policy whose total was lowered below the ledger's is obeyed: in what is left
+ * and, once that is too little, by a refusal. */
+static void test_a_smaller_total_counts(void **state)
+{
+    struct world world;
+    struct fake_server other;
+    struct tremolo_client_receipt first = {0};
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    uint32_t whole = 0;
+    uint32_t smaller = 0;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    world.options.policy = &policy;
+    assert_status(tremolo_policy_budget(&whole, &policy), TREMOLO_OK);
+    assert_status(report(&world, &first), TREMOLO_OK);
+    policy.epsilon_total = 4;
+    assert_status(tremolo_policy_budget(&smaller, &policy), TREMOLO_OK);
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_true(receipt.left_by_policy);
+    assert_int_equal(receipt.budget_left, smaller - (whole - first.budget_left));
+    fake_server_start(&other, study_with("title", "\"Second\"", NULL, NULL), 1);
+    world.around = fake_surroundings(&other);
+    world.options.study_url = other.url;
+    policy.epsilon_total = 1.1;
+    assert_status(report(&world, &receipt), TREMOLO_BUDGET_EXHAUSTED);
+    assert_non_null(strstr(tremolo_client_why(world.client), "epsilon_total of 1.1"));
+    assert_int_equal(other.reports, 0);
+    policy.epsilon_total = 4;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    fake_server_stop(&other);
+    end(&world);
+}
+
 static void test_policy_files(void **state)
 {
     static const char *const wrong[] = {
@@ -411,8 +483,9 @@ static void test_two_clients_exclude_each_other(void **state)
     struct world world;
     struct tremolo_client *second = NULL;
     (void)state;
+    struct tremolo_client_receipt receipt = {0};
     begin(&world, NULL, NULL, NULL, NULL);
-    assert_status(open_client(&world), TREMOLO_OK);
+    assert_status(report(&world, &receipt), TREMOLO_OK); /* which makes the ledger */
     assert_status(tremolo_client_open(&second, world.why, &world.options, &world.around),
                   TREMOLO_LEDGER_BUSY);
     assert_null(second);
@@ -624,6 +697,14 @@ static void test_following_goes_on_after_a_closed_round(void **state)
     end(&world);
 }
 
+static uint32_t whole_budget(void)
+{
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    uint32_t budget = 0;
+    assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
+    return budget;
+}
+
 /* What the device has left, after a client was opened once. */
 static uint32_t budget_left(struct world *world)
 {
@@ -633,19 +714,14 @@ static uint32_t budget_left(struct world *world)
     uint32_t left = 0;
     tremolo_client_close(world->client);
     world->client = NULL;
+    if (access(world->folder.state, F_OK) != 0) {
+        return whole_budget(); /* nothing was ever made, so nothing was spent */
+    }
     assert_status(tremolo_ledger_file_open(&ledger, NULL, &options), TREMOLO_OK);
     assert_status(tremolo_device_budget(&work, &left, tremolo_ledger_file_platform(ledger)),
                   TREMOLO_OK);
     tremolo_ledger_file_close(ledger);
     return left;
-}
-
-static uint32_t whole_budget(void)
-{
-    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
-    uint32_t budget = 0;
-    assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
-    return budget;
 }
 
 /* 2026-11-15T08:00:00Z and the same time in December. */
@@ -954,6 +1030,8 @@ int main(void)
         cmocka_unit_test(test_policy_has_its_own_neighbours),
         cmocka_unit_test(test_charged_at_the_policys_distance),
         cmocka_unit_test(test_total_is_the_ledgers),
+        cmocka_unit_test(test_refusals_leave_no_ledger),
+        cmocka_unit_test(test_a_smaller_total_counts),
         cmocka_unit_test(test_policy_files),
         cmocka_unit_test(test_no_ledger_without_enrolment),
         cmocka_unit_test(test_two_clients_exclude_each_other),

@@ -1,0 +1,171 @@
+/* client_ledger.c -- a client's ledger.
+ *
+ * A ledger is made once, for the device's whole life, with the budget of the
+ * policy that is in force then. A first attempt that ends in a refusal, by key,
+ * policy, date or round, must therefore leave none behind: it is made when the
+ * first report is about to be, and no earlier. A later policy cannot raise the
+ * budget; one with a smaller total is kept here, since the device core knows
+ * none. */
+#include "client_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status)
+{
+    const char *error = client->ledger != NULL ? tremolo_ledger_file_error(client->ledger) : "";
+    bool storage = status == TREMOLO_STORAGE_FAILED && error[0] != '\0';
+    return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
+                        storage ? "; " : "", storage ? error : "");
+}
+
+static enum tremolo_status copy_names(struct tremolo_client *client,
+                                      const struct tremolo_client_options *options)
+{
+    const char *counter = options->counter_file != NULL ? options->counter_file : "";
+    int state = snprintf(client->state, sizeof client->state, "%s", options->state_directory);
+    int count = snprintf(client->counter, sizeof client->counter, "%s", counter);
+    client->ledger_studies = options->ledger_studies;
+    return state >= 0 && (size_t)state < sizeof client->state && count >= 0 &&
+                   (size_t)count < sizeof client->counter
+               ? TREMOLO_OK
+               : TREMOLO_BAD_ARGUMENT;
+}
+
+static enum tremolo_status open_file(struct tremolo_client *client, bool create,
+                                     char why[TREMOLO_LEDGER_FILE_ERROR_BYTES])
+{
+    struct tremolo_ledger_file_options options = {
+        .directory = client->state,
+        .counter = client->counter[0] != '\0' ? client->counter : NULL,
+        .studies = client->ledger_studies,
+        .create = create,
+        .files = &client->files,
+        .entropy = client->around.entropy,
+        .entropy_context = client->around.context,
+    };
+    enum tremolo_status status = tremolo_ledger_file_open(&client->ledger, why, &options);
+    if (status == TREMOLO_OK) {
+        client->platform = *tremolo_ledger_file_platform(client->ledger);
+        client->platform.mac_key = client->signs ? client->mac_key : NULL;
+    }
+    return status;
+}
+
+static enum tremolo_status file_fails(struct tremolo_client *client, enum tremolo_status status,
+                                      const char *why)
+{
+    return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
+                        why[0] != '\0' ? "; " : "", why);
+}
+
+enum tremolo_status client_open_ledger(struct tremolo_client *client,
+                                       const struct tremolo_client_options *options)
+{
+    char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
+    uint32_t left = 0;
+    enum tremolo_status status = copy_names(client, options);
+    if (status == TREMOLO_OK) {
+        status = open_file(client, false, why);
+    }
+    if (status == TREMOLO_LEDGER_MISSING && options->enrol) {
+        client->to_enrol = true;
+        return TREMOLO_OK;
+    }
+    if (status != TREMOLO_OK) {
+        return file_fails(client, status, why);
+    }
+    status = tremolo_device_budget(&client->work, &left, &client->platform);
+    if (options->enrol && (status == TREMOLO_LEDGER_MISSING || status == TREMOLO_LEDGER_DAMAGED)) {
+        /* A cut during an earlier enrolment looks damaged, too; the core
+         * itself refuses where a ledger once was whole. */
+        client->to_enrol = true;
+        return TREMOLO_OK;
+    }
+    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
+}
+
+static enum tremolo_status enrol(struct tremolo_client *client)
+{
+    uint32_t budget = 0;
+    uint32_t left = 0;
+    enum tremolo_status found = tremolo_device_budget(&client->work, &left, &client->platform);
+    if (found != TREMOLO_LEDGER_MISSING && found != TREMOLO_LEDGER_DAMAGED) {
+        return found; /* another process was faster, or it cannot be read */
+    }
+    enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
+    if (status == TREMOLO_OK) {
+        status = tremolo_device_enrol(&client->work, &client->platform, budget);
+    }
+    return status == TREMOLO_LEDGER_EXISTS ? found : status;
+}
+
+enum tremolo_status client_make_ledger(struct tremolo_client *client)
+{
+    char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
+    enum tremolo_status status = TREMOLO_OK;
+    if (!client->to_enrol) {
+        return TREMOLO_OK;
+    }
+    if (client->ledger == NULL) {
+        status = open_file(client, true, why);
+    }
+    if (status != TREMOLO_OK) {
+        return file_fails(client, status, why);
+    }
+    status = enrol(client);
+    if (status != TREMOLO_OK) {
+        return client_ledger_fails(client, status);
+    }
+    client->to_enrol = false;
+    return client_pin_key(client);
+}
+
+enum tremolo_status client_pin_key(struct tremolo_client *client)
+{
+    char path[HOST_PATH_BYTES];
+    char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNING_PUBLIC_BYTES) + 1];
+    if (!client->to_pin) {
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status =
+        tremolo_base64_encode(text, sizeof text, client->server_key, sizeof client->server_key);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    size_t length = strlen(text);
+    text[length] = '\n';
+    if (host_path(path, client->state, "server.key") != 0 ||
+        host_replace_file(&client->files, path, text, length + 1) != 0) {
+        return client_fails(client, TREMOLO_STORAGE_FAILED, "cannot pin the key: %s",
+                            strerror(errno));
+    }
+    client->to_pin = false;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *left,
+                                       bool *by_policy)
+{
+    uint32_t kept = 0;
+    uint32_t whole = 0;
+    uint32_t allowed = 0;
+    enum tremolo_status status = tremolo_device_budget(&client->work, &kept, &client->platform);
+    if (status == TREMOLO_OK) {
+        status = tremolo_ledger_file_budget(client->ledger, &whole);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_policy_budget(&allowed, &client->policy);
+    }
+    if (status != TREMOLO_OK) {
+        return client_ledger_fails(client, status);
+    }
+    uint32_t spent = whole - kept;
+    uint32_t capped = allowed > spent ? allowed - spent : 0;
+    *left = capped < kept ? capped : kept;
+    if (by_policy != NULL) {
+        *by_policy = capped < kept;
+    }
+    return TREMOLO_OK;
+}
