@@ -61,7 +61,12 @@ gateway_wait a || fail "the gateway did not come back"
 say "node $victim, gateway a and folder a are back"
 
 wait "$swarm_pid" || fail "the swarm: $(tail -n 1 "$work/swarm")"
-say "all acknowledged, all counted once after $(($(now_ms) - start)) ms: $(sed -n 's/^sent/sent/p' "$work/swarm")"
+# The swarm's line is 'sent N repeated N retries N seconds S lag S silence S'.
+say "$(awk -v ms=$(($(now_ms) - start)) '$1 == "sent" {
+    printf "%d reports acknowledged and each counted once, %.1f s after the first was sent\n", $2 + $4, ms / 1000
+    printf "          %d requests got no answer, or \"later\", and were sent again; what had arrived is \"repeated\" below\n", $6
+    printf "          %.2f s from the last acknowledgement to an estimate with all of them; ", $10
+    printf "longest time without any acknowledgement: %.2f s", $12 }' "$work/swarm")"
 wait_until 30 cluster_is_well || fail "the cluster is not well again"
 a=$(curl -s "$(gateway_url a)/v1/studies/$id/estimate" | sha256sum)
 b=$(curl -s "$(gateway_url b)/v1/studies/$id/estimate" | sha256sum)

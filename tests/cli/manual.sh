@@ -1,0 +1,45 @@
+# The manual against the program: every long option of a command's --help is in
+# its page and the other way round, and tremolo(1) lists the commands that
+# the program lists. Pages are read as source, so no reader of man pages is needed.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# helped FILE...: the options in a text of --help. '--help' itself is everybody's.
+helped() { cat "$@" | grep -oE -- '--[a-z][a-z0-9-]*' | grep -vx -- --help | sort -u; }
+# manual FILE: the options a page marks up as such, by '.Fl -name' or '.Fl Fl name'.
+manual() { grep -oE 'Fl (Fl |-)[a-z][a-z0-9-]*' "$1" | sed -E 's/^Fl (Fl |-)/--/' | grep -vx -- --help | sort -u; }
+# commands: name and nothing else of what 'tremolo --help' lists.
+commands() { $tremolo --help | sed -nE 's/^  ([a-z]+) .*/\1/p'; }
+
+# differ HELP PAGE: what only one of the two has, on one line.
+differ() {
+    helped "$1" >"$scratch/helped"
+    manual "$2" >"$scratch/manual"
+    comm -23 "$scratch/helped" "$scratch/manual" | sed 's/^/missing in the page: /'
+    comm -13 "$scratch/helped" "$scratch/manual" | sed 's/^/missing in --help: /'
+}
+
+for command in $(commands); do
+    case $command in version | help) continue ;; esac
+    page=man/tremolo-$command.1
+    expect "tremolo-$command(1) exists" "$(ls "$page" 2>&1)" "$page"
+    $tremolo "$command" --help >"$scratch/help" 2>&1
+    # One subcommand has a page of help to itself.
+    [ "$command" != study ] || $tremolo study move --help >>"$scratch/help" 2>&1
+    expect "$command: there are options to compare" "$([ -n "$(helped "$scratch/help")" ] && echo yes)" yes
+    expect "$command: page and --help have the same options" "$(differ "$scratch/help" "$page")" ""
+done
+expect "tremolo(1) lists the commands of tremolo --help" \
+    "$(sed -nE 's/^\.It Cm ([a-z]+).*/\1/p' man/tremolo.1 | sort | tr '\n' ' ')" "$(commands | sort | tr '\n' ' ')"
+for page in man/tremolo-*.1; do
+    command=${page#man/tremolo-}
+    expect "${page#man/} belongs to a command" "$(commands | grep -cx "${command%.1}")" 1
+done
+
+# It can fail, in both directions and with both spellings.
+printf '  --one FILE   a\n  --two        b\n' >"$scratch/help"
+printf '.It Fl -one Ar file\n.It Fl Fl three\n' >"$scratch/page"
+expect "a difference is found" "$(differ "$scratch/help" "$scratch/page" | tr '\n' ';')" \
+    "missing in the page: --two;missing in --help: --three;"
