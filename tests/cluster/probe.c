@@ -56,11 +56,24 @@ static natsStatus ask(natsConnection *nc, const char *subject, const char *body)
     return status;
 }
 
+/* The server's no comes before its answer to the flush, and the library notes it
+ * before it answers us; the handler's thread may be later. */
+static void note_refusal(natsConnection *nc)
+{
+    const char *text = NULL;
+    if (natsConnection_GetLastError(nc, &text) == NATS_NOT_PERMITTED) {
+        denied = 1;
+    }
+    for (int i = 0; i < 10 && !denied; i++) {
+        nats_Sleep(50);
+    }
+}
+
 static natsStatus say(natsConnection *nc, const char *subject, const char *body)
 {
     natsStatus status = natsConnection_PublishString(nc, subject, body);
     status = status == NATS_OK ? natsConnection_FlushTimeout(nc, WAIT_MS) : status;
-    nats_Sleep(200); /* for the error handler's thread */
+    note_refusal(nc);
     return status;
 }
 
@@ -69,7 +82,7 @@ static natsStatus hear(natsConnection *nc, const char *subject)
     natsSubscription *sub = NULL;
     natsStatus status = natsConnection_SubscribeSync(&sub, nc, subject);
     status = status == NATS_OK ? natsConnection_FlushTimeout(nc, WAIT_MS) : status;
-    nats_Sleep(200);
+    note_refusal(nc);
     natsSubscription_Destroy(sub);
     return status;
 }
