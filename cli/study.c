@@ -94,12 +94,14 @@ static int init_from_csv(const struct study_options *options, char **json)
         return code;
     }
     code = CLI_USAGE;
+    bool is_text[CSV_HEADER_NAMES_MAX];
     if (!csv_header_parse(&header, text, length)) {
         (void)explain_starter(options, TREMOLO_BAD_ARGUMENT);
     } else {
         const char *const *names = (const char *const *)header.name;
-        enum tremolo_status status =
-            tremolo_study_starter_for(json, names, header.count, options->response);
+        bool words = csv_header_texts(is_text, &header, text, length);
+        enum tremolo_status status = tremolo_study_starter_for(
+            json, names, header.count, options->response, words ? is_text : NULL);
         code = status == TREMOLO_BAD_STUDY ? explain_column(options, names, header.count)
                                            : explain_starter(options, status);
         csv_header_free(&header);
@@ -115,8 +117,8 @@ static void warn_of_placeholders(const struct study_options *options)
                   "tremolo study: every feature of this starter has the bounds 0 and 1, which are "
                   "placeholders: values outside of them are cut off.\n"
                   "Edit low and high%s%s to what is publicly known of each, never to what the data "
-                  "show; say \"kind\": \"yes-no\" or \"category\" where a column holds no "
-                  "numbers.\n",
+                  "show; name the levels of every category, or say \"kind\": \"yes-no\", where a "
+                  "column holds words.\n",
                   options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
 }
 

@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "fetch.h"
 #include "input.h"
+#include "study_warnings.h"
 #include "tremolo_client.h"
 
 enum { DETAIL_BYTES = 400, DUMP_FLAGS = JSON_REAL_PRECISION(6) };
@@ -109,6 +110,9 @@ static void print_published(const char *url, const char *key, const struct tremo
 {
     bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    char why[STUDY_WARNING_BYTES];
+    char policy[STUDY_POLICY_BYTES];
+    bool refused = study_is_refused(why, policy, file);
     json_t *sample = example_sample(file);
     char *text = json_dumps(sample, DUMP_FLAGS);
     study_id_text(id, file);
@@ -116,10 +120,18 @@ static void print_published(const char *url, const char *key, const struct tremo
     (void)printf(
         "A device takes part with\n\n"
         "  echo %s > server.key\n"
+        "%s%s%s"
         "  tremolo report --study %s \\\n"
-        "      --state DIRECTORY --sample sample.json --server-key server.key --enrol%s\n\n",
-        key, url, keys ? " \\\n      --device NAME --key FILE" : "");
+        "      --state DIRECTORY --sample sample.json --server-key server.key --enrol%s%s\n\n",
+        key, policy[0] != '\0' ? "  echo '" : "", policy, policy[0] != '\0' ? "' > policy.json\n" : "",
+        url, policy[0] != '\0' ? " \\\n      --policy policy.json" : "",
+        keys ? " \\\n      --device NAME --key FILE" : "");
     (void)printf("where sample.json is like\n\n  %s\n", text != NULL ? text : "{}");
+    if (refused) {
+        (void)fprintf(stderr, "tremolo study: warning: %s%s\n", why,
+                      policy[0] != '\0' ? "; only with policy.json as printed do they take part"
+                                        : "");
+    }
     if (keys) {
         (void)printf("\nand each device's name and key come from POST %s/devices\n", url);
     }

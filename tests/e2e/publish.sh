@@ -30,11 +30,13 @@ $tremolo status "$url/v1/studies/$id" >"$out"
 expect_match "a study that nobody has reported to says so" "$out" '^nobody has reported yet'
 expect "instead of an empty table" "$(grep -c 'std. error' "$out")" 0
 
-# What it prints for a device runs as it stands, but for the policy.
-study publish "$work/one.json" --server "$url"
+# What it prints for a device runs as it stands, policy included.
+study publish "$work/one.json" --server "${url#http://}"
+expect "an address without its scheme will do" $? 0
+expect_match "a study that most devices refuse is said to be one" "$err" "^tremolo study: warning: devices with the default policy, and the participant's page, refuse"
 sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
 sed -n '/^  {/p' "$out" >"$work/sample.json"
-sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report --policy policy.json|;s|DIRECTORY|device|" \
+sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report|;s|DIRECTORY|device|" \
     "$work/script" >"$work/run.sh"
 (cd "$work" && sh run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0
