@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "input.h"
 
 static void on_name(void *bytes, size_t length, void *context)
@@ -40,18 +41,18 @@ static char separator_of(const char *text)
     return semicolons ? ';' : ',';
 }
 
-bool csv_header_parse(struct csv_header *header, const char *text, size_t length)
+static bool parse_line(struct csv_header *header, const char *text, size_t length, char separator)
 {
     struct csv_parser parser;
     memset(header, 0, sizeof *header);
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
         return false;
     }
-    csv_set_delim(&parser, (unsigned char)separator_of(text));
+    csv_set_delim(&parser, (unsigned char)separator);
     /* Only the first line is wanted, but a quoted name may hold a line feed. */
     bool good = true;
-    for (size_t i = 0; i < length && good && !header->is_whole; i++) {
-        good = csv_parse(&parser, text + i, 1, on_name, on_line_end, header) == 1;
+    for (; header->bytes < length && good && !header->is_whole; header->bytes++) {
+        good = csv_parse(&parser, text + header->bytes, 1, on_name, on_line_end, header) == 1;
     }
     if (good && !header->is_whole) {
         good = csv_fini(&parser, on_name, on_line_end, header) == 0;
@@ -62,6 +63,30 @@ bool csv_header_parse(struct csv_header *header, const char *text, size_t length
         return false;
     }
     return true;
+}
+
+bool csv_header_parse(struct csv_header *header, const char *text, size_t length)
+{
+    return parse_line(header, text, length, separator_of(text));
+}
+
+bool csv_header_texts(bool is_text[CSV_HEADER_NAMES_MAX], const struct csv_header *header,
+                      const char *text, size_t length)
+{
+    struct csv_header values;
+    size_t from = header->bytes;
+    bool found = false;
+    memset(is_text, 0, CSV_HEADER_NAMES_MAX * sizeof *is_text);
+    if (from >= length || !parse_line(&values, text + from, length - from, separator_of(text))) {
+        return false;
+    }
+    for (size_t i = 0; i < values.count && i < header->count; i++) {
+        double number = 0;
+        is_text[i] = values.name[i][0] != '\0' && !cli_parse_double(&number, values.name[i]);
+        found = found || is_text[i];
+    }
+    csv_header_free(&values);
+    return found;
 }
 
 void csv_header_free(struct csv_header *header)

@@ -10,6 +10,7 @@ enum { CSV_HEADER_NAMES_MAX = 257, CSV_HEADER_BYTES_MAX = 64 * 1024 };
 struct csv_header {
     char *name[CSV_HEADER_NAMES_MAX];
     size_t count;
+    size_t bytes; /* of the line */
     bool is_whole;
     bool too_many;
 };
@@ -18,6 +19,11 @@ struct csv_header {
  * separated by commas, or by semicolons when there is no comma. False, and
  * nothing to free, when it is no such line or has too many names. */
 bool csv_header_parse(struct csv_header *header, const char *text, size_t length);
+
+/* Which columns hold words, by the line after the header's; false when none does
+ * or there is no such line. Nothing else of the data is looked at. */
+bool csv_header_texts(bool is_text[CSV_HEADER_NAMES_MAX], const struct csv_header *header,
+                      const char *text, size_t length);
 void csv_header_free(struct csv_header *header);
 
 #endif

@@ -87,15 +87,12 @@ static void print_estimate(const json_t *answer)
 
 static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)
 {
+    static const char path[] = "/estimate";
     char url[2048];
-    size_t length = strlen(where);
-    while (length > 0 && where[length - 1] == '/') {
-        length--;
-    }
-    if (length + sizeof "/estimate" > sizeof url) {
+    if (!fetch_address(url, sizeof url - sizeof path, where)) {
         return cli_fail(CLI_USAGE, command, "the address is too long");
     }
-    (void)snprintf(url, sizeof url, "%.*s/estimate", (int)length, where);
+    memcpy(url + strlen(url), path, sizeof path);
     struct fetch fetch = {.url = url, .ca_file = ca_file};
     if (fetch_run(&fetch) != 0) {
         return cli_fail(CLI_FAILED, command, "%s: %s", url, fetch.words);

@@ -101,6 +101,26 @@ static void prepare(CURL *curl, struct fetch *fetch, struct curl_slist *headers,
     }
 }
 
+bool fetch_address(char *url, size_t bytes, const char *given)
+{
+    const char *scheme = strstr(given, "://") != NULL ? "" : "http://";
+    const char *page = strstr(given, "/studies/");
+    bool is_page = page != NULL && (page - given < 3 || strncmp(page - 3, "/v1", 3) != 0);
+    size_t before = is_page ? (size_t)(page - given) : 0;
+    size_t length = strcspn(given, "?#");
+    static const char about[] = "/about";
+    while (length > 0 && given[length - 1] == '/') {
+        length--;
+    }
+    if (is_page && length > before + strlen(about) &&
+        strncmp(given + length - strlen(about), about, strlen(about)) == 0) {
+        length -= strlen(about);
+    }
+    int written = snprintf(url, bytes, "%s%.*s%s%.*s", scheme, (int)before, given,
+                           is_page ? "/v1" : "", (int)(length - before), given + before);
+    return written > 0 && (size_t)written < bytes;
+}
+
 int fetch_run(struct fetch *fetch)
 {
     struct collected collected = {NULL, 0};

@@ -34,6 +34,11 @@ struct estimate_wish {
 };
 int estimate_show(const char *command, const char *where, const struct estimate_wish *wish);
 
+/* An address as people have it, made the one to ask: "http://" in front where no
+ * scheme is, a study's page in the browser (/studies/ID) turned into its address
+ * (/v1/studies/ID), no slash at the end. False when it does not fit. */
+bool fetch_address(char *url, size_t bytes, const char *given);
+
 /* 0 when any answer came. */
 int fetch_run(struct fetch *fetch);
 

@@ -15,6 +15,7 @@ struct forest_row {
     double estimate, low, high;             /* own units */
     double effect, effect_low, effect_high; /* over the feature's range; NaN: cannot be drawn */
     bool identified;
+    bool anything; /* the score test's set is the whole line */
 };
 
 struct forest {

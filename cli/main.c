@@ -21,7 +21,7 @@ static const struct cli_command commands[] = {
     {"serve", "take reports over HTTP, keep them, estimate from them", cli_serve},
     {"simulate", "try a study on a CSV file, every row a device", cli_simulate},
     {"status", "what a server has so far", cli_status},
-    {"study", "write, check, name and show study files", cli_study},
+    {"study", "write, check, show, publish, close, move and enrol for studies", cli_study},
     {"version", "print the version", run_version},
     {"help", "list the commands", run_help},
 };
@@ -47,8 +47,14 @@ static void print_commands(FILE *stream)
 
 static int run_help(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    for (size_t i = 0; argc >= 2 && i < COMMAND_COUNT; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0 && commands[i].run != run_help &&
+            commands[i].run != run_version) {
+            char option[] = "--help";
+            char *arguments[] = {argv[1], option, NULL};
+            return commands[i].run(2, arguments);
+        }
+    }
     print_commands(stdout);
     return CLI_DONE;
 }

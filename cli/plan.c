@@ -29,6 +29,7 @@ static const char usage[] =
     "  --alpha A --lambda L --omega W --vectors M   the modulation; default none\n"
     "  --rounds T              rounds to compare with one release; default 10\n"
     "  --figure FILE           .svg, .png or .pdf by gnuplot (--force replaces it)\n"
+    "  --theory                the paper's rounds as well, with their bounds\n"
     "  --json                  numbers only\n";
 
 /* ---------------------------------------------------------------- options */
@@ -39,6 +40,7 @@ enum option_code {
     OPTION_STUDY,
     OPTION_FIGURE,
     OPTION_FORCE,
+    OPTION_THEORY,
     OPTION_JSON,
     OPTION_HELP,
     OPTION_NUMBER, /* this and the following index `numbers` */
@@ -103,6 +105,7 @@ static void fill_options(struct option *options)
         {"study", required_argument, NULL, OPTION_STUDY},
         {"figure", required_argument, NULL, OPTION_FIGURE},
         {"force", no_argument, NULL, OPTION_FORCE},
+        {"theory", no_argument, NULL, OPTION_THEORY},
         {"json", no_argument, NULL, OPTION_JSON},
         {"help", no_argument, NULL, OPTION_HELP},
     };
@@ -168,6 +171,7 @@ static int read_one(struct plan_request *request, double *values, int code)
     case OPTION_STUDY: return CLI_DONE; /* taken before all others */
     case OPTION_FIGURE: request->figure = optarg; return CLI_DONE;
     case OPTION_FORCE: request->force = true; return CLI_DONE;
+    case OPTION_THEORY: request->theory = true; return CLI_DONE;
     case OPTION_JSON: request->json = true; return CLI_DONE;
     default: break;
     }
@@ -278,7 +282,7 @@ static int take_study(struct plan_request *request, double *values, const struct
 /* CLI_DONE with *wants_help when help was asked for. */
 static int read_request(struct plan_request *request, bool *wants_help, int argc, char **argv)
 {
-    struct option options[NUMBERS + 9];
+    struct option options[NUMBERS + 10];
     double values[NUMBERS] = {
         [DELTA] = 1e-5, [R2] = 0.5, [RESPONSE_SD] = 1.0, [LEVEL] = 0.95, [ROUNDS] = 10};
     int code = 0;

@@ -2,6 +2,7 @@
 #ifndef TREMOLO_CLI_PLAN_H
 #define TREMOLO_CLI_PLAN_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "convergence.h"
@@ -28,6 +29,7 @@ struct plan_request {
     double effect;
     bool json;
     bool force;
+    bool theory; /* the paper's rounds and their bounds, too */
     const char *figure;
 };
 
@@ -48,6 +50,19 @@ struct plan_answer {
     struct plan_alternative alternatives[PLAN_ALTERNATIVES];
     struct convergence convergence; /* of the rounds, each with its share of the budget */
 };
+
+/* What it comes to, in scaled units. */
+struct plan_verdict {
+    bool told;      /* coefficients of the guessed size will be told from zero */
+    double least;   /* coefficient that is told, in four studies of five */
+    double guessed; /* coefficient */
+    double devices; /* needed for the guessed one; 0: no number that could be had */
+};
+
+struct plan_verdict plan_verdict(const struct plan_request *request,
+                                 const struct plan_answer *answer);
+void plan_verdict_print(const struct plan_request *request, const struct plan_verdict *verdict);
+json_t *plan_verdict_json(const struct plan_verdict *verdict);
 
 /* The l2 sensitivity in scaled units, alpha not yet applied. */
 double plan_sensitivity(const struct plan_request *request);

@@ -107,6 +107,8 @@ int plan_print_json(const struct plan_request *request, const struct plan_answer
         return cli_fail(CLI_FAILED, "plan", "out of memory");
     }
     (void)json_object_set_new(root, "convergence", convergence_json(&answer->convergence));
+    const struct plan_verdict verdict = plan_verdict(request, answer);
+    (void)json_object_set_new(root, "verdict", plan_verdict_json(&verdict));
     if (answer->devices_for_width > 0.0) {
         (void)json_object_set_new(root, "devices_for_half_width",
                                   json_real(answer->devices_for_width));
@@ -128,7 +130,12 @@ void plan_print_text(const struct plan_request *request, const struct plan_answe
         plan_study_print(request->study, answer->result.half_width, request->guess.level);
     }
     print_alternatives(request, answer);
-    (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n", request->rounds,
-                 answer->convergence.input.mechanism.sigma / (1.0 - request->alpha));
-    convergence_print(&answer->convergence, "the guess");
+    if (request->theory) {
+        (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n",
+                     request->rounds,
+                     answer->convergence.input.mechanism.sigma / (1.0 - request->alpha));
+        convergence_print(&answer->convergence, "the guess");
+    }
+    const struct plan_verdict verdict = plan_verdict(request, answer);
+    plan_verdict_print(request, &verdict);
 }

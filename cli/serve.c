@@ -80,6 +80,12 @@ static bool is_loopback(const char *address)
     return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
+static bool is_numeric(const char *address)
+{
+    struct in6_addr any;
+    return inet_pton(AF_INET, address, &any) == 1 || inet_pton(AF_INET6, address, &any) == 1;
+}
+
 /* The operator's token and public responses must not cross a network in the
  * clear by oversight. */
 static bool is_exposed(const struct serve_arguments *arguments)
@@ -187,6 +193,11 @@ int cli_serve(int argc, char **argv)
     }
     if (arguments.options.data == NULL || optind != argc) {
         return cli_fail(CLI_USAGE, "serve", "--data DIR is needed, and nothing but options");
+    }
+    if (!is_numeric(arguments.options.address)) {
+        return cli_fail(CLI_USAGE, "serve",
+                        "--listen needs a numeric address, like 127.0.0.1 or [::1], not %s",
+                        arguments.options.address);
     }
     if (is_exposed(&arguments)) {
         return cli_fail(CLI_USAGE, "serve",

@@ -148,15 +148,9 @@ int cli_status(int argc, char **argv)
         return cli_fail(CLI_USAGE, "status", "--watch and --json do not go together");
     }
     char url[1024];
-    size_t length = strlen(argv[optind]);
-    while (length > 0 && argv[optind][length - 1] == '/') {
-        length--;
-    }
-    if (length >= sizeof url) {
+    if (!fetch_address(url, sizeof url, argv[optind])) {
         return cli_fail(CLI_USAGE, "status", "the address is too long");
     }
-    memcpy(url, argv[optind], length);
-    url[length] = '\0';
     arguments.url = url;
     return arguments.watch ? watch_run(url, arguments.ca_file, arguments.every_seconds)
                            : show(&arguments);

@@ -20,9 +20,10 @@ static const char usage[] =
     "usage: tremolo study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
     "       tremolo study check FILE [--json]\n"
     "       tremolo study id FILE [--json]\n"
-    "       tremolo study show FILE [--json | --c [--policy FILE]]\n"
+    "       tremolo study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
     "       tremolo study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
     "       tremolo study close URL --token-file FILE [--ca FILE] [--json]\n"
+    "       tremolo study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
     "       tremolo study move ID --from PLACE --to PLACE [--json]\n\n"
     "  init    write a starter that explains itself, or one for a CSV file's columns\n"
     "  check   explain every problem of a file, with its place and reason, and warn of\n"
@@ -32,6 +33,7 @@ static const char usage[] =
     "          study as C source for a device's program, with its ledger's budget\n"
     "  publish create the study on a server; prints its address and what a device runs\n"
     "  close   close the current round of a study, given by its address on a server\n"
+    "  enrol   make a device's key, in a study that takes enrolled devices only\n"
     "  move    copy a study between a data directory and a clustered store; move --help\n\n"
     "FILE may be - for standard input.\n";
 
@@ -94,12 +96,14 @@ static int init_from_csv(const struct study_options *options, char **json)
         return code;
     }
     code = CLI_USAGE;
+    bool is_text[CSV_HEADER_NAMES_MAX];
     if (!csv_header_parse(&header, text, length)) {
         (void)explain_starter(options, TREMOLO_BAD_ARGUMENT);
     } else {
         const char *const *names = (const char *const *)header.name;
-        enum tremolo_status status =
-            tremolo_study_starter_for(json, names, header.count, options->response);
+        bool words = csv_header_texts(is_text, &header, text, length);
+        enum tremolo_status status = tremolo_study_starter_for(
+            json, names, header.count, options->response, words ? is_text : NULL);
         code = status == TREMOLO_BAD_STUDY ? explain_column(options, names, header.count)
                                            : explain_starter(options, status);
         csv_header_free(&header);
@@ -115,8 +119,8 @@ static void warn_of_placeholders(const struct study_options *options)
                   "tremolo study: every feature of this starter has the bounds 0 and 1, which are "
                   "placeholders: values outside of them are cut off.\n"
                   "Edit low and high%s%s to what is publicly known of each, never to what the data "
-                  "show; say \"kind\": \"yes-no\" or \"category\" where a column holds no "
-                  "numbers.\n",
+                  "show; name the levels of every category, or say \"kind\": \"yes-no\", where a "
+                  "column holds words.\n",
                   options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
 }
 
@@ -231,7 +235,9 @@ static int run_on_file(const struct study_options *options)
     if (problems == NULL) {
         return cli_fail(CLI_FAILED, "study", "out of memory");
     }
-    int code = read_study(&file, problems, options->file);
+    bool remote = is_action(options, "show") && strstr(options->file, "://") != NULL;
+    int code =
+        remote ? study_fetch(&file, options) : read_study(&file, problems, options->file);
     bool checks = is_action(options, "check");
     if (problems->count > 0 && !(checks && options->json)) {
         print_problems(problems, options->file);
@@ -258,9 +264,10 @@ static const struct {
     {"init", "crof", "no file but --csv and --out"},
     {"check", "j", "one FILE"},
     {"id", "j", "one FILE"},
-    {"show", "jSp", "one FILE"},
+    {"show", "jSpA", "one FILE, or a study's address"},
     {"publish", "jstA", "one FILE"},
     {"close", "jtA", "the study's address"},
+    {"enrol", "jtAd", "the study's address"},
     {"move", "", "the study's id, --from and --to"}, /* study_move.c has its options */
 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
@@ -276,6 +283,7 @@ static const struct option names[] = {
     {"server", required_argument, NULL, 's'},
     {"token-file", required_argument, NULL, 't'},
     {"ca", required_argument, NULL, 'A'},
+    {"device", required_argument, NULL, 'd'},
     {0},
 };
 
@@ -291,6 +299,7 @@ static void take(struct study_options *options, int option)
     case 'p': options->policy = optarg; break;
     case 's': options->server = optarg; break;
     case 't': options->token_file = optarg; break;
+    case 'd': options->device = optarg; break;
     default: options->ca_file = optarg; break;
     }
 }
@@ -310,7 +319,11 @@ static int check_options(const struct study_options *options)
     if (is_action(options, "publish") && options->server == NULL) {
         return cli_fail(CLI_USAGE, "study", "publish needs --server, like http://127.0.0.1:8787");
     }
-    bool operates = is_action(options, "publish") || is_action(options, "close");
+    if (is_action(options, "enrol") && options->device == NULL) {
+        return cli_fail(CLI_USAGE, "study", "enrol needs --device, a name of 1 to 32 bytes");
+    }
+    bool operates = is_action(options, "publish") || is_action(options, "close") ||
+                    is_action(options, "enrol");
     if (operates && options->token_file == NULL) {
         return cli_fail(CLI_USAGE, "study",
                         "%s needs --token-file, which 'tremolo serve' made as operator.token",
@@ -380,5 +393,6 @@ int cli_study(int argc, char **argv)
     }
     return is_action(&options, "init")    ? run_init(&options)
            : is_action(&options, "close") ? study_close(&options)
+           : is_action(&options, "enrol") ? study_enrol(&options)
                                           : run_on_file(&options);
 }

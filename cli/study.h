@@ -3,7 +3,7 @@
  *     study.c           options, init, check, id
  *     study_show.c      what a study asks for, in words and as JSON
  *     study_source.c    the same for a device's program, as C
- *     study_operator.c  publish on a server, close a round there
+ *     study_operator.c  publish on a server, close a round, enrol a device, fetch
  *     study_move.c      from a data directory into a clustered store, and back
  *     study_warnings.c  what is allowed and still deserves a word */
 #ifndef TREMOLO_CLI_STUDY_H
@@ -16,7 +16,7 @@
 
 struct study_options {
     const char *action;
-    const char *file; /* of `close`: the study's address */
+    const char *file; /* of `close`, `enrol` and at times `show`: the study's address */
     const char *csv;
     const char *response;
     const char *out;
@@ -24,6 +24,7 @@ struct study_options {
     const char *server;
     const char *token_file;
     const char *ca_file;
+    const char *device;
     bool force;
     bool json;
     bool source;
@@ -34,6 +35,10 @@ int study_show(const struct study_options *options, const struct tremolo_study_f
 int study_source(const struct study_options *options, const struct tremolo_study_file *file);
 int study_publish(const struct study_options *options, const struct tremolo_study_file *file);
 int study_close(const struct study_options *options);
+int study_enrol(const struct study_options *options);
+
+/* The study at an address, by its id and its server's signature. */
+int study_fetch(struct tremolo_study_file **file, const struct study_options *options);
 int study_move(int argc, char **argv);
 
 /* Print an object, which is consumed; NULL is a failure, too. */

@@ -1,5 +1,5 @@
-/* study_operator.c -- what the operator of a server does with a study: publish
- * it there, and close a round.
+/* study_operator.c -- a study on a server: publish it there, close a round, enrol a
+ * device, fetch what was published.
  *
  * The file is read and checked here first, and its normalised form is sent, so
  * that the server's id must be the one computed here. */
@@ -13,6 +13,8 @@
 #include "cli.h"
 #include "fetch.h"
 #include "input.h"
+#include "members.h"
+#include "study_warnings.h"
 #include "tremolo_client.h"
 
 enum { DETAIL_BYTES = 400, DUMP_FLAGS = JSON_REAL_PRECISION(6) };
@@ -75,14 +77,24 @@ static int post(json_t **answer, const struct study_options *options, const char
 /* "ADDRESS", without slashes at its end, and a path. */
 static int join(char url[TREMOLO_CLIENT_MAX_URL], const char *address, const char *path)
 {
-    size_t length = strlen(address);
-    while (length > 0 && address[length - 1] == '/') {
-        length--;
+    size_t room = strlen(path) + 1;
+    if (!fetch_address(url, TREMOLO_CLIENT_MAX_URL - room, address)) {
+        return cli_fail(CLI_USAGE, "study", "the address is too long");
     }
-    int written = snprintf(url, TREMOLO_CLIENT_MAX_URL, "%.*s%s", (int)length, address, path);
-    return written > 0 && written < TREMOLO_CLIENT_MAX_URL
-               ? CLI_DONE
-               : cli_fail(CLI_USAGE, "study", "the address is too long");
+    memcpy(url + strlen(url), path, room);
+    return CLI_DONE;
+}
+
+/* The same for what must be a study's address. */
+static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_options *options,
+                      const char *path)
+{
+    if (strstr(options->file, "/studies/") == NULL) {
+        return cli_fail(CLI_USAGE, "study",
+                        "%s takes the study's address, which ends in /v1/studies/ and its id",
+                        options->action);
+    }
+    return join(url, options->file, path);
 }
 
 /* ---------------------------------------------------------------- publish */
@@ -109,6 +121,9 @@ static void print_published(const char *url, const char *key, const struct tremo
 {
     bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    char why[STUDY_WARNING_BYTES];
+    char policy[STUDY_POLICY_BYTES];
+    bool refused = study_is_refused(why, policy, file);
     json_t *sample = example_sample(file);
     char *text = json_dumps(sample, DUMP_FLAGS);
     study_id_text(id, file);
@@ -116,12 +131,23 @@ static void print_published(const char *url, const char *key, const struct tremo
     (void)printf(
         "A device takes part with\n\n"
         "  echo %s > server.key\n"
-        "  tremolo report --study %s \\\n"
+        "%s%s%s"
+        "  tremolo report --study %s \\\n%s"
         "      --state DIRECTORY --sample sample.json --server-key server.key --enrol%s\n\n",
-        key, url, keys ? " \\\n      --device NAME --key FILE" : "");
+        key, policy[0] != '\0' ? "  echo '" : "", policy, policy[0] != '\0' ? "' > policy.json\n" : "",
+        url, policy[0] != '\0' ? "      --policy policy.json \\\n" : "",
+        keys ? " \\\n      --device NAME --key FILE" : "");
     (void)printf("where sample.json is like\n\n  %s\n", text != NULL ? text : "{}");
+    if (refused) {
+        (void)fprintf(stderr, "tremolo study: warning: %s%s\n", why,
+                      policy[0] != '\0' ? "; only with policy.json as printed do they take part"
+                                        : "");
+    }
     if (keys) {
-        (void)printf("\nand each device's name and key come from POST %s/devices\n", url);
+        (void)printf("\nand each device's name and key come from\n\n"
+                     "  tremolo study enrol %s \\\n"
+                     "      --device NAME --token-file operator.token\n",
+                     url);
     }
     free(text);
     json_decref(sample);
@@ -198,11 +224,7 @@ int study_close(const struct study_options *options)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
     json_t *answer = NULL;
-    if (strstr(options->file, "/v1/studies/") == NULL) {
-        return cli_fail(CLI_USAGE, "study",
-                        "close takes the study's address, which ends in /v1/studies/ and its id");
-    }
-    int code = join(url, options->file, "/round/close");
+    int code = join_study(url, options, "/round/close");
     if (code == CLI_DONE) {
         code = post(&answer, options, url, "{}", 200);
     }
@@ -210,5 +232,70 @@ int study_close(const struct study_options *options)
         code = report_closed(options, answer);
     }
     json_decref(answer);
+    return code;
+}
+
+/* ---------------------------------------------------------------- enrol */
+
+int study_enrol(const struct study_options *options)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    json_t *answer = NULL;
+    int code = join_study(url, options, "/devices");
+    if (code != CLI_DONE) {
+        return code;
+    }
+    json_t *wish = json_pack("{s:s}", "name", options->device);
+    char *body = wish != NULL ? json_dumps(wish, 0) : NULL;
+    json_decref(wish);
+    if (body == NULL) {
+        return cli_fail(CLI_USAGE, "study", "--device must be text in UTF-8");
+    }
+    code = post(&answer, options, url, body, 201);
+    free(body);
+    if (code == CLI_DONE && options->json) {
+        code = study_print_json(json_incref(answer));
+    } else if (code == CLI_DONE) {
+        (void)printf("device %s\nkey    %s\n", member_text(answer, "device"),
+                     member_text(answer, "key"));
+    }
+    json_decref(answer);
+    return code;
+}
+
+/* ---------------------------------------------------------------- fetch */
+
+static int receive(struct tremolo_study_file **file, const char *url, const char *answer)
+{
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    uint8_t key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    const char *text = strrchr(url, '/') + 1;
+    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
+    enum tremolo_status status =
+        problems == NULL ? TREMOLO_NO_MEMORY : tremolo_base64_decode(id, sizeof id, text);
+    if (status == TREMOLO_OK) {
+        status = tremolo_study_receive(file, key, problems, answer, strlen(answer), id, NULL);
+    }
+    free(problems);
+    return status == TREMOLO_OK ? CLI_DONE
+                                : cli_fail(CLI_FAILED, "study", "%s: %s", url,
+                                           tremolo_status_sentence(status));
+}
+
+int study_fetch(struct tremolo_study_file **file, const struct study_options *options)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    int code = join_study(url, options, "");
+    if (code != CLI_DONE) {
+        return code;
+    }
+    struct fetch fetch = {.url = url, .ca_file = options->ca_file};
+    if (fetch_run(&fetch) != 0) {
+        return cli_fail(CLI_FAILED, "study", "%s: %s", url, fetch.words);
+    }
+    code = fetch.status == 200
+               ? receive(file, url, fetch.answer)
+               : cli_fail(CLI_FAILED, "study", "%s answered %ld", url, fetch.status);
+    free(fetch.answer);
     return code;
 }

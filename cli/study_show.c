@@ -64,6 +64,32 @@ static void show_protocol(const struct tremolo_study_terms *terms)
     (void)printf("; enrolment %s\n", terms->enrolment == TREMOLO_STUDY_KEYS ? "by keys" : "open");
 }
 
+/* How many may report, and when; nothing where there is no limit. */
+static void show_limits(const struct tremolo_study_terms *terms)
+{
+    char date[TREMOLO_STUDY_DATE_BYTES];
+    const char *gap = "";
+    bool devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES;
+    if (!devices && terms->opens == INT64_MIN && terms->closes == INT64_MAX) {
+        return;
+    }
+    (void)printf("limits   ");
+    if (devices) {
+        (void)printf("%llu devices", (unsigned long long)terms->devices);
+        gap = "; ";
+    }
+    if (terms->opens != INT64_MIN) {
+        tremolo_study_date_text(date, terms->opens);
+        (void)printf("%sopens %s", gap, date);
+        gap = "; ";
+    }
+    if (terms->closes != INT64_MAX) {
+        tremolo_study_date_text(date, terms->closes);
+        (void)printf("%scloses %s", gap, date);
+    }
+    (void)putchar('\n');
+}
+
 static int show_words(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
@@ -81,6 +107,7 @@ static int show_words(const struct tremolo_study_file *file)
     (void)printf("id       %s\n", id);
     show_features(file);
     show_protocol(terms);
+    show_limits(terms);
     (void)printf("\n%s", words);
     return CLI_DONE;
 }

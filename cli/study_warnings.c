@@ -5,10 +5,95 @@
  * unless one of them is the reference. */
 #include "study_warnings.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "tremolo_policy.h"
 
 static const double distance_low = 1;
 static const double epsilon_high = 10;
+
+/* A policy that allows the study, if there is one: for the study's own neighbours
+ * where it names a distance, else for any two people. */
+static void find_policy(char text[STUDY_POLICY_BYTES], const struct tremolo_study_file *file)
+{
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_study_guarantee cost;
+    char distance[48] = "";
+    policy.distance = tremolo_study_file_terms(file)->distance;
+    text[0] = '\0';
+    if (tremolo_study_file_guarantee_at(&cost, file, policy.delta, policy.distance) != TREMOLO_OK) {
+        return;
+    }
+    double needed = ceil(cost.epsilon * 1000) / 1000;
+    policy.epsilon_per_study = fmax(policy.epsilon_per_study, needed);
+    policy.epsilon_total = fmax(policy.epsilon_total, needed);
+    if (policy.distance > 0) {
+        (void)snprintf(distance, sizeof distance, ", \"distance\": %g", policy.distance);
+    }
+    if (policy.epsilon_total <= 100 && tremolo_policy_ask(&policy, NULL, 0, file) == TREMOLO_OK) {
+        (void)snprintf(text, STUDY_POLICY_BYTES,
+                       "{\"epsilon_per_study\": %g, \"epsilon_total\": %g%s}",
+                       policy.epsilon_per_study, policy.epsilon_total, distance);
+    }
+}
+
+bool study_is_refused(char why[STUDY_WARNING_BYTES], char policy[STUDY_POLICY_BYTES],
+                      const struct tremolo_study_file *file)
+{
+    const struct tremolo_policy defaults = TREMOLO_POLICY_DEFAULTS;
+    char reason[512];
+    policy[0] = '\0';
+    if (tremolo_policy_ask(&defaults, reason, sizeof reason, file) != TREMOLO_POLICY_REFUSED) {
+        return false;
+    }
+    (void)snprintf(why, STUDY_WARNING_BYTES,
+                   "devices with the default policy, and the participant's page, refuse this "
+                   "study: %s",
+                   reason);
+    find_policy(policy, file);
+    return true;
+}
+
+/* Bounds that `study init` wrote and nobody replaced. */
+static size_t warn_of_placeholders(char *text, const struct tremolo_study_file *file)
+{
+    size_t features = tremolo_study_file_feature_count(file);
+    size_t found = 0;
+    size_t first = 0;
+    for (size_t i = 0; i <= features; i++) {
+        if (tremolo_study_file_is_placeholder(file, i)) {
+            first = found++ == 0 ? i : first;
+        }
+    }
+    if (found == 0) {
+        return 0;
+    }
+    const struct tremolo_study_feature *feature =
+        first < features ? tremolo_study_file_feature(file, first)
+                         : tremolo_study_file_response(file);
+    char others[48] = "";
+    if (found > 1) {
+        (void)snprintf(others, sizeof others, " and of %zu more", found - 1);
+    }
+    (void)snprintf(text, STUDY_WARNING_BYTES,
+                   "features: the bounds of %.64s%s are placeholders that init wrote, by the "
+                   "comment beside them: replace both, and the comment",
+                   feature->name, others);
+    return 1;
+}
+
+static size_t warn_of_init(char text[][STUDY_WARNING_BYTES], const struct tremolo_study_file *file)
+{
+    size_t count = warn_of_placeholders(text[0], file);
+    if (strcmp(tremolo_study_file_terms(file)->title, TREMOLO_STUDY_UNTITLED) == 0) {
+        (void)snprintf(text[count++], STUDY_WARNING_BYTES,
+                       "title: is still \"%s\"; participants read it first",
+                       TREMOLO_STUDY_UNTITLED);
+    }
+    return count;
+}
 
 size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
                       const struct tremolo_study_file *file, int64_t now)
@@ -30,6 +115,12 @@ size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
     if (terms->closes < now) {
         (void)snprintf(text[count++], STUDY_WARNING_BYTES,
                        "limits.closes: is past; no device could report");
+    }
+    count += warn_of_init(text + count, file);
+    char policy[STUDY_POLICY_BYTES];
+    char why[STUDY_WARNING_BYTES];
+    if (study_is_refused(why, policy, file)) {
+        (void)snprintf(text[count++], STUDY_WARNING_BYTES, "%s", why);
     }
     return count;
 }

@@ -36,6 +36,7 @@ static json_t *ask(struct watch *watch, const char *path, const char *ca_file)
         (void)snprintf(watch->trouble, sizeof watch->trouble, "no answer: %s", fetch.words);
         return NULL;
     }
+    watch->gone = fetch.status == 404 && watch->one_study;
     json_t *answer = fetch.status == 200 ? json_loads(fetch.answer, 0, NULL) : NULL;
     free(fetch.answer);
     members_clean(answer);
@@ -107,6 +108,9 @@ int watch_run(const char *url, const char *ca_file, double every_seconds)
         if (event == TERMINAL_TIMEOUT) {
             refresh(watch, ca_file);
             next = steady_seconds() + every_seconds;
+            if (watch->gone) {
+                break;
+            }
         }
         good = terminal_stopping() || show(watch, &terminal);
         double left = fmax(0, next - steady_seconds());
@@ -116,6 +120,10 @@ int watch_run(const char *url, const char *ca_file, double every_seconds)
         }
     }
     terminal_close(&terminal);
+    if (watch->gone) {
+        good = cli_fail(CLI_FAILED, "status", "%s answered 404: there is no such study", url) ==
+               CLI_DONE;
+    }
     json_decref(watch->answer);
     json_decref(watch->history);
     json_decref(watch->study);

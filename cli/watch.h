@@ -15,6 +15,7 @@ struct watch {
     json_t *answer;                    /* the newest estimate, or list of studies; NULL */
     json_t *history;                   /* counts, rate and R^2 over time; NULL */
     json_t *study;                     /* as published; NULL */
+    bool gone;                         /* there is no such study: no use asking again */
     char trouble[WATCH_TROUBLE_BYTES]; /* why there is nothing newer; "" */
 };
 

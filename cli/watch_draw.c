@@ -280,9 +280,10 @@ static void draw_row(FILE *out, const struct terminal *terminal, const struct fo
         draw_cells(out, terminal, row, reach, columns->plot);
     }
     if (columns->interval > 0) {
-        (void)snprintf(text, sizeof text, " [%.4g, %.4g]%s", row->low, row->high,
+        /* On the axis's scale, as the picture beside it. */
+        (void)snprintf(text, sizeof text, " [%.4g, %.4g]%s", row->effect_low, row->effect_high,
                        row->identified ? "" : " ?");
-        bool known = isfinite(row->low) && isfinite(row->high);
+        bool known = isfinite(row->effect_low) && isfinite(row->effect_high);
         (void)terminal_text(terminal, out, known ? text : " anything", columns->interval, false);
     }
     terminal_style(terminal, out, STYLE_PLAIN);

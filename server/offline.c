@@ -11,10 +11,13 @@
 #include "estimate.h"
 #include "tremolo_server.h"
 
+enum { NAMED_MAX = 2 };
+
 struct wanted {
     const char *id; /* NULL: the only study */
     struct book *book;
     size_t studies;
+    char ids[3 * (TREMOLO_STUDY_ID_TEXT_BYTES + 1)]; /* of the first few */
 };
 
 static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
@@ -32,6 +35,11 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
         return status;
     }
     wanted->studies++;
+    size_t used = strlen(wanted->ids);
+    (void)snprintf(wanted->ids + used, sizeof wanted->ids - used, "%s%s", used > 0 ? ", " : "",
+                   wanted->studies <= NAMED_MAX ? book->id_text
+                   : wanted->studies == NAMED_MAX + 1 ? "..."
+                                                      : "");
     if (wanted->book == NULL && (wanted->id == NULL || strcmp(wanted->id, book->id_text) == 0)) {
         wanted->book = book;
     } else {
@@ -47,8 +55,8 @@ static enum tremolo_status choose(const struct wanted *wanted, char *words, size
         return TREMOLO_BAD_ARGUMENT;
     }
     if (wanted->id == NULL && wanted->studies > 1) {
-        (void)snprintf(words, capacity, "there are %zu studies in this directory; say which",
-                       wanted->studies);
+        (void)snprintf(words, capacity, "there are %zu studies in this directory; choose by --study: %s", wanted->studies,
+                       wanted->ids);
         return TREMOLO_BAD_ARGUMENT;
     }
     return TREMOLO_OK;
@@ -57,7 +65,7 @@ static enum tremolo_status choose(const struct wanted *wanted, char *words, size
 enum tremolo_status offline_book(struct book **book, struct store *store, const char *study,
                                  char *words, size_t words_capacity)
 {
-    struct wanted wanted = {study, NULL, 0};
+    struct wanted wanted = {.id = study};
     enum tremolo_status status = book_each_study(store, take_study, &wanted);
     if (status == TREMOLO_OK) {
         status = choose(&wanted, words, words_capacity);
@@ -83,6 +91,10 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
         return TREMOLO_NO_ENTROPY;
     }
     enum tremolo_status status = store_open_sqlite(&store, data, words, words_capacity);
+    if (status != TREMOLO_OK && strncmp(words, STORE_IN_USE, strlen(STORE_IN_USE)) == 0) {
+        (void)snprintf(words, words_capacity,
+                       "a server uses this directory; ask it: tremolo fit URL");
+    }
     if (status != TREMOLO_OK) {
         return status;
     }

@@ -188,6 +188,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
     log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address", options->address,
               "port", (int)made->port, "tls", made->tls != NULL, "studies",
               (json_int_t)ingest_studies(made->ingest));
+    made->has_started = true;
     *server = made;
     return TREMOLO_OK;
 }
@@ -226,7 +227,9 @@ void tremolo_server_stop(struct tremolo_server *server)
     loops_free(server->loops);
     http_free_receipts(server);
     tls_free(server->tls);
-    log_event(&server->log, "info", "stopped", "{}");
+    if (server->has_started) { /* else the caller says what failed */
+        log_event(&server->log, "info", "stopped", "{}");
+    }
     log_close(&server->log);
     sodium_memzero(server, sizeof *server);
     free(server);

@@ -63,6 +63,7 @@ struct store {
 
 /* Open or create the SQLite store in directory `path`. STORE_FAILED when another process
  * has it open; `words` (may be NULL) gets the reason of any failure. */
+#define STORE_IN_USE "another server uses" /* how the words begin when it is locked */
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
                                                        char *words, size_t words_capacity);
 

@@ -280,7 +280,7 @@ static void explain_opening(struct sqlite_store *store, const char *path)
 {
     int code = sqlite3_errcode(store->database) & 0xff;
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-        (void)snprintf(store->words, sizeof store->words, "another server uses %s", path);
+        (void)snprintf(store->words, sizeof store->words, STORE_IN_USE " %s", path);
     } else if (sqlite3_db_readonly(store->database, "main") == 1) {
         (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db cannot be written to",
                        path);

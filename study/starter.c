@@ -13,30 +13,28 @@ static const char starter_text[] =
     "{\n"
     "  \"tremolo\": 1,\n"
     "  \"title\": \"Sleep and resting heart rate\",\n"
-    "  \"purpose\": \"Does sleep predict the resting heart rate, given age and steps?\",\n"
+    "  \"purpose\": \"Does sleep predict the resting heart rate, given smoking?\",\n"
     "  \"features\": [\n"
     "    {\"comment\": \"Bounds are public: choose them from common knowledge, never from the "
-    "data. Values outside are clamped.\",\n"
-    "     \"name\": \"age\", \"unit\": \"years\", \"low\": 18, \"high\": 90},\n"
-    "    {\"name\": \"sleep\", \"unit\": \"hours\", \"low\": 3, \"high\": 12},\n"
-    "    {\"name\": \"steps\", \"unit\": \"1/day\", \"low\": 0, \"high\": 30000},\n"
-    "    {\"name\": \"smoker\", \"kind\": \"yes-no\"},\n"
-    "    {\"comment\": \"The first level is the reference the others are compared with.\",\n"
-    "     \"name\": \"watch\", \"kind\": \"category\", \"levels\": [\"wrist\", \"ring\", "
-    "\"chest\"]}\n"
+    "data. Values outside are clamped. Each feature costs everybody precision.\",\n"
+    "     \"name\": \"sleep\", \"unit\": \"hours\", \"low\": 3, \"high\": 12},\n"
+    "    {\"comment\": \"Or 'kind': 'category' with 'levels': ['wrist', 'ring', 'chest'], the "
+    "first of which is the reference the others are compared with.\",\n"
+    "     \"name\": \"smoker\", \"kind\": \"yes-no\"}\n"
     "  ],\n"
     "  \"response\": {\"name\": \"heart rate\", \"unit\": \"1/min\", \"low\": 40, \"high\": 110},\n"
     "  \"privacy\": {\n"
     "    \"comment\": \"neighbours: 'any' two people, or {'distance': r} in half ranges. "
-    "protects: 'all', or 'features' when the response may be seen.\",\n"
-    "    \"epsilon\": 2, \"delta\": 1e-5, \"neighbours\": \"any\", \"protects\": \"all\"\n"
+    "protects: 'all', or 'features' when everybody's response may be seen, as here.\",\n"
+    "    \"epsilon\": 2, \"delta\": 1e-5, \"neighbours\": \"any\", \"protects\": \"features\"\n"
     "  },\n"
     "  \"protocol\": {\n"
     "    \"comment\": \"one-shot, or iterative with rounds; both take vectors, alpha, lambda and "
     "omega for the modulation.\",\n"
     "    \"kind\": \"one-shot\"\n"
     "  },\n"
-    "  \"limits\": {\"devices\": 100000, \"samples\": 1, \"closes\": \"2030-01-01\", "
+    "  \"limits\": {\"comment\": \"What so many devices will teach: tremolo plan --study.\",\n"
+    "             \"devices\": 3000000, \"samples\": 1, \"closes\": \"2030-01-01\", "
     "\"enrolment\": \"open\"}\n"
     "}\n";
 
@@ -54,11 +52,16 @@ enum tremolo_status tremolo_study_starter(char **json)
     return TREMOLO_OK;
 }
 
-static json_t *placeholder(const char *name)
+static json_t *placeholder(const char *name, bool is_text)
 {
-    return json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment",
-                     "replace low and high by public bounds", "name", name, "unit", "", "low", 0,
-                     "high", 1);
+    /* Levels read off the data would give away what somebody answered. */
+    return is_text ? json_pack("{s:s, s:s, s:s, s:[]}", "comment",
+                               "name the levels from common knowledge, never from the data; the "
+                               "first is the reference",
+                               "name", name, "kind", "category", "levels")
+                   : json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment",
+                               TREMOLO_STUDY_PLACEHOLDER, "name", name, "unit", "", "low", 0,
+                               "high", 1);
 }
 
 /* The column that is the response, or `count` when there is none of that name. */
@@ -75,7 +78,7 @@ static size_t find_response(const char *const *names, size_t count, const char *
 }
 
 enum tremolo_status tremolo_study_starter_for(char **json, const char *const *names, size_t count,
-                                              const char *response)
+                                              const char *response, const bool *is_text)
 {
     if (json == NULL || names == NULL || count < 2 || count > TREMOLO_MAX_DIMENSION + 1) {
         return TREMOLO_BAD_ARGUMENT;
@@ -87,21 +90,27 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     json_t *features = json_array();
     for (size_t i = 0; i < count; i++) {
         if (i != chosen) {
-            (void)json_array_append_new(features, placeholder(names[i]));
+            (void)json_array_append_new(features, placeholder(names[i], is_text != NULL && is_text[i]));
         }
     }
     json_t *object = json_pack(
         "{s:i, s:s, s:o, s:o, s:{s:f, s:f, s:s, s:s}, s:{s:s}, s:{s:s}}", "tremolo", STUDY_VERSION,
-        "title", "Untitled study", "features", features, "response", placeholder(names[chosen]),
+        "title", TREMOLO_STUDY_UNTITLED, "features", features, "response", placeholder(names[chosen], false),
         "privacy", "epsilon", 2.0, "delta", 1e-5, "neighbours", "any", "protects", "all",
         "protocol", "kind", "one-shot", "limits", "enrolment", "open");
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);
-    if (text == NULL || !whole) {
-        free(text);
+    size_t length = text != NULL ? strlen(text) : 0;
+    char *line = text != NULL && whole ? malloc(length + 2) : NULL;
+    if (line != NULL) {
+        memcpy(line, text, length);
+        memcpy(line + length, "\n", 2);
+    }
+    free(text);
+    if (line == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    *json = text;
+    *json = line;
     return TREMOLO_OK;
 }

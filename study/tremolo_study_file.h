@@ -165,6 +165,10 @@ const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_
 /* A date as files have it; "" for one that no calendar holds. */
 void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds);
 
+/* Does feature `index`, or with index == count the response, still have the
+ * bounds of tremolo_study_starter_for()? By the comment beside them. */
+bool tremolo_study_file_is_placeholder(const struct tremolo_study_file *file, size_t index);
+
 /* Features as written, and the response. */
 size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file);
 const struct tremolo_study_feature *
@@ -339,12 +343,16 @@ tremolo_study_receive(struct tremolo_study_file **file,
 
 /* A starter file that explains itself by example, and one for the columns of
  * a CSV header (`names`, `count` of them, 2..257; the last is the response,
- * unless `response` names another). Bounds are placeholders to be replaced.
- * The caller frees *json. */
+ * unless `response` names another). Bounds are placeholders to be replaced; a
+ * column with is_text (NULL: none) becomes a category whose levels must be
+ * named before the file is a study. The caller frees *json. */
+#define TREMOLO_STUDY_PLACEHOLDER "replace low and high by public bounds"
+#define TREMOLO_STUDY_UNTITLED    "Untitled study"
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter_for(char **json,
                                                                const char *const *names,
-                                                               size_t count, const char *response);
+                                                               size_t count, const char *response,
+                                                               const bool *is_text);
 
 #ifdef __cplusplus
 }

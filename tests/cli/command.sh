@@ -10,6 +10,8 @@ expect_match "and names itself" "$out" '^tremolo [0-9]+\.[0-9]+\.[0-9]+$'
 $tremolo --help >"$out"
 expect "help exits 0" $? 0
 expect_match "and lists commands" "$out" '^  version '
+$tremolo help study >"$out"
+expect_match "help of one command is that command's" "$out" '^usage: tremolo study init'
 $tremolo 2>"$out"
 expect "no command is a usage error" $? 2
 $tremolo frobnicate 2>"$out"

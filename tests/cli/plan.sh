@@ -26,6 +26,13 @@ expect_match "says what is protected" "$out" '^protects: features that differ by
 # Ten rounds of noise n = 11.797 each: with L = 1, |b*|^2 = 1/2, mean r^2 = 1/2 and
 # tr S = 8 the theorem gives (8 n^2 / 2 + 8 n^2 / 2)/K + (9 n^4 / 2)/K = 8.828.
 $tremolo plan --dimension 8 --devices 10000 --epsilon 1 >"$out"
+expect "the theory is not told unasked" "$(grep -c 'as printed' "$out")" 0
+expect "a verdict is" "$(grep -c '^Verdict: with 10000 devices no coefficient will be told from zero; ' "$out")" 1
+$tremolo plan --dimension 2 --devices 1000000 --epsilon 2 >"$out"
+expect_match "a better one" "$out" '^Verdict: with 1000000 devices all of the 2 coefficients will be told from'
+$tremolo plan --dimension 2 --devices 1000000 --epsilon 2 --json >"$out"
+expect_match "and in JSON" "$out" '"told_from_zero": true'
+$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --theory >"$out"
 expect_match "the gradient's variance and its bound" "$out" \
     '^Gradient variance at the guess 8\.82[0-9]*, at most 19\.7[45] for \|beta\| <= 0\.7071, \|x\| <= 8\.485, \|y\| <= 3$'
 expect_match "the convergence bounds" "$out" \
@@ -57,7 +64,7 @@ expect "the same numbers as by hand" $? 0
 $tremolo plan --epsilon 2 --devices 100 --study "$dir/study.json" >"$out"
 expect_match "options override it, wherever they stand" "$out" '^2 features, 100 devices, one release with epsilon = 2,'
 sed 's/"protects": "features"/"protects": "all"/' "$dir/study.json" >"$dir/all.json"
-$tremolo plan --study "$dir/all.json" >"$out"
+$tremolo plan --study "$dir/all.json" --theory >"$out"
 expect_match "a private response is said" "$out" '^protects: features and responses'
 expect_match "and adds to the gradient's variance" "$out" '^Gradient variance at the guess [0-9.e+]+, at most'
 error() { sed -n 's/^standard error *\([0-9.e+-]*\) *\([0-9.e+-]*\) .*/\'"$2"'/p' "$1"; }

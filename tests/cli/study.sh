@@ -14,15 +14,27 @@ $tremolo study init --out "$dir/study.json" --force
 expect "unless forced" $? 0
 $tremolo study check "$dir/study.json" >"$out"
 expect "the starter is a study" $? 0
-expect_match "in one line" "$out" 'a study of 5 features in 6 coordinates$'
+expect_match "in one line" "$out" 'a study of 2 features in 2 coordinates$'
 $tremolo study check - --json <"$dir/study.json" >"$out"
 expect_match "check --json" "$out" '"valid": true'
 
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
-$tremolo study check "$dir/csv.json" >/dev/null
+$tremolo study check "$dir/csv.json" >/dev/null 2>&1
 expect "what it makes is a study" $? 0
+$tremolo study check "$dir/csv.json" >/dev/null 2>"$out"
+expect_match "check warns of bounds that nobody replaced" "$out" 'csv.json: warning: features: the bounds of age and of 2 more are placeholders'
+expect_match "and of no title" "$out" 'csv.json: warning: title: is still "Untitled study"'
+expect "it ends with a line feed" "$(tail -c 1 "$dir/csv.json" | od -An -c | tr -d ' ')" '\n'
+printf 'age,region,pulse\n3,north,60\n' >"$dir/words.csv"
+$tremolo study init --csv "$dir/words.csv" >"$dir/words.json" 2>/dev/null
+expect_match "a column of words becomes a category" "$dir/words.json" '"kind": "category"'
+expect "and nothing of the data is copied" "$(grep -c north "$dir/words.json")" 0
+$tremolo study check "$dir/words.json" >/dev/null 2>"$out"
+expect "whose levels somebody must name" "$? $(grep -c 'features\[1\]\.levels: ' "$out")" "2 1"
+$tremolo plan --study "$dir/study.json" >"$out"
+expect_match "the starter learns something" "$out" '^Verdict: with 3000000 devices all of the 2 coefficients will be told from'
 expect_match "a starter from a header says that its bounds are placeholders" "$err" 'placeholders'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
 $tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null
@@ -92,7 +104,8 @@ sed -e 's/"distance": 0.7/"distance": 0.001/' -e 's/"epsilon": 3/"epsilon": 12/'
     -e 's/"opens": "2026-11-15"/"closes": "2020-01-01"/' "$dir/full.json" >"$dir/weak.json"
 $tremolo study check "$dir/weak.json" >"$out" 2>"$err"
 expect "a weak study passes" $? 0
-expect "with three warnings" "$(grep -c 'weak\.json: warning: ' "$err")" 3
+expect "with four warnings" "$(grep -c 'weak\.json: warning: ' "$err")" 4
+expect_match "of devices that refuse it" "$err" "warning: devices with the default policy, and the participant's page, refuse this study: the study costs epsilon"
 expect_match "of pairs that are not covered" "$err" 'yes/no answer .2 apart., two categories .2\.83.'
 expect_match "of the epsilon" "$err" 'privacy\.epsilon: 12'
 expect_match "of its end" "$err" 'limits\.closes: is past'

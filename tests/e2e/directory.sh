@@ -17,7 +17,7 @@ start_server "$work/data"
 id=$(create_study "$work/study.json")
 refused "a second server" "another server uses $work/data" \
     "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
-refused "reading beside a server" "another server uses $work/data" "$tremolo" fit "$work/data"
+refused "reading beside a server" "a server uses this directory; ask it: tremolo fit URL" "$tremolo" fit "$work/data"
 expect "the first goes on" "$(http_status "$url/v1/studies/$id")" 200
 stop_server
 

@@ -24,17 +24,33 @@ study publish "$work/one.json" --server "$url" --json
 expect "publishing again changes nothing" $? 0
 expect_match "and names the same study" "$out" "\"url\": \"$url/v1/studies/$id\""
 study publish "$work/keys.json" --server "$url"
-expect_match "a study with keys says where they come from" "$out" "POST $url/v1/studies/.*/devices"
+expect_match "a study with keys says where they come from" "$out" "tremolo study enrol $url/v1/studies/"
+keys=$url/v1/studies/$($tremolo study id "$work/keys.json")
+study enrol "$keys" --device watch-1
+expect "a device is enrolled" $? 0
+expect_match "under its name in base64url" "$out" '^device d2F0Y2gtMQ$'
+expect_match "with a key" "$out" '^key    [-_A-Za-z0-9]{22}$'
+study enrol "$keys"
+expect "but not without a name" "$? $(wc -l <"$err")" "2 1"
+$tremolo study show "$url/studies/$id/about" >"$out" 2>"$err"
+expect "a published study is shown, by its page's address, too" $? 0
+expect_match "with its id" "$out" "^id +$id\$"
+$tremolo status "$url/studies/$id" >"$out"
+expect "as its state is" $? 0
+timeout 20 $tremolo status --watch "$url/v1/studies/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" >"$out" 2>"$err"
+expect "watching a study that is not there ends" "$? $(grep -c 404 "$err")" "1 1"
 
 $tremolo status "$url/v1/studies/$id" >"$out"
 expect_match "a study that nobody has reported to says so" "$out" '^nobody has reported yet'
 expect "instead of an empty table" "$(grep -c 'std. error' "$out")" 0
 
-# What it prints for a device runs as it stands, but for the policy.
-study publish "$work/one.json" --server "$url"
+# What it prints for a device runs as it stands, policy included.
+study publish "$work/one.json" --server "${url#http://}"
+expect "an address without its scheme will do" $? 0
+expect_match "a study that most devices refuse is said to be one" "$err" "^tremolo study: warning: devices with the default policy, and the participant's page, refuse"
 sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
 sed -n '/^  {/p' "$out" >"$work/sample.json"
-sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report --policy policy.json|;s|DIRECTORY|device|" \
+sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report|;s|DIRECTORY|device|" \
     "$work/script" >"$work/run.sh"
 (cd "$work" && sh run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0

@@ -432,15 +432,15 @@ static void test_starters_are_studies(void **state)
     tremolo_study_file_free(file);
     free(text);
     text = NULL;
-    assert_status(tremolo_study_starter_for(&text, columns, 3, "two"), TREMOLO_OK);
+    assert_status(tremolo_study_starter_for(&text, columns, 3, "two", NULL), TREMOLO_OK);
     assert_status(tremolo_study_file_parse(&file, NULL, text, strlen(text)), TREMOLO_OK);
     assert_string_equal(tremolo_study_file_response(file)->name, "two");
     assert_string_equal(tremolo_study_file_feature(file, 1)->name, "three");
     tremolo_study_file_free(file);
     free(text);
     text = NULL;
-    assert_status(tremolo_study_starter_for(&text, columns, 3, "four"), TREMOLO_BAD_STUDY);
-    assert_status(tremolo_study_starter_for(&text, columns, 1, NULL), TREMOLO_BAD_ARGUMENT);
+    assert_status(tremolo_study_starter_for(&text, columns, 3, "four", NULL), TREMOLO_BAD_STUDY);
+    assert_status(tremolo_study_starter_for(&text, columns, 1, NULL, NULL), TREMOLO_BAD_ARGUMENT);
     assert_null(text);
 }
 
