@@ -15,9 +15,17 @@ enum { HEAD_BYTES = 96, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
 
 /* ---------------------------------------------------------------- chunks */
 
+/* Where chunks go, and who is called between them. */
+struct place {
+    struct bus *bus;
+    const char *tag;
+    void (*tick)(void *context);
+    void *context;
+};
+
 /* Store bytes under a subject in messages of bounded size; their numbers are added
  * to `chunks`, which is the caller's to free on failure too. */
-static enum tremolo_status store_chunks(struct shard_chunks *chunks, struct bus *bus,
+static enum tremolo_status store_chunks(struct shard_chunks *chunks, const struct place *place,
                                         const char *subject, const uint8_t *bytes, size_t length)
 {
     enum tremolo_status status = TREMOLO_OK;
@@ -26,27 +34,54 @@ static enum tremolo_status store_chunks(struct shard_chunks *chunks, struct bus 
             length - at < BUS_MESSAGE_BYTES_MAX ? length - at : (size_t)BUS_MESSAGE_BYTES_MAX;
         struct bus_message message = {.bytes = bytes + at, .length = size};
         (void)snprintf(message.subject, sizeof message.subject, "%s", subject);
-        status = bus->publish(bus, &message, 1);
+        status = place->bus->publish(place->bus, &message, 1);
         if (status == TREMOLO_OK) {
             status = shard_chunks_add(chunks, message.sequence);
         }
         at += size;
+        place->tick(place->context);
     }
     return status;
 }
 
-static enum tremolo_status read_chunk(struct bus_value *chunk, struct bus *bus, uint64_t sequence)
+static void blob_subject(char subject[BUS_NAME_BYTES], const char *tag, unsigned shard,
+                         const char *kind, unsigned round)
 {
-    enum tremolo_status status = bus->next(bus, CLUSTER_BLOBS, "tremolo.blob.>", sequence, chunk);
+    (void)snprintf(subject, BUS_NAME_BYTES, "tremolo.blob.%s.%u.%s.%u", tag, shard, kind, round);
+}
+
+/* Which chunks are read: of a kind and round, of a shard. A number alone would also name
+ * another's chunk, should a broker ever number them anew. */
+struct source {
+    struct bus *bus;
+    char subject[BUS_NAME_BYTES];
+};
+
+static struct source source_of(struct bus *bus, const struct shard *shard, const char *kind,
+                               unsigned round)
+{
+    struct source source = {.bus = bus};
+    char tag[CLUSTER_TAG_BYTES];
+    cluster_tag(tag, shard->book->id);
+    blob_subject(source.subject, tag, shard->number, kind, round);
+    return source;
+}
+
+static enum tremolo_status read_chunk(struct bus_value *chunk, const struct source *source,
+                                      uint64_t sequence)
+{
+    enum tremolo_status status =
+        source->bus->next(source->bus, CLUSTER_BLOBS, source->subject, sequence, chunk);
     if (status == TREMOLO_OK && chunk->revision != sequence) {
         free(chunk->bytes);
         *chunk = (struct bus_value){0};
-        return TREMOLO_NETWORK_FAILED; /* gone, or not yet at this replica */
+        return TREMOLO_STORAGE_FAILED; /* gone, or not yet at this replica */
     }
     return status;
 }
 
-static enum tremolo_status read_moments(struct tremolo_moments **moments, struct bus *bus,
+static enum tremolo_status read_moments(struct tremolo_moments **moments,
+                                        const struct source *source,
                                         const struct shard_chunks *chunks)
 {
     uint8_t *bytes = NULL;
@@ -54,7 +89,7 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments, struct
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
-        status = read_chunk(&chunk, bus, chunks->sequence[i]);
+        status = read_chunk(&chunk, source, chunks->sequence[i]);
         uint8_t *grown = status == TREMOLO_OK ? realloc(bytes, length + chunk.length + 1) : NULL;
         if (grown != NULL) {
             bytes = grown;
@@ -144,12 +179,6 @@ static void free_additions(struct additions *additions)
     free(additions->active.sequence);
 }
 
-static void blob_subject(char subject[BUS_NAME_BYTES], const char *tag, unsigned shard,
-                         const char *kind, unsigned round)
-{
-    (void)snprintf(subject, BUS_NAME_BYTES, "tremolo.blob.%s.%u.%s.%u", tag, shard, kind, round);
-}
-
 static enum tremolo_status encode_moments(uint8_t **bytes, size_t *length,
                                           const struct tremolo_moments *moments)
 {
@@ -169,7 +198,7 @@ static enum tremolo_status encode_moments(uint8_t **bytes, size_t *length,
 }
 
 /* Sums that will not change any more are written once. */
-static enum tremolo_status store_ended(struct shard *shard, struct bus *bus, const char *tag)
+static enum tremolo_status store_ended(struct shard *shard, const struct place *place)
 {
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned t = 0; t < shard->active && status == TREMOLO_OK; t++) {
@@ -181,10 +210,10 @@ static enum tremolo_status store_ended(struct shard *shard, struct bus *bus, con
         if (ended->moments == NULL) {
             continue;
         }
-        blob_subject(subject, tag, shard->number, "ended", t);
+        blob_subject(subject, place->tag, shard->number, "ended", t);
         status = encode_moments(&bytes, &length, ended->moments);
         if (status == TREMOLO_OK) {
-            status = store_chunks(&chunks, bus, subject, bytes, length);
+            status = store_chunks(&chunks, place, subject, bytes, length);
         }
         free(bytes);
         if (status == TREMOLO_OK) {
@@ -212,7 +241,7 @@ static enum tremolo_status copy_chunks(struct shard_chunks *copy, const struct s
 }
 
 static enum tremolo_status store_names(struct additions *additions, const struct shard *shard,
-                                       struct bus *bus, const char *tag)
+                                       const struct place *place)
 {
     char subject[BUS_NAME_BYTES];
     enum tremolo_status status = copy_chunks(&additions->ids, &shard->id_chunks);
@@ -222,12 +251,12 @@ static enum tremolo_status store_names(struct additions *additions, const struct
     if (status != TREMOLO_OK || shard->new_ids.count < CHECKPOINT_NAMES_MIN) {
         return status;
     }
-    blob_subject(subject, tag, shard->number, "ids", 0);
-    status = store_chunks(&additions->ids, bus, subject, shard->new_ids.bytes,
+    blob_subject(subject, place->tag, shard->number, "ids", 0);
+    status = store_chunks(&additions->ids, place, subject, shard->new_ids.bytes,
                           shard->new_ids.count * IDSET_NAME_BYTES);
     if (status == TREMOLO_OK && shard->named) {
-        blob_subject(subject, tag, shard->number, "samples", 0);
-        status = store_chunks(&additions->devices, bus, subject, shard->new_devices.bytes,
+        blob_subject(subject, place->tag, shard->number, "samples", 0);
+        status = store_chunks(&additions->devices, place, subject, shard->new_devices.bytes,
                               shard->new_devices.count * IDSET_NAME_BYTES);
     }
     additions->names = status == TREMOLO_OK;
@@ -236,7 +265,7 @@ static enum tremolo_status store_names(struct additions *additions, const struct
 
 /* The active round's sums: in the value itself, or in chunks when they are large. */
 static enum tremolo_status put_active(struct writer *writer, struct additions *additions,
-                                      const struct shard *shard, struct bus *bus, const char *tag)
+                                      const struct shard *shard, const struct place *place)
 {
     char subject[BUS_NAME_BYTES];
     uint8_t kind = NONE;
@@ -249,8 +278,8 @@ static enum tremolo_status put_active(struct writer *writer, struct additions *a
     enum tremolo_status status = encode_moments(&bytes, &length, shard->moments);
     if (status == TREMOLO_OK && length > CHECKPOINT_INLINE_MAX) {
         kind = CHUNKS;
-        blob_subject(subject, tag, shard->number, "active", shard->active);
-        status = store_chunks(&additions->active, bus, subject, bytes, length);
+        blob_subject(subject, place->tag, shard->number, "active", shard->active);
+        status = store_chunks(&additions->active, place, subject, bytes, length);
         put_bytes(writer, &kind, 1);
         put_chunks(writer, &additions->active);
     } else if (status == TREMOLO_OK) {
@@ -287,16 +316,16 @@ static void put_head(struct writer *writer, const struct shard *shard,
 
 static enum tremolo_status compose(struct writer *writer, struct additions *additions,
                                    struct shard *shard, const struct checkpoint_mark *mark,
-                                   struct bus *bus, const char *tag)
+                                   const struct place *place)
 {
     uint8_t check[CHECK_BYTES];
-    enum tremolo_status status = store_ended(shard, bus, tag);
+    enum tremolo_status status = store_ended(shard, place);
     if (status == TREMOLO_OK) {
-        status = store_names(additions, shard, bus, tag);
+        status = store_names(additions, shard, place);
     }
     if (status == TREMOLO_OK) {
         put_head(writer, shard, mark, additions->names);
-        status = put_active(writer, additions, shard, bus, tag);
+        status = put_active(writer, additions, shard, place);
     }
     put_chunks(writer, &additions->ids);
     put_chunks(writer, &additions->devices);
@@ -364,13 +393,15 @@ static void forget_old(struct bus *bus, const char *tag, const struct shard *sha
 }
 
 enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark *mark,
-                                     struct bus *bus, const char *tag)
+                                     struct bus *bus, const char *tag, void (*tick)(void *context),
+                                     void *context)
 {
+    struct place place = {bus, tag, tick, context};
     struct additions additions = {0};
     struct writer writer = {0};
     char key[BUS_NAME_BYTES];
     char hint[BUS_NAME_BYTES];
-    enum tremolo_status status = compose(&writer, &additions, shard, mark, bus, tag);
+    enum tremolo_status status = compose(&writer, &additions, shard, mark, &place);
     if (status == TREMOLO_OK) {
         cluster_key_of(key, "fold", tag, shard->number);
         status = bus->swap(bus, key, mark->revision, writer.bytes, writer.length, &mark->revision);
@@ -479,8 +510,9 @@ static enum tremolo_status get_active(struct reader *reader, struct shard *shard
         status =
             bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(&moments, bytes, length);
     } else if (kind != NULL && *kind == CHUNKS) {
+        struct source source = source_of(bus, shard, "active", shard->active);
         get_chunks(reader, &chunks);
-        status = reader->failed ? TREMOLO_MALFORMED : read_moments(&moments, bus, &chunks);
+        status = reader->failed ? TREMOLO_MALFORMED : read_moments(&moments, &source, &chunks);
         free(chunks.sequence);
     } else if (kind == NULL || *kind != NONE) {
         status = TREMOLO_MALFORMED;
@@ -495,6 +527,18 @@ static enum tremolo_status get_active(struct reader *reader, struct shard *shard
         shard->moments = moments;
     }
     return status;
+}
+
+/* Do the parts belong together? Sums of the active round are there unless all have ended,
+ * and every report that counted is in the sums of one round. */
+static bool is_sound(const struct shard *shard)
+{
+    uint64_t reports = shard->moments != NULL ? tremolo_moments_count(shard->moments) : 0;
+    for (unsigned t = 0; t < shard->active; t++) {
+        reports += shard->ended[t].count;
+    }
+    return (shard->moments != NULL) == (shard->active < shard->book->terms->rounds) &&
+           reports == shard->counts.counted && shard->names_position <= shard->position;
 }
 
 static bool is_whole(const struct bus_value *value)
@@ -528,7 +572,8 @@ enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_ma
     if (status == TREMOLO_OK) {
         get_chunks(&reader, &made->id_chunks);
         get_chunks(&reader, &made->device_chunks);
-        status = reader.failed || reader.left != 0 ? TREMOLO_MALFORMED : TREMOLO_OK;
+        bool good = !reader.failed && reader.left == 0 && is_sound(made);
+        status = good ? TREMOLO_OK : TREMOLO_MALFORMED;
     }
     if (status != TREMOLO_OK) {
         shard_free(made);
@@ -540,19 +585,30 @@ enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_ma
 }
 
 enum tremolo_status checkpoint_ended(struct tremolo_moments **moments, struct bus *bus,
-                                     const struct shard_round *round)
+                                     const struct shard *shard, unsigned round)
 {
-    return read_moments(moments, bus, &round->stored);
+    struct tremolo_moments *read = NULL;
+    struct source source = source_of(bus, shard, "ended", round);
+    enum tremolo_status status = read_moments(&read, &source, &shard->ended[round].stored);
+    if (status == TREMOLO_OK && (tremolo_moments_count(read) != shard->ended[round].count ||
+                                 tremolo_moments_coordinates(read) != shard->check.row_values)) {
+        tremolo_moments_free(read);
+        status = TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK) {
+        *moments = read;
+    }
+    return status;
 }
 
-static enum tremolo_status learn_chunks(struct idset *set, struct bus *bus,
+static enum tremolo_status learn_chunks(struct idset *set, const struct source *source,
                                         const struct shard_chunks *chunks,
                                         void (*tick)(void *context), void *context)
 {
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
-        status = read_chunk(&chunk, bus, chunks->sequence[i]);
+        status = read_chunk(&chunk, source, chunks->sequence[i]);
         if (status == TREMOLO_OK) {
             status = shard_learn(set, chunk.bytes, chunk.length);
         }
@@ -565,12 +621,16 @@ static enum tremolo_status learn_chunks(struct idset *set, struct bus *bus,
 enum tremolo_status checkpoint_names(struct shard *shard, struct bus *bus,
                                      void (*tick)(void *context), void *context)
 {
-    enum tremolo_status status =
-        idset_reserve(&shard->ids, (size_t)shard->counts.counted); /* once, not step by step */
+    struct source ids = source_of(bus, shard, "ids", 0);
+    struct source samples = source_of(bus, shard, "samples", 0);
+    /* Once, not step by step; and never more than the chunks can hold, whatever the value says. */
+    uint64_t most = (uint64_t)shard->id_chunks.count * (BUS_MESSAGE_BYTES_MAX / IDSET_NAME_BYTES);
+    uint64_t wanted = shard->counts.counted < most ? shard->counts.counted : most;
+    enum tremolo_status status = idset_reserve(&shard->ids, (size_t)wanted);
     if (status == TREMOLO_OK) {
-        status = learn_chunks(&shard->ids, bus, &shard->id_chunks, tick, context);
+        status = learn_chunks(&shard->ids, &ids, &shard->id_chunks, tick, context);
     }
     return status == TREMOLO_OK
-               ? learn_chunks(&shard->devices, bus, &shard->device_chunks, tick, context)
+               ? learn_chunks(&shard->devices, &samples, &shard->device_chunks, tick, context)
                : status;
 }

@@ -39,23 +39,26 @@ struct checkpoint_mark {
 };
 
 /* Write the shard as it is. `mark` says what it replaces and gets the new revision.
+ * `tick` is called between chunks: after a fold from the log's beginning there are many.
  * CHANGED: another owner has written; the shard must be given up. Any other failure
  * may be tried again with the same shard and mark. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_store(struct shard *shard,
                                                       struct checkpoint_mark *mark, struct bus *bus,
-                                                      const char *tag);
+                                                      const char *tag, void (*tick)(void *context),
+                                                      void *context);
 
-/* Position, counts, chunks and the active round's sums, from a value. */
+/* Position, counts, chunks and the active round's sums, from a value. MALFORMED when its
+ * parts do not fit together, STORAGE_FAILED when a chunk is gone, or not there yet. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_decode(struct shard **shard,
                                                        struct checkpoint_mark *mark,
                                                        struct bus *bus, struct book *book,
                                                        unsigned number, unsigned shards,
                                                        const struct bus_value *value);
 
-/* The sums of a round that has ended; the caller frees. */
+/* The sums of a round that has ended in the shard; the caller frees. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_ended(struct tremolo_moments **moments,
-                                                      struct bus *bus,
-                                                      const struct shard_round *round);
+                                                      struct bus *bus, const struct shard *shard,
+                                                      unsigned round);
 
 /* Read the chunks of names into the shard. `tick` is called between chunks. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_names(struct shard *shard, struct bus *bus,

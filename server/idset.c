@@ -36,6 +36,9 @@ enum tremolo_status idset_reserve(struct idset *set, size_t more)
 {
     size_t wanted = set->count + more;
     size_t capacity = set->capacity < 64 ? 64 : set->capacity;
+    if (more > SIZE_MAX / 4 / IDSET_NAME_BYTES || wanted > SIZE_MAX / 4 / IDSET_NAME_BYTES) {
+        return TREMOLO_NO_MEMORY;
+    }
     while (capacity / 4 * 3 < wanted) {
         capacity *= 2;
     }

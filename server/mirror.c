@@ -50,6 +50,7 @@ void mirror_free(struct mirror *mirror)
         free(shard->rounds);
     }
     free(mirror->shard);
+    free(mirror->changed);
     book_free(mirror->book);
     free(mirror);
 }
@@ -57,7 +58,8 @@ void mirror_free(struct mirror *mirror)
 static enum tremolo_status allocate(struct mirror *mirror)
 {
     mirror->shard = calloc(mirror->shards, sizeof *mirror->shard);
-    if (mirror->shard == NULL) {
+    mirror->changed = calloc(mirror->book->terms->rounds, sizeof *mirror->changed);
+    if (mirror->shard == NULL || mirror->changed == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (unsigned n = 0; n < mirror->shards; n++) {
@@ -159,8 +161,11 @@ static enum tremolo_status refresh_state(struct mirror *mirror, struct bus *bus)
 {
     struct cluster_state state = {0};
     enum tremolo_status status = cluster_get_state(&state, bus, mirror->tag);
-    /* A replica may be behind what was read from another. */
-    if (status == TREMOLO_OK && state.revision > mirror->state_revision) {
+    /* A replica may be behind what was read from another. Rounds and phases only go forward,
+     * whatever number their revision has. */
+    bool behind = state.round < mirror->round ||
+                  (state.round == mirror->round && state.phase < mirror->phase);
+    if (status == TREMOLO_OK && state.revision != mirror->state_revision && !behind) {
         status = take_state(mirror, bus, &state);
     }
     cluster_state_free(&state);
@@ -175,7 +180,7 @@ static enum tremolo_status take_ended(struct mirror_shard *copy, struct bus *bus
     enum tremolo_status status = TREMOLO_OK;
     while (copy->final < shard->active && status == TREMOLO_OK) {
         struct tremolo_moments *moments = NULL;
-        status = checkpoint_ended(&moments, bus, &shard->ended[copy->final]);
+        status = checkpoint_ended(&moments, bus, shard, copy->final);
         if (status == TREMOLO_OK) {
             tremolo_moments_free(copy->rounds[copy->final]);
             copy->rounds[copy->final] = moments;
@@ -184,6 +189,14 @@ static enum tremolo_status take_ended(struct mirror_shard *copy, struct bus *bus
         }
     }
     return status;
+}
+
+/* Numbers of revisions grow, unless a broker numbers its values anew: then a checkpoint with
+ * a lower one is news if it counts no less than the one we have. Sums that are final stay. */
+static bool is_stale(const struct mirror_shard *copy, const struct shard *shard, uint64_t revision)
+{
+    return shard->active < copy->final ||
+           (revision < copy->revision && shard->counts.counted < copy->counts.counted);
 }
 
 static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, unsigned number,
@@ -196,6 +209,10 @@ static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, un
         checkpoint_decode(&shard, &mark, bus, mirror->book, number, mirror->shards, value);
     if (status != TREMOLO_OK) {
         return status;
+    }
+    if (is_stale(copy, shard, value->revision)) {
+        shard_free(shard);
+        return TREMOLO_OK;
     }
     status = take_ended(copy, bus, shard, changed);
     if (status == TREMOLO_OK) {
@@ -222,7 +239,8 @@ static enum tremolo_status refresh_shard(struct mirror *mirror, struct bus *bus,
     struct bus_value value;
     cluster_key_of(key, "fold", mirror->tag, number);
     enum tremolo_status status = bus->get(bus, key, &value);
-    if (status == TREMOLO_OK && value.revision > mirror->shard[number].revision) {
+    if (status == TREMOLO_OK && value.revision != 0 &&
+        value.revision != mirror->shard[number].revision) {
         status = take_shard(mirror, bus, number, &value, changed);
     }
     free(value.bytes);
@@ -280,10 +298,7 @@ static enum tremolo_status refresh_one(struct mirror *mirror, struct bus *bus, u
 enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool all)
 {
     enum tremolo_status status = TREMOLO_OK;
-    bool *changed = calloc(mirror->book->terms->rounds, sizeof *changed);
-    if (changed == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
+    bool *changed = mirror->changed;
     if (atomic_exchange(&mirror->dirty, false) || all) {
         uint64_t before = mirror->state_revision;
         status = refresh_state(mirror, bus);
@@ -294,14 +309,15 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
             status = refresh_one(mirror, bus, n, changed);
         }
     }
-    /* Whatever was read is merged, also when a later shard could not be. */
+    /* Whatever was read is merged, also when a later shard could not be. Sums of a round that
+     * was opened after we read the state wait for the next time. */
     for (unsigned t = 0; t < mirror->book->opened; t++) {
         if (changed[t]) {
             enum tremolo_status merged = merge_round(mirror, t);
+            changed[t] = merged != TREMOLO_OK;
             status = status == TREMOLO_OK ? merged : status;
         }
     }
-    free(changed);
     return status;
 }
 

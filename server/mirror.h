@@ -37,6 +37,7 @@ struct mirror {
     unsigned round; /* newest, as state.TAG says */
     uint64_t state_revision;
     struct mirror_shard *shard;
+    bool *changed;      /* terms->rounds: sums of a shard are newer than the book's */
     _Atomic bool dirty; /* the state */
     _Atomic int64_t hinted_ms;
 };

@@ -19,12 +19,25 @@ void post_drop(struct post *post)
     post->shard = NULL;
     post->moved = false;
     post->rebuilding = false;
+    post->lost = false;
 }
 
 /* ---------------------------------------------------------------- leases */
 
 /* NATS' client takes a value without bytes for a failed question. */
 static const char nobody[] = "-";
+
+static void note_owner(struct post *post, const uint8_t *name, size_t length)
+{
+    size_t size = length < sizeof post->owner - 1 ? length : sizeof post->owner - 1;
+    if (size > 0) {
+        memcpy(post->owner, name, size);
+    }
+    post->owner[size] = '\0';
+    if (strcmp(post->owner, nobody) == 0) {
+        post->owner[0] = '\0';
+    }
+}
 
 static void note_lease(struct post *post, const struct bus_value *value)
 {
@@ -33,14 +46,7 @@ static void note_lease(struct post *post, const struct bus_value *value)
     }
     post->lease = value->revision;
     post->changed_ms = post_now_ms();
-    size_t length = value->length < sizeof post->owner - 1 ? value->length : sizeof post->owner - 1;
-    if (length > 0) {
-        memcpy(post->owner, value->bytes, length);
-    }
-    post->owner[length] = '\0';
-    if (strcmp(post->owner, nobody) == 0) {
-        post->owner[0] = '\0';
-    }
+    note_owner(post, value->bytes, value->length);
 }
 
 enum tremolo_status post_look(struct post *post, const struct post_world *world)
@@ -64,21 +70,22 @@ bool post_is_free(const struct post *post)
 static enum tremolo_status write_lease(struct post *post, const struct post_world *world,
                                        const char *owner)
 {
-    uint64_t revision = 0;
-    enum tremolo_status status = world->bus->swap(world->bus, post->lease_key, post->lease,
-                                                  (const uint8_t *)owner, strlen(owner), &revision);
+    struct bus_value written = {0};
+    enum tremolo_status status =
+        world->bus->swap(world->bus, post->lease_key, post->lease, (const uint8_t *)owner,
+                         strlen(owner), &written.revision);
     if (status == TREMOLO_OK) {
-        post->lease = revision;
+        post->lease = written.revision;
         post->changed_ms = post_now_ms();
         post->renewed_ms = post->changed_ms;
-        (void)snprintf(post->owner, sizeof post->owner, "%s", owner);
+        note_owner(post, (const uint8_t *)owner, strlen(owner));
     }
     return status;
 }
 
 enum tremolo_status post_renew(struct post *post, const struct post_world *world)
 {
-    if (post->shard == NULL || post_now_ms() - post->renewed_ms < POST_RENEW_MS) {
+    if (post->shard == NULL || post->lost || post_now_ms() - post->renewed_ms < POST_RENEW_MS) {
         return TREMOLO_OK;
     }
     enum tremolo_status status = write_lease(post, world, world->name);
@@ -88,6 +95,10 @@ enum tremolo_status post_renew(struct post *post, const struct post_world *world
     /* A renewal whose answer was lost looks like this, too. */
     status = post_look(post, world);
     if (status == TREMOLO_OK && strcmp(post->owner, world->name) != 0) {
+        if (post->busy) {
+            post->lost = true; /* whoever works on the shard gives it up */
+            return TREMOLO_OK;
+        }
         post_drop(post);
         return TREMOLO_CHANGED;
     }
@@ -163,6 +174,7 @@ static enum tremolo_status replay(struct post *post, const struct post_world *wo
         }
         free(message.bytes);
         world->tick(world->context);
+        status = status == TREMOLO_OK && post->lost ? TREMOLO_CHANGED : status;
     }
     return status;
 }
@@ -176,6 +188,9 @@ static enum tremolo_status load(struct post *post, const struct post_world *worl
         return status;
     }
     status = checkpoint_names(post->shard, world->bus, world->tick, world->context);
+    if (status == TREMOLO_OK && post->lost) {
+        return TREMOLO_CHANGED;
+    }
     if (status == TREMOLO_OK) {
         status = replay(post, world);
     }
@@ -183,6 +198,21 @@ static enum tremolo_status load(struct post *post, const struct post_world *worl
     bool whole = ids->count + (ids->has_zero ? 1 : 0) == post->shard->counts.counted;
     bool damaged = status == TREMOLO_MALFORMED || (status == TREMOLO_OK && !whole);
     return damaged ? start_over(post) : status;
+}
+
+/* A chunk that a leader does not have may be one that it does not have yet. When it
+ * stays away it is lost, and the log is still there. */
+static bool is_chunk_lost(struct post *post, enum tremolo_status status)
+{
+    if (status != TREMOLO_STORAGE_FAILED) {
+        post->chunk_missing = status == TREMOLO_OK ? 0 : post->chunk_missing;
+        return false;
+    }
+    if (++post->chunk_missing < POST_MISSING_MAX) {
+        return false;
+    }
+    post->chunk_missing = 0;
+    return true;
 }
 
 /* Read the checkpoint and replace it under our fence: from then on an earlier owner
@@ -211,7 +241,11 @@ static enum tremolo_status fence(struct post *post, const struct post_world *wor
     if (status != TREMOLO_OK) {
         return status;
     }
-    return checkpoint_store(post->shard, &post->mark, world->bus, study->tag);
+    post->busy = true;
+    status = checkpoint_store(post->shard, &post->mark, world->bus, study->tag, world->tick,
+                              world->context);
+    post->busy = false;
+    return status == TREMOLO_OK && post->lost ? TREMOLO_STORE_FAILED : status;
 }
 
 enum tremolo_status post_claim(struct post *post, const struct post_world *world)
@@ -228,14 +262,20 @@ enum tremolo_status post_claim(struct post *post, const struct post_world *world
         }
         post_drop(post); /* the value read was an old one: once more */
     }
+    post->busy = true;
     if (status == TREMOLO_OK) {
         status = load(post, world);
-    } else if (status == TREMOLO_MALFORMED) {
+    }
+    post->busy = false;
+    if (is_chunk_lost(post, status) || status == TREMOLO_MALFORMED) {
         status = start_over(post); /* our first checkpoint will replace it */
     }
     if (status != TREMOLO_OK) {
+        bool ours = !post->lost;
         post_drop(post);
-        (void)write_lease(post, world, "");
+        if (ours) {
+            (void)write_lease(post, world, nobody);
+        }
         return status;
     }
     post->stored_ms = post_now_ms();
@@ -305,18 +345,21 @@ static bool is_checkpoint_due(const struct post *post)
     bool large = shard->moments != NULL &&
                  tremolo_moments_encoded_bytes(shard->moments) > CHECKPOINT_INLINE_MAX;
     bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
-    return post->moved && (ended || post_now_ms() - post->stored_ms >=
-                                        (large ? POST_LARGE_MS : POST_CHECKPOINT_MS));
+    int64_t pause = large ? POST_LARGE_MS : POST_CHECKPOINT_MS;
+    return post->moved && !post->rebuilding && (ended || post_now_ms() - post->stored_ms >= pause);
 }
 
 static enum tremolo_status store(struct post *post, const struct post_world *world)
 {
-    enum tremolo_status status =
-        checkpoint_store(post->shard, &post->mark, world->bus, post->study->tag);
+    post->busy = true;
+    enum tremolo_status status = checkpoint_store(post->shard, &post->mark, world->bus,
+                                                  post->study->tag, world->tick, world->context);
+    post->busy = false;
     post->stored_ms = post_now_ms();
     if (status == TREMOLO_OK) {
         post->moved = false;
-    } else if (status == TREMOLO_CHANGED) {
+    }
+    if (status == TREMOLO_CHANGED || post->lost) {
         post_drop(post);
     }
     return status;
@@ -345,6 +388,8 @@ void post_release(struct post *post, const struct post_world *world)
     if (post->moved && !post->rebuilding) {
         (void)store(post, world); /* if it fails the next owner folds it again */
     }
-    post_drop(post);
-    (void)write_lease(post, world, "");
+    if (post->shard != NULL) { /* else it was lost meanwhile */
+        post_drop(post);
+        (void)write_lease(post, world, nobody);
+    }
 }

@@ -40,10 +40,13 @@ struct post {
     int64_t renewed_ms;  /* of our own lease */
     struct shard *shard; /* NULL: not ours */
     struct checkpoint_mark mark;
-    bool moved;       /* since the checkpoint */
-    bool rebuilding;  /* from the log's beginning; no checkpoint before its end */
-    unsigned rebuilt; /* how often that was necessary */
-    unsigned missing; /* looks in a row that found no message at our position */
+    bool busy;              /* somebody works on the shard and calls tick: it must stay */
+    bool lost;              /* the lease went to another meanwhile */
+    bool moved;             /* since the checkpoint */
+    bool rebuilding;        /* from the log's beginning; no checkpoint before its end */
+    unsigned rebuilt;       /* how often that was necessary */
+    unsigned missing;       /* looks in a row that found no message at our position */
+    unsigned chunk_missing; /* claims in a row that found a chunk gone */
     int64_t verified_ms;
     int64_t stored_ms;
     int64_t polled_ms;

@@ -217,12 +217,11 @@ static void test_paused_owner(void **state)
     dismiss(&young);
 }
 
-/* Names in chunks, names after the last chunk: a new owner knows all of them. */
-static void test_takeover_knows_names(void **state)
+/* So many reports that their names are in chunks, folded by a worker that then is gone. */
+static void fold_many(void)
 {
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
-    (void)state;
     hire(&worker, "one");
     claim_all(&worker);
     for (uint32_t i = 0; i < 2 * MANY; i += SEGMENT_REPORTS) {
@@ -234,6 +233,15 @@ static void test_takeover_knows_names(void **state)
     work(&worker);
     assert_true(worker.post[0].shard->id_chunks.count > 0);
     dismiss(&worker);
+}
+
+/* Names in chunks, names after the last chunk: a new owner knows all of them. */
+static void test_takeover_knows_names(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    fold_many();
     hire(&worker, "two");
     claim_all(&worker);
     for (uint32_t i = 0; i < 2 * MANY; i += 7 * SEGMENT_REPORTS) {
@@ -244,6 +252,128 @@ static void test_takeover_knows_names(void **state)
     for (unsigned n = 0; n < SHARDS; n++) {
         assert_int_equal(worker.post[n].rebuilt, 0);
     }
+    dismiss(&worker);
+}
+
+/* Between two chunks: somebody else has taken the lease, as after a long pause. */
+static void steal_lease(void *context)
+{
+    struct worker *worker = context;
+    struct post *post = &worker->post[0];
+    struct fake_value *lease = fake_find(&broker, post->lease_key);
+    if (post->shard == NULL || strncmp((const char *)lease->bytes, "thief", 5) == 0) {
+        return;
+    }
+    free(lease->bytes);
+    lease->bytes = fake_copy((const uint8_t *)"thief", 5);
+    lease->length = 5;
+    lease->revision = ++broker.revision;
+    post->renewed_ms = INT64_MIN / 2;
+    (void)!post_renew(post, &worker->world);
+}
+
+/* What is being loaded stays until whoever loads it has let go. */
+static void test_lease_lost_while_loading(void **state)
+{
+    struct worker worker;
+    (void)state;
+    fold_many();
+    hire(&worker, "two");
+    worker.world.tick = steal_lease;
+    worker.world.context = &worker;
+    assert_status(post_look(&worker.post[0], &worker.world), TREMOLO_OK);
+    assert_status(post_claim(&worker.post[0], &worker.world), TREMOLO_CHANGED);
+    assert_null(worker.post[0].shard);
+    assert_memory_equal(fake_find(&broker, worker.post[0].lease_key)->bytes, "thief", 5);
+    assert_int_equal(counted(), 2 * MANY);
+    dismiss(&worker);
+}
+
+/* A chunk of names that is gone, or whose number is another's now: the log has all. */
+static void lose_chunk(bool renamed)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    fold_many();
+    hire(&worker, "two");
+    for (size_t i = 0; i < broker.messages; i++) {
+        struct fake_message *message = &broker.message[i];
+        if (strstr(message->subject, ".0.ids.0") != NULL) {
+            (void)snprintf(message->stream, sizeof message->stream, "%s",
+                           renamed ? message->stream : "nowhere");
+            (void)snprintf(message->subject, sizeof message->subject, "%s", "tremolo.blob.other");
+        }
+    }
+    for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
+        claim_all(&worker);
+    }
+    assert_int_equal(worker.post[0].rebuilt, 1);
+    assert_int_equal(worker.post[1].rebuilt, 0);
+    send(0, SEGMENT_REPORTS, outcomes); /* repeats */
+    work(&worker);
+    assert_int_equal(counted(), 2 * MANY);
+    dismiss(&worker);
+}
+
+static void test_chunk_lost(void **state)
+{
+    (void)state;
+    lose_chunk(false);
+}
+
+static void test_chunk_of_another(void **state)
+{
+    (void)state;
+    lose_chunk(true);
+}
+
+/* A shard that is let go can be taken at once, by a value that is not empty. */
+static void test_release(void **state)
+{
+    struct worker worker;
+    struct worker next;
+    (void)state;
+    hire(&worker, "one");
+    hire(&next, "two");
+    claim_all(&worker);
+    post_release(&worker.post[0], &worker.world);
+    assert_int_equal(fake_find(&broker, worker.post[0].lease_key)->length, 1);
+    assert_status(post_look(&next.post[0], &next.world), TREMOLO_OK);
+    assert_true(post_is_free(&worker.post[0]));
+    assert_true(post_is_free(&next.post[0]));
+    assert_status(post_look(&next.post[1], &next.world), TREMOLO_OK);
+    assert_false(post_is_free(&next.post[1]));
+    dismiss(&worker);
+    dismiss(&next);
+}
+
+/* While a shard is folded again from the beginning, what was counted stays visible. */
+static void test_rebuild_is_not_seen(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    for (uint32_t i = 0; i < 10; i++) {
+        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    hire(&worker, "one");
+    claim_all(&worker);
+    work(&worker);
+    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
+    struct post *post = &worker.post[0];
+    shard_free(post->shard);
+    assert_status(shard_new(&post->shard, study->book, 0, SHARDS), TREMOLO_OK);
+    post->rebuilding = true;
+    post->moved = true;
+    post->stored_ms = INT64_MIN / 2;
+    post->polled_ms = post_now_ms(); /* nothing is read in this turn */
+    post->eager_until_ms = 0;
+    atomic_store(&post->hinted, false);
+    assert_status(post_work(post, &worker.world), TREMOLO_OK);
+    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
+    work(&worker);
+    assert_false(post->rebuilding);
+    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
     dismiss(&worker);
 }
 
@@ -345,6 +475,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_every_call_fails, begin, end),
         cmocka_unit_test_setup_teardown(test_paused_owner, begin, end),
         cmocka_unit_test_setup_teardown(test_takeover_knows_names, begin, end),
+        cmocka_unit_test_setup_teardown(test_lease_lost_while_loading, begin, end),
+        cmocka_unit_test_setup_teardown(test_chunk_lost, begin, end),
+        cmocka_unit_test_setup_teardown(test_chunk_of_another, begin, end),
+        cmocka_unit_test_setup_teardown(test_release, begin, end),
+        cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, begin, end),
         cmocka_unit_test_setup_teardown(test_log_numbered_anew, begin, end),
         cmocka_unit_test_setup_teardown(test_end_of_round, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong_shard, begin, end),
