@@ -68,8 +68,12 @@ TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned s
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
 {
     uint32_t root = 0;
-    uint32_t bit;
-    for (bit = UINT32_C(1) << 30; bit != 0; bit >>= 1) {
+    uint32_t bit = UINT32_C(1) << 30;
+#if TREMOLO_LANES > 1
+    /* The root has half the bits of its square. */
+    bit >>= 30 - (63 - __builtin_clzll(square | 1)) / 2;
+#endif
+    for (; bit != 0; bit >>= 1) {
         uint32_t larger = root | bit;
         if (tremolo_product(larger, larger) <= square) {
             root = larger;

@@ -77,31 +77,26 @@ static unsigned packed_bytes(const struct tremolo_study *study)
     return (tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
 }
 
-/* Bit by bit, most significant first; the last byte is filled with zeros. */
+/* Most significant bits first; the last byte is filled with zeros. The top
+ * `held` bits of `bits` wait for the rest of their byte. */
 static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_work *work)
 {
     const struct tremolo_study *study = work->study;
     unsigned count = tremolo_study_coordinates(study);
-    uint32_t byte = 1;
+    uint32_t bits = 0;
+    unsigned held = 0;
     unsigned i;
-    unsigned bit;
     out = put_head(out, MAJOR_BYTES, packed_bytes(study));
     for (i = 0; i < count; i++) {
         uint32_t wire = (uint32_t)to_wire(work->value[i] + work->noise[i], study);
-        for (bit = study->wire_bits; bit-- > 0;) {
-            byte = byte << 1 | (wire >> bit & 1);
-            /* The one that byte began with marks when eight bits are in. */
-            if (byte >= 256) {
-                *out++ = (uint8_t)byte;
-                byte = 1;
-            }
+        bits |= wire << (32 - study->wire_bits) >> held;
+        for (held += study->wire_bits; held >= 8; held -= 8) {
+            *out++ = (uint8_t)(bits >> 24);
+            bits <<= 8;
         }
     }
-    if (byte != 1) {
-        while (byte < 256) {
-            byte <<= 1;
-        }
-        *out++ = (uint8_t)byte;
+    if (held != 0) {
+        *out++ = (uint8_t)(bits >> 24);
     }
     return out;
 }
@@ -246,30 +241,33 @@ enum tremolo_status tremolo_report_decode(struct tremolo_report *report, const u
     return status;
 }
 
-/* Bit by bit, as they were put. The device saturates symmetrically, so the
- * lowest code never occurs; what is left after the last coordinate is less
- * than a byte and must be zero. */
+/* The device saturates symmetrically, so the lowest code never occurs; what is
+ * left after the last coordinate is less than a byte and must be zero. A byte
+ * never completes two coordinates, which have at least eight bits. */
 static enum tremolo_status unpack(int16_t *values, const struct tremolo_report *report,
                                   const struct tremolo_study *study)
 {
-    uint32_t lowest = UINT32_C(1) << (study->wire_bits - 1);
-    uint32_t value = 0;
-    unsigned bits = 0;
-    unsigned place;
-    for (place = 0; place < 8u * report->coordinate_bytes; place++) {
-        uint32_t byte = report->coordinates[place >> 3];
-        value = value << 1 | (byte >> (7 - (place & 7)) & 1);
-        if (++bits < study->wire_bits) {
-            continue;
+    const uint8_t *byte = report->coordinates;
+    const uint8_t *end = byte + report->coordinate_bytes;
+    unsigned wire_bits = study->wire_bits;
+    uint32_t lowest = UINT32_C(1) << (wire_bits - 1);
+    uint32_t bits = 0;
+    unsigned held = 0;
+    while (byte != end) {
+        bits = bits << 8 | *byte++;
+        held += 8;
+        if (held >= wire_bits) {
+            uint32_t value;
+            held -= wire_bits;
+            value = bits >> held;
+            bits ^= value << held;
+            if (value == lowest) {
+                return TREMOLO_OUT_OF_BOUNDS;
+            }
+            *values++ = (int16_t)((int32_t)(value ^ lowest) - (int32_t)lowest);
         }
-        if (value == lowest) {
-            return TREMOLO_OUT_OF_BOUNDS;
-        }
-        *values++ = (int16_t)((int32_t)(value ^ lowest) - (int32_t)lowest);
-        value = 0;
-        bits = 0;
     }
-    return value == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
+    return bits == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
 /* Does the report fit the study, and the study's coordinates the buffer? */
