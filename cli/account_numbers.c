@@ -26,6 +26,8 @@ int account_print(json_t *object)
                                           : account_fail(CLI_FAILED, "cannot write the result");
 }
 
+static const double delta_default = 1e-5; /* as for every other command */
+
 static bool given(double x)
 {
     return !isnan(x);
@@ -41,10 +43,6 @@ bool account_sensitivity(double *sensitivity, const struct account_options *opti
     if (given(options->sensitivity)) {
         *sensitivity = options->sensitivity;
         return true;
-    }
-    if (!options->modulation_given) {
-        (void)missing("--sensitivity, or --distance and the modulation's parameters");
-        return false;
     }
     struct tremolo_sensitivity found;
     double distance = given(options->distance) ? options->distance : 1.0;
@@ -136,8 +134,9 @@ static int print_sigma_list(const struct account_options *options, struct tremol
 int account_sigma(const struct account_options *options)
 {
     double sensitivity = 0.0;
-    if (!given(options->epsilon) || !given(options->delta)) {
-        return missing("--epsilon and --delta");
+    double delta = given(options->delta) ? options->delta : delta_default;
+    if (!given(options->epsilon)) {
+        return missing("--epsilon");
     }
     if (!account_sensitivity(&sensitivity, options)) {
         return CLI_USAGE;
@@ -151,7 +150,7 @@ int account_sigma(const struct account_options *options)
     }
     struct tremolo_certified sigma;
     enum tremolo_status status =
-        tremolo_rule_sigma(&sigma, options->rule, options->epsilon, options->delta, sensitivity,
+        tremolo_rule_sigma(&sigma, options->rule, options->epsilon, delta, sensitivity,
                            unequal ? 1 : options->releases, options->force);
     if (status != TREMOLO_OK) {
         return account_status(status);
@@ -171,6 +170,9 @@ int account_sigma(const struct account_options *options)
     (void)printf("sigma %.17g  (%s rule, rounded up; the least is above %.17g)%s\n", sigma.upper,
                  account_rule_name(options->rule), sigma.lower,
                  proved ? "" : "  NOT A GUARANTEE: epsilon exceeds 1 per release");
+    if (!given(options->delta)) {
+        (void)printf("assumed: delta %g\n", delta);
+    }
     account_print_assumed(options);
     return CLI_DONE;
 }

@@ -1,8 +1,10 @@
 /* account_reports.c -- tables and words: compare, modulation, explain. */
 #include "account.h"
+#include "coefficients.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static double or_default(double value, double fallback)
 {
@@ -226,8 +228,13 @@ int account_explain(const struct account_options *options)
                                        participant, "distances", distances));
     }
     account_print_assumed(options);
-    (void)printf("For the reviewer\n%s\n\nFor the participant\n%s\n\nThe same guarantee at other "
-                 "distances (delta %g)\n%s",
-                 reviewer, participant, promise.delta, distances);
+    (void)printf("For the reviewer\n");
+    coefficients_paragraph(reviewer);
+    (void)printf("\nFor the participant\n");
+    coefficients_paragraph(participant);
+    (void)printf("\nThe same guarantee at other distances (delta %g)\n", promise.delta);
+    /* For any two people every distance has the same line, and the last one is theirs. */
+    const char *last = options->any_two ? strstr(distances, "any two") : NULL;
+    (void)printf("%s", last != NULL ? last : distances);
     return CLI_DONE;
 }

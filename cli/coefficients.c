@@ -74,7 +74,11 @@ static void print_row(const struct coefficients *coefficients, size_t i, int wid
         printf("\n");
         return;
     }
-    printf(" %12.4g %8.2f %9.3g  ", row->standard_error, row->z, row->p);
+    if (row->identified) {
+        printf(" %12.4g %8.2f %9.3g  ", row->standard_error, row->z, row->p);
+    } else { /* they would mean nothing */
+        printf(" %12s %8s %9s  ", "-", "-", "-");
+    }
     if (row->identified) {
         printf("[%.5g, %.5g] %s\n", row->low, row->high, stars(row->p));
     } else if (row->score_shape == TREMOLO_INTERVAL_OUTSIDE) {
@@ -147,13 +151,15 @@ json_t *coefficients_json(const struct coefficients *coefficients)
     json_t *array = json_array();
     for (size_t i = 0; coefficients->row != NULL && i <= coefficients->features; i++) {
         const struct tremolo_coefficient *row = &coefficients->row[i];
+        bool told = row->identified;
         (void)json_array_append_new(
             array,
             json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}", "name", name_of(coefficients, i),
                       "estimate", coefficients_number(row->estimate), "standard_error",
-                      coefficients_number(row->standard_error), "low",
+                      coefficients_number(told ? row->standard_error : NAN), "low",
                       coefficients_number(row->low), "high", coefficients_number(row->high), "z",
-                      coefficients_number(row->z), "p", coefficients_number(row->p), "identified",
+                      coefficients_number(told ? row->z : NAN), "p",
+                      coefficients_number(told ? row->p : NAN), "identified",
                       (int)row->identified, "score", score_json(row)));
     }
     return array;

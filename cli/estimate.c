@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coefficients.h"
 #include "estimate_result.h"
 #include "fetch.h"
 #include "members.h"
@@ -33,6 +34,16 @@ static void print_interval(const json_t *row)
     }
 }
 
+/* A dash where there is no number. */
+static void print_number(const json_t *row, const char *key, int width, int digits)
+{
+    if (json_is_number(json_object_get(row, key))) {
+        (void)printf(" %*.*g", width, digits, real_in(row, key));
+    } else {
+        (void)printf(" %*s", width, "-");
+    }
+}
+
 static void print_sentences(const json_t *sentences)
 {
     size_t index;
@@ -40,7 +51,7 @@ static void print_sentences(const json_t *sentences)
     json_array_foreach(sentences, index, sentence)
     {
         if (json_is_string(sentence)) {
-            (void)printf("%s\n", json_string_value(sentence));
+            coefficients_paragraph(json_string_value(sentence));
         }
     }
 }
@@ -53,8 +64,9 @@ static void print_table(const json_t *answer)
                  100.0 * real_in(answer, "level"));
     json_array_foreach(json_object_get(answer, "coefficients"), index, row)
     {
-        (void)printf("%-24s %12.5g %12.3g %9.2g", member_text(row, "name"),
-                     real_in(row, "estimate"), real_in(row, "standard_error"), real_in(row, "p"));
+        (void)printf("%-24s %12.5g", member_text(row, "name"), real_in(row, "estimate"));
+        print_number(row, "standard_error", 12, 3);
+        print_number(row, "p", 9, 2);
         print_interval(row);
     }
     if (json_is_number(json_object_get(answer, "r2"))) {

@@ -1,7 +1,8 @@
 /* identify.c -- what the noise hides, in a sentence.
  *
  * The number of devices that would do is rough (it comes from the ratio of
- * noise to the smallest eigenvalue), so it is said in two digits. */
+ * noise to the smallest eigenvalue), so it is said in two digits, and not at all
+ * while so few have reported that the eigenvalue itself is mostly noise. */
 #include "tremolo_regression.h"
 
 #include <math.h>
@@ -12,6 +13,8 @@
 enum {
     NAMES_SAID = 6,   /* of the rows that are not identified; the rest is counted */
     COUNT_BYTES = 32, /* of a number with its commas */
+    FEW = 64,         /* reports: two for each of the jackknife's buckets */
+    FORETOLD = 500,   /* from as many on the moment says something of its own noise */
 };
 
 /* Beyond this a count says no more than "out of reach". */
@@ -50,7 +53,9 @@ static void say_needed(char *text, size_t capacity, double needed, uint64_t devi
 {
     char count[COUNT_BYTES];
     append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
-    if (needed >= 1.0 && needed <= COUNT_MAX) {
+    if (devices < FORETOLD && needed > (double)devices) {
+        append(text, capacity, "too few to say how many would be needed");
+    } else if (needed >= 1.0 && needed <= COUNT_MAX) {
         say_count(count, needed);
         append(text, capacity, "at least about %s would be needed", count);
     } else {
@@ -79,6 +84,13 @@ void tremolo_identification_summary(char *text, size_t capacity, const char *con
         needed = rows[i].identified ? needed : rows[i].devices_needed;
     }
     if (hidden == 0) {
+        return;
+    }
+    if (devices < (count + 2 > FEW ? count + 2 : FEW)) {
+        append(text, capacity,
+               "too few reports yet: %llu devices reported, and %zu coefficients with standard "
+               "errors need at least %zu",
+               (unsigned long long)devices, count, count + 2 > FEW ? count + 2 : (size_t)FEW);
         return;
     }
     size_t listed = hidden > NAMES_SAID ? NAMES_SAID - 1 : hidden;

@@ -104,13 +104,16 @@ static json_t *score_json(const struct tremolo_coefficient *row)
                      all ? json_null() : estimate_number(row->score_high));
 }
 
+/* What noise hides has no standard error that means anything, and no p. */
 static json_t *coefficient_json(const char *name, const struct tremolo_coefficient *row)
 {
+    bool told = row->identified;
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "name", name, "estimate",
                      estimate_number(row->estimate), "standard_error",
-                     estimate_number(row->standard_error), "low", estimate_number(row->low), "high",
-                     estimate_number(row->high), "z", estimate_number(row->z), "p",
-                     estimate_number(row->p), "identified", (int)row->identified, "score",
+                     estimate_number(told ? row->standard_error : NAN), "low",
+                     estimate_number(row->low), "high", estimate_number(row->high), "z",
+                     estimate_number(told ? row->z : NAN), "p",
+                     estimate_number(told ? row->p : NAN), "identified", (int)row->identified, "score",
                      score_json(row));
 }
 

@@ -99,7 +99,6 @@ refused 2 "overflowing budget" epsilon --sigma 1e-300 --delta 1e-5 --sensitivity
 refused 2 "overflowing epsilon" epsilon --sigma 0.0001 --delta 1e-5 $base
 refused 2 "trailing characters" sigma --epsilon 1x --delta 1e-5 $base
 refused 2 "nothing given" sigma
-refused 2 "no sensitivity" sigma --epsilon 1 --delta 1e-5
 refused 2 "unknown rule" sigma --rule magic --epsilon 1 --delta 1e-5 $base
 refused 2 "unknown question" love
 refused 2 "two questions" sigma epsilon
@@ -120,9 +119,15 @@ refused 2 "noise told twice" epsilon --sigma 1 --rho 1 --delta 1e-5 $base
 refused 2 "loss told twice" delta --discrete 1 --pld "$work/heavy.json" --epsilon 1
 
 # ---- words and figures
-$tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect all |
+$tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect all | tr '\n' ' ' |
     grep -q 'guessing between any two candidates, is right at most 55.0% of the time'
 say $? "explain names the neighbours"
+[ "$($tremolo account explain --sigma 4 --sensitivity 1 --neighbours any | grep -c 'attacker right')" -eq 1 ]
+say $? "any two people have one line of distances"
+$tremolo account sigma --epsilon 1 >"$work/out"
+grep -q '^sigma 3\.7306' "$work/out" && grep -q '^assumed: delta 1e-05$' "$work/out" &&
+    grep -q '^assumed: sensitivity 1, from neighbours 1 apart and alpha 0$' "$work/out"
+say $? "sigma says what it assumes"
 $tremolo account --help | grep -q 'usage: tremolo account'
 say $? "--help"
 if command -v gnuplot >/dev/null; then

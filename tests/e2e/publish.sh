@@ -52,7 +52,8 @@ sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
 sed -n '/^  {/p' "$out" >"$work/sample.json"
 sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report|;s|DIRECTORY|device|" \
     "$work/script" >"$work/run.sh"
-(cd "$work" && sh run.sh >"$out" 2>"$err")
+mkdir "$work/run" && cp "$work/sample.json" "$work/run"
+(cd "$work/run" && sh ../run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
 $tremolo status "$url/v1/studies/$id" >"$out"

@@ -35,7 +35,7 @@ assert len(rows) == len(saved["coefficients"]) == 4
 for row, one, said, guess in zip(rows, saved["coefficients"], printed["coefficients"], saved["prediction"]):
     assert row["name"] == one["name"] == said["name"]
     for key in ("estimate", "standard_error", "low", "high", "z", "p"):
-        assert float(row[key]) == one[key] == said[key], key
+        assert (float(row[key]) if row[key] else None) == one[key] == said[key], key
     assert row["identified"] == str(one["identified"]).lower()
     assert float(row["prediction"]) == guess["estimate"]
 assert saved["guarantee"]["epsilon"] == printed["privacy"]["epsilon"]

@@ -154,23 +154,29 @@ static void test_hidden_coefficients_are_named_once(void **state)
         rows[i].devices_needed = 38912.4;
     }
     rows[1].identified = true;
+    tremolo_identification_summary(text, sizeof text, names, rows, 3, 3200);
+    assert_string_equal(text, "a and c are not identified at this noise: 3200 devices reported, "
+                              "at least about 39,000 would be needed");
+    tremolo_identification_summary(text, sizeof text, names, rows, 9, 3200);
+    assert_string_equal(text, "a, c, e, f, g and 3 more are not identified at this noise: 3200 "
+                              "devices reported, at least about 39,000 would be needed");
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 320);
     assert_string_equal(text, "a and c are not identified at this noise: 320 devices reported, "
-                              "at least about 39,000 would be needed");
-    tremolo_identification_summary(text, sizeof text, names, rows, 9, 320);
-    assert_string_equal(text, "a, c, e, f, g and 3 more are not identified at this noise: 320 "
-                              "devices reported, at least about 39,000 would be needed");
+                              "too few to say how many would be needed");
+    tremolo_identification_summary(text, sizeof text, names, rows, 3, 7);
+    assert_string_equal(text, "too few reports yet: 7 devices reported, and 3 coefficients with "
+                              "standard errors need at least 64");
     rows[0].devices_needed = INFINITY;
-    tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
-    assert_string_equal(text, "a is not identified at this noise: 7 devices reported, and no "
+    tremolo_identification_sentence(text, sizeof text, "a", rows, 700);
+    assert_string_equal(text, "a is not identified at this noise: 700 devices reported, and no "
                               "number of devices that could be had would do");
     rows[0].devices_needed = 9.2;
-    tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
+    tremolo_identification_sentence(text, sizeof text, "a", rows, 700);
     assert_non_null(strstr(text, "about 10 would"));
     rows[0].devices_needed = 1234567.0;
-    tremolo_identification_sentence(text, sizeof text, "a", rows, 7);
+    tremolo_identification_sentence(text, sizeof text, "a", rows, 700);
     assert_non_null(strstr(text, "about 1,300,000 would"));
-    tremolo_identification_summary(text, 10, names, rows, 3, 320);
+    tremolo_identification_summary(text, 10, names, rows, 3, 3200);
     assert_string_equal(text, "a and c a"); /* cut, but terminated */
     tremolo_identification_summary(text, sizeof text, names, rows + 1, 1, 320);
     assert_string_equal(text, "");
