@@ -41,10 +41,16 @@ export function show(node, visible) {
 export function keyed(parent, keyOf, create) {
     const rows = new Map();
     return (items) => {
-        const gone = new Set(rows.keys());
+        const wanted = new Set(items.map(keyOf));
+        /* First what is gone, so that what stays is not moved and keeps the focus. */
+        for (const [key, row] of rows) {
+            if (!wanted.has(key)) {
+                row.node.remove();
+                rows.delete(key);
+            }
+        }
         items.forEach((item, place) => {
             const key = keyOf(item);
-            gone.delete(key);
             if (!rows.has(key)) rows.set(key, create(item));
             const row = rows.get(key);
             row.update(item);
@@ -52,10 +58,6 @@ export function keyed(parent, keyOf, create) {
                 parent.insertBefore(row.node, parent.children[place] ?? null);
             }
         });
-        for (const key of gone) {
-            rows.get(key).node.remove();
-            rows.delete(key);
-        }
     };
 }
 
