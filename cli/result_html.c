@@ -220,6 +220,10 @@ static void diagnostics(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- guarantee */
 
+enum { DISTANCE_CELLS = 4 };
+static const char *const distance_label[DISTANCE_CELLS] = {"Distance", "\u03bc", "\u03b5",
+                                                           "Attacker right"};
+
 /* "NAME distance D mu M epsilon E attacker right P", or "no protection" after the
  * distance: a line of tremolo_explain_differences(). A name may hold any words, so the
  * last distance counts; a line that is otherwise is written as it is. */
@@ -231,47 +235,47 @@ static void distance_row(FILE *out, char *line)
     for (char *next = strstr(line, mark); next != NULL; next = strstr(next + 1, mark)) {
         at = next;
     }
-    int read = at != NULL ? sscanf(at + sizeof mark - 1,
-                                   "%15s mu %15s epsilon %15s attacker right %15s", distance, mu,
-                                   epsilon, right)
-                          : 0;
+    int read = at != NULL
+                   ? sscanf(at + sizeof mark - 1, "%15s mu %15s epsilon %15s attacker right %15s",
+                            distance, mu, epsilon, right)
+                   : 0;
     while (read > 0 && at > line && at[-1] == ' ') {
         at--;
     }
     if (read > 0) {
         *at = '\0';
     }
-    (void)fputs("<tr><th scope=\"row\">", out);
+    const char *const cells[DISTANCE_CELLS] = {distance, read == 4 ? mu : "\u2013",
+                                               read == 4 ? epsilon : "\u2013",
+                                               read == 4 ? right : "always: no protection"};
+    (void)fputs("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">", out);
     html_text(out, line);
     (void)fputs("</th>", out);
-    const char *const cells[] = {read > 0 ? distance : "", read == 4 ? mu : "\u2013",
-                                 read == 4 ? epsilon : "\u2013",
-                                 read == 4  ? right
-                                 : read > 0 ? "always: no protection"
-                                            : ""};
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
-        (void)fputs("<td>", out);
+    for (size_t i = 0; read > 0 && i < DISTANCE_CELLS; i++) {
+        (void)fprintf(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[i]);
         minus_text(out, cells[i]);
-        (void)fputs("</td>", out);
+        (void)fputs("</span></td>", out);
     }
     (void)fputs("</tr>\n", out);
 }
 
+/* A phone shows each row as a block (dashboard.css); the roles keep it a table. */
 static void distance_table(FILE *out, char *lines)
 {
-    (void)fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Other "
-                "distances\"><table class=\"distances\"><thead><tr><th scope=\"col\">Two "
-                "people</th><th scope=\"col\">Distance</th><th scope=\"col\">&mu;</th>"
-                "<th scope=\"col\">&epsilon;</th><th scope=\"col\">Attacker right</th></tr></thead>"
-                "\n<tbody>\n",
+    (void)fputs("<table class=\"distances stacked\" role=\"table\"><thead role=\"rowgroup\"><tr "
+                "role=\"row\"><th scope=\"col\" role=\"columnheader\">Two people</th>",
                 out);
+    for (size_t i = 0; i < DISTANCE_CELLS; i++) {
+        (void)fprintf(out, "<th scope=\"col\" role=\"columnheader\">%s</th>", distance_label[i]);
+    }
+    (void)fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);
     while (lines != NULL) {
         char *line = strsep(&lines, "\n");
         if (line[0] != '\0') {
             distance_row(out, line);
         }
     }
-    (void)fputs("</tbody></table></div>\n", out);
+    (void)fputs("</tbody></table>\n", out);
 }
 
 /* "Heading:" and text, parted by empty lines; a text of several lines is a table. Either the

@@ -59,8 +59,8 @@ struct answer {
     const char *policy; /* what the page may load; NULL: no file */
     char tag[ANSWER_TAG_BYTES];
     char location[ANSWER_LOCATION_BYTES]; /* where a redirection leads; "": none */
-    bool gzip; /* the bytes are compressed */
-    bool keep; /* its name changes with its bytes */
+    bool gzip;                            /* the bytes are compressed */
+    bool keep;                            /* its name changes with its bytes */
 };
 
 struct request {

@@ -1,6 +1,6 @@
 /* differences.js -- the guarantee for people who differ in other ways: the lines of
  * the server's words (tremolo_explain_differences) as a table. */
-import { element } from './dom.js';
+import { stackedTable } from './dom.js';
 
 const COLUMNS = ['Two people', 'Distance', 'μ', 'ε', 'Attacker right'];
 const LINE = /^(.*\S)\s+distance (\S+)\s+(?:mu (\S+)\s+epsilon (\S+)\s+attacker right (\S+)|no protection)\s*$/;
@@ -13,16 +13,7 @@ export function differenceCells(line) {
     return [name, distance, mu ?? '–', epsilon ?? '–', right ?? 'always: no protection'];
 }
 
-function differenceRow(line) {
-    const [name, ...cells] = differenceCells(line);
-    return element('tr', { role: 'row' }, element('th', { scope: 'row', role: 'rowheader', text: name }),
-        ...cells.map((text, i) => element('td', { role: 'cell', 'data-label': COLUMNS[i + 1] }, element('span', { text }))));
-}
-
 /** The table of such lines. */
 export function differencesTable(lines) {
-    const head = COLUMNS.map((text) => element('th', { scope: 'col', role: 'columnheader', text }));
-    return element('table', { role: 'table', class: 'stacked' },
-        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head)),
-        element('tbody', { role: 'rowgroup' }, ...lines.map(differenceRow)));
+    return stackedTable(COLUMNS, lines.map(differenceCells));
 }

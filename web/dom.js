@@ -61,6 +61,23 @@ export function keyed(parent, keyOf, create) {
     };
 }
 
+/**
+ * A table of texts, the first of each row naming it. A phone shows each row as a
+ * block (dashboard.css); the roles say that it is a table all the same.
+ * @param {string[]} columns
+ * @param {string[][]} rows
+ */
+export function stackedTable(columns, rows, caption = null) {
+    const cell = (text, place) => element('td', { role: 'cell', 'data-label': columns[place + 1] }, element('span', { text }));
+    const row = ([name, ...texts]) => element('tr', { role: 'row' },
+        element('th', { scope: 'row', role: 'rowheader', text: name }), ...texts.map(cell));
+    const head = columns.map((text) => element('th', { scope: 'col', role: 'columnheader', text }));
+    return element('table', { role: 'table', class: 'stacked' },
+        ...(caption === null ? [] : [element('caption', { text: caption })]),
+        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head)),
+        element('tbody', { role: 'rowgroup' }, ...rows.map(row)));
+}
+
 let sections = 0;
 
 /** A section with a heading that names it. */

@@ -1,5 +1,5 @@
 /* leaving.js -- what leaves the device, byte by byte. */
-import { element, section } from './dom.js';
+import { element, section, stackedTable } from './dom.js';
 import { count, listed, number } from './format.js';
 import { coordinates } from './study_terms.js';
 
@@ -38,15 +38,8 @@ function coordinateNames(study) {
     return study.privacy.protects === 'all' ? [...features, study.response.name] : features;
 }
 
-const INTEGER_COLUMNS = ['Value', 'Integer that is sent', 'Without noise it would lie in'];
+const INTEGER_COLUMNS = ['Value', 'Integer that is sent', 'Without noise', 'Noise, usually'];
 const RESPONSE_MAX = 32767;
-
-/* A phone shows each row as a block, as it does with coefficients. */
-function integerRow(name, value, words) {
-    const cell = (place, text) => element('td', { role: 'cell', 'data-label': INTEGER_COLUMNS[place] }, element('span', { text }));
-    return element('tr', { role: 'row' }, element('th', { scope: 'row', role: 'rowheader', text: name }),
-        cell(1, count(value)), cell(2, words));
-}
 
 /** The integers of a decoded report, with how large the noise in each is: two
  * standard deviations, which 19 of 20 draws stay within. */
@@ -54,14 +47,12 @@ export function integersTable(study, decoded, caption) {
     const { noise_log2: noise, wire_shift: shift, unit } = study.mechanism;
     const spread = 2 * 2 ** (noise - shift);
     const reach = unit / 2 ** shift;
-    const rows = coordinateNames(study).map((name, i) => integerRow(name, decoded.coordinates[i],
-        `${number(-reach, 3)} to ${number(reach, 3)}; the noise is usually within ±${number(spread, 3)}`));
+    const rows = coordinateNames(study).map((name, i) => [name, count(decoded.coordinates[i]),
+        `${number(-reach, 3)} to ${number(reach, 3)}`, `within ±${number(spread, 3)}`]);
     if (decoded.response !== null) {
-        rows.push(integerRow(study.response.name, decoded.response, `${count(-RESPONSE_MAX)} to ${count(RESPONSE_MAX)}; no noise`));
+        rows.push([study.response.name, count(decoded.response), `${count(-RESPONSE_MAX)} to ${count(RESPONSE_MAX)}`, 'none']);
     }
-    const head = INTEGER_COLUMNS.map((text) => element('th', { scope: 'col', role: 'columnheader', text }));
-    return element('table', { role: 'table', class: 'integers stacked' }, element('caption', { text: caption }),
-        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head)), element('tbody', { role: 'rowgroup' }, ...rows));
+    return stackedTable(INTEGER_COLUMNS, rows, caption);
 }
 
 /* Whom the example is about, as BrowserDevice.example() makes them up. */

@@ -230,7 +230,7 @@ await test('a server that goes away is said, and nothing is lost', async () => {
     await page.getByText('Not up to date: the server cannot be reached').waitFor();
     assert.equal(await page.locator('#coefficients tbody tr').count(), 4);
     await page.unroute('**/v1/**');
-    await page.waitForFunction(() => document.getElementById('connection').textContent === '', null, { timeout: 20000 });
+    await page.waitForFunction(() => document.getElementById('connection').textContent === '');
     await page.close();
 });
 

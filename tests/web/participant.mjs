@@ -44,14 +44,13 @@ async function open(browser, id, options) {
     return opened;
 }
 
-const asked = (page) => page.waitForSelector('form.answers', PATIENCE);
-const PATIENCE = { timeout: 60000 }; /* bounds a failure only: a busy machine is slow */
+const asked = (page) => page.waitForSelector('form.answers');
 
 async function outcome(page, words) {
     const shown = () => page.evaluate(() => document.querySelector('.outcome')?.textContent ?? '');
     try {
         await page.waitForFunction((wanted) => (
-            (document.querySelector('.outcome')?.textContent ?? '').includes(wanted)), words, PATIENCE);
+            (document.querySelector('.outcome')?.textContent ?? '').includes(wanted)), words);
     } catch {
         assert.fail(`the page says “${await shown()}” instead of “${words}”`);
     }
@@ -67,7 +66,7 @@ async function contribute(page) {
     await asked(page);
     await fill(page);
     await page.click('.go');
-    await outcome(page, 'accepted');
+    await outcome(page, 'it counts once'); /* accepted, or arrived before where an answer took too long */
 }
 
 const shownBudget = (page) => page.$$eval('.budget tbody tr', (rows) => rows.map((row) => parseFloat(row.children[1].textContent)));
@@ -180,7 +179,7 @@ await test('a number beyond its bounds is taken, and counts as the bound', () =>
     await outcome(page, 'accepted');
     assert.equal(sent.length, 1);
     /* The response is sent as it is: the upper bound is the largest integer. */
-    assert.equal(await page.locator('section:last-of-type .integers tbody tr').last().locator('td').first().textContent(), '32,767');
+    assert.equal(await page.locator('section:last-of-type table tbody tr').last().locator('td').first().textContent(), '32,767');
 }));
 
 await test('two tabs that race make one report', () => withBrowser(async (browser) => {
@@ -281,7 +280,7 @@ async function refused(path, answer, words) {
     const { page } = await openPage(reading, `${setting.url}/`);
     await page.route(`**${path}`, (route) => route.fulfill({ body: answer, contentType: 'application/json' }));
     await page.goto(at(setting.open));
-    await page.getByText(words).first().waitFor(PATIENCE);
+    await page.getByText(words).first().waitFor();
     assert.equal(await page.locator('form.answers').count(), 0);
     await page.close();
 }
