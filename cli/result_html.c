@@ -39,6 +39,14 @@ static void element(FILE *out, const char *tag, const char *text)
     (void)fprintf(out, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
+/* A number with the minus sign that the charts have, too. */
+static void minus_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        (void)fputs(*text == '-' ? "&minus;" : (char[2]){*text, '\0'}, out);
+    }
+}
+
 /* What people read, and beside it all digits for programs. */
 static void number(FILE *out, const json_t *value, const char *class)
 {
@@ -47,8 +55,12 @@ static void number(FILE *out, const json_t *value, const char *class)
         return;
     }
     double real = json_number_value(value);
-    (void)fprintf(out, "<data%s%s%s value=\"%.17g\">%.5g</data>", class != NULL ? " class=\"" : "",
-                  class != NULL ? class : "", class != NULL ? "\"" : "", real, real);
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.5g", real);
+    (void)fprintf(out, "<data%s%s%s value=\"%.17g\">", class != NULL ? " class=\"" : "",
+                  class != NULL ? class : "", class != NULL ? "\"" : "", real);
+    minus_text(out, text);
+    (void)fputs("</data>", out);
 }
 
 /* ---------------------------------------------------------------- coefficients */
@@ -208,6 +220,64 @@ static void diagnostics(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- guarantee */
 
+enum { DISTANCE_CELLS = 4 };
+static const char *const distance_label[DISTANCE_CELLS] = {"Distance", "\u03bc", "\u03b5",
+                                                           "Attacker right"};
+
+/* "NAME distance D mu M epsilon E attacker right P", or "no protection" after the
+ * distance: a line of tremolo_explain_differences(). A name may hold any words, so the
+ * last distance counts; a line that is otherwise is written as it is. */
+static void distance_row(FILE *out, char *line)
+{
+    static const char mark[] = " distance ";
+    char distance[16], mu[16], epsilon[16], right[16];
+    char *at = NULL;
+    for (char *next = strstr(line, mark); next != NULL; next = strstr(next + 1, mark)) {
+        at = next;
+    }
+    int read = at != NULL
+                   ? sscanf(at + sizeof mark - 1, "%15s mu %15s epsilon %15s attacker right %15s",
+                            distance, mu, epsilon, right)
+                   : 0;
+    while (read > 0 && at > line && at[-1] == ' ') {
+        at--;
+    }
+    if (read > 0) {
+        *at = '\0';
+    }
+    const char *const cells[DISTANCE_CELLS] = {distance, read == 4 ? mu : "\u2013",
+                                               read == 4 ? epsilon : "\u2013",
+                                               read == 4 ? right : "always: no protection"};
+    (void)fputs("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">", out);
+    html_text(out, line);
+    (void)fputs("</th>", out);
+    for (size_t i = 0; read > 0 && i < DISTANCE_CELLS; i++) {
+        (void)fprintf(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[i]);
+        minus_text(out, cells[i]);
+        (void)fputs("</span></td>", out);
+    }
+    (void)fputs("</tr>\n", out);
+}
+
+/* A phone shows each row as a block (dashboard.css); the roles keep it a table. */
+static void distance_table(FILE *out, char *lines)
+{
+    (void)fputs("<table class=\"distances stacked\" role=\"table\"><thead role=\"rowgroup\"><tr "
+                "role=\"row\"><th scope=\"col\" role=\"columnheader\">Two people</th>",
+                out);
+    for (size_t i = 0; i < DISTANCE_CELLS; i++) {
+        (void)fprintf(out, "<th scope=\"col\" role=\"columnheader\">%s</th>", distance_label[i]);
+    }
+    (void)fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);
+    while (lines != NULL) {
+        char *line = strsep(&lines, "\n");
+        if (line[0] != '\0') {
+            distance_row(out, line);
+        }
+    }
+    (void)fputs("</tbody></table>\n", out);
+}
+
 /* "Heading:" and text, parted by empty lines; a text of several lines is a table. Either the
  * paragraphs are written or the tables. */
 static void words(FILE *out, const char *text, bool tables)
@@ -223,7 +293,11 @@ static void words(FILE *out, const char *text, bool tables)
         bool lines = feed != NULL && feed[1] != '\0';
         if (title != NULL && body != NULL && lines == tables) {
             element(out, "h3", title);
-            element(out, lines ? "pre tabindex=\"0\"" : "p", body);
+            if (lines) {
+                distance_table(out, body);
+            } else {
+                element(out, "p", body);
+            }
         }
         free(title);
         free(body);

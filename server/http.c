@@ -45,6 +45,9 @@ static void add_headers(struct MHD_Response *response, const struct answer *answ
     if (answer->type != NULL) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     }
+    if (answer->location[0] != '\0') {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
+    }
     if (answer->retry_after > 0) {
         (void)snprintf(seconds, sizeof seconds, "%u", answer->retry_after);
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
@@ -143,7 +146,7 @@ static void find_book(struct request *request, const char *id_text)
         request_problem(request, 503, "this gateway has not heard of such a study yet");
         request->answer.retry_after = 1;
     } else if (request->book == NULL) {
-        request_problem(request, 404, "no such study");
+        pages_missing(request, "no such study");
     }
 }
 
@@ -152,6 +155,15 @@ static void check_length(struct request *request)
     const char *text = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (text != NULL && strtoull(text, NULL, 10) > request->route->body_max) {
         request_problem(request, 413, "the body is larger than this request may be");
+    }
+}
+
+static void refuse_path(struct request *request, bool path_known)
+{
+    if (path_known) {
+        request_problem(request, 405, "this method is not for this path");
+    } else if (!pages_redirect(request)) {
+        pages_missing(request, "no such path");
     }
 }
 
@@ -164,8 +176,7 @@ static void look_at_head(struct request *request, const char *url)
     if (strcmp(request->method, MHD_HTTP_METHOD_OPTIONS) == 0) {
         request_answer(request, MHD_HTTP_NO_CONTENT, NULL, NULL);
     } else if (request->route == NULL) {
-        request_problem(request, path_known ? 405 : 404,
-                        path_known ? "this method is not for this path" : "no such path");
+        refuse_path(request, path_known);
     } else if (request->route->operator_only && !token_matches(request)) {
         bool given = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
         request_problem(request, given ? 403 : 401, "this request needs the operator's token");

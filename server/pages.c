@@ -5,6 +5,9 @@
  * for ever. A page may load what this server sends and nothing else: no other
  * host, no inline script, no inline style, no frame, no form.
  *
+ * People who mistype an address get a page that says so, programs a problem
+ * document; an address with a slash too many is sent to the one without.
+ *
  * What a page shows it fetches from /v1 like any other client; there is no
  * second way to a study's numbers. */
 #include <stdlib.h>
@@ -48,25 +51,32 @@ static bool is_known(const char *if_none_match, const char *tag)
            (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, tag) != NULL);
 }
 
-static void send_file(struct request *request, const struct web_file *file, const char *policy)
+static void set_file(struct request *request, unsigned status, const struct web_file *file,
+                     const char *policy)
 {
-    if (file == NULL) {
-        request_problem(request, 404, "no such file");
-        return;
-    }
-    request_answer(request, 200, file->type, NULL);
+    request_answer(request, status, file->type, NULL);
     struct answer *answer = &request->answer;
     bool gzip = accepts_gzip(request_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING));
     tag_of(answer->tag, file, gzip);
     answer->policy = policy;
     answer->keep = file->path != NULL;
     answer->gzip = gzip;
-    if (is_known(request_header(request, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->tag)) {
-        answer->status = MHD_HTTP_NOT_MODIFIED;
-        return;
-    }
     answer->constant = gzip ? file->gzip : file->plain;
     answer->length = gzip ? file->gzip_bytes : file->plain_bytes;
+}
+
+static void send_file(struct request *request, const struct web_file *file, const char *policy)
+{
+    if (file == NULL) {
+        request_problem(request, 404, "no such file");
+        return;
+    }
+    set_file(request, 200, file, policy);
+    struct answer *answer = &request->answer;
+    if (is_known(request_header(request, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->tag)) {
+        answer->status = MHD_HTTP_NOT_MODIFIED;
+        answer->constant = NULL;
+    }
 }
 
 /* The list of studies and one study are the same page; it looks at its address. */
@@ -85,12 +95,66 @@ void pages_asset(struct request *request)
     send_file(request, web_file_at(request->path), policy_strict);
 }
 
+/* ---------------------------------------------------------------- wrong addresses */
+
+static bool is_read(const struct request *request)
+{
+    return strcmp(request->method, MHD_HTTP_METHOD_GET) == 0 ||
+           strcmp(request->method, MHD_HTTP_METHOD_HEAD) == 0;
+}
+
+/* A browser asks for pages by this name; programs that take anything do not. */
+static bool is_for_people(struct request *request)
+{
+    static const char machines[] = "/v1/";
+    const char *accept = request_header(request, MHD_HTTP_HEADER_ACCEPT);
+    return is_read(request) && accept != NULL && strstr(accept, "text/html") != NULL &&
+           strncmp(request->path, machines, sizeof machines - 1) != 0;
+}
+
+void pages_missing(struct request *request, const char *detail)
+{
+    const struct web_file *page = web_file_named("missing.html");
+    if (page != NULL && is_for_people(request)) {
+        set_file(request, MHD_HTTP_NOT_FOUND, page, policy_strict);
+    } else {
+        request_problem(request, MHD_HTTP_NOT_FOUND, detail);
+    }
+}
+
+/* Only characters of our own paths go back into a header. */
+bool pages_redirect(struct request *request)
+{
+    static const char ours[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/";
+    char path[ANSWER_LOCATION_BYTES], id[64];
+    bool known = false;
+    size_t length = strlen(request->path);
+    size_t kept = length;
+    while (kept > 0 && request->path[kept - 1] == '/') {
+        kept--;
+    }
+    if (!is_read(request) || kept == length || kept == 0 || kept >= sizeof path ||
+        strspn(request->path, ours) != length) {
+        return false;
+    }
+    memcpy(path, request->path, kept);
+    path[kept] = '\0';
+    if (route_find(request->method, path, id, &known) == NULL) {
+        return false;
+    }
+    request_answer(request, MHD_HTTP_PERMANENT_REDIRECT, NULL, NULL);
+    memcpy(request->answer.location, path, kept + 1);
+    return true;
+}
+
 void pages_headers(struct MHD_Response *response, const struct answer *answer)
 {
+    bool negotiated = answer->status == MHD_HTTP_NOT_FOUND;
     if (answer->gzip && answer->status != MHD_HTTP_NOT_MODIFIED) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
     }
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept-Encoding");
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
+                                  negotiated ? "Accept, Accept-Encoding" : "Accept-Encoding");
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->tag);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
                                   answer->keep ? "public, max-age=31536000, immutable"

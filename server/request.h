@@ -21,7 +21,8 @@ enum {
     REQUEST_REPORTS_MAX = 20000,    /* in one sequence */
     REQUEST_BODIES_MAX = 128 << 20, /* of all bodies in memory at once */
     REQUEST_TOKEN_MAX = 1024,
-    ANSWER_TAG_BYTES = 24, /* a hash, "-gz", quotes */
+    ANSWER_TAG_BYTES = 24,      /* a hash, "-gz", quotes */
+    ANSWER_LOCATION_BYTES = 96, /* the longest path with an id */
 };
 
 struct tremolo_server {
@@ -58,8 +59,9 @@ struct answer {
     const unsigned char *constant;
     const char *policy; /* what the page may load; NULL: no file */
     char tag[ANSWER_TAG_BYTES];
-    bool gzip; /* the bytes are compressed */
-    bool keep; /* its name changes with its bytes */
+    char location[ANSWER_LOCATION_BYTES]; /* where a redirection leads; "": none */
+    bool gzip;                            /* the bytes are compressed */
+    bool keep;                            /* its name changes with its bytes */
 };
 
 struct request {

@@ -22,6 +22,7 @@ static const struct route routes[] = {
     {"GET", "/healthz", false, 0, routes_health, NULL},
     {"GET", "/metrics", false, 0, metrics_run, NULL},
     {"GET", "/", false, 0, pages_dashboard, NULL},
+    {"GET", "/studies", false, 0, pages_dashboard, NULL},
     {"GET", "/studies/{id}/about", false, 0, pages_about, NULL},
     {"GET", "/studies/{id}", false, 0, pages_dashboard, NULL},
     {"GET", "/assets/*", false, 0, pages_asset, NULL},

@@ -29,6 +29,10 @@ void operator_enrol(struct request *request);
 void pages_dashboard(struct request *request);
 void pages_about(struct request *request);
 void pages_asset(struct request *request);
+/* Nothing is at the address: a page for people, a problem document for programs. */
+void pages_missing(struct request *request, const char *detail);
+/* Answers with a redirection when only final slashes part the address from a known one. */
+bool pages_redirect(struct request *request);
 void pages_headers(struct MHD_Response *response, const struct answer *answer);
 
 /* metrics.c */

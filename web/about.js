@@ -3,7 +3,7 @@
 import * as api from './api.js';
 import { BrowserDevice, Refused, receive } from './browser_device.js';
 import { contributeSection } from './contribute.js';
-import { element, section, setText } from './dom.js';
+import { element, section } from './dom.js';
 import { guaranteeSection } from './guarantee.js';
 import { leavingSection } from './leaving.js';
 import { featureTable } from './terms.js';
@@ -24,7 +24,7 @@ function askedSection(study) {
     const often = rounds > 1 ? `once in each of up to ${rounds} rounds` : 'once';
     return section('What is asked',
         element('p', { text: `These values, ${often}. From the answers of many people the study learns how ${study.response.name} goes with the others; what it could tell about you alone is bounded below.` }),
-        element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Values and their bounds' }, featureTable(study)),
+        featureTable(study),
         element('p', { class: 'facts id' }, 'The study’s id is a hash of these terms; nobody can change them and keep it: ',
             element('a', { href: `/v1/studies/${id}` }, element('code', { text: id }))));
 }
@@ -49,12 +49,18 @@ function trustSection(trusted) {
             + 'contributing again afterwards would give away more than is promised here.' }));
 }
 
+async function coreBytes() {
+    const response = await fetch(document.getElementById('core').href);
+    if (!response.ok) throw new Error('the program that adds the noise could not be loaded');
+    return response.arrayBuffer();
+}
+
 async function build() {
     const published = await api.published(id);
     const trusted = await receive(published, id);
     const { study } = trusted;
     const promise = await api.guarantee(id);
-    const device = new BrowserDevice(await (await fetch(document.getElementById('core').href)).arrayBuffer(), trusted);
+    const device = new BrowserDevice(await coreBytes(), trusted);
     if (!await device.promises(promise)) {
         throw new Refused('The server’s words promise something else than the study’s numbers give. Nothing is asked.');
     }
@@ -69,7 +75,6 @@ async function build() {
 }
 
 build().catch((error) => {
-    const known = error instanceof Refused || error instanceof api.Refusal;
-    setText(document.getElementById('connection'), known ? error.message : `This page failed: ${error.message}`);
-    main.append(element('p', { class: 'caution', role: 'alert', text: known ? error.message : 'Something went wrong, and nothing was sent.' }));
+    const words = error instanceof Refused ? error.message : `This page failed, and nothing was sent: ${error.message}.`;
+    main.append(element('p', { class: 'caution', role: 'alert', text: words }));
 });

@@ -9,6 +9,7 @@ import * as api from './api.js';
 import { LedgerStore } from './ledger_store.js';
 import { POLICY, refusal } from './policy.js';
 import { fromBase64, studyId, toBase64 } from './study_id.js';
+import { coordinates, releases } from './study_terms.js';
 
 const RAW_MAX = 1073741823;
 const STUDIES = 16;
@@ -55,8 +56,7 @@ export function sampleOf(study, values) {
 
 /** The integers of struct tremolo_study, charged as between any two people. */
 export function deviceStudy(study, id) {
-    const dimension = study.features.reduce((sum, feature) => (
-        sum + (feature.kind === 'category' ? feature.levels.length - 1 : 1)), 0);
+    const dimension = coordinates(study).length;
     return {
         ...study.mechanism,
         id,
@@ -137,7 +137,7 @@ async function openRound(trusted, idText) {
     const signed = await signatureHolds(trusted.key, fromBase64(round.signature),
         [...label('tremolo round 1'), ...trusted.id, ...entries]);
     if (signed === false) throw new Refused('The round’s signature is wrong. Nothing is sent.');
-    return { state: 'open', number: round.round, rounds: round.rounds, vectors: round.vectors };
+    return { state: 'open', number: round.round, vectors: round.vectors };
 }
 
 /* ---------------------------------------------------------------- the device */
@@ -162,22 +162,21 @@ export class BrowserDevice {
         return openRound(this.trusted, this.idText);
     }
 
-    /** One report's charge, the study's in all, and why it is refused (or null). */
+    /** One report's charge, and why the study's in all is refused (or null). */
     async cost() {
         const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
         const { charge } = device.cost(this.integers);
-        const total = charge * this.integers.rounds * this.integers.samples;
-        return { charge, total, refusal: refusal(total) };
+        return { charge, refusal: refusal(charge * releases(this.trusted.study)) };
     }
 
     /** Does the promise in the server's words follow from the study's integers? */
     async promises(guarantee) {
         const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
         const { charge } = device.cost({ ...this.integers, distance: this.trusted.study.mechanism.distance });
-        const releases = this.integers.rounds * this.integers.samples;
+        const times = releases(this.trusted.study);
         const unit = 2 ** -24;
         /* The core rounds every release's charge up to a unit. */
-        return Math.abs(charge * releases * unit - guarantee.mu ** 2) <= releases * unit + 1e-6 * guarantee.mu ** 2;
+        return Math.abs(charge * times * unit - guarantee.mu ** 2) <= times * unit + 1e-6 * guarantee.mu ** 2;
     }
 
     /** What is left of the budget; the whole of it before the first time. */
@@ -221,6 +220,19 @@ export class BrowserDevice {
         const answer = await response.json().catch(() => ({}));
         if (!response.ok) throw new Refused(`The server does not take it: ${answer.detail ?? response.status}.`);
         return answer;
+    }
+
+    /** Has the server said that it has these very bytes? */
+    wasAnswered(round, bytes) {
+        return this.#exclusively(async (store) => {
+            const answer = await store.answer(this.idText);
+            return answer?.round === round.number && answer.bytes.length === bytes.length
+                && answer.bytes.every((byte, i) => byte === bytes[i]);
+        });
+    }
+
+    noteAnswer(round, bytes) {
+        return this.#exclusively((store) => store.noteAnswer(this.idText, { round: round.number, bytes }));
     }
 
     /** The integers in a report. */

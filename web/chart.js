@@ -79,6 +79,6 @@ export function drawAxis(plot, name, axis, transform) {
     const group = layer(plot, name);
     group.attr('transform', transform).call(axis);
     group.attr('font-size', null).attr('font-family', null);
-    group.selectAll('.tick text').text((_, i, texts) => texts[i].textContent.replace('-', '−'));
+    group.selectAll('.tick text').text((_, i, texts) => texts[i].textContent.replaceAll('-', '−'));
     return group;
 }

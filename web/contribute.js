@@ -4,10 +4,11 @@
  * policy, and the ledger whole. After it: the same bytes are sent until the
  * server answers, be it in this visit or the next. */
 import { BrowserDevice, Refused, sampleOf } from './browser_device.js';
-import { element, section } from './dom.js';
-import { number } from './format.js';
+import { element, section, setText } from './dom.js';
+import { exact, number } from './format.js';
 import { bytesList, integersTable } from './leaving.js';
 import { POLICY, epsilonOfCharge } from './policy.js';
+import { boundsOf } from './terms.js';
 
 const WAIT_MS = 1000;
 const WAIT_MAX_MS = 30000;
@@ -24,20 +25,32 @@ function choices(words) {
     return [element('option', { value: '', text: 'Choose…' }), ...options];
 }
 
-function hintOf(feature) {
-    const unit = feature.unit ? ` ${feature.unit}` : '';
-    return feature.kind === 'numeric' ? `${number(feature.low)} to ${number(feature.high)}${unit}` : '';
+/* What becomes of a number beyond its bounds; nothing of any other. */
+function beyondWords({ low, high }, text) {
+    const value = Number(text);
+    if (text === '' || (value >= low && value <= high)) return '';
+    return value < low ? `It will count as ${exact(low)}, the lowest.` : `It will count as ${exact(high)}, the highest.`;
+}
+
+/* A number may lie beyond its bounds: the device takes the bound then, and the
+ * page says so rather than making people type something that is not so. */
+function numberInput(feature, attributes) {
+    const note = element('p', { class: 'hint beyond', id: `${attributes.id}-beyond`, role: 'status' });
+    const input = element('input', { ...attributes, type: 'number', inputmode: 'decimal', step: 'any',
+        'aria-describedby': `${attributes['aria-describedby']} ${note.id}` });
+    input.addEventListener('input', () => setText(note, beyondWords(feature, input.value)));
+    return [input, note];
 }
 
 function field(feature, place, extra) {
     const id = `answer-${place}`;
-    const hint = [hintOf(feature), extra].filter(Boolean).join('; ');
+    const isNumeric = feature.kind === 'numeric';
+    const hint = [isNumeric ? boundsOf(feature) : '', extra].filter(Boolean).join('; ');
     const attributes = { id, name: id, required: 'required', autocomplete: 'off', 'aria-describedby': `${id}-hint` };
-    const input = feature.kind === 'numeric'
-        ? element('input', { ...attributes, type: 'number', inputmode: 'decimal', step: 'any', min: String(feature.low), max: String(feature.high) })
-        : element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels));
+    const inputs = isNumeric ? numberInput(feature, attributes)
+        : [element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels))];
     return element('div', { class: 'field' }, element('label', { for: id, text: feature.name }),
-        element('p', { class: 'hint', id: `${id}-hint`, text: hint }), input);
+        element('p', { class: 'hint', id: `${id}-hint`, text: hint }), ...inputs);
 }
 
 function consentWords(study) {
@@ -99,28 +112,52 @@ async function sendUntilAnswered(device, bytes, tell) {
 }
 
 export function contributeSection(study, device) {
-    const status = element('p', { class: 'outcome', role: 'status' });
+    const status = element('p', { class: 'outcome', role: 'status', tabindex: '-1' });
     const place = element('div');
     const node = section('Take part', status, place);
     const tell = (words) => { status.textContent = words; };
 
-    async function finish(bytes) {
-        tell('Sending…');
+    async function showSent(bytes) {
         place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes),
             integersTable(study, await device.read(bytes), 'The integers in your report'));
-        const receipt = await sendUntilAnswered(device, bytes, tell);
+    }
+
+    /* With what is left, and with the same bytes once more for whoever wants that. */
+    async function showAnswered(round, bytes) {
         place.prepend(budgetTable([['Left now', await device.left()]]));
+        place.append(element('button', { type: 'button', class: 'chip', text: 'Send again',
+            onclick: () => run(round, async () => bytes) }));
+    }
+
+    async function finish(round, bytes) {
+        tell('Sending…');
+        await showSent(bytes);
+        const receipt = await sendUntilAnswered(device, bytes, tell);
+        /* Where it cannot be noted, the next visit sends the same bytes: no harm. */
+        await device.noteAnswer(round, bytes).catch(() => {});
+        await showAnswered(round, bytes);
         tell(receipt.accepted > 0 ? 'Thank you. Your report was accepted; it counts once.'
             : 'Your report had arrived before; it counts once. The same bytes were sent again.');
     }
 
-    async function run(bytesOf) {
+    /* What was pressed is about to vanish, so the focus moves to the news. */
+    async function run(round, bytesOf) {
+        tell('Adding the noise…');
+        status.focus();
         try {
-            await finish(await bytesOf());
+            await finish(round, await bytesOf());
         } catch (error) {
             place.replaceChildren();
-            tell(error instanceof Refused ? error.message : `Nothing was sent: ${error.message}.`);
+            tell(error instanceof Refused ? error.message : `Something went wrong: ${error.message}.`);
         }
+    }
+
+    /* What an earlier visit made: answered, or to be sent until it is. */
+    async function resume(round, bytes) {
+        if (!await device.wasAnswered(round, bytes)) return finish(round, bytes);
+        await showSent(bytes);
+        await showAnswered(round, bytes);
+        return tell('You have taken part: your report has arrived, and it counts once. Nothing is sent now.');
     }
 
     /* Null, or why nothing is asked. */
@@ -136,12 +173,12 @@ export function contributeSection(study, device) {
         const reason = await obstacle(round);
         if (reason !== null) return tell(reason);
         const stored = await device.stored(round);
-        if (stored !== null) return run(async () => stored);
+        if (stored !== null) return resume(round, stored);
         const { charge } = await device.cost();
         const left = await device.left();
         if (charge > left) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
         place.append(budgetTable([['Left now', left], ['This report costs', charge], ['Left afterwards', left - charge]]),
-            formOf(study, (values) => run(async () => device.make(round, sampleOf(study, values)))));
+            formOf(study, (values) => run(round, async () => device.make(round, sampleOf(study, values)))));
         return undefined;
     }
 

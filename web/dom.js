@@ -41,10 +41,16 @@ export function show(node, visible) {
 export function keyed(parent, keyOf, create) {
     const rows = new Map();
     return (items) => {
-        const gone = new Set(rows.keys());
+        const wanted = new Set(items.map(keyOf));
+        /* First what is gone, so that what stays is not moved and keeps the focus. */
+        for (const [key, row] of rows) {
+            if (!wanted.has(key)) {
+                row.node.remove();
+                rows.delete(key);
+            }
+        }
         items.forEach((item, place) => {
             const key = keyOf(item);
-            gone.delete(key);
             if (!rows.has(key)) rows.set(key, create(item));
             const row = rows.get(key);
             row.update(item);
@@ -52,11 +58,24 @@ export function keyed(parent, keyOf, create) {
                 parent.insertBefore(row.node, parent.children[place] ?? null);
             }
         });
-        for (const key of gone) {
-            rows.get(key).node.remove();
-            rows.delete(key);
-        }
     };
+}
+
+/**
+ * A table of texts, the first of each row naming it. A phone shows each row as a
+ * block (dashboard.css); the roles say that it is a table all the same.
+ * @param {string[]} columns
+ * @param {string[][]} rows
+ */
+export function stackedTable(columns, rows, caption = null) {
+    const cell = (text, place) => element('td', { role: 'cell', 'data-label': columns[place + 1] }, element('span', { text }));
+    const row = ([name, ...texts]) => element('tr', { role: 'row' },
+        element('th', { scope: 'row', role: 'rowheader', text: name }), ...texts.map(cell));
+    const head = columns.map((text) => element('th', { scope: 'col', role: 'columnheader', text }));
+    return element('table', { role: 'table', class: 'stacked' },
+        ...(caption === null ? [] : [element('caption', { text: caption })]),
+        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head)),
+        element('tbody', { role: 'rowgroup' }, ...rows.map(row)));
 }
 
 let sections = 0;

@@ -7,9 +7,9 @@ const MINUS = '−';
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 
-/** A count: 12,345. */
+/** A whole number: 12,345. */
 export function count(value) {
-    return grouped.format(value);
+    return grouped.format(value).replace('-', MINUS);
 }
 
 /** "1 device", "2 devices". */
@@ -25,6 +25,11 @@ export function number(value, digits = 4) {
     const text = size >= 1e7 || size < 1e-4 ? value.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e')
         : value.toLocaleString('en', { maximumSignificantDigits: digits, useGrouping: size >= 10000 });
     return text.replaceAll('-', MINUS);
+}
+
+/** Every digit that matters, for bounds that people are held to. */
+export function exact(value) {
+    return number(value, 15);
 }
 
 /** A bound that must not be understated: rounded up to one decimal, or to as
@@ -56,6 +61,21 @@ export function moment(seconds) {
     return new Date(seconds * 1000).toLocaleString('en-GB', {
         day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit',
     });
+}
+
+/** A date of a study (RFC 3339), in the reader's own time, which is named. */
+export function date(text) {
+    return new Date(text).toLocaleString('en-GB', {
+        day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short',
+    });
+}
+
+/* The protocol says "done"; people read one word for it on every page. */
+const STATES = { done: 'closed' };
+
+/** A study's state as people read it. */
+export function stateWord(state) {
+    return STATES[state] ?? state;
 }
 
 /** "a, b and c". */

@@ -1,5 +1,6 @@
 /* guarantee.js -- what an attacker could learn, in words, as a curve, and for
  * people who differ more or less than the study promises for. */
+import { differencesTable } from './differences.js';
 import { element, section, setText } from './dom.js';
 import { atMost, counted, number } from './format.js';
 import { caught, epsilonAt, guessedRight } from './gaussian.js';
@@ -43,17 +44,17 @@ export function readingFor(mu, delta) {
         + `tossing a coin is right 50% of the time. (μ ${number(mu)}, ε ${number(epsilonAt(mu, delta))} at δ ${number(delta)})`;
 }
 
-function slider(far) {
+function slider() {
     return element('input', { type: 'range', id: 'distance', min: '0', max: String(STEPS), step: '1',
-        'aria-describedby': READING, 'data-far': String(far) });
+        'aria-describedby': READING });
 }
 
-/* Paragraphs of the server's words: a heading line, then text or a table. */
+/* Paragraphs of the server's words: a heading line, then a sentence or lines of a table. */
 function wordsInto(node, text) {
     node.replaceChildren(...text.trim().split('\n\n').flatMap((part) => {
         const [heading, ...rest] = part.split('\n');
         return [element('h3', { text: heading.replace(/:$/, '') }),
-            element(rest.length > 1 ? 'pre' : 'p', { text: rest.join('\n'), ...(rest.length > 1 ? { tabindex: '0' } : {}) })];
+            rest.length > 1 ? differencesTable(rest) : element('p', { text: rest.join('') })];
     }));
 }
 
@@ -75,7 +76,7 @@ function choice(study, move) {
 export function guaranteeSection(study) {
     const far = widest(study);
     const promised = promisedDistance(study);
-    const input = slider(far);
+    const input = slider();
     const output = element('output', { for: 'distance' });
     const reading = element('p', { id: READING, class: 'reading' });
     const budget = element('p');

@@ -7,7 +7,7 @@ import { studyView } from './study.js';
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
 const [, place, id] = location.pathname.split('/');
-const refresh = place === 'studies' ? studyView(main, id) : studiesView(main);
+const refresh = place === 'studies' && id ? studyView(main, id) : studiesView(main);
 
 poll(refresh, (error) => {
     setText(connection, error === null ? '' : `Not up to date: ${error.message}.`);

@@ -1,6 +1,7 @@
 /* leaving.js -- what leaves the device, byte by byte. */
-import { element, section } from './dom.js';
-import { count, number } from './format.js';
+import { element, section, stackedTable } from './dom.js';
+import { count, listed, number } from './format.js';
+import { coordinates } from './study_terms.js';
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
 
@@ -33,26 +34,32 @@ export function bytesList(bytes) {
 
 /* Names of what a report's integers stand for, in order. */
 function coordinateNames(study) {
-    const features = study.features.flatMap((feature) => (
-        feature.kind === 'category' ? feature.levels.slice(1).map((level) => `${feature.name}=${level}`) : [feature.name]));
+    const features = coordinates(study).map((coordinate) => coordinate.name);
     return study.privacy.protects === 'all' ? [...features, study.response.name] : features;
 }
 
-/** The integers of a decoded report, with how large the noise in each is. */
+const INTEGER_COLUMNS = ['Value', 'Integer that is sent', 'Without noise', 'Noise, usually'];
+const RESPONSE_MAX = 32767;
+
+/** The integers of a decoded report, with how large the noise in each is: two
+ * standard deviations, which 19 of 20 draws stay within. */
 export function integersTable(study, decoded, caption) {
     const { noise_log2: noise, wire_shift: shift, unit } = study.mechanism;
-    const spread = 2 ** (noise - shift);
+    const spread = 2 * 2 ** (noise - shift);
     const reach = unit / 2 ** shift;
-    const row = (name, value, words) => element('tr', {}, element('th', { scope: 'row', text: name }),
-        element('td', { text: String(value) }), element('td', { text: words }));
-    const rows = coordinateNames(study).map((name, i) => row(name, decoded.coordinates[i],
-        `−${number(reach, 3)} to ${number(reach, 3)}, noise of about ±${number(spread, 3)}`));
-    if (decoded.response !== null) rows.push(row(study.response.name, decoded.response, '−32767 to 32767, no noise'));
-    const head = ['Value', 'Integer that is sent', 'Without noise it would lie in']
-        .map((text) => element('th', { scope: 'col', text }));
-    return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
-        element('table', { class: 'integers' }, element('caption', { text: caption }), element('thead', {}, element('tr', {}, ...head)),
-            element('tbody', {}, ...rows)));
+    const rows = coordinateNames(study).map((name, i) => [name, count(decoded.coordinates[i]),
+        `${number(-reach, 3)} to ${number(reach, 3)}`, `within ±${number(spread, 3)}`]);
+    if (decoded.response !== null) {
+        rows.push([study.response.name, count(decoded.response), `${count(-RESPONSE_MAX)} to ${count(RESPONSE_MAX)}`, 'none']);
+    }
+    return stackedTable(INTEGER_COLUMNS, rows, caption);
+}
+
+/* Whom the example is about, as BrowserDevice.example() makes them up. */
+function madeUpPerson(study) {
+    const has = (kind) => study.features.some((feature) => feature.kind === kind);
+    return listed(['every number in the middle of its bounds', ...(has('yes-no') ? ['“no” to every question'] : []),
+        ...(has('category') ? ['the first level of every choice'] : [])]);
 }
 
 function sentencesOf(study) {
@@ -78,11 +85,14 @@ export async function leavingSection(study, device) {
         const bytes = await device.example(vectors);
         place.replaceChildren(bytesList(bytes), integersTable(study, await device.read(bytes), 'The same, as the integers in it'));
     };
+    const redraw = () => draw().catch((error) => {
+        place.replaceChildren(element('p', { role: 'alert', text: `No example could be made: ${error.message}.` }));
+    });
     await draw();
     return section('What leaves your device',
         element('ol', { class: 'steps' }, ...sentencesOf(study).map((text) => element('li', { text }))),
         element('h3', { text: 'An example' }),
-        element('p', { text: 'This report was just made by your browser for a made-up person in the middle of all bounds. It is not sent.' }),
+        element('p', { text: `This report was just made by your browser for a made-up person: ${madeUpPerson(study)}. It is not sent.` }),
         place,
-        element('button', { type: 'button', class: 'chip', text: 'The same person once more, as another device', onclick: draw }));
+        element('button', { type: 'button', class: 'chip', text: 'The same person once more, as another device', onclick: redraw }));
 }

@@ -6,10 +6,14 @@
  * of its own: slot A, then slot B. Only when both are through may a byte of
  * the report leave (docs/protocol.md, section 6).
  *
+ * Beside the slots is what the server has answered: for each study the newest
+ * round's report that it took. Whoever comes back then sends nothing.
+ *
  * The ledger is in IndexedDB. That there is one is noted in localStorage as
  * well: where the note is and the ledger is not, the ledger was lost, and a
  * lost ledger is no new one. */
 const DATABASE = 'tremolo-device';
+const VERSION = 2; /* 2: with answers */
 const MARK = 'tremolo-device-enrolled';
 
 const finished = (request) => new Promise((resolve, reject) => {
@@ -27,8 +31,11 @@ export class LedgerStore {
     #database;
 
     static async open() {
-        const request = indexedDB.open(DATABASE, 1);
-        request.onupgradeneeded = () => request.result.createObjectStore('slots');
+        const request = indexedDB.open(DATABASE, VERSION);
+        request.onupgradeneeded = ({ oldVersion }) => {
+            if (oldVersion < 1) request.result.createObjectStore('slots');
+            if (oldVersion < 2) request.result.createObjectStore('answers');
+        };
         const store = new LedgerStore();
         store.#database = await finished(request);
         return store;
@@ -61,5 +68,16 @@ export class LedgerStore {
             transaction.objectStore('slots').put(bytes, slot);
             await committed(transaction);
         }
+    }
+
+    /** The {round, bytes} of a study that the server took last, or undefined. */
+    answer(study) {
+        return finished(this.#database.transaction('answers').objectStore('answers').get(study));
+    }
+
+    async noteAnswer(study, answer) {
+        const transaction = this.#database.transaction('answers', 'readwrite');
+        transaction.objectStore('answers').put(answer, study);
+        await committed(transaction);
     }
 }

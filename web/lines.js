@@ -93,7 +93,7 @@ function timeFormat([from, to]) {
     return (moment) => words.format(moment);
 }
 
-/* Rounds are counted: their axis has whole numbers only. */
+/* Rounds and repeats are counted: their axis has whole numbers only. */
 function xAxis(x, data, width) {
     const axis = axisBottom(x).ticks(Math.max(2, Math.floor(width / 90))).tickSizeOuter(0);
     if (data.time) axis.tickFormat(timeFormat(x.domain()));

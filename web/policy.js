@@ -4,6 +4,7 @@
  * delta 1e-5, between any two people. The total is the ledger's budget in units
  * of mu^2 / 2^24, as tremolo_policy_budget() gives it; a test holds the two
  * together. */
+import { number } from './format.js';
 import { epsilonAt } from './gaussian.js';
 
 export const POLICY = { epsilonPerStudy: 2, epsilonTotal: 8, delta: 1e-5, budget: 46567813 };
@@ -20,7 +21,7 @@ export function epsilonOfCharge(charge) {
 export function refusal(charge) {
     const epsilon = epsilonOfCharge(charge);
     if (epsilon <= POLICY.epsilonPerStudy * ROUNDING) return null;
-    const shown = epsilon > 1e6 ? 'more than a million' : epsilon.toPrecision(3);
-    return `This study costs epsilon ${shown} between any two people at delta ${POLICY.delta}, and this page `
+    const shown = epsilon > 1e6 ? 'more than a million' : number(epsilon, 3);
+    return `This study costs epsilon ${shown} between any two people at delta ${number(POLICY.delta)}, and this page `
         + `allows ${POLICY.epsilonPerStudy} for a study. It would protect you too little, so nothing is asked.`;
 }

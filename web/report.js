@@ -32,6 +32,7 @@ function drawFigure(place) {
         })),
         include: figure.include,
         dots: figure.dots,
+        whole: figure.series.every((one) => one.points.every(([x]) => Number.isInteger(x))),
     });
 }
 

@@ -2,22 +2,24 @@
 import * as api from './api.js';
 import { element, keyed, setText, show } from './dom.js';
 import { count, counted } from './format.js';
+import { stateChip } from './state.js';
 
 function card(study) {
     const title = element('a', { href: `/studies/${study.id}` });
-    const state = element('span', { class: 'state' });
+    const state = stateChip();
     const facts = element('p', { class: 'facts' });
     const devices = element('span', { class: 'amount' });
+    const noun = element('span');
     const node = element('li', { class: 'card study' },
         element('div', {}, element('h2', {}, title), facts),
-        element('p', { class: 'devices' }, devices, ' devices'), state);
+        element('p', { class: 'devices' }, devices, ' ', noun), state.node);
     return {
         node,
         update(now) {
             setText(title, now.title);
-            setText(state, now.state);
-            state.className = `state ${now.state}`;
+            state.update(now.state);
             setText(devices, count(now.devices));
+            setText(noun, now.devices === 1 ? 'device' : 'devices');
             const rounds = now.rounds > 1 ? ` · round ${now.round + 1} of ${now.rounds}` : ' · one round';
             setText(facts, `${counted(now.dimension, 'coordinate')}${rounds}`);
         },

@@ -1,12 +1,13 @@
 /* study.js -- one study: its sections, and what feeds them. */
 import * as api from './api.js';
 import { coefficientsSection } from './coefficients.js';
-import { element, setText } from './dom.js';
+import { element } from './dom.js';
 import { listed } from './format.js';
 import { guaranteeSection } from './guarantee.js';
 import { outcomesSection } from './outcomes.js';
 import { progressSection } from './progress.js';
 import { roundsSection } from './rounds.js';
+import { stateChip } from './state.js';
 import { isIterative } from './study_terms.js';
 import { termsSection } from './terms.js';
 import { timelineSection } from './timeline.js';
@@ -33,15 +34,14 @@ function sectionsOf(study, id) {
 
 /** Fill the page; the answer is what to ask again and again. */
 export function studyView(main, id) {
-    const state = element('span', { class: 'state' });
+    const state = stateChip();
     let sections = null;
 
     function build(study) {
         document.title = `${study.title} · tremolo`;
         sections = sectionsOf(study, id);
         main.append(element('header', { class: 'head' },
-            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state,
-                element('a', { href: `/studies/${id}/about`, text: 'What it asks, and taking part' })),
+            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node),
             element('h1', { text: study.title }),
             element('p', { class: 'purpose', text: study.purpose || question(study) }),
             element('p', { class: 'more' }, element('a', { href: `/studies/${id}/about`, text: 'What taking part means' }))),
@@ -51,8 +51,7 @@ export function studyView(main, id) {
     return async () => {
         if (sections === null) build((await api.published(id)).study);
         const [estimate, history] = await Promise.all([api.estimate(id), api.history(id)]);
-        setText(state, history.state);
-        state.className = `state ${history.state}`;
+        state.update(history.state);
         for (const part of sections) part.update({ estimate, history });
     };
 }

@@ -1,14 +1,15 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
-import { element, section } from './dom.js';
-import { counted, listed, number } from './format.js';
+import { element, section, setText } from './dom.js';
+import { counted, date, exact, listed } from './format.js';
 import { isIterative } from './study_terms.js';
 
 const FEATURES_SHOWN = 12;
 
-function boundsOf(feature) {
+/** From where to where a value may lie, with its unit; or its levels. */
+export function boundsOf(feature) {
     if (feature.kind === 'category') return listed(feature.levels);
     if (feature.kind === 'yes-no') return 'yes or no';
-    return `${number(feature.low)} to ${number(feature.high)}${feature.unit ? ` ${feature.unit}` : ''}`;
+    return `${exact(feature.low)} to ${exact(feature.high)}${feature.unit ? ` ${feature.unit}` : ''}`;
 }
 
 function row(feature, role) {
@@ -30,9 +31,19 @@ function protocolSentence(study) {
     const rounds = isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
     const who = limits.enrolment === 'keys' ? 'Enrolled devices report' : 'Any device may report,';
     const waves = protocol.vectors === 0 ? 'no modulation' : `modulation along ${counted(protocol.vectors, 'vector')}`;
-    const dates = [['opens', limits.opens], ['closes', limits.closes]].filter(([, day]) => day)
-        .map(([word, day]) => ` It ${word} ${day}.`).join('');
-    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration.${dates}`;
+    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration.`;
+}
+
+const isPast = (day) => Date.parse(day) <= Date.now();
+
+/** The study's dates; one that is closed may have been so before its day. */
+export function datesSentence({ opens, closes }, state) {
+    const words = [];
+    if (opens) words.push(`It ${isPast(opens) ? 'opened' : 'opens'} on ${date(opens)}.`);
+    if (closes && isPast(closes)) words.push(`It closed on ${date(closes)}.`);
+    else if (closes && state === 'done') words.push(`It is closed already; its last day would have been ${date(closes)}.`);
+    else if (closes) words.push(`It closes on ${date(closes)}.`);
+    return words.join(' ');
 }
 
 /* A long table is folded away. */
@@ -43,10 +54,13 @@ function bounds(study) {
 }
 
 export function termsSection(study, id) {
+    const dates = element('p');
     return {
-        node: section('The study', element('p', { text: protocolSentence(study) }), bounds(study),
+        node: section('The study', element('p', { text: protocolSentence(study) }), dates, bounds(study),
             element('p', { class: 'facts id' }, 'Its id is a hash of these terms: ',
                 element('a', { href: `/v1/studies/${id}` }, element('code', { text: id })))),
-        update() {},
+        update({ history }) {
+            setText(dates, datesSentence(study.limits, history.state));
+        },
     };
 }

@@ -42,6 +42,33 @@ fetch "$url/assets/index.js"
 expect "no other names" "$(status) $(header Content-Type)" "404 application/problem+json"
 fetch --path-as-is "$url/assets/../tremolo.db"
 expect "no files of the machine" "$(status)" 404
+# Addresses that nobody is at: a page for people, a document for programs.
+nobody=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA # 43, as an id has
+browser='Accept: text/html,application/xhtml+xml,*/*;q=0.8'
+for path in /studies/nope /studies/$nobody /studies/$nobody/about /nowhere; do
+    fetch -H "$browser" "$url$path"
+    expect "people at $path" "$(status) $(header Content-Type)" "404 text/html; charset=utf-8"
+    expect "  read that" "$(grep -c 'There is no such study' "$work/body") $(header Vary)" "1 Accept, Accept-Encoding"
+    fetch -H "If-None-Match: $(header ETag)" -H "$browser" "$url$path"
+    expect "  and are never told that it is unchanged" "$(status)" 404
+    fetch "$url$path"
+    expect "  programs" "$(status) $(header Content-Type)" "404 application/problem+json"
+done
+fetch -H "$browser" "$url/v1/studies/nope"
+expect "the interface answers browsers as programs" "$(status) $(header Content-Type)" "404 application/problem+json"
+fetch -X POST -H "$browser" "$url/studies/nope"
+expect "a page is for reading" "$(status) $(header Content-Type)" "404 application/problem+json"
+for path in /studies /studies/$nobody /studies/$nobody/about /v1/studies "/v1/studies/$nobody/guarantee" /healthz; do
+    fetch "$url$path/"
+    expect "a slash too many: $path" "$(status) $(header Location)" "308 $path"
+done
+for path in // /nowhere/ //studies/ "/studies/${nobody%AA}%0d%0a/" "/studies/${nobody%A}:/"; do
+    fetch --path-as-is "$url$path"
+    expect "no redirection from $path" "$(status) $(header Location)" "404 "
+done
+fetch -X POST "$url/v1/studies/"
+expect "nor of what is sent" "$(status)" 404
+
 fetch -I "$url/"
 expect "HEAD" "$(status) $(header Content-Length)" "200 $(wc -c <"$work/plain" | tr -d ' ')"
 fetch -X POST "$url/"

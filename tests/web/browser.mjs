@@ -14,12 +14,17 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
+/* Tests wait for conditions; this only bounds a failure, on a machine that may
+ * be busy with everything else. */
+export const PATIENCE_MS = 90000;
+
 /** A browser of our own; `close` ends it and removes its profile. */
 export async function openBrowser(options = {}) {
     const profile = mkdtempSync(join(tmpdir(), 'tremolo-browser-'));
     const context = await chromium.launchPersistentContext(profile, {
-        executablePath: '/usr/bin/chromium', headless: true, args: FLAGS, ...options,
+        executablePath: '/usr/bin/chromium', headless: true, args: FLAGS, timeout: PATIENCE_MS, ...options,
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     return {
         context,
         async close() {

@@ -52,11 +52,27 @@ await test('the list names every study and leads to it', async () => {
     await closing(opened);
 });
 
+await test('a mistyped address is answered by a page', async () => {
+    for (const [scheme, width] of [['light', 1100], ['dark', 360]]) {
+        const page = await browser.context.newPage();
+        await page.setViewportSize({ width, height: 760 });
+        await page.emulateMedia({ colorScheme: scheme });
+        assert.equal((await page.goto(`${setting.url}/studies/nope/`)).status(), 404);
+        assert.deepEqual(await accessibilityFindings(page), []);
+        assert.equal(await overflows(page), false);
+        await screenshot(page, `missing-${scheme}`);
+        await page.getByRole('link', { name: 'All studies' }).click();
+        await page.waitForSelector('.study');
+        await page.close();
+    }
+});
+
 await test('before two devices nothing is claimed', async () => {
     const opened = await open(at(setting.plain));
     await ready(opened.page);
     await opened.page.getByText('nothing can be said before two devices have reported').waitFor();
     assert.equal(await opened.page.locator('.row.unknown').count(), 3);
+    assert.equal(await opened.page.locator('a[href$="/about"]').count(), 1);
     await closing(opened);
 });
 
@@ -103,6 +119,8 @@ await test('the guarantee: sentence, slider and keyboard', async () => {
     await page.getByRole('button', { name: /any two people|promised/ }).first().click();
     assert.equal(await reading(), before);
     assert.match(await page.locator('details').textContent(), /For the participant/);
+    const shown = await page.$$eval('details table tbody tr', (rows) => rows.map((row) => row.children.length));
+    assert.ok(shown.length >= 2 && shown.every((cells) => cells === 5), `rows of ${shown} cells`);
     await closing(opened);
 });
 
@@ -212,7 +230,7 @@ await test('a server that goes away is said, and nothing is lost', async () => {
     await page.getByText('Not up to date: the server cannot be reached').waitFor();
     assert.equal(await page.locator('#coefficients tbody tr').count(), 4);
     await page.unroute('**/v1/**');
-    await page.waitForFunction(() => document.getElementById('connection').textContent === '', null, { timeout: 20000 });
+    await page.waitForFunction(() => document.getElementById('connection').textContent === '');
     await page.close();
 });
 

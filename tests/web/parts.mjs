@@ -2,14 +2,17 @@
  * the shapes of a study. */
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
-import { count, counted, listed, number, pValue, rate } from '../../web/format.js';
+import { count, counted, date, exact, listed, number, pValue, rate, stateWord } from '../../web/format.js';
+import { differenceCells } from '../../web/differences.js';
+import { datesSentence } from '../../web/terms.js';
 import { coordinates, promisedDistance, releases, responseRange, widest } from '../../web/study_terms.js';
 
 await test('numbers as people read them', () => {
     assert.deepEqual([0, 1.5, -3.14159, 20000, 1234.5, 1e-5, -2.5e9, 0.00012345].map((value) => number(value)),
         ['0', '1.5', '−3.142', '20,000', '1235', '1e−5', '−2.5e9', '0.0001235']);
     assert.deepEqual([null, undefined, NaN, Infinity].map((value) => number(value)), ['–', '–', '–', '–']);
-    assert.equal(count(12345678), '12,345,678');
+    assert.deepEqual([12345678, -32767].map(count), ['12,345,678', '−32,767']);
+    assert.deepEqual([12345, 0.1, -1.23456789].map(exact), ['12,345', '0.1', '−1.23456789']);
     assert.deepEqual([counted(1, 'device'), counted(2, 'device')], ['1 device', '2 devices']);
 });
 await test('small probabilities are bounds', () => {
@@ -18,6 +21,21 @@ await test('small probabilities are bounds', () => {
 await test('a rate has the unit that makes it readable', () => {
     assert.deepEqual([1890.4, 0.25, 0.001, 0].map((value) => Object.values(rate(value)).join(' ')),
         ['1890 a second', '15 a minute', '3.6 an hour', '0 a second']);
+});
+await test('states and dates', () => {
+    assert.deepEqual(['open', 'waiting', 'done'].map(stateWord), ['open', 'waiting', 'closed']);
+    const [past, future] = ['2020-01-02T00:00:00Z', '2999-01-02T00:00:00Z'];
+    assert.doesNotMatch(date(past), /T00/);
+    assert.equal(datesSentence({}, 'open'), '');
+    assert.equal(datesSentence({ opens: past, closes: future }, 'open'), `It opened on ${date(past)}. It closes on ${date(future)}.`);
+    assert.equal(datesSentence({ closes: past }, 'done'), `It closed on ${date(past)}.`);
+    assert.match(datesSentence({ closes: future }, 'done'), /^It is closed already/);
+});
+await test('the guarantee at other distances, as cells', () => {
+    assert.deepEqual(differenceCells('a distance 2 away  distance 0.5       mu 0.1234     epsilon 1.5       attacker right 54.3%'),
+        ['a distance 2 away', '0.5', '0.1234', '1.5', '54.3%']);
+    assert.deepEqual(differenceCells('any two        distance 4         no protection'),
+        ['any two', '4', '–', '–', 'always: no protection']);
 });
 await test('lists', () => {
     assert.deepEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed), ['', 'a', 'a and b', 'a, b and c']);

@@ -87,6 +87,13 @@ await test('the tables can be read without JavaScript', () => withBrowser({ java
     const result = JSON.parse(readFileSync(setting.readable.json, 'utf8'));
     assert.equal(await page.locator('#coefficients tbody tr').count(), result.coefficients.length);
     assert.equal(await page.locator('#tradeoff-table tbody tr').count(), 5);
+    const cells = await page.locator('.distances tbody tr').allInnerTexts();
+    assert.ok(cells.length >= 2 && cells.every((row) => /\t[0-9.]+%\s*$/.test(row)), cells.join('|'));
+}));
+
+await test('repeats are counted in whole numbers', () => withPage(setting.readable.html, {}, async ({ page }) => {
+    const ticks = await page.$$eval('[data-figure] .axis .tick text', (all) => all.map((one) => one.textContent));
+    assert.deepEqual(ticks, ['1', '2', '3', '4']);
 }));
 
 for (const scheme of ['light', 'dark']) {
