@@ -160,6 +160,25 @@ static bool plan_column(struct column_plan *plan, const struct table *table, siz
                                             : collect_levels(plan, table, error);
 }
 
+/* The next name of a list, which may be in quotes to hold a comma; a quote within
+ * quotes is doubled. How much of the list it took, or 0 when it is too long. */
+static size_t next_name(char name[TABLE_FIELD_BYTES_MAX + 1], const char *list)
+{
+    bool quoted = list[0] == '"';
+    size_t at = quoted ? 1 : 0, length = 0;
+    while (list[at] != '\0' && (quoted || list[at] != ',')) {
+        if (quoted && list[at] == '"' && list[++at] != '"') {
+            break;
+        }
+        if (length == TABLE_FIELD_BYTES_MAX) {
+            return 0;
+        }
+        name[length++] = list[at++];
+    }
+    name[length] = '\0';
+    return at + (list[at] == ',');
+}
+
 /* Mark the wanted columns, all but the response without a list. */
 static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *table,
                            size_t response, const char *features, char *error)
@@ -169,12 +188,10 @@ static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *t
     }
     while (features != NULL && *features != '\0') {
         char name[TABLE_FIELD_BYTES_MAX + 1];
-        size_t length = strcspn(features, ",");
-        if (length > TABLE_FIELD_BYTES_MAX) {
-            return refuse(error, "a feature's name is too long");
+        size_t length = next_name(name, features);
+        if (length == 0) {
+            return refuse(error, "a feature's name is too long, or there is none");
         }
-        memcpy(name, features, length);
-        name[length] = '\0';
         size_t column = table_find(table, name);
         if (column == table->columns) {
             return refuse_column(error, table, name, "");
@@ -187,7 +204,6 @@ static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *t
         }
         wanted[column] = true;
         features += length;
-        features += *features == ',';
     }
     return true;
 }

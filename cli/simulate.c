@@ -295,9 +295,11 @@ int cli_simulate(int argc, char **argv)
     char error[TABLE_ERROR_BYTES];
     int code = CLI_DONE;
     if (!simulate_parse(&options, &code, argc, argv)) {
+        simulate_options_free(&options);
         return code;
     }
     if (!table_read(&table, options.path, options.separator, error)) {
+        simulate_options_free(&options);
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
     if (!design_build(&design, table, options.response, options.features, error)) {
@@ -311,5 +313,6 @@ int cli_simulate(int argc, char **argv)
         code = run_and_keep(&options, &design);
     }
     design_free(&design);
+    simulate_options_free(&options);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "experiment.h"
 #include "result.h"
 #include "tremolo_privacy.h"
+#include "tremolo_study_file.h"
 
 enum { SIMULATE_REPEATS_MAX = 100000 };
 
@@ -14,7 +15,9 @@ enum { SIMULATE_REPEATS_MAX = 100000 };
 
 struct simulate_options {
     const char *path, *response, *features;
-    const char *study; /* public bounds from this file; may be NULL */
+    const char *study; /* bounds and all else that this file fixes; may be NULL */
+    struct tremolo_study_file *study_file; /* the same, read; NULL without */
+    char *study_features;                  /* its features, as --features would have them */
     char separator;    /* 0: detect */
     struct experiment_options experiment;
     enum scaling scaling;
@@ -44,6 +47,9 @@ struct simulate_result {
 /* Read the command line. False with the exit code in *code when there is
  * nothing to run (help included). */
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv);
+
+/* What simulate_parse() made. */
+void simulate_options_free(struct simulate_options *options);
 
 void simulate_print(const struct simulate_options *options, const struct design *design,
                     const struct simulate_result *result);

@@ -1,6 +1,7 @@
 /* simulate_options.c -- the command line of `tremolo simulate`. */
 #include "result.h"
 #include "simulate.h"
+#include "simulate_study.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -16,12 +17,14 @@ static const char command[] = "simulate";
 
 static const char help[] =
     "usage: tremolo simulate DATA.csv --response NAME --epsilon E [OPTIONS]\n"
+    "       tremolo simulate DATA.csv --study FILE [OPTIONS]\n"
     "\n"
     "Every row of the file is a device with one sample; each reports once, privately,\n"
     "and the regression is learned from the reports.\n"
     "\n"
     "  --response NAME         the column to explain\n"
-    "  --features A,B          the columns to explain it with (default: all others)\n"
+    "  --features A,B          the columns to explain it with (default: all others);\n"
+    "                          a name with a comma in quotes\n"
     "  --epsilon E             privacy budget of a device, all rounds together\n"
     "  --delta D               (default 1e-5)\n"
     "  --neighbours N          distance=R: samples at most R apart (default distance=1),\n"
@@ -30,7 +33,8 @@ static const char help[] =
     "  --method M              auto (default), one-shot, iterative, pooled, dp-sgd, ols\n"
     "  --calibration C         exact (default), zcdp, paper\n"
     "  --scale S               standard or bounds (default by --neighbours)\n"
-    "  --study FILE            public bounds of all columns from a study file\n"
+    "  --study FILE            all that a study file fixes: columns, public bounds, guarantee\n"
+    "                          and protocol; every other option overrides it\n"
     "  --rounds T --vectors M --alpha A --lambda L --omega W\n"
     "                          the mechanism; T for iterative, pooled and dp-sgd\n"
     "  --ridge G               of one-shot      --step C    of iterative and dp-sgd\n"
@@ -259,7 +263,7 @@ static bool parse_words(struct simulate_options *options, int *code, int option,
         }
         options->experiment.calibration = (enum tremolo_calibration)choice;
         return true;
-    case OPT_STUDY: options->study = optarg; return true;
+    case OPT_STUDY: return true; /* taken before all others */
     case OPT_SCALE: return parse_choice(scaling, code, "scale", scalings, 2, "standard or bounds");
     default:
         options->experiment.method = method_find(optarg);
@@ -415,6 +419,22 @@ static bool check_method(const struct experiment_options *experiment, int *code,
     return true;
 }
 
+/* The study first, wherever it stands. */
+static bool take_study(struct simulate_options *options, int *code, int argc, char **argv)
+{
+    const char *path = NULL;
+    int option = 0;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        path = option == OPT_STUDY ? optarg : path;
+    }
+    if (path != NULL) {
+        *code = simulate_take_study(options, path);
+    }
+    return path == NULL || *code == CLI_DONE;
+}
+
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv)
 {
     int option, index = 0, scaling = -1;
@@ -440,8 +460,10 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
     }
     options->seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
     result_command_line(options->line, argc, argv);
+    if (!take_study(options, code, argc, argv)) {
+        return false;
+    }
     optind = 1;
-    opterr = 0;
     while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
         if (option == 'h' || option == OPT_HELP) {
             (void)fputs(help, stdout);

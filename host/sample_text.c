@@ -26,12 +26,20 @@ struct reading {
     size_t why_bytes;
 };
 
+/* Every fault is added to the sentence: whoever mends a sample wants them all. */
 __attribute__((format(printf, 2, 3))) static bool complain(const struct reading *reading,
                                                            const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(reading->why, reading->why_bytes, format, arguments);
+    size_t used = strnlen(reading->why, reading->why_bytes);
+    if (used > 0 && used + 3 < reading->why_bytes) {
+        memcpy(reading->why + used, "; ", 3);
+        used += 2;
+    }
+    if (used < reading->why_bytes) {
+        (void)vsnprintf(reading->why + used, reading->why_bytes - used, format, arguments);
+    }
     va_end(arguments);
     return false;
 }
@@ -130,6 +138,9 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
         return complain(reading, "%s is given twice", feature->name);
     }
     reading->seen[index] = true;
+    if (text[0] == '\0') {
+        return complain(reading, "%s is missing", feature->name);
+    }
     switch (feature->kind) {
     case TREMOLO_STUDY_CATEGORY: return set_level(reading, feature, text);
     case TREMOLO_STUDY_YES_NO: return set_yes_no(reading, feature, text);
@@ -141,12 +152,13 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
 
 static bool all_seen(const struct reading *reading)
 {
+    bool all = true;
     for (size_t i = 0; i <= tremolo_study_file_feature_count(reading->file); i++) {
         if (!reading->seen[i]) {
-            return complain(reading, "%s is missing", feature_at(reading->file, i)->name);
+            all = complain(reading, "%s is missing", feature_at(reading->file, i)->name);
         }
     }
-    return true;
+    return all;
 }
 
 /* ---------------------------------------------------------------- JSON */
@@ -159,6 +171,9 @@ static bool set_json(struct reading *reading, const char *name, const json_t *va
     }
     if (json_is_boolean(value)) {
         return set_value(reading, name, json_is_true(value) ? "true" : "false");
+    }
+    if (json_is_null(value)) {
+        return set_value(reading, name, "");
     }
     if (!json_is_number(value)) {
         return complain(reading, "%.64s must be a number, text or true or false", name);
@@ -182,12 +197,12 @@ static bool read_json(struct reading *reading, const char *text, size_t length)
     json_decref(again);
     /* The parser's own words quote the text, which is private. */
     bool good = root != NULL || complain(reading, "line %d is not JSON", error.line);
-    for (void *at = json_object_iter(root); good && at != NULL;
-         at = json_object_iter_next(root, at)) {
-        good = set_json(reading, json_object_iter_key(at), json_object_iter_value(at));
+    for (void *at = json_object_iter(root); at != NULL; at = json_object_iter_next(root, at)) {
+        good = set_json(reading, json_object_iter_key(at), json_object_iter_value(at)) && good;
     }
+    bool whole = root == NULL || all_seen(reading);
     json_decref(root);
-    return good;
+    return good && whole;
 }
 
 /* ---------------------------------------------------------------- CSV */
@@ -252,11 +267,13 @@ static bool read_csv(struct reading *reading, const char *text, size_t length)
     bool good = split_csv(cells, text, length) ||
                 complain(reading, "must be a JSON object, or one CSV line of names and one of "
                                   "as many values");
-    for (size_t i = 0; good && i < cells->columns[0]; i++) {
-        good = set_value(reading, cells->names[i], cells->values[i]);
+    bool known = good;
+    for (size_t i = 0; known && i < cells->columns[0]; i++) {
+        good = set_value(reading, cells->names[i], cells->values[i]) && good;
     }
+    bool whole = !known || all_seen(reading);
     free_cells(cells);
-    return good;
+    return good && whole;
 }
 
 /* ---------------------------------------------------------------- both */
@@ -287,6 +304,7 @@ enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char 
 {
     struct reading reading = {.file = file, .why_bytes = bytes};
     reading.why = why;
+    why[0] = '\0';
     size_t start = 0;
     while (start < length && strchr(" \t\r\n", text[start]) != NULL && text[start] != '\0') {
         start++;
@@ -295,7 +313,6 @@ enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char 
     bool good = length <= TREMOLO_CLIENT_MAX_SAMPLE_BYTES ||
                 complain(&reading, "has more than %d bytes", TREMOLO_CLIENT_MAX_SAMPLE_BYTES);
     good = good && (is_json ? read_json(&reading, text, length) : read_csv(&reading, text, length));
-    good = good && all_seen(&reading);
     enum tremolo_status status =
         good ? sample_from_values(features, response, file, reading.values) : TREMOLO_BAD_SAMPLE;
     explicit_bzero(&reading, sizeof reading);

@@ -171,6 +171,11 @@ $tremolo simulate "$dir/known.csv" --response y --features a,b --epsilon 3 --nei
     --study "$dir/study.json" --seed 1 --json >"$out"
 expect "public bounds from a study file" $? 0
 expect_match "are the scale" "$out" '"scale_is_private": true'
+$tremolo simulate "$dir/known.csv" --study "$dir/study.json" --seed 1 --json >"$dir/alone"
+expect "a study file is enough" $? 0
+$tremolo simulate "$dir/known.csv" --response y --features '"a",b' --epsilon 2 --neighbours any \
+    --scale bounds --study "$dir/study.json" --seed 1 --json >"$out"
+expect "and means the same as its terms by hand" "$(grep -v seconds "$out")" "$(grep -v seconds "$dir/alone")"
 sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
 refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
     --response y --features a,b --epsilon 3 --study "$dir/other.json"

@@ -945,6 +945,10 @@ static void test_samples_as_text(void **state)
         assert_true(tremolo_client_why(world.client)[0] != '\0');
         assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_BAD_SAMPLE);
     }
+    static const char faults[] = "{\"a\": null, \"b\": \"x\", \"d\": true, \"r\": 50}";
+    assert_status(tremolo_client_sample(world.client, faults, strlen(faults)), TREMOLO_BAD_SAMPLE);
+    assert_string_equal(tremolo_client_why(world.client),
+                        "a is missing; b must be a number; c is missing");
     assert_status(tremolo_client_values(world.client, values, 6), TREMOLO_OK);
     assert_status(tremolo_client_values(world.client, values, 5), TREMOLO_BAD_SAMPLE);
     values[1] = 0.0 / 0.0;

@@ -1,0 +1,80 @@
+/* simulate_study.c -- what a study file fixes of a simulation.
+ *
+ * The study is read before all other options, so that each of them overrides it.
+ * Columns come by the study's names, its response included; the bounds are taken
+ * once the data are there (design_bounds.c). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "input.h"
+#include "simulate.h"
+#include "simulate_study.h"
+
+static const char command[] = "simulate";
+
+/* Every name in quotes, as --features takes it. NULL without memory. */
+static char *quoted_features(const struct tremolo_study_file *file)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < tremolo_study_file_feature_count(file); i++) {
+        (void)fputs(i == 0 ? "\"" : ",\"", out);
+        for (const char *at = tremolo_study_file_feature(file, i)->name; *at != '\0'; at++) {
+            (void)fputs(*at == '"' ? "\"\"" : (char[2]){*at, '\0'}, out);
+        }
+        (void)fputc('"', out);
+    }
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static void fill(struct experiment_options *experiment, const struct tremolo_study_terms *terms)
+{
+    experiment->epsilon = terms->epsilon;
+    experiment->delta = terms->delta;
+    experiment->neighbours =
+        terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
+    experiment->distance = terms->distance > 0 ? terms->distance : experiment->distance;
+    experiment->protect_all = terms->response_private;
+    experiment->calibration = (enum tremolo_calibration)terms->calibration;
+    experiment->vectors = terms->vectors;
+    experiment->alpha = terms->alpha;
+    if (terms->vectors > 0) {
+        experiment->lambda = terms->lambda;
+        experiment->omega = terms->omega;
+    }
+    if (terms->protocol != TREMOLO_STUDY_ONE_SHOT) {
+        experiment->method = METHOD_ITERATIVE;
+        experiment->rounds = terms->rounds;
+    }
+}
+
+int simulate_take_study(struct simulate_options *options, const char *path)
+{
+    int code = cli_read_study(&options->study_file, command, path);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    options->study = path;
+    options->study_features = quoted_features(options->study_file);
+    if (options->study_features == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    options->response = tremolo_study_file_response(options->study_file)->name;
+    options->features = options->study_features;
+    fill(&options->experiment, tremolo_study_file_terms(options->study_file));
+    return CLI_DONE;
+}
+
+void simulate_options_free(struct simulate_options *options)
+{
+    tremolo_study_file_free(options->study_file);
+    free(options->study_features);
+    options->study_file = NULL;
+    options->study_features = NULL;
+}
