@@ -6,6 +6,8 @@
 #include "suggest.h"
 #include "table.h"
 
+#include "tremolo_study_file.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +150,33 @@ static bool collect_levels(struct column_plan *plan, const struct table *table, 
     return true;
 }
 
+/* The study's order, whose first level is the reference; only levels that occur are
+ * of use, and one that the study does not have is refused. */
+static bool order_levels(struct column_plan *plan, const struct table *table, char *error)
+{
+    const struct tremolo_study_feature *feature = NULL;
+    size_t features = table->study != NULL ? tremolo_study_file_feature_count(table->study) : 0;
+    for (size_t i = 0; i < features && feature == NULL; i++) {
+        feature = tremolo_study_file_feature(table->study, i);
+        feature = strcmp(feature->name, table->name[plan->column]) == 0 ? feature : NULL;
+    }
+    if (feature == NULL || feature->kind != TREMOLO_STUDY_CATEGORY) {
+        return true;
+    }
+    size_t placed = 0;
+    for (size_t j = 0; j < feature->level_count; j++) {
+        for (size_t i = placed; i < plan->levels; i++) {
+            if (strcmp(plan->level[i], feature->levels[j]) == 0) {
+                const char *found = plan->level[i];
+                plan->level[i] = plan->level[placed];
+                plan->level[placed++] = found;
+            }
+        }
+    }
+    return placed == plan->levels || refuse(error, "column '%.80s': the study has no level '%.40s'",
+                                            feature->name, plan->level[placed]);
+}
+
 static bool plan_column(struct column_plan *plan, const struct table *table, size_t column,
                         char *error)
 {
@@ -157,7 +186,8 @@ static bool plan_column(struct column_plan *plan, const struct table *table, siz
         return false;
     }
     return column_is_numeric(table, column) ? check_numbers(table, column, error)
-                                            : collect_levels(plan, table, error);
+                                            : collect_levels(plan, table, error) &&
+                                                  order_levels(plan, table, error);
 }
 
 /* The next name of a list, which may be in quotes to hold a comma; a quote within

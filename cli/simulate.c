@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "column_list.h"
 #include "design_bounds.h"
 #include "variates.h"
 
@@ -302,7 +303,14 @@ int cli_simulate(int argc, char **argv)
         simulate_options_free(&options);
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
-    if (!design_build(&design, table, options.response, options.features, error)) {
+    table->study = options.study_file;
+    if (options.without_count > 0) {
+        options.listed_features = column_list_without(table, options.response, options.without,
+                                                      options.without_count, error);
+        options.features = options.listed_features;
+    }
+    bool chosen = options.without_count == 0 || options.listed_features != NULL;
+    if (!chosen || !design_build(&design, table, options.response, options.features, error)) {
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.path, error);
     }
     table_free(table);

@@ -9,7 +9,7 @@
 #include "tremolo_privacy.h"
 #include "tremolo_study_file.h"
 
-enum { SIMULATE_REPEATS_MAX = 100000 };
+enum { SIMULATE_REPEATS_MAX = 100000, SIMULATE_WITHOUT_MAX = 64 };
 
 #define SIMULATE_LEVEL 0.95 /* of the intervals */
 
@@ -17,7 +17,9 @@ struct simulate_options {
     const char *path, *response, *features;
     const char *study; /* bounds and all else that this file fixes; may be NULL */
     struct tremolo_study_file *study_file; /* the same, read; NULL without */
-    char *study_features;                  /* its features, as --features would have them */
+    char *listed_features; /* made from the study or --without, as --features has them */
+    const char *without[SIMULATE_WITHOUT_MAX];
+    size_t without_count;
     char separator;    /* 0: detect */
     struct experiment_options experiment;
     enum scaling scaling;

@@ -25,6 +25,7 @@ static const char help[] =
     "  --response NAME         the column to explain\n"
     "  --features A,B          the columns to explain it with (default: all others);\n"
     "                          a name with a comma in quotes\n"
+    "  --without NAME          all columns but this one; may be given several times\n"
     "  --epsilon E             privacy budget of a device, all rounds together\n"
     "  --delta D               (default 1e-5)\n"
     "  --neighbours N          distance=R: samples at most R apart (default distance=1),\n"
@@ -52,6 +53,7 @@ static const char help[] =
 enum option_code {
     OPT_RESPONSE = 256,
     OPT_FEATURES,
+    OPT_WITHOUT,
     OPT_EPSILON,
     OPT_DELTA,
     OPT_NEIGHBOURS,
@@ -85,6 +87,7 @@ enum option_code {
 static const struct option long_options[] = {
     {"response", required_argument, NULL, OPT_RESPONSE},
     {"features", required_argument, NULL, OPT_FEATURES},
+    {"without", required_argument, NULL, OPT_WITHOUT},
     {"epsilon", required_argument, NULL, OPT_EPSILON},
     {"delta", required_argument, NULL, OPT_DELTA},
     {"neighbours", required_argument, NULL, OPT_NEIGHBOURS},
@@ -304,6 +307,12 @@ static bool parse_option(struct simulate_options *options, int *code, int option
     switch (option) {
     case OPT_RESPONSE: options->response = optarg; return true;
     case OPT_FEATURES: options->features = optarg; return true;
+    case OPT_WITHOUT:
+        if (options->without_count == SIMULATE_WITHOUT_MAX) {
+            return usage(code, name, "given less often", optarg);
+        }
+        options->without[options->without_count++] = optarg;
+        return true;
     case OPT_FAST_NOISE: experiment->fast_noise = true; return true;
     case OPT_JSON: options->json = true; return true;
     case OPT_REPORTS: options->reports = optarg; return true;
@@ -369,6 +378,12 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
     }
     if (options->response == NULL) {
         *code = cli_fail(CLI_USAGE, command, "--response NAME is needed");
+        return false;
+    }
+    if (options->without_count > 0 && options->features != NULL) {
+        *code = cli_fail(CLI_USAGE, command,
+                         "--without leaves columns out of all others: not with --features or "
+                         "--study");
         return false;
     }
     enum method method = options->experiment.method;

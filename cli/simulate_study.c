@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "column_list.h"
 #include "input.h"
 #include "simulate.h"
 #include "simulate_study.h"
@@ -24,11 +25,7 @@ static char *quoted_features(const struct tremolo_study_file *file)
         return NULL;
     }
     for (size_t i = 0; i < tremolo_study_file_feature_count(file); i++) {
-        (void)fputs(i == 0 ? "\"" : ",\"", out);
-        for (const char *at = tremolo_study_file_feature(file, i)->name; *at != '\0'; at++) {
-            (void)fputs(*at == '"' ? "\"\"" : (char[2]){*at, '\0'}, out);
-        }
-        (void)fputc('"', out);
+        column_list_add(out, tremolo_study_file_feature(file, i)->name, i);
     }
     return fclose(out) == 0 ? text : NULL;
 }
@@ -61,12 +58,12 @@ int simulate_take_study(struct simulate_options *options, const char *path)
         return code;
     }
     options->study = path;
-    options->study_features = quoted_features(options->study_file);
-    if (options->study_features == NULL) {
+    options->listed_features = quoted_features(options->study_file);
+    if (options->listed_features == NULL) {
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
     options->response = tremolo_study_file_response(options->study_file)->name;
-    options->features = options->study_features;
+    options->features = options->listed_features;
     fill(&options->experiment, tremolo_study_file_terms(options->study_file));
     return CLI_DONE;
 }
@@ -74,7 +71,7 @@ int simulate_take_study(struct simulate_options *options, const char *path)
 void simulate_options_free(struct simulate_options *options)
 {
     tremolo_study_file_free(options->study_file);
-    free(options->study_features);
+    free(options->listed_features);
     options->study_file = NULL;
-    options->study_features = NULL;
+    options->listed_features = NULL;
 }

@@ -23,7 +23,10 @@ enum {
     DESIGN_NAME_BYTES = 128,
 };
 
+struct tremolo_study_file;
+
 struct table {
+    const struct tremolo_study_file *study; /* whose levels come in its order; may be NULL */
     size_t rows, columns;
     char **name;  /* columns texts */
     char *text;   /* all cells, each ended by a zero byte */

@@ -176,6 +176,17 @@ expect "a study file is enough" $? 0
 $tremolo simulate "$dir/known.csv" --response y --features '"a",b' --epsilon 2 --neighbours any \
     --scale bounds --study "$dir/study.json" --seed 1 --json >"$out"
 expect "and means the same as its terms by hand" "$(grep -v seconds "$out")" "$(grep -v seconds "$dir/alone")"
+$tremolo simulate "$dir/known.csv" --response y --without b --epsilon 2 --seed 1 --json >"$out"
+expect "a column is left out" "$? $(grep -c '"name": "b"' "$out")" "0 0"
+refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --response y --without q --epsilon 2
+awk 'BEGIN { print "c,y"; for (i = 0; i < 400; i++) print (i % 2 ? "apple" : "pear") "," i % 2 + i % 7 }' >"$dir/fruit.csv"
+cat >"$dir/fruit.json" <<'STUDY'
+{"tremolo": 1, "title": "levels", "response": {"name": "y", "low": 0, "high": 10},
+ "features": [{"name": "c", "kind": "category", "levels": ["pear", "apple", "plum"]}],
+ "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot"}}
+STUDY
+$tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --json >"$out"
+expect "a category is compared with the study's first level" "$? $(grep -c 'c=apple' "$out")" "0 2"
 sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
 refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
     --response y --features a,b --epsilon 3 --study "$dir/other.json"

@@ -1,0 +1,48 @@
+/* column_list.c -- lists of columns, as --features takes them. */
+#include "column_list.h"
+
+#include <string.h>
+
+void column_list_add(FILE *list, const char *name, size_t before)
+{
+    (void)fputs(before == 0 ? "\"" : ",\"", list);
+    for (; *name != '\0'; name++) {
+        (void)fputs(*name == '"' ? "\"\"" : (char[2]){*name, '\0'}, list);
+    }
+    (void)fputc('"', list);
+}
+
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *column_list_without(const struct table *table, const char *response,
+                          const char *const *without, size_t count, char error[TABLE_ERROR_BYTES])
+{
+    char *text = NULL;
+    size_t length = 0, listed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (table_find(table, without[i]) == table->columns) {
+            (void)snprintf(error, TABLE_ERROR_BYTES, "there is no column '%.80s' to leave out",
+                           without[i]);
+            return NULL;
+        }
+    }
+    FILE *list = open_memstream(&text, &length);
+    for (size_t c = 0; list != NULL && c < table->columns; c++) {
+        if (strcmp(table->name[c], response) != 0 && !is_among(table->name[c], without, count)) {
+            column_list_add(list, table->name[c], listed++);
+        }
+    }
+    if (list == NULL || fclose(list) != 0) {
+        (void)snprintf(error, TABLE_ERROR_BYTES, "out of memory");
+        return NULL;
+    }
+    return text;
+}
