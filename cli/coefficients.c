@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_WIDTH = 40 };
@@ -159,8 +160,8 @@ json_t *coefficients_json(const struct coefficients *coefficients)
                       coefficients_number(told ? row->standard_error : NAN), "low",
                       coefficients_number(row->low), "high", coefficients_number(row->high), "z",
                       coefficients_number(told ? row->z : NAN), "p",
-                      coefficients_number(told ? row->p : NAN), "identified",
-                      (int)row->identified, "score", score_json(row)));
+                      coefficients_number(told ? row->p : NAN), "identified", (int)row->identified,
+                      "score", score_json(row)));
     }
     return array;
 }
@@ -191,4 +192,19 @@ void coefficients_paragraph(const char *text)
         text += length + 1;
     }
     printf("%s\n", text);
+}
+
+void coefficients_text(const char *text)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        char *copy = strndup(text, length);
+        if (copy == NULL || strstr(copy, "  ") != NULL) {
+            printf("%.*s\n", (int)length, text);
+        } else {
+            coefficients_paragraph(copy);
+        }
+        free(copy);
+        text += length + (text[length] == '\n');
+    }
 }

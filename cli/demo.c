@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "coefficients.h"
 #include "demo.h"
 #include "fetch.h"
 #include "input.h"
@@ -277,13 +278,16 @@ static int print_results(const struct demo *demo, double took)
         "reports.\n\n");
     const char *words =
         json_string_value(json_object_get(json_object_get(answer, "guarantee"), "words"));
-    (void)printf("The guarantee\n%s\n", words != NULL ? words : "");
-    (void)printf("Mind the neighbours: this study protects people at most %g half ranges apart, and "
-                 "the demo's\ndevices have a policy that says so. A device with the default policy "
-                 "counts any two people\nand refuses it, as the server's own page /about does: with "
-                 "that guarantee %zu devices would\nteach nothing. 'tremolo plan' says how many it "
-                 "takes; 'tremolo study init' starts such a study.\n\n",
-                 demo_distance, demo->devices);
+    (void)printf("The guarantee\n");
+    coefficients_text(words != NULL ? words : "");
+    (void)putchar('\n');
+    (void)printf(
+        "Mind the neighbours: this study protects people at most %g half ranges apart, and "
+        "the demo's\ndevices have a policy that says so. A device with the default policy "
+        "counts any two people\nand refuses it, as the server's own page /about does: with "
+        "that guarantee %zu devices would\nteach nothing. 'tremolo plan' says how many it "
+        "takes; 'tremolo study init' starts such a study.\n\n",
+        demo_distance, demo->devices);
     json_decref(answer);
     return CLI_DONE;
 }

@@ -185,9 +185,9 @@ static bool plan_column(struct column_plan *plan, const struct table *table, siz
     if (!refuse_commas(table, column, error)) {
         return false;
     }
-    return column_is_numeric(table, column) ? check_numbers(table, column, error)
-                                            : collect_levels(plan, table, error) &&
-                                                  order_levels(plan, table, error);
+    return column_is_numeric(table, column)
+               ? check_numbers(table, column, error)
+               : collect_levels(plan, table, error) && order_levels(plan, table, error);
 }
 
 /* The next name of a list, which may be in quotes to hold a comma; a quote within

@@ -94,7 +94,8 @@ static void print_estimate(const json_t *answer)
         (void)printf("\ntable from %s: %s\n", member_text(answer, "inference_from"),
                      member_text(answer, "inference_why"));
     }
-    (void)printf("\n%s", member_text(json_object_get(answer, "guarantee"), "words"));
+    (void)putchar('\n');
+    coefficients_text(member_text(json_object_get(answer, "guarantee"), "words"));
 }
 
 static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)

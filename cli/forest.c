@@ -77,7 +77,8 @@ bool forest_build(struct forest *forest, const json_t *coefficients, const json_
         row->low = member_number(from, "low");
         row->high = member_number(from, "high");
         row->identified = json_is_true(json_object_get(from, "identified"));
-        const char *shape = json_string_value(json_object_get(json_object_get(from, "score"), "shape"));
+        const char *shape =
+            json_string_value(json_object_get(json_object_get(from, "score"), "shape"));
         row->anything = !row->identified && shape != NULL && strcmp(shape, "anything") == 0;
         double range = feature_range(study, row->name);
         row->effect = row->estimate * range;

@@ -17,16 +17,15 @@ struct plan_verdict plan_verdict(const struct plan_request *request,
                                  const struct plan_answer *answer)
 {
     const struct tremolo_plan_input *guess = &request->guess;
-    double z = tremolo_normal_quantile(0.5 + 0.5 * guess->level) +
-               tremolo_normal_quantile(verdict_power);
+    double z =
+        tremolo_normal_quantile(0.5 + 0.5 * guess->level) + tremolo_normal_quantile(verdict_power);
     struct plan_verdict verdict = {
         .least = z * answer->result.standard_error,
         .guessed = sqrt(guess->r2 * guess->response_variance /
                         ((double)guess->dimension * guess->feature_variance)),
     };
-    if (verdict.guessed > 0 &&
-        tremolo_plan_devices(&verdict.devices, &answer->input, 0.0, verdict_power,
-                             verdict.guessed) != TREMOLO_OK) {
+    if (verdict.guessed > 0 && tremolo_plan_devices(&verdict.devices, &answer->input, 0.0,
+                                                    verdict_power, verdict.guessed) != TREMOLO_OK) {
         verdict.devices = 0; /* no number that could be had */
     }
     verdict.told = verdict.devices > 0 && guess->devices >= verdict.devices;

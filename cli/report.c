@@ -224,12 +224,11 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
     double left = (double)receipt->budget_left / (double)TREMOLO_CHARGE_ONE;
     double epsilon = epsilon_left(left, options->delta);
     if (options->json) {
-        json_t *object =
-            json_pack("{s:i, s:s, s:I, s:b, s:i, s:f, s:f, s:f, s:b}", "round", (int)receipt->round,
-                      "report", id, "bytes", (json_int_t)receipt->report_bytes, "repeated",
-                      receipt->repeated, "attempts", (int)receipt->attempts, "budget_left", left,
-                      "epsilon_left", epsilon, "delta", options->delta,
-                      "left_by_policy", receipt->left_by_policy);
+        json_t *object = json_pack(
+            "{s:i, s:s, s:I, s:b, s:i, s:f, s:f, s:f, s:b}", "round", (int)receipt->round, "report",
+            id, "bytes", (json_int_t)receipt->report_bytes, "repeated", receipt->repeated,
+            "attempts", (int)receipt->attempts, "budget_left", left, "epsilon_left", epsilon,
+            "delta", options->delta, "left_by_policy", receipt->left_by_policy);
         int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
         (void)putchar('\n');
         json_decref(object);

@@ -20,7 +20,7 @@ struct simulate_options {
     char *listed_features; /* made from the study or --without, as --features has them */
     const char *without[SIMULATE_WITHOUT_MAX];
     size_t without_count;
-    char separator;    /* 0: detect */
+    char separator; /* 0: detect */
     struct experiment_options experiment;
     enum scaling scaling;
     double test_share;

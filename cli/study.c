@@ -236,8 +236,7 @@ static int run_on_file(const struct study_options *options)
         return cli_fail(CLI_FAILED, "study", "out of memory");
     }
     bool remote = is_action(options, "show") && strstr(options->file, "://") != NULL;
-    int code =
-        remote ? study_fetch(&file, options) : read_study(&file, problems, options->file);
+    int code = remote ? study_fetch(&file, options) : read_study(&file, problems, options->file);
     bool checks = is_action(options, "check");
     if (problems->count > 0 && !(checks && options->json)) {
         print_problems(problems, options->file);
@@ -322,8 +321,8 @@ static int check_options(const struct study_options *options)
     if (is_action(options, "enrol") && options->device == NULL) {
         return cli_fail(CLI_USAGE, "study", "enrol needs --device, a name of 1 to 32 bytes");
     }
-    bool operates = is_action(options, "publish") || is_action(options, "close") ||
-                    is_action(options, "enrol");
+    bool operates =
+        is_action(options, "publish") || is_action(options, "close") || is_action(options, "enrol");
     if (operates && options->token_file == NULL) {
         return cli_fail(CLI_USAGE, "study",
                         "%s needs --token-file, which 'tremolo serve' made as operator.token",

@@ -134,8 +134,9 @@ static void print_published(const char *url, const char *key, const struct tremo
         "%s%s%s"
         "  tremolo report --study %s \\\n%s"
         "      --state DIRECTORY --sample sample.json --server-key server.key --enrol%s\n\n",
-        key, policy[0] != '\0' ? "  echo '" : "", policy, policy[0] != '\0' ? "' > policy.json\n" : "",
-        url, policy[0] != '\0' ? "      --policy policy.json \\\n" : "",
+        key, policy[0] != '\0' ? "  echo '" : "", policy,
+        policy[0] != '\0' ? "' > policy.json\n" : "", url,
+        policy[0] != '\0' ? "      --policy policy.json \\\n" : "",
         keys ? " \\\n      --device NAME --key FILE" : "");
     (void)printf("where sample.json is like\n\n  %s\n", text != NULL ? text : "{}");
     if (refused) {
@@ -277,9 +278,9 @@ static int receive(struct tremolo_study_file **file, const char *url, const char
         status = tremolo_study_receive(file, key, problems, answer, strlen(answer), id, NULL);
     }
     free(problems);
-    return status == TREMOLO_OK ? CLI_DONE
-                                : cli_fail(CLI_FAILED, "study", "%s: %s", url,
-                                           tremolo_status_sentence(status));
+    return status == TREMOLO_OK
+               ? CLI_DONE
+               : cli_fail(CLI_FAILED, "study", "%s: %s", url, tremolo_status_sentence(status));
 }
 
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "coefficients.h"
 
 int study_print_json(json_t *object)
 {
@@ -108,7 +109,8 @@ static int show_words(const struct tremolo_study_file *file)
     show_features(file);
     show_protocol(terms);
     show_limits(terms);
-    (void)printf("\n%s", words);
+    (void)putchar('\n');
+    coefficients_text(words);
     return CLI_DONE;
 }
 

@@ -70,9 +70,9 @@ static size_t warn_of_placeholders(char *text, const struct tremolo_study_file *
     if (found == 0) {
         return 0;
     }
-    const struct tremolo_study_feature *feature =
-        first < features ? tremolo_study_file_feature(file, first)
-                         : tremolo_study_file_response(file);
+    const struct tremolo_study_feature *feature = first < features
+                                                      ? tremolo_study_file_feature(file, first)
+                                                      : tremolo_study_file_response(file);
     char others[48] = "";
     if (found > 1) {
         (void)snprintf(others, sizeof others, " and of %zu more", found - 1);

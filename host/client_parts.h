@@ -30,14 +30,14 @@ struct client_round {
 struct tremolo_client {
     struct tremolo_client_surroundings around;
     struct tremolo_files files;
-    struct transport *transport; /* NULL when the exchange is the caller's */
+    struct transport *transport;        /* NULL when the exchange is the caller's */
     struct tremolo_ledger_file *ledger; /* NULL until it is made */
     char state[HOST_PATH_BYTES];        /* its directory */
     char counter[HOST_PATH_BYTES];      /* "" without */
     unsigned ledger_studies;
-    bool to_enrol; /* there is no whole ledger yet, and one may be made */
-    bool to_pin;   /* the server's key is to be kept */
-    bool signs;    /* reports carry a MAC */
+    bool to_enrol;                    /* there is no whole ledger yet, and one may be made */
+    bool to_pin;                      /* the server's key is to be kept */
+    bool signs;                       /* reports carry a MAC */
     struct tremolo_platform platform; /* the ledger's, with our MAC key */
     struct tremolo_policy policy;
     struct tremolo_study_file *study;

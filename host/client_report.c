@@ -153,8 +153,8 @@ static enum tremolo_status find_or_make(struct tremolo_client *client, uint8_t *
         if (status != TREMOLO_OK) {
             return status;
         }
-        status = round_is_known || !may_repeat ? TREMOLO_NO_ENTROPY
-                                               : repeat(client, report, length);
+        status =
+            round_is_known || !may_repeat ? TREMOLO_NO_ENTROPY : repeat(client, report, length);
     }
     *is_new = status == TREMOLO_NO_ENTROPY;
     if (*is_new) {

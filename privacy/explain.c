@@ -193,6 +193,16 @@ static int name_bytes(const char *name)
     return (int)length;
 }
 
+/* Characters of UTF-8 within name_bytes(): bytes that continue none. */
+static int name_columns(const char *name)
+{
+    int columns = 0;
+    for (int i = 0; i < name_bytes(name); i++) {
+        columns += ((unsigned char)name[i] & 0xC0) != 0x80;
+    }
+    return columns;
+}
+
 /* One row; nobody is further apart than the domain's diameter. */
 static enum tremolo_status put_row(char *text, size_t bytes, int width,
                                    const struct tremolo_promise *promise,
@@ -209,8 +219,9 @@ static enum tremolo_status put_row(char *text, size_t bytes, int width,
         return status;
     }
     int length = name_bytes(row->name);
+    int columns = name_columns(row->name);
     int used = snprintf(text, bytes, "%.*s%*s distance %-9.4g ", length, row->name,
-                        width > length ? width - length : 0, "", distance);
+                        width > columns ? width - columns : 0, "", distance);
     if (used < 0 || (size_t)used >= bytes) {
         return TREMOLO_SHORT_BUFFER;
     }
@@ -230,7 +241,7 @@ static enum tremolo_status put_rows(char *text, size_t bytes, const struct tremo
     size_t used = 0;
     int width = 14;
     for (size_t i = 0; i < count; i++) {
-        width = name_bytes(rows[i].name) > width ? name_bytes(rows[i].name) : width;
+        width = name_columns(rows[i].name) > width ? name_columns(rows[i].name) : width;
     }
     for (size_t i = 0; i < count; i++) {
         enum tremolo_status status =

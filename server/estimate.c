@@ -113,8 +113,8 @@ static json_t *coefficient_json(const char *name, const struct tremolo_coefficie
                      estimate_number(told ? row->standard_error : NAN), "low",
                      estimate_number(row->low), "high", estimate_number(row->high), "z",
                      estimate_number(told ? row->z : NAN), "p",
-                     estimate_number(told ? row->p : NAN), "identified", (int)row->identified, "score",
-                     score_json(row));
+                     estimate_number(told ? row->p : NAN), "identified", (int)row->identified,
+                     "score", score_json(row));
 }
 
 static const char *row_name(const struct book *book, size_t row)

@@ -37,7 +37,7 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
     wanted->studies++;
     size_t used = strlen(wanted->ids);
     (void)snprintf(wanted->ids + used, sizeof wanted->ids - used, "%s%s", used > 0 ? ", " : "",
-                   wanted->studies <= NAMED_MAX ? book->id_text
+                   wanted->studies <= NAMED_MAX       ? book->id_text
                    : wanted->studies == NAMED_MAX + 1 ? "..."
                                                       : "");
     if (wanted->book == NULL && (wanted->id == NULL || strcmp(wanted->id, book->id_text) == 0)) {
@@ -55,8 +55,9 @@ static enum tremolo_status choose(const struct wanted *wanted, char *words, size
         return TREMOLO_BAD_ARGUMENT;
     }
     if (wanted->id == NULL && wanted->studies > 1) {
-        (void)snprintf(words, capacity, "there are %zu studies in this directory; choose by --study: %s", wanted->studies,
-                       wanted->ids);
+        (void)snprintf(words, capacity,
+                       "there are %zu studies in this directory; choose by --study: %s",
+                       wanted->studies, wanted->ids);
         return TREMOLO_BAD_ARGUMENT;
     }
     return TREMOLO_OK;

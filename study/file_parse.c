@@ -156,10 +156,9 @@ size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file)
 
 bool tremolo_study_file_is_placeholder(const struct tremolo_study_file *file, size_t index)
 {
-    const json_t *feature =
-        index < file->feature_count
-            ? json_array_get(json_object_get(file->root, "features"), index)
-            : json_object_get(file->root, "response");
+    const json_t *feature = index < file->feature_count
+                                ? json_array_get(json_object_get(file->root, "features"), index)
+                                : json_object_get(file->root, "response");
     const char *comment = json_string_value(json_object_get(feature, "comment"));
     return comment != NULL && strcmp(comment, TREMOLO_STUDY_PLACEHOLDER) == 0;
 }

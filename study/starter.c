@@ -59,9 +59,8 @@ static json_t *placeholder(const char *name, bool is_text)
                                "name the levels from common knowledge, never from the data; the "
                                "first is the reference",
                                "name", name, "kind", "category", "levels")
-                   : json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment",
-                               TREMOLO_STUDY_PLACEHOLDER, "name", name, "unit", "", "low", 0,
-                               "high", 1);
+                   : json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment", TREMOLO_STUDY_PLACEHOLDER,
+                               "name", name, "unit", "", "low", 0, "high", 1);
 }
 
 /* The column that is the response, or `count` when there is none of that name. */
@@ -90,14 +89,15 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     json_t *features = json_array();
     for (size_t i = 0; i < count; i++) {
         if (i != chosen) {
-            (void)json_array_append_new(features, placeholder(names[i], is_text != NULL && is_text[i]));
+            (void)json_array_append_new(features,
+                                        placeholder(names[i], is_text != NULL && is_text[i]));
         }
     }
     json_t *object = json_pack(
         "{s:i, s:s, s:o, s:o, s:{s:f, s:f, s:s, s:s}, s:{s:s}, s:{s:s}}", "tremolo", STUDY_VERSION,
-        "title", TREMOLO_STUDY_UNTITLED, "features", features, "response", placeholder(names[chosen], false),
-        "privacy", "epsilon", 2.0, "delta", 1e-5, "neighbours", "any", "protects", "all",
-        "protocol", "kind", "one-shot", "limits", "enrolment", "open");
+        "title", TREMOLO_STUDY_UNTITLED, "features", features, "response",
+        placeholder(names[chosen], false), "privacy", "epsilon", 2.0, "delta", 1e-5, "neighbours",
+        "any", "protects", "all", "protocol", "kind", "one-shot", "limits", "enrolment", "open");
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);

@@ -94,8 +94,9 @@ $tremolo study show "$dir/full.json" >"$out"
 expect "show exits 0" $? 0
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
 expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
-expect_match "in words for the participant" "$out" 'nobody sees your a, b, c and d, not even us'
-expect_match "the response by its name" "$out" 'Your y is not protected: it is sent as it is'
+tr '\n' ' ' <"$out" >"$dir/joined" # its lines have 80 columns
+expect_match "in words for the participant" "$dir/joined" 'nobody sees your a, b, c and d, not even us'
+expect_match "the response by its name" "$dir/joined" 'Your y is not protected: it is sent as it is'
 $tremolo study show "$dir/full.json" --json >"$out"
 expect_match "10 releases" "$out" '"releases": 10'
 
