@@ -92,6 +92,7 @@ done
 
 $tremolo study show "$dir/full.json" >"$out"
 expect "show exits 0" $? 0
+expect_match "and prints limits" "$out" '^limits   5000000000 devices; opens 2026-11-15T00:00:00Z$'
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
 expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
 tr '\n' ' ' <"$out" >"$dir/joined" # its lines have 80 columns
