@@ -28,9 +28,10 @@ export function poll(ask, heard) {
         } catch (error) {
             pause = Math.min(pause * 2, PAUSE_MAX_MS);
             heard(error);
+        } finally { /* whatever happened, there is a next time */
+            busy = false;
+            if (!stopped && timer === null) timer = setTimeout(turn, pause);
         }
-        busy = false;
-        if (!stopped && timer === null) timer = setTimeout(turn, pause);
     }
 
     function looked() {
