@@ -31,6 +31,9 @@ for command in $(commands); do
     expect "$command: there are options to compare" "$([ -n "$(helped "$scratch/help")" ] && echo yes)" yes
     expect "$command: page and --help have the same options" "$(differ "$scratch/help" "$page")" ""
 done
+expect "tremolo-study(1) has the subcommands of --help in its synopsis and its list" \
+    "$(sed -nE 's/^\.(It )?Cm ([a-z]+).*/\2/p' man/tremolo-study.1 | sort | uniq -c | awk '$1 >= 2 { print $2 }' | tr '\n' ' ')" \
+    "$($tremolo study --help | sed -nE 's/^(usage:|      ) tremolo study ([a-z]+) .*/\2/p' | sort -u | tr '\n' ' ')"
 expect "tremolo(1) lists the commands of tremolo --help" \
     "$(sed -nE 's/^\.It Cm ([a-z]+).*/\1/p' man/tremolo.1 | sort | tr '\n' ' ')" "$(commands | sort | tr '\n' ' ')"
 for page in man/tremolo-*.1; do
