@@ -4,7 +4,7 @@
  * `tremolo study show --c study.json > tremolo_the_study.h`, and this. A board
  * supplies four functions; docs/embedding.md says what each must promise.
  *
- *     cc -std=c99 -ffreestanding -DTREMOLO_MAX_DIMENSION=6 -DTREMOLO_MAX_VECTORS=1
+ *     cc -std=c99 -ffreestanding -DTREMOLO_MAX_DIMENSION=2 -DTREMOLO_MAX_VECTORS=1
  *        -c firmware.c tremolo_device.c
  */
 #include "tremolo_the_study.h"

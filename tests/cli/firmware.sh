@@ -35,7 +35,20 @@ compare() {
 }
 
 $tremolo study init >"$work/starter.json"
-compare "the starter" "$work/starter.json" \
+compare "the starter" "$work/starter.json" '{"sleep": 7.2, "smoker": 0, "heart rate": 61}' '{}' \
+    -DTREMOLO_MAX_DIMENSION=2 -DTREMOLO_MAX_VECTORS=1
+
+# Every kind of feature, six coordinates.
+cat >"$work/six.json" <<'STUDY'
+{"tremolo": 1, "title": "six coordinates",
+ "features": [{"name": "age", "unit": "years", "low": 18, "high": 90}, {"name": "sleep", "low": 3, "high": 12},
+              {"name": "steps", "low": 0, "high": 30000}, {"name": "smoker", "kind": "yes-no"},
+              {"name": "watch", "kind": "category", "levels": ["wrist", "ring", "chest"]}],
+ "response": {"name": "heart rate", "low": 40, "high": 110},
+ "privacy": {"epsilon": 2, "neighbours": "any", "protects": "all"},
+ "protocol": {"kind": "one-shot"}}
+STUDY
+compare "six coordinates" "$work/six.json" \
     '{"age": 44, "sleep": 7.2, "steps": 8100, "smoker": 0, "watch=ring": 1, "heart rate": 61}' '{}' \
     -DTREMOLO_MAX_DIMENSION=6 -DTREMOLO_MAX_VECTORS=1
 
@@ -58,7 +71,7 @@ expect "another sample is another report" $? 1
 $compiler $strict -ffreestanding -DTREMOLO_MAX_DIMENSION=4 -DTREMOLO_MAX_VECTORS=1 -I"$work" -c examples/firmware.c \
     -o "$work/small.o" 2>"$work/err"
 expect "a study of one coordinate fits small limits" $? 0
-$tremolo study show "$work/starter.json" --c >"$work/tremolo_the_study.h"
+$tremolo study show "$work/six.json" --c >"$work/tremolo_the_study.h"
 $compiler $strict -ffreestanding -DTREMOLO_MAX_DIMENSION=4 -DTREMOLO_MAX_VECTORS=1 -I"$work" -c examples/firmware.c \
     -o "$work/small.o" 2>"$work/err"
 expect "one of six does not" "$(grep -c 'larger limits' "$work/err" | sed 's/[1-9].*/yes/')" yes
