@@ -12,6 +12,7 @@
 static const char magic[4] = {'T', 'C', 'K', '1'};
 
 enum { HEAD_BYTES = 96, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+enum { SUMS_CHUNKS_MAX = 32 }; /* the largest study's sums have 8.6 MB, 17 chunks */
 
 /* ---------------------------------------------------------------- chunks */
 
@@ -72,7 +73,7 @@ static enum tremolo_status read_chunk(struct bus_value *chunk, const struct sour
 {
     enum tremolo_status status =
         source->bus->next(source->bus, CLUSTER_BLOBS, source->subject, sequence, chunk);
-    if (status == TREMOLO_OK && chunk->revision != sequence) {
+    if (status == TREMOLO_OK && (chunk->revision == 0 || chunk->revision != sequence)) {
         free(chunk->bytes);
         *chunk = (struct bus_value){0};
         return TREMOLO_STORAGE_FAILED; /* gone, or not yet at this replica */
@@ -86,7 +87,7 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments,
 {
     uint8_t *bytes = NULL;
     size_t length = 0;
-    enum tremolo_status status = TREMOLO_OK;
+    enum tremolo_status status = chunks->count > SUMS_CHUNKS_MAX ? TREMOLO_MALFORMED : TREMOLO_OK;
     for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
         status = read_chunk(&chunk, source, chunks->sequence[i]);
