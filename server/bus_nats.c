@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "moment.h"
+
 enum {
     SERVERS_MAX = 16,
     REQUEST_MS = 2000,
@@ -33,6 +35,7 @@ enum {
     REOPEN_MS = 1000,
     PULL_MS = 500,
     LISTENERS_MAX = 4,
+    QUIET_MS = 1000, /* for the library's threads to be done with us */
     WORDS_BYTES = 256,
 };
 
@@ -82,19 +85,14 @@ struct nats_bus {
     natsStatus *answers;
     size_t count;
     size_t waiting;
-    uint64_t first; /* serial number of messages[0] */
+    uint64_t first;     /* serial number of messages[0] */
+    size_t outstanding; /* messages for which on_ack will still be called */
+    size_t listening;   /* subscriptions whose thread may still call on_hint */
 };
 
 static struct nats_bus *self(struct bus *bus)
 {
     return (struct nats_bus *)(void *)bus;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void pause_ms(int64_t ms)
@@ -158,6 +156,7 @@ static natsStatus set_password(struct nats_bus *bus, natsOptions *options)
     line[read ? strcspn(line, "\r\n") : 0] = '\0';
     char *colon = strchr(line, ':');
     if ((about.st_mode & 077) != 0 || colon == NULL) {
+        explicit_bzero(line, sizeof line);
         (void)fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
                    colon == NULL ? "neither credentials of NATS nor a line user:password"
                                  : "others may read this secret; set its mode to 0600");
@@ -179,7 +178,9 @@ static bool is_nats_credentials(const char *path)
     size_t length = fread(head, 1, sizeof head - 1, file);
     (void)fclose(file);
     head[length] = '\0';
-    return strstr(head, "BEGIN NATS USER JWT") != NULL;
+    bool jwt = strstr(head, "BEGIN NATS USER JWT") != NULL;
+    explicit_bzero(head, sizeof head);
+    return jwt;
 }
 
 static natsStatus set_secrets(struct nats_bus *bus, natsOptions *options)
@@ -249,6 +250,7 @@ static void on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *
     const char *dash = id != NULL ? strrchr(id, '-') : NULL;
     uint64_t serial = dash != NULL ? strtoull(dash + 1, NULL, 10) : 0;
     (void)pthread_mutex_lock(&bus->lock);
+    bus->outstanding--;
     size_t at = (size_t)(serial - bus->first);
     if (serial >= bus->first && at < bus->count && bus->answers[at] == NATS_NOT_YET_CONNECTED) {
         struct bus_message *found = &bus->messages[at];
@@ -266,8 +268,8 @@ static void on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *
             }
         }
         bus->waiting--;
-        (void)pthread_cond_signal(&bus->settled);
     }
+    (void)pthread_cond_signal(&bus->settled);
     (void)pthread_mutex_unlock(&bus->lock);
     natsMsg_Destroy(message);
 }
@@ -302,9 +304,11 @@ static void send_open(struct nats_bus *bus, int64_t wait_ms)
         }
         bus->answers[i] = NATS_NOT_YET_CONNECTED;
         bus->waiting++;
+        bus->outstanding++;
         (void)pthread_mutex_unlock(&bus->lock);
         natsStatus sent = send_one(bus, i, wait_ms);
         (void)pthread_mutex_lock(&bus->lock);
+        bus->outstanding -= sent != NATS_OK;
         if (sent != NATS_OK && bus->answers[i] == NATS_NOT_YET_CONNECTED) {
             bus->answers[i] = NATS_NO_RESPONDERS;
             bus->messages[i].status = judge(bus, "publish", sent, (jsErrCode)0, TREMOLO_NOT_SYNCED);
@@ -316,15 +320,8 @@ static void send_open(struct nats_bus *bus, int64_t wait_ms)
 /* Lock held. */
 static void wait_settled(struct nats_bus *bus, int64_t until_ms)
 {
-    while (bus->waiting > 0 && now_ms() < until_ms) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 50000000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_nsec -= 1000000000;
-            until.tv_sec++;
-        }
-        (void)pthread_cond_timedwait(&bus->settled, &bus->lock, &until);
+    while (bus->waiting > 0 && moment_ms() < until_ms) {
+        moment_wait(&bus->settled, &bus->lock, 50);
     }
 }
 
@@ -347,7 +344,7 @@ static enum tremolo_status nats_publish(struct bus *base, struct bus_message *me
                                         size_t count)
 {
     struct nats_bus *bus = self(base);
-    int64_t until = now_ms() + BUS_PUBLISH_MS;
+    int64_t until = moment_ms() + BUS_PUBLISH_MS;
     natsStatus *answers = malloc((count + 1) * sizeof *answers);
     enum tremolo_status status = answers == NULL ? TREMOLO_NO_MEMORY : reopen(bus);
     for (size_t i = 0; i < count; i++) {
@@ -367,9 +364,9 @@ static enum tremolo_status nats_publish(struct bus *base, struct bus_message *me
     bus->count = count;
     bus->waiting = 0;
     do {
-        send_open(bus, until - now_ms() > 1 ? until - now_ms() : 1);
+        send_open(bus, until - moment_ms() > 1 ? until - moment_ms() : 1);
         wait_settled(bus, until);
-        bool again = bus->waiting == 0 && worth_repeating(bus) && now_ms() + RETRY_MS < until;
+        bool again = bus->waiting == 0 && worth_repeating(bus) && moment_ms() + RETRY_MS < until;
         if (!again) {
             break;
         }
@@ -397,6 +394,45 @@ static void on_hint(natsConnection *connection, natsSubscription *subscription, 
     (void)subscription;
     listener->heard(listener->context, natsMsg_GetSubject(message));
     natsMsg_Destroy(message);
+}
+
+/* The last that a subscription's thread does with us. */
+static void on_quiet(void *context)
+{
+    struct nats_bus *bus = context;
+    (void)pthread_mutex_lock(&bus->lock);
+    bus->listening--;
+    (void)pthread_cond_signal(&bus->settled);
+    (void)pthread_mutex_unlock(&bus->lock);
+}
+
+static natsStatus subscribe(struct nats_bus *bus, struct listener *listener)
+{
+    natsStatus status = natsConnection_Subscribe(&listener->subscription, bus->connection,
+                                                 listener->subjects, on_hint, listener);
+    if (status == NATS_OK) {
+        (void)pthread_mutex_lock(&bus->lock);
+        bus->listening++;
+        (void)pthread_mutex_unlock(&bus->lock);
+        status = natsSubscription_SetOnCompleteCB(listener->subscription, on_quiet, bus);
+        if (status != NATS_OK) {
+            on_quiet(bus);
+        }
+    }
+    return status;
+}
+
+/* Wait until the library's threads call us no more; false when one still might. */
+static bool is_quiet(struct nats_bus *bus, const size_t *calls)
+{
+    int64_t until = moment_ms() + QUIET_MS;
+    (void)pthread_mutex_lock(&bus->lock);
+    while (*calls > 0 && moment_ms() < until) {
+        moment_wait(&bus->settled, &bus->lock, 50);
+    }
+    bool quiet = *calls == 0;
+    (void)pthread_mutex_unlock(&bus->lock);
+    return quiet;
 }
 
 static void on_trouble(natsConnection *connection, natsSubscription *subscription,
@@ -466,9 +502,7 @@ static enum tremolo_status connect_now(struct nats_bus *bus)
     }
     natsOptions_Destroy(options);
     for (size_t i = 0; i < bus->listeners && status == NATS_OK; i++) {
-        struct listener *again = &bus->listener[i];
-        status = natsConnection_Subscribe(&again->subscription, bus->connection, again->subjects,
-                                          on_hint, again);
+        status = subscribe(bus, &bus->listener[i]);
     }
     if (status == NATS_OK) {
         return TREMOLO_OK;
@@ -487,11 +521,11 @@ static enum tremolo_status reopen(struct nats_bus *bus)
     if (bus->connection != NULL && !natsConnection_IsClosed(bus->connection)) {
         return TREMOLO_OK;
     }
-    if (now_ms() - bus->opened_ms < REOPEN_MS) {
+    if (moment_ms() - bus->opened_ms < REOPEN_MS) {
         return TREMOLO_NETWORK_FAILED;
     }
     disconnect(bus);
-    bus->opened_ms = now_ms();
+    bus->opened_ms = moment_ms();
     return connect_now(bus);
 }
 
@@ -566,9 +600,9 @@ static enum tremolo_status nats_swap(struct bus *base, const char *key, uint64_t
     options.ExpectLastSubjectSeq = expected;
     options.ExpectNoMessage = expected == 0;
     natsStatus answer = NATS_NO_RESPONDERS;
-    int64_t until = now_ms() + REQUEST_MS;
+    int64_t until = moment_ms() + REQUEST_MS;
     /* Nobody has heard it: the bucket is being made, or has no leader just now. */
-    while (answer == NATS_NO_RESPONDERS && now_ms() < until) {
+    while (answer == NATS_NO_RESPONDERS && moment_ms() < until) {
         answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
         if (answer == NATS_NO_RESPONDERS) {
             pause_ms(RETRY_MS);
@@ -650,14 +684,14 @@ static enum tremolo_status read_answer(struct nats_bus *bus, struct bus_value *m
 static bool is_single(struct nats_bus *bus, const char *stream)
 {
     jsStreamInfo *info = NULL;
-    if (strcmp(bus->single_name, stream) == 0 && now_ms() - bus->single_ms < SINGLE_MS) {
+    if (strcmp(bus->single_name, stream) == 0 && moment_ms() - bus->single_ms < SINGLE_MS) {
         return bus->single;
     }
     bus->single = js_GetStreamInfo(&info, bus->stream, stream, NULL, NULL) == NATS_OK &&
                   info->Config->Replicas == 1;
     jsStreamInfo_Destroy(info);
     (void)snprintf(bus->single_name, sizeof bus->single_name, "%s", stream);
-    bus->single_ms = now_ms();
+    bus->single_ms = moment_ms();
     return bus->single;
 }
 
@@ -904,8 +938,7 @@ static enum tremolo_status nats_listen(struct bus *base, const char *subjects, b
     struct listener *listener = &bus->listener[bus->listeners];
     *listener = (struct listener){.bus = bus, .heard = heard, .context = context};
     (void)snprintf(listener->subjects, sizeof listener->subjects, "%s", subjects);
-    natsStatus answer = natsConnection_Subscribe(&listener->subscription, bus->connection, subjects,
-                                                 on_hint, listener);
+    natsStatus answer = subscribe(bus, listener);
     bus->listeners += answer == NATS_OK;
     return judge(bus, subjects, answer, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
 }
@@ -1008,15 +1041,19 @@ static const char *nats_explain(const struct bus *base)
 static void nats_close(struct bus *base)
 {
     struct nats_bus *bus = self(base);
+    bool quiet = is_quiet(bus, &bus->outstanding);
     disconnect(bus);
+    quiet = is_quiet(bus, &bus->listening) && quiet;
     free(bus->url);
     free(bus->creds);
     free(bus->ca);
     free(bus->cert);
     free(bus->key);
-    (void)pthread_mutex_destroy(&bus->lock);
-    (void)pthread_cond_destroy(&bus->settled);
-    free(bus);
+    if (quiet) { /* else somebody may still lock it: better lost than used after it is gone */
+        (void)pthread_mutex_destroy(&bus->lock);
+        (void)pthread_cond_destroy(&bus->settled);
+        free(bus);
+    }
 }
 
 static char *copy_or_null(const char *text)
@@ -1070,14 +1107,16 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     (void)snprintf(made->name, sizeof made->name, "tremolo-%s", name);
     (void)snprintf(made->inbox, sizeof made->inbox, "_INBOX_%s", name);
     (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_cond_init(&made->settled, NULL);
+    moment_cond_init(&made->settled);
     enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
     if (made->url == NULL || (made->cert == NULL) != (made->key == NULL)) {
         (void)fail(made, status, "the store", "certificate and key are given together");
+    } else if (strchr(made->url, '@') != NULL) { /* it would be in every error sentence */
+        (void)fail(made, status, "the store", "credentials belong into a file, not its address");
     } else if (!random_run(&made->run)) {
         status = fail(made, TREMOLO_NO_ENTROPY, "/dev/urandom", "it cannot be read");
     } else {
-        made->opened_ms = now_ms();
+        made->opened_ms = moment_ms();
         status = connect_now(made);
     }
     if (status == TREMOLO_OK) {

@@ -63,8 +63,6 @@ struct post_world {
     void *context;
 };
 
-int64_t post_now_ms(void);
-
 /* See who has the lease. */
 TREMOLO_MUST_USE enum tremolo_status post_look(struct post *post, const struct post_world *world);
 

@@ -6,6 +6,7 @@
 #include "testing.h"
 
 #include "fake_bus.h"
+#include "moment.h"
 #include "post.h"
 #include "publish.h"
 #include "server_reports.h"
@@ -366,7 +367,7 @@ static void test_rebuild_is_not_seen(void **state)
     post->rebuilding = true;
     post->moved = true;
     post->stored_ms = INT64_MIN / 2;
-    post->polled_ms = post_now_ms(); /* nothing is read in this turn */
+    post->polled_ms = moment_ms(); /* nothing is read in this turn */
     post->eager_until_ms = 0;
     atomic_store(&post->hinted, false);
     assert_status(post_work(post, &worker.world), TREMOLO_OK);
