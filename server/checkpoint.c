@@ -9,9 +9,9 @@
 #include "bytes_order.h"
 #include "cluster.h"
 
-static const char magic[4] = {'T', 'C', 'K', '1'};
+static const char magic[4] = {'T', 'C', 'K', '2'};
 
-enum { HEAD_BYTES = 96, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+enum { HEAD_BYTES = 104, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
 enum { SUMS_CHUNKS_MAX = 32 }; /* the largest study's sums have 8.6 MB, 17 chunks */
 
 /* ---------------------------------------------------------------- chunks */
@@ -307,6 +307,7 @@ static void put_head(struct writer *writer, const struct shard *shard,
     put_u64(writer, shard->counts.late);
     put_u64(writer, shard->counts.refused);
     put_u64(writer, shard->counts.damaged);
+    put_u64(writer, shard->messages);
     put_u32(writer, shard->active);
     for (unsigned t = 0; t < shard->active; t++) {
         put_u64(writer, shard->ended[t].end);
@@ -486,6 +487,7 @@ static void get_head(struct reader *reader, struct shard *shard, struct checkpoi
     shard->counts.late = get_u64(reader);
     shard->counts.refused = get_u64(reader);
     shard->counts.damaged = get_u64(reader);
+    shard->messages = get_u64(reader);
     uint32_t ended = get_u32(reader);
     if (reader->failed || ended > shard->book->terms->rounds) {
         reader->failed = true;

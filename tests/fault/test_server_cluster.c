@@ -420,6 +420,40 @@ static void test_log_numbered_anew(void **state)
     dismiss(&worker);
 }
 
+/* The numbers change between two reads, before anybody looks at the position again: the
+ * messages that were passed over are missed by their number. */
+static void test_numbered_anew_between_reads(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    hire(&worker, "one");
+    broker.shift = 4;
+    claim_all(&worker);
+    for (uint32_t i = 0; i < 5; i++) {
+        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    work(&worker);
+    broker.shift = 0;
+    for (uint32_t i = 5; i < 10; i++) {
+        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    for (unsigned n = 0; n < SHARDS; n++) {
+        worker.post[n].verified_ms = moment_ms();
+        atomic_store(&worker.post[n].hinted, true);
+        assert_status(post_work(&worker.post[n], &worker.world), TREMOLO_OK);
+        assert_int_equal(worker.post[n].rebuilt, 0); /* it did not notice */
+    }
+    for (int i = 0; i < POST_PASSED_MAX + 1; i++) {
+        work(&worker);
+    }
+    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
+    for (unsigned n = 0; n < SHARDS; n++) {
+        assert_int_equal(worker.post[n].rebuilt, 1);
+    }
+    dismiss(&worker);
+}
+
 /* What stands after the marker is late, and its sender is told so. */
 static void test_end_of_round(void **state)
 {
@@ -482,6 +516,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_release, begin, end),
         cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, begin, end),
         cmocka_unit_test_setup_teardown(test_log_numbered_anew, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbered_anew_between_reads, begin, end),
         cmocka_unit_test_setup_teardown(test_end_of_round, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong_shard, begin, end),
     };
