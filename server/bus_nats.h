@@ -17,6 +17,7 @@ enum {
     REQUEST_MS = 2000,
     MAKE_TRIES = 5,
     SINGLE_MS = 1000,
+    COPIES_MAX = 64, /* streams of which that is remembered */
     RETRY_MS = 100,
     REOPEN_MS = 1000,
     PULL_MS = 500,
@@ -31,6 +32,13 @@ struct listener {
     char subjects[BUS_NAME_BYTES];
     bus_hint_fn heard;
     void *context;
+};
+
+/* Has a stream a single copy? As it was when we last asked. */
+struct copies {
+    char stream[BUS_NAME_BYTES];
+    bool single;
+    int64_t asked_ms;
 };
 
 struct nats_bus {
@@ -51,10 +59,9 @@ struct nats_bus {
     natsSubscription *pulling;
     natsMsgList pulled; /* not yet settled */
     char words[WORDS_BYTES];
-    char single_name[BUS_NAME_BYTES]; /* see is_single */
-    bool single;
-    int64_t single_ms;
-    uint64_t run; /* random: no two processes use the same message ids */
+    struct copies copies[COPIES_MAX];
+    size_t copies_next; /* to be replaced */
+    uint64_t run;       /* random: no two processes use the same message ids */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t settled;

@@ -167,19 +167,32 @@ static enum tremolo_status read_answer(struct nats_bus *bus, struct bus_value *m
     return status;
 }
 
+/* What is remembered of the stream, or the place for it. */
+static struct copies *copies_of(struct nats_bus *bus, const char *stream)
+{
+    for (size_t i = 0; i < COPIES_MAX; i++) {
+        if (strcmp(bus->copies[i].stream, stream) == 0) {
+            return &bus->copies[i];
+        }
+    }
+    struct copies *fresh = &bus->copies[bus->copies_next++ % COPIES_MAX];
+    *fresh = (struct copies){.asked_ms = INT64_MIN / 2};
+    (void)snprintf(fresh->stream, sizeof fresh->stream, "%s", stream);
+    return fresh;
+}
+
 /* Is there one copy of the stream only? Asked at most once a second. */
 static bool is_single(struct nats_bus *bus, const char *stream)
 {
     jsStreamInfo *info = NULL;
-    if (strcmp(bus->single_name, stream) == 0 && moment_ms() - bus->single_ms < SINGLE_MS) {
-        return bus->single;
+    struct copies *copies = copies_of(bus, stream);
+    if (moment_ms() - copies->asked_ms >= SINGLE_MS) {
+        copies->single = js_GetStreamInfo(&info, bus->stream, stream, NULL, NULL) == NATS_OK &&
+                         info->Config->Replicas == 1;
+        copies->asked_ms = moment_ms();
+        jsStreamInfo_Destroy(info);
     }
-    bus->single = js_GetStreamInfo(&info, bus->stream, stream, NULL, NULL) == NATS_OK &&
-                  info->Config->Replicas == 1;
-    jsStreamInfo_Destroy(info);
-    (void)snprintf(bus->single_name, sizeof bus->single_name, "%s", stream);
-    bus->single_ms = moment_ms();
-    return bus->single;
+    return copies->single;
 }
 
 /* Bytes as they are, from whichever node has them: a third of the work of asking the leader,

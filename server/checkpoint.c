@@ -385,9 +385,13 @@ static void adopt(struct shard *shard, struct additions *additions)
 /* Earlier sums of the active round are of no use to anybody now. Whoever reads
  * them at this moment finds them gone and reads the new value. */
 static void forget_old(struct bus *bus, const char *tag, const struct shard *shard,
-                       const struct additions *additions)
+                       const struct additions *additions, bool ended)
 {
     char subject[BUS_NAME_BYTES];
+    if (ended) { /* its final sums are kept elsewhere */
+        blob_subject(subject, tag, shard->number, "active", shard->active - 1);
+        (void)bus->forget(bus, CLUSTER_BLOBS, subject, 0);
+    }
     if (additions->active.count > 0) {
         blob_subject(subject, tag, shard->number, "active", shard->active);
         (void)bus->forget(bus, CLUSTER_BLOBS, subject, additions->active.sequence[0]);
@@ -403,6 +407,7 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
     struct writer writer = {0};
     char key[BUS_NAME_BYTES];
     char hint[BUS_NAME_BYTES];
+    bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
     enum tremolo_status status = compose(&writer, &additions, shard, mark, &place);
     if (status == TREMOLO_OK) {
         cluster_key_of(key, "fold", tag, shard->number);
@@ -412,7 +417,7 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
     if (status == TREMOLO_OK) {
         mark->serial++;
         adopt(shard, &additions);
-        forget_old(bus, tag, shard, &additions);
+        forget_old(bus, tag, shard, &additions, ended);
         (void)snprintf(hint, sizeof hint, CLUSTER_HINT_FOLD ".%s.%u", tag, shard->number);
         bus->hint(bus, hint);
     }
