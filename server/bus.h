@@ -84,7 +84,7 @@ struct bus {
                                 uint64_t from, struct bus_value *message);
     enum tremolo_status (*state)(struct bus *bus, const char *stream, const char *subjects,
                                  struct bus_state *state);
-    /* Forget messages under `subject` numbered below `before`. */
+    /* Forget messages under `subject` numbered below `before`; 0: all of them. */
     enum tremolo_status (*forget)(struct bus *bus, const char *stream, const char *subject,
                                   uint64_t before);
     /* Remove a stream, or everything under a key. */

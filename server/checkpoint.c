@@ -9,9 +9,10 @@
 #include "bytes_order.h"
 #include "cluster.h"
 
-static const char magic[4] = {'T', 'C', 'K', '1'};
+static const char magic[4] = {'T', 'C', 'K', '2'};
 
-enum { HEAD_BYTES = 96, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+enum { HEAD_BYTES = 104, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+enum { SUMS_CHUNKS_MAX = 32 }; /* the largest study's sums have 8.6 MB, 17 chunks */
 
 /* ---------------------------------------------------------------- chunks */
 
@@ -72,7 +73,7 @@ static enum tremolo_status read_chunk(struct bus_value *chunk, const struct sour
 {
     enum tremolo_status status =
         source->bus->next(source->bus, CLUSTER_BLOBS, source->subject, sequence, chunk);
-    if (status == TREMOLO_OK && chunk->revision != sequence) {
+    if (status == TREMOLO_OK && (chunk->revision == 0 || chunk->revision != sequence)) {
         free(chunk->bytes);
         *chunk = (struct bus_value){0};
         return TREMOLO_STORAGE_FAILED; /* gone, or not yet at this replica */
@@ -86,7 +87,7 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments,
 {
     uint8_t *bytes = NULL;
     size_t length = 0;
-    enum tremolo_status status = TREMOLO_OK;
+    enum tremolo_status status = chunks->count > SUMS_CHUNKS_MAX ? TREMOLO_MALFORMED : TREMOLO_OK;
     for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
         status = read_chunk(&chunk, source, chunks->sequence[i]);
@@ -306,6 +307,7 @@ static void put_head(struct writer *writer, const struct shard *shard,
     put_u64(writer, shard->counts.late);
     put_u64(writer, shard->counts.refused);
     put_u64(writer, shard->counts.damaged);
+    put_u64(writer, shard->messages);
     put_u32(writer, shard->active);
     for (unsigned t = 0; t < shard->active; t++) {
         put_u64(writer, shard->ended[t].end);
@@ -383,9 +385,13 @@ static void adopt(struct shard *shard, struct additions *additions)
 /* Earlier sums of the active round are of no use to anybody now. Whoever reads
  * them at this moment finds them gone and reads the new value. */
 static void forget_old(struct bus *bus, const char *tag, const struct shard *shard,
-                       const struct additions *additions)
+                       const struct additions *additions, bool ended)
 {
     char subject[BUS_NAME_BYTES];
+    if (ended) { /* its final sums are kept elsewhere */
+        blob_subject(subject, tag, shard->number, "active", shard->active - 1);
+        (void)bus->forget(bus, CLUSTER_BLOBS, subject, 0);
+    }
     if (additions->active.count > 0) {
         blob_subject(subject, tag, shard->number, "active", shard->active);
         (void)bus->forget(bus, CLUSTER_BLOBS, subject, additions->active.sequence[0]);
@@ -401,6 +407,7 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
     struct writer writer = {0};
     char key[BUS_NAME_BYTES];
     char hint[BUS_NAME_BYTES];
+    bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
     enum tremolo_status status = compose(&writer, &additions, shard, mark, &place);
     if (status == TREMOLO_OK) {
         cluster_key_of(key, "fold", tag, shard->number);
@@ -410,7 +417,7 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
     if (status == TREMOLO_OK) {
         mark->serial++;
         adopt(shard, &additions);
-        forget_old(bus, tag, shard, &additions);
+        forget_old(bus, tag, shard, &additions, ended);
         (void)snprintf(hint, sizeof hint, CLUSTER_HINT_FOLD ".%s.%u", tag, shard->number);
         bus->hint(bus, hint);
     }
@@ -485,6 +492,7 @@ static void get_head(struct reader *reader, struct shard *shard, struct checkpoi
     shard->counts.late = get_u64(reader);
     shard->counts.refused = get_u64(reader);
     shard->counts.damaged = get_u64(reader);
+    shard->messages = get_u64(reader);
     uint32_t ended = get_u32(reader);
     if (reader->failed || ended > shard->book->terms->rounds) {
         reader->failed = true;

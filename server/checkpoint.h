@@ -5,14 +5,15 @@
  * names used so far. Those messages never change, and the value is replaced by
  * compare-and-set only, so sums, names and position are always of one moment:
  *
- *     0        4   "TCK1"
+ *     0        4   "TCK2"
  *     4        8   fence: the revision of the lease under which it was written
  *     12       8   number of checkpoints under this fence
  *     20       8   position: the message up to which all is folded
  *     28      16   the last bytes of that message
  *     44       8   position up to which the names are in chunks
  *     52      40   counted, repeated, late, refused; damaged segments
- *     92       4   rounds ended, then for each: position of the marker (8),
+ *     92       8   messages taken, markers included
+ *     100      4   rounds ended, then for each: position of the marker (8),
  *                  reports (8), list of chunks
  *              1   sums of the active round: 0 none, 1 here, 2 in chunks
  *                  1: length (4), bytes     2: list of chunks

@@ -314,6 +314,8 @@ enum tremolo_status cluster_erase(struct bus *bus, const char *tag)
 {
     static const char *const kinds[] = {"study", "state", "round", "lease", "fold"};
     char name[BUS_NAME_BYTES];
+    (void)snprintf(name, sizeof name, "tremolo.blob.%s.>", tag);
+    (void)bus->forget(bus, CLUSTER_BLOBS, name, 0); /* there may be no such stream yet */
     cluster_stream(name, tag);
     enum tremolo_status status = bus->drop(bus, name);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == TREMOLO_OK; i++) {

@@ -20,6 +20,7 @@
 
 #include "folder_metrics.h"
 #include "log.h"
+#include "moment.h"
 #include "post.h"
 #include "tremolo_server.h"
 
@@ -68,15 +69,15 @@ struct tremolo_folder {
 static void note_worker(struct tremolo_folder *folder, const char *name)
 {
     size_t at = 0;
+    size_t oldest = 0;
     while (at < folder->workers && strcmp(folder->worker[at].name, name) != 0) {
+        oldest = folder->worker[at].heard_ms < folder->worker[oldest].heard_ms ? at : oldest;
         at++;
     }
-    if (at == WORKERS_MAX) {
-        return;
-    }
+    at = at == WORKERS_MAX ? oldest : at; /* each start of a worker is a new name */
     folder->workers += at == folder->workers;
     (void)snprintf(folder->worker[at].name, NAME_BYTES, "%s", name);
-    folder->worker[at].heard_ms = post_now_ms();
+    folder->worker[at].heard_ms = moment_ms();
 }
 
 static void note_log(struct tremolo_folder *folder, const char *rest)
@@ -159,10 +160,10 @@ static void learn_studies(struct tremolo_folder *folder)
     bool hinted = folder->listed_hint;
     folder->listed_hint = false;
     (void)pthread_mutex_unlock(&folder->lock);
-    if (!hinted && post_now_ms() - folder->listed_ms < STUDIES_MS) {
+    if (!hinted && moment_ms() - folder->listed_ms < STUDIES_MS) {
         return;
     }
-    folder->listed_ms = post_now_ms();
+    folder->listed_ms = moment_ms();
     if (cluster_list(folder->bus, &tags, &count) != TREMOLO_OK) {
         return;
     }
@@ -201,23 +202,28 @@ static void log_post(struct tremolo_folder *folder, const char *level, const cha
 static void beat(struct tremolo_folder *folder)
 {
     char subject[BUS_NAME_BYTES];
-    if (post_now_ms() - folder->beat_ms < POST_RENEW_MS) {
+    if (moment_ms() - folder->beat_ms < POST_RENEW_MS) {
         return;
     }
-    folder->beat_ms = post_now_ms();
+    folder->beat_ms = moment_ms();
     (void)snprintf(subject, sizeof subject, CLUSTER_HINT_WORKER ".%s", folder->name);
     folder->bus->hint(folder->bus, subject);
 }
 
-/* Renew all leases that are due; called often. */
+/* Renew all leases that are due; called often. All are in one place: when one is not
+ * answered, the others would only wait as long. */
 static void tick(void *context)
 {
     struct tremolo_folder *folder = context;
     struct post_world world = world_of(folder);
+    enum tremolo_status status = TREMOLO_OK;
     beat(folder);
-    for (size_t i = 0; i < folder->posts; i++) {
+    for (size_t i = 0;
+         i < folder->posts && status != TREMOLO_NOT_SYNCED && status != TREMOLO_NETWORK_FAILED;
+         i++) {
         struct post *post = folder->post[i];
-        if (post_renew(post, &world) == TREMOLO_CHANGED) {
+        status = post_renew(post, &world);
+        if (status == TREMOLO_CHANGED) {
             (void)atomic_fetch_add(&folder->counters.lost, 1);
             log_post(folder, "notice", "lost", post, TREMOLO_CHANGED);
         }
@@ -239,7 +245,7 @@ static size_t fair_share(struct tremolo_folder *folder)
     size_t living = 1;
     (void)pthread_mutex_lock(&folder->lock);
     for (size_t i = 0; i < folder->workers; i++) {
-        bool fresh = post_now_ms() - folder->worker[i].heard_ms < POST_LEASE_MS;
+        bool fresh = moment_ms() - folder->worker[i].heard_ms < POST_LEASE_MS;
         living += fresh && strcmp(folder->worker[i].name, folder->name) != 0;
     }
     (void)pthread_mutex_unlock(&folder->lock);
@@ -266,7 +272,7 @@ static void look_after_leases(struct tremolo_folder *folder)
     size_t mine = owned(folder);
     for (size_t i = 0; i < folder->posts; i++) {
         struct post *post = folder->post[i];
-        int64_t now = post_now_ms();
+        int64_t now = moment_ms();
         if (post->shard != NULL || now - post->looked_ms < LOOK_MS ||
             post_look(post, &world) != TREMOLO_OK) {
             continue;
@@ -278,13 +284,13 @@ static void look_after_leases(struct tremolo_folder *folder)
         }
         tick(folder);
     }
-    if (mine > share && post_now_ms() - folder->released_ms >= RELEASE_MS) {
+    if (mine > share && moment_ms() - folder->released_ms >= RELEASE_MS) {
         for (size_t i = folder->posts; i > 0; i--) {
             struct post *post = folder->post[i - 1];
             if (post->shard != NULL) {
                 post_release(post, &world);
                 log_post(folder, "info", "released", post, TREMOLO_OK);
-                folder->released_ms = post_now_ms();
+                folder->released_ms = moment_ms();
                 break;
             }
         }
@@ -327,10 +333,10 @@ static void steward(struct tremolo_folder *folder)
                             ? STEWARD_MS
                             : 5 * STEWARD_MS;
         if (!ours || study->phase == CLUSTER_DONE ||
-            post_now_ms() - folder->stewarded_ms[i] < pause) {
+            moment_ms() - folder->stewarded_ms[i] < pause) {
             continue;
         }
-        folder->stewarded_ms[i] = post_now_ms();
+        folder->stewarded_ms[i] = moment_ms();
         enum tremolo_status status = mirror_steward(study, folder->bus, (int64_t)time(NULL));
         if (status != TREMOLO_OK && status != TREMOLO_BAD_ARGUMENT) {
             log_event(&folder->log, "error", "round", "{s:s, s:s, s:s}", "study", study->tag,
@@ -363,25 +369,18 @@ static void count_all(struct tremolo_folder *folder)
     atomic_store(&counters->late, sum.late);
     atomic_store(&counters->refused, sum.refused);
     atomic_store(&counters->rebuilds, rebuilds);
-    atomic_store(&counters->turn_ms, post_now_ms());
+    atomic_store(&counters->turn_ms, moment_ms());
 }
 
 static void rest(struct tremolo_folder *folder)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += IDLE_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
     (void)pthread_mutex_lock(&folder->lock);
     bool hinted = folder->listed_hint;
     for (size_t i = 0; i < folder->posts && !hinted; i++) {
         hinted = folder->post[i]->shard != NULL && atomic_load(&folder->post[i]->hinted);
     }
     if (!hinted) {
-        (void)pthread_cond_timedwait(&folder->wake, &folder->lock, &until);
+        moment_wait(&folder->wake, &folder->lock, IDLE_MS);
     }
     (void)pthread_mutex_unlock(&folder->lock);
 }
@@ -461,14 +460,14 @@ enum tremolo_status tremolo_folder_start(struct tremolo_folder **folder,
     }
     log_open(&made->log, options->log);
     (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_cond_init(&made->wake, NULL);
+    moment_cond_init(&made->wake);
     choose_name(made, options->name);
     enum tremolo_status status =
         bus_open_nats(&made->bus, &options->store, "folder", words, words_capacity);
     if (status == TREMOLO_OK) {
         status = made->bus->listen(made->bus, "tremolo.hint.>", on_hint, made);
     }
-    atomic_store(&made->counters.turn_ms, post_now_ms());
+    atomic_store(&made->counters.turn_ms, moment_ms());
     if (status == TREMOLO_OK && options->address != NULL) {
         status = folder_metrics_start(&made->metrics, &made->counters, options->address,
                                       options->port, words, words_capacity);

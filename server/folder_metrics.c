@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "listen.h"
+#include "moment.h"
 #include "post.h"
 
 enum { STALE_MS = 10000, CONNECTIONS = 16, TIMEOUT_S = 10 };
@@ -100,7 +101,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                             : MHD_NO;
     }
     bool health = strcmp(url, "/healthz") == 0;
-    bool well = post_now_ms() - atomic_load(&metrics->counters->turn_ms) < STALE_MS;
+    bool well = moment_ms() - atomic_load(&metrics->counters->turn_ms) < STALE_MS;
     const char *body = !health ? "{\"status\":404}"
                        : well  ? "{\"status\":\"ok\"}"
                                : "{\"status\":\"stuck\"}";

@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mirror.h"
+#include "moment.h"
 #include "publish.h"
 #include "writer.h"
 
@@ -70,13 +70,6 @@ struct gateway {
     struct stranger stranger[STRANGERS];
     size_t stranger_next;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---------------------------------------------------------------- hints */
 
@@ -145,13 +138,16 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
     uint8_t *tags = NULL;
     size_t count = 0;
     (void)pthread_mutex_lock(&gateway->lock);
-    gateway->listed_ms = now_ms();
+    gateway->listed_ms = moment_ms();
     (void)pthread_mutex_unlock(&gateway->lock);
     enum tremolo_status status = cluster_list(gateway->keeping, &tags, &count);
-    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+    enum tremolo_status added = status;
+    /* One that cannot be read does not hide the others; without an answer none can be. */
+    for (size_t i = 0; i < count && added != TREMOLO_NETWORK_FAILED; i++) {
         const uint8_t *tag = tags + i * STORE_STUDY_BYTES;
         if (find_study(gateway, tag) == NULL) {
-            status = add_study(gateway, tag);
+            added = add_study(gateway, tag);
+            status = status == TREMOLO_OK ? added : status;
         }
     }
     free(tags);
@@ -164,7 +160,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
 static bool gateway_unsure(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {
     struct gateway *gateway = ingest->context;
-    int64_t now = now_ms();
+    int64_t now = moment_ms();
     size_t at = 0;
     (void)pthread_mutex_lock(&gateway->lock);
     while (at < STRANGERS && (gateway->stranger[at].asked_ms == 0 ||
@@ -184,9 +180,9 @@ static bool gateway_unsure(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY
 
 static void keep_up(struct gateway *gateway)
 {
-    bool all = now_ms() - gateway->refreshed_ms >= REFRESH_MS;
+    bool all = moment_ms() - gateway->refreshed_ms >= REFRESH_MS;
     (void)pthread_mutex_lock(&gateway->lock);
-    bool list = now_ms() - gateway->listed_ms >= LIST_MS;
+    bool list = moment_ms() - gateway->listed_ms >= LIST_MS;
     (void)pthread_mutex_unlock(&gateway->lock);
     if (list) {
         (void)learn_studies(gateway); /* it is tried again in a second */
@@ -196,7 +192,7 @@ static void keep_up(struct gateway *gateway)
         status = mirror_refresh(gateway->study[i], gateway->keeping, all);
     }
     if (all) { /* what could not be read stays dirty */
-        gateway->refreshed_ms = now_ms();
+        gateway->refreshed_ms = moment_ms();
     }
 }
 
@@ -242,7 +238,7 @@ static enum tremolo_status try_closing(struct gateway *gateway, struct closing *
     enum tremolo_status status = mirror_close_round(study, gateway->keeping);
     closing->begun = status == TREMOLO_OK;
     closing->round = study->round;
-    bool wait = status == TREMOLO_BAD_ARGUMENT && now_ms() < closing->fold_until_ms;
+    bool wait = status == TREMOLO_BAD_ARGUMENT && moment_ms() < closing->fold_until_ms;
     return wait ? TREMOLO_OK : status;
 }
 
@@ -253,8 +249,8 @@ static void begin_closing(struct gateway *gateway, struct job *job)
     if (closing != NULL) {
         *closing = (struct closing){.next = gateway->closings,
                                     .job = job,
-                                    .until_ms = now_ms() + CLOSE_MS,
-                                    .fold_until_ms = now_ms() + FOLD_MS};
+                                    .until_ms = moment_ms() + CLOSE_MS,
+                                    .fold_until_ms = moment_ms() + FOLD_MS};
         status = try_closing(gateway, closing);
     }
     if (status != TREMOLO_OK) {
@@ -276,7 +272,7 @@ static bool is_settled(struct gateway *gateway, struct closing *closing, bool st
     }
     bool moved = closing->begun && (study->round > closing->round || study->phase == CLUSTER_DONE);
     *status = moved ? TREMOLO_OK : TREMOLO_NETWORK_FAILED;
-    return moved || stopping || now_ms() >= closing->until_ms;
+    return moved || stopping || moment_ms() >= closing->until_ms;
 }
 
 /* A worker opens the next round; the operator hears of it when it is there. */
@@ -316,15 +312,8 @@ static void run_calls(struct gateway *gateway, struct job *calls)
 /* Lock held: wait for a call, a hint, or a moment. */
 static void rest(struct gateway *gateway)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += REST_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
     if (gateway->calls == NULL && !gateway->hinted && !gateway->stopping) {
-        (void)pthread_cond_timedwait(&gateway->wake, &gateway->lock, &until);
+        moment_wait(&gateway->wake, &gateway->lock, REST_MS);
     }
     gateway->hinted = false;
 }
@@ -351,10 +340,10 @@ static void *keeper_main(void *argument)
 static void gateway_group(struct ingest *ingest, struct job *jobs)
 {
     struct gateway *gateway = ingest->context;
-    int64_t start = now_ms();
+    int64_t start = moment_ms();
     enum tremolo_status status = publish_jobs(jobs, gateway->bus, writer_seconds());
     (void)atomic_fetch_add(&ingest->counters.sync_microseconds,
-                           (uint64_t)(now_ms() - start) * 1000);
+                           (uint64_t)(moment_ms() - start) * 1000);
     (void)atomic_fetch_add(&ingest->counters.groups, 1);
     if (status == TREMOLO_OK) {
         writer_note_success(ingest);
@@ -460,7 +449,7 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
  * waiting for. */
 static enum tremolo_status read_beginnings(struct gateway *gateway, char *words, size_t capacity)
 {
-    int64_t until = now_ms() + START_MS;
+    int64_t until = moment_ms() + START_MS;
     enum tremolo_status status = TREMOLO_OK;
     for (;;) {
         status = compare_keys(gateway, words, capacity);
@@ -468,7 +457,7 @@ static enum tremolo_status read_beginnings(struct gateway *gateway, char *words,
             status = learn_studies(gateway);
         }
         if ((status != TREMOLO_NOT_SYNCED && status != TREMOLO_NETWORK_FAILED) ||
-            now_ms() > until) {
+            moment_ms() > until) {
             return status;
         }
         (void)usleep(1000 * REST_MS);
@@ -522,7 +511,7 @@ enum tremolo_status gateway_start(struct ingest **ingest,
     gateway->shards = options->shards > 0 ? options->shards : CLUSTER_SHARDS_DEFAULT;
     gateway->calls_last = &gateway->calls;
     (void)pthread_mutex_init(&gateway->lock, NULL);
-    (void)pthread_cond_init(&gateway->wake, NULL);
+    moment_cond_init(&gateway->wake);
     enum tremolo_status status = connect_both(gateway, options, words, words_capacity);
     if (status == TREMOLO_OK && pthread_create(&gateway->thread, NULL, keeper_main, gateway) != 0) {
         status = TREMOLO_NO_MEMORY;

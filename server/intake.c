@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bus.h"
+#include "moment.h"
 #include "writer.h"
 
 enum { PULL_MAX = 256, REPORTS_MAX = 20000, SHORTEST_REPORT = 40, RETRY_MS = 2000 };
@@ -180,12 +180,9 @@ static void take_letters(struct intake *intake, struct bus_value *messages, size
 
 static bool is_stopping(struct intake *intake, int64_t wait_ms)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(wait_ms / 1000);
     (void)pthread_mutex_lock(&intake->lock);
     if (!intake->stopping && wait_ms > 0) {
-        (void)pthread_cond_timedwait(&intake->wake, &intake->lock, &until);
+        moment_wait(&intake->wake, &intake->lock, wait_ms);
     }
     bool stopping = intake->stopping;
     (void)pthread_mutex_unlock(&intake->lock);
@@ -231,7 +228,7 @@ enum tremolo_status intake_start(struct intake **intake, struct ingest *ingest,
     }
     made->ingest = ingest;
     (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_cond_init(&made->wake, NULL);
+    moment_cond_init(&made->wake);
     enum tremolo_status status =
         bus_open_nats(&made->bus, options, "gateway", words, words_capacity);
     if (status == TREMOLO_OK && pthread_create(&made->thread, NULL, intake_main, made) != 0) {

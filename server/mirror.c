@@ -9,28 +9,21 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "checkpoint.h"
+#include "moment.h"
 #include "rounds.h"
 
 /* After a hint a replica that is behind may still say what we know: ask for a while. */
 enum { EAGER_MS = 1500 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void mirror_hint(struct mirror *mirror, unsigned shard)
 {
     if (shard == MIRROR_STATE) {
-        atomic_store(&mirror->hinted_ms, now_ms());
+        atomic_store(&mirror->hinted_ms, moment_ms());
         atomic_store(&mirror->dirty, true);
     } else if (shard < mirror->shards) {
-        atomic_store(&mirror->shard[shard].hinted_ms, now_ms());
+        atomic_store(&mirror->shard[shard].hinted_ms, moment_ms());
         atomic_store(&mirror->shard[shard].dirty, true);
     }
 }
@@ -276,7 +269,8 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
 static void mark_again(_Atomic bool *dirty, _Atomic int64_t *hinted, bool news,
                        enum tremolo_status status)
 {
-    bool expected = !news && now_ms() - atomic_load(hinted) < EAGER_MS && atomic_load(hinted) != 0;
+    bool expected =
+        !news && moment_ms() - atomic_load(hinted) < EAGER_MS && atomic_load(hinted) != 0;
     if (news) {
         atomic_store(hinted, 0);
     }

@@ -294,9 +294,7 @@ static enum tremolo_status take_round(struct move *move, struct shard *shard, un
                          ? shard_end(shard, message.revision, (unsigned)marker)
                          : shard_take(shard, message.revision, message.bytes, message.length);
         }
-        if (status == TREMOLO_OK) {
-            free(message.bytes);
-        }
+        free(message.bytes);
     }
     return status;
 }

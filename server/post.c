@@ -4,14 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-int64_t post_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#include "moment.h"
 
 void post_drop(struct post *post)
 {
@@ -45,7 +39,7 @@ static void note_lease(struct post *post, const struct bus_value *value)
         return;
     }
     post->lease = value->revision;
-    post->changed_ms = post_now_ms();
+    post->changed_ms = moment_ms();
     note_owner(post, value->bytes, value->length);
 }
 
@@ -53,7 +47,7 @@ enum tremolo_status post_look(struct post *post, const struct post_world *world)
 {
     struct bus_value value;
     enum tremolo_status status = world->bus->get(world->bus, post->lease_key, &value);
-    post->looked_ms = post_now_ms();
+    post->looked_ms = moment_ms();
     if (status == TREMOLO_OK) {
         note_lease(post, &value);
         free(value.bytes);
@@ -64,7 +58,7 @@ enum tremolo_status post_look(struct post *post, const struct post_world *world)
 bool post_is_free(const struct post *post)
 {
     return post->changed_ms != 0 &&
-           (post->owner[0] == '\0' || post_now_ms() - post->changed_ms >= POST_LEASE_MS);
+           (post->owner[0] == '\0' || moment_ms() - post->changed_ms >= POST_LEASE_MS);
 }
 
 static enum tremolo_status write_lease(struct post *post, const struct post_world *world,
@@ -76,7 +70,7 @@ static enum tremolo_status write_lease(struct post *post, const struct post_worl
                          strlen(owner), &written.revision);
     if (status == TREMOLO_OK) {
         post->lease = written.revision;
-        post->changed_ms = post_now_ms();
+        post->changed_ms = moment_ms();
         post->renewed_ms = post->changed_ms;
         note_owner(post, (const uint8_t *)owner, strlen(owner));
     }
@@ -85,7 +79,7 @@ static enum tremolo_status write_lease(struct post *post, const struct post_worl
 
 enum tremolo_status post_renew(struct post *post, const struct post_world *world)
 {
-    if (post->shard == NULL || post->lost || post_now_ms() - post->renewed_ms < POST_RENEW_MS) {
+    if (post->shard == NULL || post->lost || moment_ms() - post->renewed_ms < POST_RENEW_MS) {
         return TREMOLO_OK;
     }
     enum tremolo_status status = write_lease(post, world, world->name);
@@ -113,6 +107,8 @@ static enum tremolo_status start_over(struct post *post)
     post_drop(post);
     post->rebuilding = true;
     post->rebuilt++;
+    post->recount = true;
+    post->expected = 0;
     atomic_store(&post->hinted, true);
     return shard_new(&post->shard, post->study->book, post->number, post->study->shards);
 }
@@ -127,7 +123,7 @@ static enum tremolo_status verify(struct post *post, const struct post_world *wo
     struct bus_value message;
     char subjects[BUS_NAME_BYTES];
     uint8_t tail[SHARD_TAIL_BYTES];
-    post->verified_ms = post_now_ms();
+    post->verified_ms = moment_ms();
     if (shard->position == 0) {
         return TREMOLO_OK;
     }
@@ -146,7 +142,31 @@ static enum tremolo_status verify(struct post *post, const struct post_world *wo
         return TREMOLO_NETWORK_FAILED; /* a leader that does not know yet that it leads no longer */
     }
     post->missing = 0;
-    return same ? TREMOLO_OK : start_over(post);
+    if (!same) {
+        return start_over(post);
+    }
+    struct bus_state state = {0};
+    status = world->bus->state(world->bus, post->study->stream, subjects, &state);
+    post->expected = status == TREMOLO_OK ? state.matching : 0;
+    return status;
+}
+
+/* At the end of the log, after `expected` was read: were messages passed over? A log numbered
+ * anew between two reads can do that, and the next message is one that verify knows. */
+static bool is_short(struct post *post)
+{
+    uint64_t folded = post->shard->messages;
+    uint64_t expected = post->expected;
+    if (expected == 0) {
+        return false;
+    }
+    post->expected = 0;
+    if (post->recount) { /* whatever is missing now is not to be had */
+        post->recount = false;
+        post->surplus = expected > folded ? expected - folded : 0;
+    }
+    post->passed = folded + post->surplus < expected ? post->passed + 1 : 0;
+    return post->passed >= POST_PASSED_MAX;
 }
 
 /* Names of reports after the last chunk: fold those messages again, for their
@@ -278,7 +298,7 @@ enum tremolo_status post_claim(struct post *post, const struct post_world *world
         }
         return status;
     }
-    post->stored_ms = post_now_ms();
+    post->stored_ms = moment_ms();
     post->polled_ms = 0;
     atomic_store(&post->hinted, true);
     return TREMOLO_OK;
@@ -314,7 +334,7 @@ static enum tremolo_status fold_slice(struct post *post, const struct post_world
 {
     char subjects[BUS_NAME_BYTES];
     enum tremolo_status status = TREMOLO_OK;
-    int64_t now = post_now_ms();
+    int64_t now = moment_ms();
     bool broken = false;
     if (atomic_exchange(&post->hinted, false)) {
         post->eager_until_ms = now + POST_EAGER_MS;
@@ -325,13 +345,17 @@ static enum tremolo_status fold_slice(struct post *post, const struct post_world
     cluster_shard_all(subjects, post->study->tag, post->number);
     unsigned ended = post->shard->active;
     bool more = true;
-    while (more && post_now_ms() - now < POST_SLICE_MS && post->shard->active == ended) {
+    while (more && moment_ms() - now < POST_SLICE_MS && post->shard->active == ended) {
         more = fold_next(post, world, subjects, &status, &broken);
     }
     if (more && status == TREMOLO_OK) {
         atomic_store(&post->hinted, true);
     } else if (status == TREMOLO_OK) {
         post->rebuilding = false; /* this was the end of the log */
+        if (is_short(post)) {
+            post->passed = 0;
+            return start_over(post);
+        }
     }
     if (broken) {
         post_drop(post);
@@ -346,7 +370,7 @@ static bool is_checkpoint_due(const struct post *post)
                  tremolo_moments_encoded_bytes(shard->moments) > CHECKPOINT_INLINE_MAX;
     bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
     int64_t pause = large ? POST_LARGE_MS : POST_CHECKPOINT_MS;
-    return post->moved && !post->rebuilding && (ended || post_now_ms() - post->stored_ms >= pause);
+    return post->moved && !post->rebuilding && (ended || moment_ms() - post->stored_ms >= pause);
 }
 
 static enum tremolo_status store(struct post *post, const struct post_world *world)
@@ -355,7 +379,7 @@ static enum tremolo_status store(struct post *post, const struct post_world *wor
     enum tremolo_status status = checkpoint_store(post->shard, &post->mark, world->bus,
                                                   post->study->tag, world->tick, world->context);
     post->busy = false;
-    post->stored_ms = post_now_ms();
+    post->stored_ms = moment_ms();
     if (status == TREMOLO_OK) {
         post->moved = false;
     }
@@ -368,7 +392,7 @@ static enum tremolo_status store(struct post *post, const struct post_world *wor
 enum tremolo_status post_work(struct post *post, const struct post_world *world)
 {
     enum tremolo_status status = TREMOLO_OK;
-    if (!post->rebuilding && post_now_ms() - post->verified_ms >= POST_VERIFY_MS) {
+    if (!post->rebuilding && moment_ms() - post->verified_ms >= POST_VERIFY_MS) {
         status = verify(post, world);
     }
     if (status == TREMOLO_OK) {

@@ -26,6 +26,7 @@ enum {
     POST_LARGE_MS = 2000,     /* when they are not */
     POST_VERIFY_MS = 1000,    /* is the message at our position still the one we folded? */
     POST_MISSING_MAX = 10,    /* looks before we believe that it is gone */
+    POST_PASSED_MAX = 3,      /* looks before we believe that messages were passed over */
     POST_SLICE_MS = 50,       /* of folding before others have their turn */
 };
 
@@ -46,6 +47,10 @@ struct post {
     bool rebuilding;        /* from the log's beginning; no checkpoint before its end */
     unsigned rebuilt;       /* how often that was necessary */
     unsigned missing;       /* looks in a row that found no message at our position */
+    uint64_t expected;      /* messages that the log had when we last looked; 0: not looked */
+    uint64_t surplus;       /* of these, so many it does not give us from the beginning either */
+    bool recount;           /* the shard was folded again: find `surplus` */
+    unsigned passed;        /* looks in a row that found fewer in the fold than in the log */
     unsigned chunk_missing; /* claims in a row that found a chunk gone */
     int64_t verified_ms;
     int64_t stored_ms;
@@ -62,8 +67,6 @@ struct post_world {
     void (*tick)(void *context);
     void *context;
 };
-
-int64_t post_now_ms(void);
 
 /* See who has the lease. */
 TREMOLO_MUST_USE enum tremolo_status post_look(struct post *post, const struct post_world *world);

@@ -287,6 +287,7 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
     }
     if (status == TREMOLO_OK) {
         shard->position = position;
+        shard->messages++;
         shard_tail(shard->tail, bytes, length);
         shard->counts.counted += counts.counted;
         shard->counts.repeated += counts.repeated;
@@ -305,6 +306,7 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
     }
     if (round != shard->active || shard->moments == NULL) {
         shard->position = position; /* a repeat, or nonsense */
+        shard->messages++;
         shard_tail(shard->tail, end_mark, sizeof end_mark - 1);
         return TREMOLO_OK;
     }
@@ -319,6 +321,7 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
     shard->moments = next;
     shard->active++;
     shard->position = position;
+    shard->messages++;
     shard_tail(shard->tail, end_mark, sizeof end_mark - 1);
     return TREMOLO_OK;
 }

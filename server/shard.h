@@ -60,6 +60,7 @@ struct shard {
     struct check_study check;
     bool named; /* devices have names */
     uint64_t position;
+    uint64_t messages;               /* taken so far, markers included */
     uint8_t tail[SHARD_TAIL_BYTES];  /* how the message there ends, to know it again */
     uint64_t names_position;         /* up to here names are in chunks */
     unsigned active;                 /* the round that counts now */

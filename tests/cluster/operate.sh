@@ -42,3 +42,7 @@ expect "so does an expired certificate" "$?, $(one_sentence)" "1, yes"
 expect_match "with a hint at the reason" "$work/out" 'certificate may have expired'
 $tremolo fold --store "$store" >"$work/out" 2>&1
 expect "and a store that asks for TLS" "$?, $(one_sentence)" "1, yes"
+$tremolo fold --store nats://someone:pass-word@127.0.0.1:1 >"$work/out" 2>&1
+expect "a password in the address is refused" $? 1
+grep -q pass-word "$work/out"
+expect "and not repeated" $? 1

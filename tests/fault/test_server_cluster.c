@@ -6,6 +6,7 @@
 #include "testing.h"
 
 #include "fake_bus.h"
+#include "moment.h"
 #include "post.h"
 #include "publish.h"
 #include "server_reports.h"
@@ -366,7 +367,7 @@ static void test_rebuild_is_not_seen(void **state)
     post->rebuilding = true;
     post->moved = true;
     post->stored_ms = INT64_MIN / 2;
-    post->polled_ms = post_now_ms(); /* nothing is read in this turn */
+    post->polled_ms = moment_ms(); /* nothing is read in this turn */
     post->eager_until_ms = 0;
     atomic_store(&post->hinted, false);
     assert_status(post_work(post, &worker.world), TREMOLO_OK);
@@ -415,6 +416,40 @@ static void test_log_numbered_anew(void **state)
     assert_int_equal(counted(), 8 * SEGMENT_REPORTS);
     for (unsigned n = 0; n < SHARDS; n++) {
         assert_true(worker.post[n].rebuilt > 0);
+    }
+    dismiss(&worker);
+}
+
+/* The numbers change between two reads, before anybody looks at the position again: the
+ * messages that were passed over are missed by their number. */
+static void test_numbered_anew_between_reads(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    hire(&worker, "one");
+    broker.shift = 4;
+    claim_all(&worker);
+    for (uint32_t i = 0; i < 5; i++) {
+        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    work(&worker);
+    broker.shift = 0;
+    for (uint32_t i = 5; i < 10; i++) {
+        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    for (unsigned n = 0; n < SHARDS; n++) {
+        worker.post[n].verified_ms = moment_ms();
+        atomic_store(&worker.post[n].hinted, true);
+        assert_status(post_work(&worker.post[n], &worker.world), TREMOLO_OK);
+        assert_int_equal(worker.post[n].rebuilt, 0); /* it did not notice */
+    }
+    for (int i = 0; i < POST_PASSED_MAX + 1; i++) {
+        work(&worker);
+    }
+    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
+    for (unsigned n = 0; n < SHARDS; n++) {
+        assert_int_equal(worker.post[n].rebuilt, 1);
     }
     dismiss(&worker);
 }
@@ -481,6 +516,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_release, begin, end),
         cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, begin, end),
         cmocka_unit_test_setup_teardown(test_log_numbered_anew, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbered_anew_between_reads, begin, end),
         cmocka_unit_test_setup_teardown(test_end_of_round, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong_shard, begin, end),
     };

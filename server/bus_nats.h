@@ -1,0 +1,129 @@
+/* bus_nats.h -- what the files of the bus on NATS share; nobody else includes it.
+ *
+ * bus_nats.c connects and listens, bus_nats_store.c has values and streams,
+ * bus_nats_messages.c publishes groups and takes what MQTT clients sent. */
+#ifndef SERVER_BUS_NATS_H
+#define SERVER_BUS_NATS_H
+
+#include <nats/nats.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "bus.h"
+#include "moment.h"
+
+enum {
+    SERVERS_MAX = 16,
+    REQUEST_MS = 2000,
+    MAKE_TRIES = 5,
+    SINGLE_MS = 1000,
+    COPIES_MAX = 64, /* streams of which that is remembered */
+    RETRY_MS = 100,
+    REOPEN_MS = 1000,
+    PULL_MS = 500,
+    LISTENERS_MAX = 4,
+    QUIET_MS = 1000, /* for the library's threads to be done with us */
+    WORDS_BYTES = 256,
+};
+
+struct listener {
+    struct nats_bus *bus;
+    natsSubscription *subscription;
+    char subjects[BUS_NAME_BYTES];
+    bus_hint_fn heard;
+    void *context;
+};
+
+/* Has a stream a single copy? As it was when we last asked. */
+struct copies {
+    char stream[BUS_NAME_BYTES];
+    bool single;
+    int64_t asked_ms;
+};
+
+struct nats_bus {
+    struct bus base;
+    natsConnection *connection;
+    jsCtx *stream;
+    char *url; /* servers, with commas */
+    char *creds;
+    char *ca;
+    char *cert;
+    char *key;
+    char name[64];
+    char inbox[80]; /* so that a user can be kept from listening to others' answers */
+    unsigned replicas;
+    int64_t opened_ms; /* last attempt */
+    struct listener listener[LISTENERS_MAX];
+    size_t listeners;
+    natsSubscription *pulling;
+    natsMsgList pulled; /* not yet settled */
+    char words[WORDS_BYTES];
+    struct copies copies[COPIES_MAX];
+    size_t copies_next; /* to be replaced */
+    uint64_t run;       /* random: no two processes use the same message ids */
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t settled;
+    struct bus_message *messages; /* of the group under way */
+    natsStatus *answers;
+    size_t count;
+    size_t waiting;
+    uint64_t first;     /* serial number of messages[0] */
+    size_t outstanding; /* messages for which on_ack will still be called */
+    size_t listening;   /* subscriptions whose thread may still call on_hint */
+};
+
+static inline struct nats_bus *self(struct bus *bus)
+{
+    return (struct nats_bus *)(void *)bus;
+}
+
+static inline void pause_ms(int64_t ms)
+{
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* One sentence for explain; the status is given back. */
+enum tremolo_status bus_nats_fail(struct nats_bus *bus, enum tremolo_status status,
+                                  const char *what, const char *reason);
+
+/* What the broker says no to. Without any answer the status is `unanswered`. */
+enum tremolo_status bus_nats_judge(struct nats_bus *bus, const char *what, natsStatus status,
+                                   jsErrCode code, enum tremolo_status unanswered);
+
+/* Make sure of a connection; every call begins with it. */
+enum tremolo_status bus_nats_reopen(struct nats_bus *bus);
+
+/* A copy of a message; without memory `bytes` stays NULL. */
+void bus_nats_take(struct bus_value *value, natsMsg *message);
+
+/* Called by the library for every message that was published. */
+void bus_nats_on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *error,
+                     void *context);
+
+enum tremolo_status bus_nats_make_stream(struct nats_bus *bus, jsStreamConfig *config,
+                                         unsigned replicas);
+enum tremolo_status bus_nats_make_bucket(struct nats_bus *bus);
+
+/* The calls of struct bus. */
+enum tremolo_status bus_nats_get(struct bus *base, const char *key, struct bus_value *value);
+enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t expected,
+                                  const uint8_t *bytes, size_t length, uint64_t *revision);
+enum tremolo_status bus_nats_erase(struct bus *base, const char *key);
+enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const char *subjects,
+                                  unsigned replicas);
+enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const char *subjects,
+                                  uint64_t from, struct bus_value *message);
+enum tremolo_status bus_nats_state(struct bus *base, const char *stream, const char *subjects,
+                                   struct bus_state *state);
+enum tremolo_status bus_nats_forget(struct bus *base, const char *stream, const char *subject,
+                                    uint64_t before);
+enum tremolo_status bus_nats_drop(struct bus *base, const char *stream);
+enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messages, size_t count);
+enum tremolo_status bus_nats_pull(struct bus *base, struct bus_value *messages, size_t capacity,
+                                  size_t *count);
+void bus_nats_settle(struct bus *base, size_t index);
+
+#endif
