@@ -235,7 +235,8 @@ static int run_on_file(const struct study_options *options)
     if (problems == NULL) {
         return cli_fail(CLI_FAILED, "study", "out of memory");
     }
-    bool remote = is_action(options, "show") && strstr(options->file, "://") != NULL;
+    bool remote =
+        is_action(options, "show") && options->file != NULL && strstr(options->file, "://") != NULL;
     int code = remote ? study_fetch(&file, options) : read_study(&file, problems, options->file);
     bool checks = is_action(options, "check");
     if (problems->count > 0 && !(checks && options->json)) {

@@ -40,7 +40,7 @@ struct tremolo_server {
     uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
     uint8_t device_secret[TREMOLO_DEVICE_SECRET_BYTES];
     int64_t started_at;
-    bool has_started; /* it listens, so that its end is worth a line */
+    bool has_started;            /* it listens, so that its end is worth a line */
     _Atomic uint64_t body_bytes; /* held by requests */
     _Atomic uint64_t answers[6]; /* by hundreds of status */
     _Atomic bool stopping;

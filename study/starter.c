@@ -4,6 +4,7 @@
  * that `check` accepts a step behind; what must be replaced says so. */
 #include "study_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,8 +105,7 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     size_t length = text != NULL ? strlen(text) : 0;
     char *line = text != NULL && whole ? malloc(length + 2) : NULL;
     if (line != NULL) {
-        memcpy(line, text, length);
-        memcpy(line + length, "\n", 2);
+        (void)snprintf(line, length + 2, "%s\n", text);
     }
     free(text);
     if (line == NULL) {
