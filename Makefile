@@ -90,7 +90,7 @@ $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # The one object that depends on libnats is made again when that comes or goes.
-$(BUILD)/obj/server/bus_nats.o: $(BUILD)/.nats-$(NATS)
+$(filter $(BUILD)/obj/server/bus_nats%,$(call objects,server)): $(BUILD)/.nats-$(NATS)
 $(BUILD)/.nats-$(NATS):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.nats-* && touch $@
 
@@ -156,13 +156,14 @@ serve: $(BUILD)/tremolo
 # whether the build has NATS is decided when make reads this file.
 .PHONY: run-cluster test-cluster
 CLUSTER_PROGRAMS := $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm $(BUILD)/bin/tests/cluster/probe \
-                    $(BUILD)/bin/examples/mqtt_device
+                    $(BUILD)/bin/examples/mqtt_device $(BUILD)/bin/tests/fault/test_server_backends
 run-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-cluster
 	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
 	@BUILD=$(BUILD) sh tests/cluster/run.sh
 test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
-	@BUILD=$(BUILD) tools/run-tests $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
+	@BUILD=$(BUILD) tools/run-tests $(BUILD)/bin/tests/fault/test_server_backends tests/e2e/move.sh \
+	  $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines.

@@ -41,10 +41,11 @@ for study in "$two" "$later" "$past"; do
     expect_match "tremolo report says that nothing was charged" "$work/out" 'nothing was charged'
     expect "and fails" $code 1
 done
+expect "nor was a ledger made" "$(find "$work/device" -name 'ledger*' 2>/dev/null | wc -l)" 0
 study_text '{"kind": "one-shot"}' '{"devices": 3}' >"$work/three.json"
 three=$url/v1/studies/$(create_study "$work/three.json")
-$tremolo report --study "$three" --state "$work/device" --sample "$work/sample" --policy "$work/policy" \
-    >"$work/out" 2>&1
+$tremolo report --study "$three" --state "$work/device" --sample "$work/sample" --enrol --trust-new \
+    --policy "$work/policy" >"$work/out" 2>&1
 expect "all of the budget is left for a study that is open" $? 0
 
 study_text "{$rounds, \"close\": {\"reports\": 3}}" >"$work/count.json"

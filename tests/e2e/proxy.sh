@@ -1,10 +1,10 @@
 # nginx before a server, with the lines of docs/deploying.md that ask for a password
 # at the dashboard: devices and participants get through, others do not.
-# nginx is not among the packages of the tests: without it this is skipped.
+# Without nginx this is skipped.
 . tests/common/tap.sh
 nginx=$(command -v nginx || ls /usr/sbin/nginx 2>/dev/null)
 if [ -z "$nginx" ]; then
-    echo "ok 1 - the proxy of docs/deploying.md # SKIP nginx is not installed (tools/setup bench brings it)"
+    echo "ok 1 - the proxy of docs/deploying.md # SKIP nginx is not installed (tools/setup test brings it)"
     exit 0
 fi
 . tests/common/server.sh

@@ -101,9 +101,9 @@ static void expand(struct text *text, const uint8_t *data, size_t size)
 
 static void check_status(unsigned status)
 {
-    static const unsigned known[] = {100, 200, 201, 204, 304, 400, 401, 403, 404,
-                                     405, 408, 409, 410, 411, 413, 414, 415, 417,
-                                     422, 425, 429, 431, 500, 501, 503, 505};
+    static const unsigned known[] = {100, 200, 201, 204, 304, 308, 400, 401, 403,
+                                     404, 405, 408, 409, 410, 411, 413, 414, 415,
+                                     417, 422, 425, 429, 431, 500, 501, 503, 505};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (known[i] == status) {
             return;
