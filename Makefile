@@ -89,7 +89,7 @@ $(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) $(DEFINES_$(1)) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
-# The one object that depends on libnats is made again when that comes or goes.
+# The objects that depend on libnats are made again when that comes or goes.
 $(filter $(BUILD)/obj/server/bus_nats%,$(call objects,server)): $(BUILD)/.nats-$(NATS)
 $(BUILD)/.nats-$(NATS):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.nats-* && touch $@
