@@ -144,10 +144,14 @@ static enum tremolo_status close_round(struct ingest *ingest, struct book *book)
 enum tremolo_status ingest_close_round(struct ingest *ingest, struct job *job)
 {
     struct book *book = job->book;
+    unsigned newest = book->opened - 1;
+    if (job->round_named && (job->round < newest || book_is_done(book))) {
+        return TREMOLO_OK; /* asked again: it is closed */
+    }
     if (book_is_done(book)) {
         return TREMOLO_ROUND_PASSED;
     }
-    if (tremolo_moments_count(book->rounds[book->opened - 1].moments) < 2) {
+    if (tremolo_moments_count(book->rounds[newest].moments) < 2) {
         return TREMOLO_BAD_ARGUMENT;
     }
     return close_round(ingest, book);

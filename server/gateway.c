@@ -234,10 +234,12 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
  * is looked at again for a while before that is said. */
 static enum tremolo_status try_closing(struct gateway *gateway, struct closing *closing)
 {
-    struct mirror *study = closing->job->book->mirror;
-    enum tremolo_status status = mirror_close_round(study, gateway->keeping);
+    const struct job *job = closing->job;
+    struct mirror *study = job->book->mirror;
+    long named = job->round_named ? (long)job->round : -1;
+    enum tremolo_status status = mirror_close_round(study, gateway->keeping, named);
     closing->begun = status == TREMOLO_OK;
-    closing->round = study->round;
+    closing->round = job->round_named ? job->round : study->round;
     bool wait = status == TREMOLO_BAD_ARGUMENT && moment_ms() < closing->fold_until_ms;
     return wait ? TREMOLO_OK : status;
 }

@@ -28,6 +28,11 @@ const char *request_header(struct request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+const char *request_query(struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 /* ---------------------------------------------------------------- answering */
 
 static void add_headers(struct MHD_Response *response, const struct answer *answer, bool last)

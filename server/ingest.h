@@ -41,6 +41,8 @@ struct job {
     /* Instead of reports: work for the writer thread, and its result. */
     enum tremolo_status (*call)(struct ingest *ingest, struct job *job);
     enum tremolo_status status;
+    bool round_named; /* a round to close: this one, or else the newest */
+    unsigned round;
     const char *text; /* of a study to create */
     size_t text_length;
     struct tremolo_study_problems *problems;

@@ -344,15 +344,21 @@ static enum tremolo_status begin_closing(struct mirror *mirror, struct bus *bus,
     return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
 }
 
-enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus)
+enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus, long round)
 {
     bool ours = false;
     enum tremolo_status status = mirror_refresh(mirror, bus, true);
     if (status != TREMOLO_OK) {
         return status;
     }
+    if (round >= 0 && (round < (long)mirror->round || mirror->phase == CLUSTER_DONE)) {
+        return TREMOLO_OK; /* asked again: it is closed */
+    }
     if (mirror->phase == CLUSTER_DONE) {
         return TREMOLO_ROUND_PASSED;
+    }
+    if (round > (long)mirror->round) {
+        return TREMOLO_BAD_ARGUMENT;
     }
     if (mirror->phase == CLUSTER_CLOSING) {
         return TREMOLO_OK; /* under way */
@@ -410,7 +416,7 @@ enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64
 {
     enum tremolo_status status = mirror_refresh(mirror, bus, true);
     if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN && rounds_is_due(mirror->book, now)) {
-        status = mirror_close_round(mirror, bus);
+        status = mirror_close_round(mirror, bus, -1);
     } else if (status == TREMOLO_OK && mirror->phase == CLUSTER_CLOSING) {
         status = cluster_mark_end(bus, mirror->tag, mirror->shards, mirror->round);
         if (status == TREMOLO_OK && mirror_all_ended(mirror, mirror->round)) {

@@ -60,9 +60,12 @@ TREMOLO_MUST_USE enum tremolo_status mirror_refresh(struct mirror *mirror, struc
 /* Has every shard folded up to the end marker of `round`? */
 bool mirror_all_ended(const struct mirror *mirror, unsigned round);
 
-/* Begin to close the newest round: CLOSING by compare-and-set, then its markers.
- * ROUND_PASSED when all is done, BAD_ARGUMENT with fewer than two reports. */
-TREMOLO_MUST_USE enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus);
+/* Begin to close `round`, or with -1 the newest: CLOSING by compare-and-set, then its
+ * markers. OK, and nothing done, when `round` is closed already.
+ * ROUND_PASSED when all is done, BAD_ARGUMENT with fewer than two reports,
+ * and for a round that has not begun. */
+TREMOLO_MUST_USE enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus,
+                                                        long round);
 
 /* What has to be done about rounds by somebody, any number of times: begin to
  * close what is due, complete markers, open the next round. */

@@ -44,8 +44,38 @@ void operator_create_finish(struct request *request)
     request_answer(request, 201, "application/json", strdup(request->job.book->published));
 }
 
+/* ?round=N closes that round and no other, so that asking again is harmless. */
+static bool read_round(struct request *request)
+{
+    const char *text = request_query(request, "round");
+    unsigned rounds = request->book->terms->rounds;
+    char *end = NULL;
+    if (text == NULL) {
+        return true;
+    }
+    unsigned long number = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number >= rounds) {
+        request_problem(request, 400, "round is not the number of a round of this study");
+        return false;
+    }
+    (void)pthread_mutex_lock(&request->book->lock);
+    /* A gateway may not have heard of it yet, and asks before it closes anything. */
+    bool begun = number < request->book->opened || request->book->mirror != NULL;
+    (void)pthread_mutex_unlock(&request->book->lock);
+    if (!begun) {
+        request_problem(request, 409, "that round has not begun");
+        return false;
+    }
+    request->job.round_named = true;
+    request->job.round = (unsigned)number;
+    return true;
+}
+
 void operator_close(struct request *request)
 {
+    if (!read_round(request)) {
+        return;
+    }
     request->job.call = ingest_close_round;
     request->job.book = request->book;
     request_wait(request);
@@ -55,11 +85,12 @@ void operator_close_finish(struct request *request)
 {
     enum tremolo_status status = request->job.status;
     if (status != TREMOLO_OK) {
-        request_problem(request, http_of(status),
-                        status == TREMOLO_BAD_ARGUMENT
-                            ? "a round needs at least two reports before it can be closed"
-                        : status == TREMOLO_ROUND_PASSED ? "the study is done"
-                                                         : tremolo_status_sentence(status));
+        request_problem(
+            request, http_of(status),
+            status == TREMOLO_BAD_ARGUMENT
+                ? "a round must have begun and needs at least two reports before it can be closed"
+            : status == TREMOLO_ROUND_PASSED ? "the study is done"
+                                             : tremolo_status_sentence(status));
         return;
     }
     log_event(&request->server->log, "info", "round closed", "{s:s}", "study",

@@ -110,5 +110,6 @@ void request_problem(struct request *request, unsigned status, const char *detai
 void request_wait(struct request *request);
 
 const char *request_header(struct request *request, const char *name);
+const char *request_query(struct request *request, const char *name);
 
 #endif

@@ -94,6 +94,10 @@ expect "closing a round without the token" "$(http_status -X POST "$keys/round/c
 expect "with a wrong one" "$(http_status -X POST -H 'Authorization: Bearer nonsense-nonsense' "$keys/round/close")" 403
 expect "with the token" "$(http_status -X POST -H "$token" "$keys/round/close")" 200
 expect_match "the next round is open and signed" "$work/body" '"round":1,.*"state":"open".*"signature":"'
+expect "closing the same round again, by its number" "$(http_status -X POST -H "$token" "$keys/round/close?round=0")" 200
+expect_match "closes no other" "$work/body" '"round":1,.*"state":"open"'
+expect "closing a round that has not begun" "$(http_status -X POST -H "$token" "$keys/round/close?round=2")" 409
+expect "closing what is no round" "$(http_status -X POST -H "$token" "$keys/round/close?round=one")" 400
 expect "a late report" "$(enrol; $forge "$work/keys" "$work/late" --key "$key"
     post "$keys" "$work/late" "Tremolo-Device: $device")" 410
 expect "closing a round nobody reported in" "$(http_status -X POST -H "$token" "$keys/round/close")" 409

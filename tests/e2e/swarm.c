@@ -611,9 +611,11 @@ static void run_rounds(struct swarm *swarm, struct exchange *exchange)
         read_round(swarm, exchange);
         send_all(swarm);
         fold_round(swarm);
+        char close[64];
+        (void)snprintf(close, sizeof close, "/round/close?round=%u", (unsigned)swarm->round);
         if (swarm->study->rounds > 1 && terms->close_reports == 0 &&
-            exchange_insist(exchange, swarm, "/round/close", "application/json",
-                            (const uint8_t *)"", 0) != 200) {
+            exchange_insist(exchange, swarm, close, "application/json", (const uint8_t *)"", 0) !=
+                200) {
             stop_with("the round was not closed");
         }
     }

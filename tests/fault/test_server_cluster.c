@@ -465,7 +465,7 @@ static void test_end_of_round(void **state)
     claim_all(&worker);
     send(0, SEGMENT_REPORTS, outcomes);
     work(&worker);
-    assert_status(mirror_close_round(study, &bus.base), TREMOLO_OK);
+    assert_status(mirror_close_round(study, &bus.base, -1), TREMOLO_OK);
     send(1000, SEGMENT_REPORTS, outcomes); /* this gateway has not heard of it */
     for (size_t i = 0; i < SEGMENT_REPORTS; i++) {
         assert_int_equal(outcomes[i], OUTCOME_CLOSED);
