@@ -1,6 +1,6 @@
 /* book.h -- one study as it is served: its rounds, its log, its sums.
  *
- * Who may touch what: the writer thread alone touches `log_*` members and
+ * Who may touch what: whoever writes (ingest.h) alone touches `log_*` members and
  * changes rounds; `lock` guards rounds, moments and counts, which other
  * threads read (estimates, the current round). Everything above the line
  * never changes once the book is open. */
@@ -130,7 +130,7 @@ size_t book_device_key(uint8_t key[BOOK_DEVICE_KEY_BYTES], const struct arrival 
  * give several samples in one. Lock held. */
 uint64_t book_devices(const struct book *book);
 
-/* Are all rounds closed? Lock held, or writer thread. */
+/* Are all rounds closed? Lock held, or the writer. */
 bool book_is_done(const struct book *book);
 
 /* The bucket of a record: by report, or by device where devices report in

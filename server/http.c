@@ -4,7 +4,7 @@
  * the body, then at its end, again and again until there is an answer. A handler
  * answers at once or hands a job to the writer; until that is decided the
  * request says "not yet" (loops.c sees to it that it is not asked for nothing).
- * So a few threads hold thousands of connections, and none waits for the disk. */
+ * So a few threads hold thousands of connections, and none waits for a slow disk. */
 #include "http.h"
 
 #include <jansson.h>
@@ -140,12 +140,31 @@ static bool token_matches(struct request *request)
     return difference == 0 && expected > 0;
 }
 
+/* Most requests are for the study of the one before, and books never go away. */
+static struct book *find_again(const struct loop *loop, const char *id_text)
+{
+    return strcmp(loop->recent_id, id_text) == 0 ? loop->recent : NULL;
+}
+
+static void remember_book(struct loop *loop, const char *id_text, struct book *book)
+{
+    if (book != NULL && strlen(id_text) < sizeof loop->recent_id) {
+        (void)strcpy(loop->recent_id, id_text);
+        loop->recent = book;
+    }
+}
+
 static void find_book(struct request *request, const char *id_text)
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    request->book = find_again(request->loop, id_text);
+    if (request->book != NULL) {
+        return;
+    }
     bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
     if (decoded) {
         request->book = ingest_find(request->server->ingest, id);
+        remember_book(request->loop, id_text, request->book);
     }
     if (request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id)) {
         request_problem(request, 503, "this gateway has not heard of such a study yet");
@@ -196,10 +215,11 @@ static void look_at_head(struct request *request, const char *url)
 static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
                              const char *method)
 {
-    struct request *request = calloc(1, sizeof *request);
+    struct request *request = malloc(sizeof *request); /* which has a cache that calloc has not */
     if (request == NULL) {
         return NULL;
     }
+    *request = (struct request){0};
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     request->server = loop->server;
@@ -265,7 +285,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 
 /* ---------------------------------------------------------------- waiting */
 
-/* From the writer's thread. Once it is decided the request may be gone. */
+/* From whatever thread wrote. Once it is decided the request may be gone. */
 static void on_done(struct job *job)
 {
     struct request *request = job->context;
@@ -351,7 +371,9 @@ static void free_request(struct request *request)
     request->loop->active--;
     free(request->answer.body);
     free(request->body);
-    free(request->arrivals);
+    if (request->arrivals != &request->single) {
+        free(request->arrivals);
+    }
     free(request->job.rows);
     free(request->problems);
     free(request);

@@ -1,30 +1,27 @@
-/* ingest.c -- the queue and the writer thread.
+/* ingest.c -- the queue, the pen and the writer thread.
  *
- * Invariants (docs/storage.md numbers them):
- *   - done() is called only after the sync that made the job's reports durable;
- *   - a report is folded exactly once, after that sync, by the writer;
- *   - after a failed sync nothing of the group is kept in memory either.
- *
- * A sync the disk did not confirm, or a fold that fails after a sync, stops the
- * intake for good: memory and disk can no longer be known to agree, and a
- * restart brings them together again. A full disk does not: the transaction
- * was rolled back, clients are told to come again. */
+ * Whoever holds the pen decides about a group. Mostly that is the request thread
+ * which brought it: waking another thread and being woken by it costs more than a
+ * small group's work, and while it waits for the disk other threads have the
+ * processor. The writer thread takes what others leave: calls, chores, large groups,
+ * and every group where syncs are slow, because request threads must not wait for
+ * a slow disk. Order of locks: the pen, then the queue's. */
 #include "ingest.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "decide.h"
 #include "writer.h"
 
 enum {
     IDLE_US = 200000,     /* between looks at the clock for rounds and checkpoints */
-    COMPANY_US_MIN = 250, /* with faster syncs two groups in turn do better than one */
+    SLOW_SYNC_US = 1000,  /* from here on it pays to wait for company, and to wait elsewhere */
     SYNC_US_MAX = 100000, /* a stall is not what syncs usually take */
+    PEN_US = 2000,        /* a request thread waits so long for the pen, */
+    HERE_BYTES = 1 << 16, /* and writes no more than this itself */
 };
 
 int64_t writer_seconds(void)
@@ -52,11 +49,6 @@ void writer_note_failure(struct ingest *ingest, enum tremolo_status status, cons
                        tremolo_status_sentence(status), words);
     }
     (void)pthread_mutex_unlock(&ingest->lock);
-}
-
-static void note_failure(struct ingest *ingest, enum tremolo_status status, bool for_good)
-{
-    writer_note_failure(ingest, status, ingest->store->explain(ingest->store), for_good);
 }
 
 void writer_note_success(struct ingest *ingest)
@@ -88,7 +80,8 @@ enum tremolo_status writer_sync(struct ingest *ingest)
     int64_t took = monotonic_us() - start;
     (void)atomic_fetch_add(&ingest->counters.sync_microseconds, (uint64_t)took);
     took = took < SYNC_US_MAX ? took : SYNC_US_MAX;
-    ingest->sync_usual_us += (took - ingest->sync_usual_us) / 8;
+    int64_t usual = atomic_load(&ingest->sync_usual_us);
+    atomic_store(&ingest->sync_usual_us, usual + (took - usual) / 8);
     (void)atomic_fetch_add(&ingest->counters.groups, 1);
     return status;
 }
@@ -99,34 +92,12 @@ void writer_settle(struct ingest *ingest, enum tremolo_status status)
         writer_note_success(ingest);
         return;
     }
-    note_failure(ingest, status, status == TREMOLO_NOT_SYNCED);
+    writer_note_failure(ingest, status, ingest->store->explain(ingest->store),
+                        status == TREMOLO_NOT_SYNCED);
     ingest->store->discard(ingest->store);
 }
 
 /* ---------------------------------------------------------------- groups */
-
-/* The index is far larger than any cache; a few lookups ahead hide that. */
-enum { PREFETCH_AHEAD = 8 };
-
-static void decide_job(struct ingest *ingest, struct job *job, int64_t now)
-{
-    struct book *book = job->book;
-    if (!book->touched) {
-        book->touched = true;
-        book->next_touched = ingest->touched;
-        ingest->touched = book;
-    }
-    for (size_t i = 0; i < job->count; i++) {
-        struct arrival *arrival = &job->arrivals[i];
-        if (i + PREFETCH_AHEAD < job->count) {
-            index_prefetch(&book->log_ids, job->arrivals[i + PREFETCH_AHEAD].hash);
-        }
-        if (arrival->outcome == OUTCOME_PENDING) {
-            const int16_t *row = job->rows + i * book->check.row_values;
-            arrival->outcome = (uint8_t)decide(book, arrival, row, ingest->store, now);
-        }
-    }
-}
 
 /* A repeat may lean on a report of the same failed group, so it fails too;
  * the device sends the same bytes again. */
@@ -147,71 +118,13 @@ void writer_finish_job(struct ingest *ingest, struct job *job)
     job->done(job);
 }
 
-static enum tremolo_status commit_group(struct ingest *ingest)
-{
-    enum tremolo_status status = TREMOLO_OK;
-    bool any = false;
-    for (struct book *book = ingest->touched; book != NULL; book = book->next_touched) {
-        any = any || book->log_segment.count > 0;
-        if (status == TREMOLO_OK) {
-            status = decide_append(book, ingest->store);
-        }
-    }
-    if (!any) {
-        return TREMOLO_OK;
-    }
-    if (status == TREMOLO_OK) {
-        status = writer_sync(ingest);
-    }
-    writer_settle(ingest, status);
-    return status;
-}
-
-static void fold_group(struct ingest *ingest, enum tremolo_status status)
-{
-    while (ingest->touched != NULL) {
-        struct book *book = ingest->touched;
-        ingest->touched = book->next_touched;
-        book->touched = false;
-        if (status != TREMOLO_OK) {
-            decide_drop(book);
-            continue;
-        }
-        ingest->since_checkpoint += book->log_segment.count;
-        enum tremolo_status folded = decide_commit(book);
-        if (folded != TREMOLO_OK) {
-            note_failure(ingest, folded, true);
-        }
-    }
-}
-
-/* Jobs with reports are one group; a call in between waits for it. */
-static void run_group(struct ingest *ingest, struct job *jobs)
-{
-    int64_t now = writer_seconds();
-    bool healthy = ingest_health(ingest, NULL, 0) != TREMOLO_NOT_SYNCED;
-    for (struct job *job = jobs; job != NULL && healthy; job = job->next) {
-        decide_job(ingest, job, now);
-    }
-    enum tremolo_status status = healthy ? commit_group(ingest) : TREMOLO_NOT_SYNCED;
-    fold_group(ingest, status);
-    while (jobs != NULL) {
-        struct job *job = jobs;
-        jobs = job->next;
-        if (status != TREMOLO_OK) {
-            writer_fail_job(job);
-        }
-        writer_finish_job(ingest, job);
-    }
-}
-
 /* Take from the queue's head what belongs into one group: reports up to the
  * byte limit, or a single call. Lock held. */
-static struct job *take_group(struct ingest *ingest)
+static struct job *take_group(struct ingest *ingest, bool calls_too)
 {
     struct job *group = ingest->first;
     struct job *end = group;
-    if (group == NULL) {
+    if (group == NULL || (group->call != NULL && !calls_too)) {
         return NULL;
     }
     size_t bytes = group->bytes;
@@ -230,65 +143,24 @@ static struct job *take_group(struct ingest *ingest)
     return group;
 }
 
-/* ---------------------------------------------------------------- checkpoints */
-
-static void checkpoint(struct ingest *ingest)
-{
-    enum tremolo_status status = TREMOLO_OK;
-    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
-        status = book_put_checkpoint(ingest->store, ingest->books[i]);
-    }
-    if (status == TREMOLO_OK) {
-        status = writer_sync(ingest);
-    }
-    writer_settle(ingest, status);
-    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
-        book_checkpointed(ingest->books[i]);
-    }
-    ingest->since_checkpoint = 0;
-    ingest->checkpointed_at = writer_seconds();
-}
-
-static void checkpoint_when_due(struct ingest *ingest)
-{
-    bool late = writer_seconds() - ingest->checkpointed_at >= INGEST_CHECKPOINT_SECONDS;
-    if (ingest->since_checkpoint >= INGEST_CHECKPOINT_REPORTS ||
-        (late && ingest->since_checkpoint > 0)) {
-        checkpoint(ingest);
-    }
-}
-
 /* ---------------------------------------------------------------- thread */
 
-static void embedded_call(struct ingest *ingest, struct job *job)
+static struct timespec from_now(clockid_t clock, int64_t microseconds)
 {
-    job->status = job->call(ingest, job);
-    job->done(job);
+    struct timespec time;
+    (void)clock_gettime(clock, &time);
+    time.tv_nsec += (long)(microseconds * 1000);
+    while (time.tv_nsec >= 1000000000) {
+        time.tv_nsec -= 1000000000;
+        time.tv_sec++;
+    }
+    return time;
 }
-
-static void embedded_idle(struct ingest *ingest)
-{
-    writer_close_due_rounds(ingest);
-    checkpoint_when_due(ingest);
-}
-
-static const struct decider embedded = {
-    .run_group = run_group,
-    .run_call = embedded_call,
-    .idle = embedded_idle,
-    .end = checkpoint,
-};
 
 /* Wait for the queue to change, at most this long. Lock held. */
 static void wait_for_jobs(struct ingest *ingest, int64_t microseconds)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(microseconds * 1000);
-    while (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
+    struct timespec until = from_now(CLOCK_MONOTONIC, microseconds);
     (void)pthread_cond_timedwait(&ingest->wake, &ingest->lock, &until);
 }
 
@@ -297,45 +169,72 @@ static void wait_for_jobs(struct ingest *ingest, int64_t microseconds)
  * quarter of what a sync takes, and three quarters of it in all. Lock held. */
 static void wait_for_company(struct ingest *ingest)
 {
-    int64_t quiet = ingest->sync_usual_us / 4;
+    int64_t usual = atomic_load(&ingest->sync_usual_us);
     size_t before = 0;
-    for (int i = 0; i < 3 && quiet >= COMPANY_US_MIN && !ingest->stopping; i++) {
+    for (int i = 0; i < 3 && usual >= SLOW_SYNC_US && !ingest->stopping; i++) {
         if (ingest->queued_bytes == before || ingest->queued_bytes >= INGEST_GROUP_BYTES_MAX) {
             return;
         }
         before = ingest->queued_bytes;
-        wait_for_jobs(ingest, quiet);
+        wait_for_jobs(ingest, usual / 4);
     }
+}
+
+/* Decide about the next group, or do the next call. The pen is ours. */
+static bool write_next(struct ingest *ingest, bool calls_too)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
+    struct job *group = take_group(ingest, calls_too);
+    bool more = ingest->first != NULL;
+    ingest->wanted = ingest->wanted || (more && calls_too);
+    (void)pthread_mutex_unlock(&ingest->lock);
+    if (group == NULL) {
+        return false;
+    }
+    (group->call != NULL ? ingest->decider->run_call : ingest->decider->run_group)(ingest, group);
+    return true;
 }
 
 static void *writer_main(void *argument)
 {
     struct ingest *ingest = argument;
     bool stopping = false;
-    struct job *group = NULL;
-    while (!stopping || group != NULL) {
+    bool wrote = false;
+    while (!stopping || wrote) {
         (void)pthread_mutex_lock(&ingest->lock);
-        if (ingest->first == NULL && !ingest->stopping) {
+        if (!ingest->wanted && !ingest->stopping) {
             wait_for_jobs(ingest, IDLE_US);
         }
         wait_for_company(ingest);
-        group = take_group(ingest);
+        ingest->wanted = false;
         stopping = ingest->stopping;
         (void)pthread_mutex_unlock(&ingest->lock);
-        if (group != NULL) {
-            (group->call != NULL ? ingest->decider->run_call : ingest->decider->run_group)(ingest,
-                                                                                           group);
-        }
+        (void)pthread_mutex_lock(&ingest->pen);
+        wrote = write_next(ingest, true);
         ingest->decider->idle(ingest);
+        (void)pthread_mutex_unlock(&ingest->pen);
     }
     ingest->decider->end(ingest);
     return NULL;
 }
 
-struct job *ingest_submit_all(struct ingest *ingest, struct job *jobs)
+/* ---------------------------------------------------------------- submitting */
+
+static void call_writer(struct ingest *ingest)
 {
     (void)pthread_mutex_lock(&ingest->lock);
-    bool idle = ingest->first == NULL;
+    if (!ingest->wanted) {
+        ingest->wanted = true;
+        (void)pthread_cond_signal(&ingest->wake);
+    }
+    (void)pthread_mutex_unlock(&ingest->lock);
+}
+
+/* Put what there is room for into the queue and return the rest. *small is whether little
+ * waits now. */
+static struct job *enqueue(struct ingest *ingest, struct job *jobs, bool *small)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
     while (jobs != NULL && !ingest->stopping &&
            ingest->queued_bytes + jobs->bytes <= INGEST_QUEUE_BYTES_MAX) {
         struct job *job = jobs;
@@ -345,17 +244,45 @@ struct job *ingest_submit_all(struct ingest *ingest, struct job *jobs)
         ingest->last = &job->next;
         ingest->queued_bytes += job->bytes;
     }
-    if (idle && ingest->first != NULL) {
-        (void)pthread_cond_signal(&ingest->wake);
-    }
+    *small = ingest->queued_bytes <= HERE_BYTES;
     (void)pthread_mutex_unlock(&ingest->lock);
+    return jobs;
+}
+
+/* Be the writer for a group, unless that might take long. (Should somebody set the clock
+ * back meanwhile, we wait until the pen is free: it always will be.) */
+static bool write_here(struct ingest *ingest)
+{
+    struct timespec until = from_now(CLOCK_REALTIME, PEN_US);
+    if (ingest->decider->is_due == NULL || atomic_load(&ingest->sync_usual_us) >= SLOW_SYNC_US ||
+        pthread_mutex_timedlock(&ingest->pen, &until) != 0) {
+        return false;
+    }
+    (void)write_next(ingest, false);
+    bool due = ingest->decider->is_due(ingest);
+    (void)pthread_mutex_unlock(&ingest->pen);
+    return !due;
+}
+
+struct job *ingest_submit_all(struct ingest *ingest, struct job *jobs)
+{
+    bool small;
+    jobs = enqueue(ingest, jobs, &small);
+    if (!small || !write_here(ingest)) {
+        call_writer(ingest);
+    }
     return jobs;
 }
 
 bool ingest_submit(struct ingest *ingest, struct job *job)
 {
+    bool small;
     job->next = NULL;
-    return ingest_submit_all(ingest, job) == NULL;
+    if (enqueue(ingest, job, &small) != NULL) {
+        return false;
+    }
+    call_writer(ingest);
+    return true;
 }
 
 struct waiter {
@@ -419,39 +346,13 @@ void ingest_count(struct ingest *ingest, struct book *book, const struct arrival
 
 /* ---------------------------------------------------------------- starting */
 
-static enum tremolo_status recover_study(void *context, const uint8_t *key, size_t key_length,
-                                         const uint8_t *value, size_t length)
-{
-    struct ingest *ingest = context;
-    struct book *book = NULL;
-    (void)key;
-    (void)key_length;
-    if (ingest->book_count == INGEST_STUDIES_MAX) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status =
-        book_new(&book, NULL, (const char *)value, length, ingest->signing_key, ingest->secret);
-    if (status == TREMOLO_OK) {
-        ingest->books[ingest->book_count++] = book;
-    }
-    return status;
-}
-
-static enum tremolo_status recover(struct ingest *ingest)
-{
-    enum tremolo_status status = book_each_study(ingest->store, recover_study, ingest);
-    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
-        status = book_recover(ingest->books[i], ingest->store);
-    }
-    return status;
-}
-
 void writer_free(struct ingest *ingest)
 {
     for (size_t i = 0; i < ingest->book_count; i++) {
         book_free(ingest->books[i]);
     }
     (void)pthread_rwlock_destroy(&ingest->books_lock);
+    (void)pthread_mutex_destroy(&ingest->pen);
     (void)pthread_mutex_destroy(&ingest->lock);
     (void)pthread_cond_destroy(&ingest->wake);
     free(ingest);
@@ -468,6 +369,7 @@ struct ingest *writer_new(const struct decider *decider, void *context)
     made->last = &made->first;
     made->checkpointed_at = writer_seconds();
     (void)pthread_rwlock_init(&made->books_lock, NULL);
+    (void)pthread_mutex_init(&made->pen, NULL);
     (void)pthread_mutex_init(&made->lock, NULL);
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);
@@ -481,35 +383,6 @@ enum tremolo_status writer_start(struct ingest *ingest)
 {
     return pthread_create(&ingest->writer, NULL, writer_main, ingest) == 0 ? TREMOLO_OK
                                                                            : TREMOLO_NO_MEMORY;
-}
-
-enum tremolo_status ingest_start(struct ingest **ingest, struct store *store,
-                                 const uint8_t *signing_key, const uint8_t *secret, char *words,
-                                 size_t words_capacity)
-{
-    struct ingest *made = writer_new(&embedded, NULL);
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    made->store = store;
-    made->signing_key = signing_key;
-    made->secret = secret;
-    enum tremolo_status status = recover(made);
-    if (status != TREMOLO_OK) {
-        (void)snprintf(words, words_capacity, "the log cannot be recovered: %s (%s)",
-                       tremolo_status_sentence(status), store->explain(store));
-    } else {
-        status = writer_start(made);
-        if (status != TREMOLO_OK) {
-            (void)snprintf(words, words_capacity, "the writer thread cannot be started");
-        }
-    }
-    if (status != TREMOLO_OK) {
-        writer_free(made);
-        return status;
-    }
-    *ingest = made;
-    return TREMOLO_OK;
 }
 
 void ingest_stop(struct ingest *ingest)

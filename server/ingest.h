@@ -1,10 +1,11 @@
-/* ingest.h -- the one thread that writes, and the queue before it.
+/* ingest.h -- the one writer at a time, and the queue before it.
  *
  * Request threads check reports (arrival.h), then hand a job over and are told
  * when it is decided. The writer takes all that waits at once: that is the
  * group commit. It decides repeats, rounds and samples, appends one segment
  * per study, syncs, folds, and only then says done. While it syncs, the next
- * group gathers, so no timer is needed to make groups.
+ * group gathers, so no timer is needed to make groups. Who writes is settled
+ * group by group: the request thread that brings a small one, or the writer thread.
  *
  * Whatever changes a study (its creation, the end of a round) is a job
  * too, so every change has its place in one order. */
@@ -46,7 +47,7 @@ struct job {
     const char *text; /* of a study to create */
     size_t text_length;
     struct tremolo_study_problems *problems;
-    /* Called once, from the writer thread; the job is the caller's again. */
+    /* Called once, from whatever thread wrote; the job is the caller's again. */
     void (*done)(struct job *job);
     void *context;
 };
@@ -76,7 +77,8 @@ void ingest_stop(struct ingest *ingest);
 bool ingest_submit(struct ingest *ingest, struct job *job);
 
 /* Many at once, linked by `next`, in this order. Returns the first that found no
- * room, with those after it, or NULL. */
+ * room, with those after it, or NULL. The caller may become the writer for a group, its own
+ * and what else waits: their done() may come before this returns. */
 struct job *ingest_submit_all(struct ingest *ingest, struct job *jobs);
 
 /* The same for one, and wait: for callers with a thread to spare. False without memory, too. */

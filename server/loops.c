@@ -78,12 +78,15 @@ static void hand_over(struct loop *loop)
     }
     loop->gathered = NULL;
     loop->gathered_end = &loop->gathered;
+    /* Awake as we are, nobody need wake us; what is decided meanwhile the next turn sees. */
+    atomic_store(&loop->woken, true);
     job = ingest_submit_all(loop->server->ingest, job);
+    atomic_store(&loop->woken, false);
+    loop->progress = true;
     while (job != NULL) {
         struct request *request = job->context;
         job = job->next;
         http_refuse(request);
-        loop->progress = true;
     }
 }
 

@@ -1,8 +1,8 @@
 /* loops.h -- the threads that serve HTTP, one loop each.
  *
  * A loop lets the library work on every connection that is ready, hands all
- * reports that came of it to the writer at once, sleeps until the writer has
- * decided them, and lets the library answer. So a report costs no wake-up of
+ * reports that came of it to the writer at once (or is the writer itself, see
+ * ingest.h), sleeps until they are decided, and lets the library answer. So a report costs no wake-up of
  * its own, groups form by themselves, and a connection is touched by one
  * thread only. */
 #ifndef SERVER_LOOPS_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct MHD_Daemon;
+struct book;
 struct job;
 struct request;
 struct tremolo_server;
@@ -23,6 +24,8 @@ struct loop {
     /* Only this loop's thread touches these. */
     struct job *gathered; /* for the writer, in order */
     struct job **gathered_end;
+    struct book *recent;     /* the study that was asked for last, */
+    char recent_id[64];      /* in these words */
     struct request *orphans; /* their connections ended before the writer did */
     size_t active;           /* requests under way */
     size_t waiting;          /* of these, with the writer or gathered */

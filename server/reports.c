@@ -35,11 +35,7 @@ static bool name_device(struct request *request, struct arrival *arrival)
 
 static bool split_single(struct request *request)
 {
-    request->arrivals = calloc(1, sizeof *request->arrivals);
-    if (request->arrivals == NULL) {
-        request_problem(request, 503, "out of memory");
-        return false;
-    }
+    request->arrivals = &request->single;
     if (request->length == 0 || request->length > TREMOLO_MAX_REPORT_BYTES) {
         request_problem(request, request->length == 0 ? 400 : 413,
                         "a single report is expected in the body");

@@ -85,6 +85,7 @@ struct request {
     int64_t started_us;
     struct job job;
     struct arrival *arrivals;
+    struct arrival single; /* arrivals, when there is one */
     uint8_t device[TREMOLO_DEVICE_ID_MAX];
     struct tremolo_study_problems *problems;
 };

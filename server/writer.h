@@ -1,4 +1,5 @@
-/* writer.h -- the inside of the writer, shared by ingest.c, changes.c and gateway.c.
+/* writer.h -- the inside of the writer, shared by ingest.c, changes.c and the deciders,
+ * embedded.c and gateway.c.
  *
  * Queue, books, counters and health are the same for everybody. Who decides about
  * what was queued is a `decider`: the embedded one appends to its own store
@@ -10,10 +11,13 @@
 
 #include "ingest.h"
 
-/* All but `unsure` called on the writer thread. */
+/* All but `unsure` called with the pen in hand, and on the writer thread but for the first two. */
 struct decider {
     /* Settle the outcomes of a list of jobs with reports, and finish each. */
     void (*run_group)(struct ingest *ingest, struct job *jobs);
+    /* After a group on another thread: is there something for `idle` to do now? NULL: groups
+     * are for the writer thread only. */
+    bool (*is_due)(struct ingest *ingest);
     /* Do what job->call asks for; job->done may come later and from another thread. */
     void (*run_call)(struct ingest *ingest, struct job *job);
     void (*idle)(struct ingest *ingest); /* between groups, and five times a second */
@@ -34,19 +38,22 @@ struct ingest {
     struct book *books[INGEST_STUDIES_MAX];
     size_t book_count;
 
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards from here to `words` */
     pthread_cond_t wake;
     struct job *first;
     struct job **last;
     size_t queued_bytes;
+    bool wanted; /* there is something that only the writer thread will do */
     bool stopping;
     enum tremolo_status health;
     char words[200];
 
     pthread_t writer;
-    int64_t checkpointed_at; /* writer only, from here on */
+    _Atomic int64_t sync_usual_us; /* a moving average */
+    pthread_mutex_t pen;           /* whoever holds it writes; guards all below and the store */
+    int64_t checkpointed_at;
     uint64_t since_checkpoint;
-    int64_t sync_usual_us; /* a moving average */
+    bool round_due; /* for `idle` to close */
     struct book *touched;
 };
 

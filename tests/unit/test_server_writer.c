@@ -1,0 +1,216 @@
+/* test_server_writer.c -- who writes a group: the thread that brings it, or the writer.
+ *
+ * The store is a real one, but for its sync: that only takes as long as a test says, so
+ * that disks of any speed stand behind the queue. What was staged goes with the end. */
+#include "testing.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ingest.h"
+#include "server_reports.h"
+
+enum { FAST_US = 0, SLOW_US = 20000, HELD_US = 300000, LARGE = 1 << 17, TRIES = 50 };
+
+static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
+static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
+static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
+static char directory[64];
+static struct ingest *ingest;
+static struct book *book;
+static unsigned sync_us;
+
+static void rest(unsigned microseconds)
+{
+    struct timespec time = {0, (long)microseconds * 1000};
+    (void)nanosleep(&time, NULL);
+}
+
+static enum tremolo_status pretend_to_sync(struct store *store)
+{
+    (void)store;
+    if (sync_us > 0) {
+        rest(sync_us);
+    }
+    return TREMOLO_OK;
+}
+
+static int set_up(void **state)
+{
+    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
+    struct store *store = NULL;
+    char words[200] = "";
+    (void)state;
+    sync_us = FAST_US;
+    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-writer-XXXXXX");
+    if (mkdtemp(directory) == NULL ||
+        tremolo_signing_keys(signing_public, signing_key, seed) != TREMOLO_OK ||
+        store_open_sqlite(&store, directory, words, sizeof words) != TREMOLO_OK) {
+        return 1;
+    }
+    store->sync = pretend_to_sync;
+    struct job job = {.call = ingest_create_study,
+                      .text = server_study_open,
+                      .text_length = strlen(server_study_open)};
+    if (ingest_start(&ingest, store, signing_key, secret, words, sizeof words) != TREMOLO_OK ||
+        !ingest_submit_and_wait(ingest, &job)) {
+        return 1;
+    }
+    book = job.book;
+    return job.status != TREMOLO_OK;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
+    char path[128];
+    (void)state;
+    ingest_stop(ingest);
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        (void)unlink(path);
+    }
+    return rmdir(directory);
+}
+
+/* A report on its way, and who decided about it. */
+struct sending {
+    struct server_report report;
+    struct arrival arrival;
+    struct job job;
+    int16_t row[8];
+    pthread_t by;
+    _Atomic bool done;
+};
+
+static void note_thread(struct job *job)
+{
+    struct sending *sending = job->context;
+    sending->by = pthread_self();
+    sending->done = true;
+}
+
+static void submit(struct sending *sending, size_t bytes)
+{
+    server_report_make(&sending->report, book->study, 0, NULL, NULL);
+    sending->arrival = (struct arrival){.bytes = sending->report.bytes,
+                                        .length = (uint16_t)sending->report.length};
+    sending->job = (struct job){.book = book,
+                                .arrivals = &sending->arrival,
+                                .rows = sending->row,
+                                .count = 1,
+                                .bytes = bytes,
+                                .done = note_thread,
+                                .context = sending};
+    sending->done = false;
+    check_arrival(&sending->arrival, sending->row, &book->check);
+    assert_int_equal(sending->arrival.outcome, OUTCOME_PENDING);
+    assert_null(ingest_submit_all(ingest, &sending->job));
+}
+
+static void wait_until_done(const struct sending *sending)
+{
+    for (int i = 0; i < 5000 && !sending->done; i++) {
+        rest(1000);
+    }
+    assert_true(sending->done);
+    assert_int_equal(sending->arrival.outcome, OUTCOME_ACCEPTED);
+}
+
+static bool is_done_here(const struct sending *sending)
+{
+    wait_until_done(sending);
+    return pthread_equal(sending->by, pthread_self());
+}
+
+/* The writer looks in five times a second and may happen to be first, but not always. */
+static void test_a_small_group_is_written_where_it_is(void **state)
+{
+    struct sending sending;
+    unsigned here = 0;
+    (void)state;
+    for (int i = 0; i < TRIES; i++) {
+        submit(&sending, 60);
+        here += is_done_here(&sending);
+    }
+    assert_true(here > TRIES / 2);
+    assert_int_equal(book->reports, TRIES);
+}
+
+static void test_a_large_group_is_the_writers(void **state)
+{
+    struct sending sending;
+    (void)state;
+    submit(&sending, LARGE);
+    assert_false(is_done_here(&sending));
+}
+
+/* One slow sync here tells; the next is waited for elsewhere, until syncs are fast again. */
+static void test_nobody_waits_for_a_slow_disk_twice(void **state)
+{
+    struct sending sending;
+    (void)state;
+    sync_us = SLOW_US;
+    submit(&sending, 60);
+    wait_until_done(&sending);
+    submit(&sending, 60);
+    assert_false(is_done_here(&sending));
+    sync_us = FAST_US;
+    bool here = false;
+    for (int i = 0; i < 4 * TRIES && !here; i++) {
+        submit(&sending, 60);
+        here = is_done_here(&sending);
+    }
+    assert_true(here);
+}
+
+static _Atomic bool held;
+
+static enum tremolo_status hold_the_pen(struct ingest *of, struct job *job)
+{
+    (void)of;
+    (void)job;
+    held = true;
+    rest(HELD_US);
+    return TREMOLO_OK;
+}
+
+static void *ask_to_hold(void *argument)
+{
+    struct job *job = argument;
+    (void)ingest_submit_and_wait(ingest, job);
+    return NULL;
+}
+
+/* Somebody else is at it for long: we are back soon, and the writer does ours. */
+static void test_nobody_waits_for_the_pen_for_long(void **state)
+{
+    struct sending sending;
+    struct job hold = {.call = hold_the_pen};
+    pthread_t thread;
+    (void)state;
+    held = false;
+    assert_int_equal(pthread_create(&thread, NULL, ask_to_hold, &hold), 0);
+    while (!held) {
+        rest(100);
+    }
+    submit(&sending, 60);
+    assert_false(sending.done);
+    assert_false(is_done_here(&sending));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_status(hold.status, TREMOLO_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_small_group_is_written_where_it_is, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_large_group_is_the_writers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nobody_waits_for_a_slow_disk_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nobody_waits_for_the_pen_for_long, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
