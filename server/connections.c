@@ -138,6 +138,13 @@ void connection_touch(struct connection *connection)
     }
 }
 
+void connection_leave(struct connection *connection)
+{
+    if (connection != NULL) {
+        atomic_store_explicit(&connection->since_ms, INT64_MAX / 2, memory_order_relaxed);
+    }
+}
+
 size_t connections_count(struct connections *connections)
 {
     (void)pthread_mutex_lock(&connections->lock);

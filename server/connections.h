@@ -22,6 +22,9 @@ void connections_remove(struct connections *connections, struct connection *conn
 /* The next step has its full time from now. NULL is fine. */
 void connection_touch(struct connection *connection);
 
+/* The next step is ours and has all the time in the world. NULL is fine. */
+void connection_leave(struct connection *connection);
+
 size_t connections_count(struct connections *connections);
 uint64_t connections_cut(struct connections *connections);
 

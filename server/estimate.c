@@ -319,6 +319,17 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint6
     return status;
 }
 
+char *estimate_kept(struct book *book)
+{
+    char *text = NULL;
+    (void)pthread_mutex_lock(&book->lock);
+    if (book->estimate != NULL && book->estimate_generation == book->generation) {
+        text = strdup(book->estimate);
+    }
+    (void)pthread_mutex_unlock(&book->lock);
+    return text;
+}
+
 enum tremolo_status estimate_json(char **json, struct book *book)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);

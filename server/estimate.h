@@ -8,6 +8,9 @@
  * every change of the fold and repeated until the next. Any thread. */
 TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct book *book);
 
+/* The same without computing anything: NULL when it is not known. */
+char *estimate_kept(struct book *book);
+
 /* Its member "guarantee" alone, which says nothing of the reports. The caller frees it. */
 TREMOLO_MUST_USE enum tremolo_status estimate_guarantee_json(char **json, const struct book *book);
 

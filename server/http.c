@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "head.h"
 #include "request.h"
 #include "routes.h"
 
@@ -121,97 +122,6 @@ static enum MHD_Result send_answer(struct request *request)
 
 /* ---------------------------------------------------------------- beginning */
 
-/* Compare in a time that depends on the length of what was sent only. */
-static bool token_matches(struct request *request)
-{
-    const char *sent = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
-    static const char scheme[] = "Bearer ";
-    if (sent == NULL || strncmp(sent, scheme, sizeof scheme - 1) != 0) {
-        return false;
-    }
-    sent += sizeof scheme - 1;
-    const char *token = request->server->token;
-    size_t length = strlen(sent);
-    size_t expected = strlen(token);
-    unsigned difference = (unsigned)(length ^ expected);
-    for (size_t i = 0; i < length; i++) {
-        difference |= (unsigned)(sent[i] ^ token[expected > 0 ? i % expected : 0]);
-    }
-    return difference == 0 && expected > 0;
-}
-
-/* Most requests are for the study of the one before, and books never go away. */
-static struct book *find_again(const struct loop *loop, const char *id_text)
-{
-    return strcmp(loop->recent_id, id_text) == 0 ? loop->recent : NULL;
-}
-
-static void remember_book(struct loop *loop, const char *id_text, struct book *book)
-{
-    if (book != NULL && strlen(id_text) < sizeof loop->recent_id) {
-        (void)strcpy(loop->recent_id, id_text);
-        loop->recent = book;
-    }
-}
-
-static void find_book(struct request *request, const char *id_text)
-{
-    uint8_t id[TREMOLO_STUDY_ID_BYTES];
-    request->book = find_again(request->loop, id_text);
-    if (request->book != NULL) {
-        return;
-    }
-    bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
-    if (decoded) {
-        request->book = ingest_find(request->server->ingest, id);
-        remember_book(request->loop, id_text, request->book);
-    }
-    if (request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id)) {
-        request_problem(request, 503, "this gateway has not heard of such a study yet");
-        request->answer.retry_after = 1;
-    } else if (request->book == NULL) {
-        pages_missing(request, "no such study");
-    }
-}
-
-static void check_length(struct request *request)
-{
-    const char *text = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (text != NULL && strtoull(text, NULL, 10) > request->route->body_max) {
-        request_problem(request, 413, "the body is larger than this request may be");
-    }
-}
-
-static void refuse_path(struct request *request, bool path_known)
-{
-    if (path_known) {
-        request_problem(request, 405, "this method is not for this path");
-    } else if (!pages_redirect(request)) {
-        pages_missing(request, "no such path");
-    }
-}
-
-/* Everything that can be refused before the body is read. */
-static void look_at_head(struct request *request, const char *url)
-{
-    char id[64] = "";
-    bool path_known = false;
-    request->route = route_find(request->method, url, id, &path_known);
-    if (strcmp(request->method, MHD_HTTP_METHOD_OPTIONS) == 0) {
-        request_answer(request, MHD_HTTP_NO_CONTENT, NULL, NULL);
-    } else if (request->route == NULL) {
-        refuse_path(request, path_known);
-    } else if (request->route->operator_only && !token_matches(request)) {
-        bool given = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
-        request_problem(request, given ? 403 : 401, "this request needs the operator's token");
-    } else {
-        check_length(request);
-        if (!request->answered && id[0] != '\0') {
-            find_book(request, id);
-        }
-    }
-}
-
 static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
                              const char *method)
 {
@@ -231,7 +141,7 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
     request->started_us = monotonic_us();
     loop->active++;
     connection_touch(request->record);
-    look_at_head(request, url);
+    head_look(request, url);
     return request;
 }
 
@@ -296,8 +206,10 @@ static void on_done(struct job *job)
 
 static void waited(struct request *request)
 {
+    request->loop->waiting -= request->waiting;
+    request->loop->asking -= request->asking;
     request->waiting = false;
-    request->loop->waiting--;
+    request->asking = false;
 }
 
 void request_wait(struct request *request)
@@ -313,6 +225,34 @@ void request_wait(struct request *request)
     loop_gather(request->loop, &request->job);
 }
 
+/* From the estimator's thread. The library lets a suspended connection alone, so the
+ * request is there until it is resumed. */
+static void on_answer(struct question *question)
+{
+    struct request *request = question->context;
+    struct MHD_Connection *connection = request->connection;
+    struct loop *loop = request->loop;
+    atomic_store_explicit(&request->decided, true, memory_order_release);
+    MHD_resume_connection(connection);
+    loop_wake(loop);
+}
+
+/* What may take seconds must not be asked for again and again meanwhile, nor be cut. */
+void request_ask(struct request *request)
+{
+    if (atomic_load(&request->server->stopping)) {
+        request_problem(request, 503, "the server is stopping");
+        return;
+    }
+    request->question =
+        (struct question){.book = request->book, .done = on_answer, .context = request};
+    request->asking = true;
+    request->loop->asking++;
+    connection_leave(request->record);
+    MHD_suspend_connection(request->connection);
+    estimator_ask(request->server->estimator, &request->question);
+}
+
 void http_refuse(struct request *request)
 {
     request_problem(request, 429, "too many reports are waiting; try again");
@@ -321,7 +261,7 @@ void http_refuse(struct request *request)
 
 static enum MHD_Result run(struct request *request)
 {
-    if (request->waiting) {
+    if (request->waiting || request->asking) {
         if (!atomic_load_explicit(&request->decided, memory_order_acquire)) {
             return MHD_YES;
         }
@@ -370,6 +310,7 @@ static void free_request(struct request *request)
     (void)atomic_fetch_sub(&request->server->body_bytes, request->capacity);
     request->loop->active--;
     free(request->answer.body);
+    free(request->question.json);
     free(request->body);
     if (request->arrivals != &request->single) {
         free(request->arrivals);
@@ -403,9 +344,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         loop->orphans = request;
         return;
     }
-    if (request->waiting) {
-        waited(request);
-    }
+    waited(request);
     free_request(request);
 }
 
@@ -446,7 +385,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connections)
 {
     struct tremolo_server *server = loop->server;
-    unsigned flags = MHD_USE_EPOLL | MHD_USE_TURBO;
+    unsigned flags = MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME;
     struct MHD_OptionItem options[8] = {
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, loop},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, loop},

@@ -154,7 +154,8 @@ static bool is_drained(struct thread *thread)
         thread->stopping_since = monotonic_ms();
     }
     bool late = monotonic_ms() - thread->stopping_since > DRAIN_MS;
-    return thread->loop.waiting == 0 && (thread->loop.active == 0 || late);
+    const struct loop *loop = &thread->loop;
+    return loop->waiting == 0 && loop->asking == 0 && (loop->active == 0 || late);
 }
 
 static void *thread_main(void *argument)

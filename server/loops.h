@@ -29,6 +29,7 @@ struct loop {
     struct request *orphans; /* their connections ended before the writer did */
     size_t active;           /* requests under way */
     size_t waiting;          /* of these, with the writer or gathered */
+    size_t asking;           /* and with the estimator, their connections suspended */
     bool progress;           /* something happened: look again before sleeping */
     /* How the writer wakes it. */
     int wake;           /* an eventfd */

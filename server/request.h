@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "connections.h"
+#include "estimator.h"
 #include "ingest.h"
 #include "log.h"
 #include "loops.h"
@@ -30,6 +31,7 @@ struct tremolo_server {
     struct ingest *ingest;
     struct intake *intake; /* of a gateway */
     struct sampler *sampler;
+    struct estimator *estimator;
     struct connections *connections;
     struct tls *tls;
     struct log log;
@@ -77,6 +79,7 @@ struct request {
     struct answer answer;
     bool answered;        /* answer is ready */
     bool waiting;         /* a job is with the writer */
+    bool asking;          /* or a question with the estimator */
     _Atomic bool decided; /* hands the job's results over, whatever the library does */
     bool sequence;        /* many reports, answered by index */
     uint8_t *body;
@@ -84,14 +87,15 @@ struct request {
     size_t capacity;
     int64_t started_us;
     struct job job;
+    struct question question;
     struct arrival *arrivals;
     struct arrival single; /* arrivals, when there is one */
     uint8_t device[TREMOLO_DEVICE_ID_MAX];
     struct tremolo_study_problems *problems;
 };
 
-/* A handler answers, or submits request->job (request_wait) and is called again through
- * route->finish. */
+/* A handler answers, or submits request->job (request_wait) or asks (request_ask) and is
+ * called again through route->finish. */
 struct route {
     const char *method;
     const char *path; /* {id} stands for a study's id, a final * for anything */
@@ -109,6 +113,9 @@ void request_problem(struct request *request, unsigned status, const char *detai
 
 /* Hand the job over with the others of this turn; route->finish follows. */
 void request_wait(struct request *request);
+
+/* Ask for the estimate of the request's study, which may take seconds; route->finish follows. */
+void request_ask(struct request *request);
 
 const char *request_header(struct request *request, const char *name);
 const char *request_query(struct request *request, const char *name);

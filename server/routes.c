@@ -11,7 +11,7 @@ enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 static const struct route routes[] = {
     {"POST", "/v1/studies/{id}/reports", false, REQUEST_BODY_MAX, reports_run, reports_finish},
     {"GET", "/v1/studies/{id}/round", false, 0, routes_round, NULL},
-    {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, NULL},
+    {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, routes_estimated},
     {"GET", "/v1/studies/{id}/guarantee", false, 0, routes_guarantee, NULL},
     {"GET", "/v1/studies/{id}/history", false, 0, routes_history, NULL},
     {"GET", "/v1/studies/{id}", false, 0, routes_study, NULL},
@@ -98,9 +98,23 @@ void routes_guarantee(struct request *request)
 
 void routes_estimate(struct request *request)
 {
-    char *body = NULL;
-    enum tremolo_status status = estimate_json(&body, request->book);
-    answer_json(request, status, body);
+    char *kept = estimate_kept(request->book);
+    if (kept != NULL) {
+        answer_json(request, TREMOLO_OK, kept);
+    } else {
+        request_ask(request);
+    }
+}
+
+void routes_estimated(struct request *request)
+{
+    struct question *question = &request->question;
+    if (question->status == TREMOLO_OK && question->json == NULL) {
+        request_problem(request, 503, "the server is stopping");
+        return;
+    }
+    answer_json(request, question->status, question->json);
+    question->json = NULL;
 }
 
 void routes_history(struct request *request)

@@ -9,6 +9,7 @@
 void routes_study(struct request *request);
 void routes_round(struct request *request);
 void routes_estimate(struct request *request);
+void routes_estimated(struct request *request);
 void routes_guarantee(struct request *request);
 void routes_history(struct request *request);
 void routes_studies(struct request *request);

@@ -123,7 +123,9 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
     }
     server->connections = connections_new(server->request_seconds);
     server->sampler = sampler_start(server->ingest);
-    if (server->connections != NULL && server->sampler != NULL && http_make_receipts(server)) {
+    server->estimator = estimator_start(&server->stopping);
+    if (server->connections != NULL && server->sampler != NULL && server->estimator != NULL &&
+        http_make_receipts(server)) {
         server->loops = loops_start(server, listener, thread_count(options->threads),
                                     connection_limit(options->connections));
     }
@@ -222,6 +224,7 @@ void tremolo_server_stop(struct tremolo_server *server)
     loops_stop(server->loops);
     connections_free(server->connections);
     sampler_stop(server->sampler);
+    estimator_stop(server->estimator);
     intake_stop(server->intake);
     ingest_stop(server->ingest);
     loops_free(server->loops);

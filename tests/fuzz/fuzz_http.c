@@ -58,7 +58,9 @@ static void start(void)
     fuzz_require(ingest_start(&server->ingest, memory_store_new(), server->signing_key,
                               server->device_secret, words, sizeof words) == TREMOLO_OK);
     server->connections = connections_new(server->request_seconds);
-    fuzz_require(server->connections != NULL && http_make_receipts(server));
+    server->estimator = estimator_start(&server->stopping);
+    fuzz_require(server->connections != NULL && server->estimator != NULL &&
+                 http_make_receipts(server));
     fuzz_require(loop_open(loop, server, -1, 8));
     events = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     const struct book *book = create(server_study_open);
@@ -166,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         loop_turn(loop);
         loop_pause(loop, events);
     }
-    fuzz_require(loop->waiting == 0 && loop->orphans == NULL);
+    fuzz_require(loop->waiting == 0 && loop->asking == 0 && loop->orphans == NULL);
     fuzz_require(atomic_load(&server->body_bytes) == 0);
     return 0;
 }

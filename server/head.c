@@ -1,0 +1,97 @@
+/* head.c -- which route, whose study, and may he? */
+#include "head.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "routes.h"
+
+/* Compare in a time that depends on the length of what was sent only. */
+static bool token_matches(struct request *request)
+{
+    const char *sent = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    static const char scheme[] = "Bearer ";
+    if (sent == NULL || strncmp(sent, scheme, sizeof scheme - 1) != 0) {
+        return false;
+    }
+    sent += sizeof scheme - 1;
+    const char *token = request->server->token;
+    size_t length = strlen(sent);
+    size_t expected = strlen(token);
+    unsigned difference = (unsigned)(length ^ expected);
+    for (size_t i = 0; i < length; i++) {
+        difference |= (unsigned)(sent[i] ^ token[expected > 0 ? i % expected : 0]);
+    }
+    return difference == 0 && expected > 0;
+}
+
+/* Most requests are for the study of the one before, and books never go away. */
+static struct book *find_again(const struct loop *loop, const char *id_text)
+{
+    return strcmp(loop->recent_id, id_text) == 0 ? loop->recent : NULL;
+}
+
+static void remember_book(struct loop *loop, const char *id_text, struct book *book)
+{
+    if (book != NULL && strlen(id_text) < sizeof loop->recent_id) {
+        (void)strcpy(loop->recent_id, id_text);
+        loop->recent = book;
+    }
+}
+
+static void find_book(struct request *request, const char *id_text)
+{
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    request->book = find_again(request->loop, id_text);
+    if (request->book != NULL) {
+        return;
+    }
+    bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
+    if (decoded) {
+        request->book = ingest_find(request->server->ingest, id);
+        remember_book(request->loop, id_text, request->book);
+    }
+    if (request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id)) {
+        request_problem(request, 503, "this gateway has not heard of such a study yet");
+        request->answer.retry_after = 1;
+    } else if (request->book == NULL) {
+        pages_missing(request, "no such study");
+    }
+}
+
+static void check_length(struct request *request)
+{
+    const char *text = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (text != NULL && strtoull(text, NULL, 10) > request->route->body_max) {
+        request_problem(request, 413, "the body is larger than this request may be");
+    }
+}
+
+static void refuse_path(struct request *request, bool path_known)
+{
+    if (path_known) {
+        request_problem(request, 405, "this method is not for this path");
+    } else if (!pages_redirect(request)) {
+        pages_missing(request, "no such path");
+    }
+}
+
+void head_look(struct request *request, const char *url)
+{
+    char id[64] = "";
+    bool path_known = false;
+    request->route = route_find(request->method, url, id, &path_known);
+    if (strcmp(request->method, MHD_HTTP_METHOD_OPTIONS) == 0) {
+        request_answer(request, MHD_HTTP_NO_CONTENT, NULL, NULL);
+    } else if (request->route == NULL) {
+        refuse_path(request, path_known);
+    } else if (request->route->operator_only && !token_matches(request)) {
+        bool given = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
+        request_problem(request, given ? 403 : 401, "this request needs the operator's token");
+    } else {
+        check_length(request);
+        if (!request->answered && id[0] != '\0') {
+            find_book(request, id);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+/* test_server_estimator.c -- questions are answered elsewhere, all about one study alike,
+ * and none is forgotten at the end. */
+#include "testing.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "estimate.h"
+#include "estimator.h"
+#include "ingest.h"
+#include "memory_store.h"
+#include "server_reports.h"
+
+enum { ASKERS = 20 };
+
+static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
+static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
+static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
+static struct ingest *ingest;
+static struct book *books[2];
+static _Atomic bool stopping;
+static _Atomic unsigned answered;
+
+static struct book *create(const char *text)
+{
+    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    assert_status(job.status, TREMOLO_OK);
+    return job.book;
+}
+
+static void report_to(struct book *book)
+{
+    struct server_report report;
+    int16_t row[8];
+    server_report_make(&report, book->study, 0, NULL, NULL);
+    struct arrival arrival = {.bytes = report.bytes, .length = (uint16_t)report.length};
+    struct job job = {
+        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report.length};
+    check_arrival(&arrival, row, &book->check);
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    assert_int_equal(arrival.outcome, OUTCOME_ACCEPTED);
+}
+
+static int set_up(void **state)
+{
+    static const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
+    char words[200] = "";
+    (void)state;
+    stopping = false;
+    answered = 0;
+    assert_status(tremolo_signing_keys(signing_public, signing_key, seed), TREMOLO_OK);
+    assert_status(
+        ingest_start(&ingest, memory_store_new(), signing_key, secret, words, sizeof words),
+        TREMOLO_OK);
+    books[0] = create(server_study_open);
+    books[1] = create(server_study_rounds);
+    for (int i = 0; i < 30; i++) {
+        report_to(books[0]);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ingest_stop(ingest);
+    return 0;
+}
+
+static void count(struct question *question)
+{
+    pthread_t *by = question->context;
+    *by = pthread_self();
+    (void)atomic_fetch_add(&answered, 1);
+}
+
+static void ask_all(struct estimator *estimator, struct question *questions, pthread_t *by)
+{
+    for (size_t i = 0; i < ASKERS; i++) {
+        questions[i] =
+            (struct question){.book = books[i % 3 == 2], .done = count, .context = &by[i]};
+        estimator_ask(estimator, &questions[i]);
+    }
+}
+
+static void test_everybody_gets_the_estimate(void **state)
+{
+    struct estimator *estimator = estimator_start(&stopping);
+    struct question questions[ASKERS];
+    pthread_t by[ASKERS];
+    char *wanted[2] = {NULL, NULL};
+    (void)state;
+    assert_non_null(estimator);
+    assert_null(estimate_kept(books[0]));
+    ask_all(estimator, questions, by);
+    estimator_stop(estimator); /* only when all are answered */
+    assert_int_equal(answered, ASKERS);
+    for (size_t i = 0; i < 2; i++) {
+        wanted[i] = estimate_kept(books[i]);
+        assert_non_null(wanted[i]);
+    }
+    assert_string_not_equal(wanted[0], wanted[1]);
+    for (size_t i = 0; i < ASKERS; i++) {
+        assert_status(questions[i].status, TREMOLO_OK);
+        assert_string_equal(questions[i].json, wanted[i % 3 == 2]);
+        assert_false(pthread_equal(by[i], pthread_self()));
+        free(questions[i].json);
+    }
+    report_to(books[0]);
+    assert_null(estimate_kept(books[0])); /* it is another one now */
+    free(wanted[0]);
+    free(wanted[1]);
+}
+
+static void test_the_end_forgets_nobody(void **state)
+{
+    struct estimator *estimator = estimator_start(&stopping);
+    struct question questions[ASKERS];
+    pthread_t by[ASKERS];
+    (void)state;
+    assert_non_null(estimator);
+    stopping = true;
+    ask_all(estimator, questions, by);
+    estimator_stop(estimator);
+    assert_int_equal(answered, ASKERS);
+    for (size_t i = 0; i < ASKERS; i++) {
+        assert_status(questions[i].status, TREMOLO_OK);
+        assert_null(questions[i].json);
+    }
+    assert_null(estimate_kept(books[0]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_everybody_gets_the_estimate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_end_forgets_nobody, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
