@@ -206,10 +206,9 @@ static void on_done(struct job *job)
 
 static void waited(struct request *request)
 {
-    request->loop->waiting -= request->waiting;
-    request->loop->asking -= request->asking;
-    request->waiting = false;
-    request->asking = false;
+    request->loop->waiting -= request->waits_for == WRITER;
+    request->loop->asking -= request->waits_for == ESTIMATOR;
+    request->waits_for = NOBODY;
 }
 
 void request_wait(struct request *request)
@@ -220,7 +219,7 @@ void request_wait(struct request *request)
     }
     request->job.done = on_done;
     request->job.context = request;
-    request->waiting = true;
+    request->waits_for = WRITER;
     request->loop->waiting++;
     loop_gather(request->loop, &request->job);
 }
@@ -246,7 +245,7 @@ void request_ask(struct request *request)
     }
     request->question =
         (struct question){.book = request->book, .done = on_answer, .context = request};
-    request->asking = true;
+    request->waits_for = ESTIMATOR;
     request->loop->asking++;
     connection_leave(request->record);
     MHD_suspend_connection(request->connection);
@@ -261,7 +260,7 @@ void http_refuse(struct request *request)
 
 static enum MHD_Result run(struct request *request)
 {
-    if (request->waiting || request->asking) {
+    if (request->waits_for != NOBODY) {
         if (!atomic_load_explicit(&request->decided, memory_order_acquire)) {
             return MHD_YES;
         }
@@ -274,7 +273,7 @@ static enum MHD_Result run(struct request *request)
         request->route->run(request);
     }
     request->loop->progress = true;
-    return request->answered && !request->waiting ? send_answer(request) : MHD_YES;
+    return request->answered && request->waits_for == NOBODY ? send_answer(request) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
@@ -322,7 +321,8 @@ static void free_request(struct request *request)
 
 static bool is_undecided(struct request *request)
 {
-    return request->waiting && !atomic_load_explicit(&request->decided, memory_order_acquire);
+    return request->waits_for != NOBODY &&
+           !atomic_load_explicit(&request->decided, memory_order_acquire);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,

@@ -77,10 +77,9 @@ struct request {
     const char *path;
     struct book *book;
     struct answer answer;
-    bool answered;        /* answer is ready */
-    bool waiting;         /* a job is with the writer */
-    bool asking;          /* or a question with the estimator */
-    _Atomic bool decided; /* hands the job's results over, whatever the library does */
+    bool answered; /* answer is ready */
+    enum { NOBODY, WRITER, ESTIMATOR } waits_for;
+    _Atomic bool decided; /* hands their results over, whatever the library does */
     bool sequence;        /* many reports, answered by index */
     uint8_t *body;
     size_t length;
