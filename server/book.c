@@ -418,25 +418,40 @@ static enum tremolo_status recover_segment(struct book *book, const struct store
     return status;
 }
 
-static enum tremolo_status recover_log(struct book *book, struct store *store)
+/* Segments of one study come in runs, so the last one found is looked at first. */
+static struct book *book_of(struct book *const *books, size_t count, const uint8_t *study,
+                            size_t *recent)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (*recent + i) % count;
+        if (memcmp(books[at]->id, study, STORE_STUDY_BYTES) == 0) {
+            *recent = at;
+            return books[at];
+        }
+    }
+    return NULL;
+}
+
+static enum tremolo_status recover_log(struct book *const *books, size_t count, struct store *store)
 {
     struct store_segment segment = {0};
+    size_t recent = 0;
     enum tremolo_status status;
     do {
-        status = store->read(store, book->id, book->log_position + 1, &segment);
-        if (status == TREMOLO_OK && segment.position != 0) {
+        status = store->read(store, segment.position + 1, &segment);
+        struct book *book = status == TREMOLO_OK && segment.position != 0
+                                ? book_of(books, count, segment.study, &recent)
+                                : NULL;
+        if (book != NULL) {
             status = recover_segment(book, &segment);
             book->log_position = segment.position;
         }
     } while (status == TREMOLO_OK && segment.position != 0);
-    for (unsigned t = 0; t < book->opened; t++) {
-        book->rounds[t].folded_to = book->log_position;
-        book->reports += tremolo_moments_count(book->rounds[t].moments);
-    }
     return status;
 }
 
-enum tremolo_status book_recover(struct book *book, struct store *store)
+/* Rounds and what of them was folded up to the checkpoint. */
+static enum tremolo_status recover_states(struct book *book, struct store *store)
 {
     book->opened = 0;
     enum tremolo_status status = store->each(store, "round", recover_round, book);
@@ -453,7 +468,25 @@ enum tremolo_status book_recover(struct book *book, struct store *store)
     if (status == TREMOLO_OK) { /* growing step by step would copy it again and again */
         status = index_reserve(&book->log_ids, known);
     }
-    return status == TREMOLO_OK ? recover_log(book, store) : status;
+    return status;
+}
+
+enum tremolo_status book_recover_all(struct book *const *books, size_t count, struct store *store)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+        status = recover_states(books[i], store);
+    }
+    if (status == TREMOLO_OK) {
+        status = recover_log(books, count, store);
+    }
+    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+        for (unsigned t = 0; t < books[i]->opened; t++) {
+            books[i]->rounds[t].folded_to = books[i]->log_position;
+            books[i]->reports += tremolo_moments_count(books[i]->rounds[t].moments);
+        }
+    }
+    return status;
 }
 
 enum tremolo_status book_each_study(struct store *store, store_state_fn visit, void *context)

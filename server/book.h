@@ -111,9 +111,10 @@ TREMOLO_MUST_USE enum tremolo_status book_decode_round(struct book *book, unsign
 TREMOLO_MUST_USE enum tremolo_status book_put_checkpoint(struct store *store, struct book *book);
 void book_checkpointed(struct book *book);
 
-/* Rounds, checkpoints and log of a book just made: the fold is then the same,
- * to the bit, as the one that was lost. */
-TREMOLO_MUST_USE enum tremolo_status book_recover(struct book *book, struct store *store);
+/* Rounds, checkpoints and log of books just made, in one pass over the log: the folds are
+ * then the same, to the bit, as those that were lost. */
+TREMOLO_MUST_USE enum tremolo_status book_recover_all(struct book *const *books, size_t count,
+                                                      struct store *store);
 
 /* Call `visit` for each study's text in the store. */
 TREMOLO_MUST_USE enum tremolo_status book_each_study(struct store *store, store_state_fn visit,

@@ -46,8 +46,7 @@ static bool load_segment(struct book *book, struct store *store, uint64_t positi
     if (book->log_cached == position) {
         return true;
     }
-    if (store->read(store, book->id, position, &segment) != TREMOLO_OK ||
-        segment.position != position) {
+    if (store->read(store, position, &segment) != TREMOLO_OK || segment.position != position) {
         return false;
     }
     uint8_t *copy = realloc(book->log_cache, segment.length);

@@ -187,10 +187,8 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
 static enum tremolo_status recover(struct ingest *ingest)
 {
     enum tremolo_status status = book_each_study(ingest->store, recover_study, ingest);
-    for (size_t i = 0; i < ingest->book_count && status == TREMOLO_OK; i++) {
-        status = book_recover(ingest->books[i], ingest->store);
-    }
-    return status;
+    return status == TREMOLO_OK ? book_recover_all(ingest->books, ingest->book_count, ingest->store)
+                                : status;
 }
 
 enum tremolo_status ingest_start(struct ingest **ingest, struct store *store,

@@ -124,10 +124,12 @@ static enum tremolo_status send_log(struct move *move)
     enum tremolo_status status;
     uint64_t at = 0;
     do {
-        status = move->store->read(move->store, move->book->id, at + 1, &segment);
+        status = move->store->read(move->store, at + 1, &segment);
         struct segment_record record;
         uint32_t offset = SEGMENT_HEAD_BYTES;
-        while (status == TREMOLO_OK && segment.position != 0 &&
+        bool ours = status == TREMOLO_OK && segment.position != 0 &&
+                    memcmp(segment.study, move->book->id, STORE_STUDY_BYTES) == 0;
+        while (status == TREMOLO_OK && ours &&
                segment_next(&record, &offset, segment.bytes, segment.length)) {
             status = send_record(move, &record);
         }

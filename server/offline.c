@@ -72,7 +72,7 @@ enum tremolo_status offline_book(struct book **book, struct store *store, const 
         status = choose(&wanted, words, words_capacity);
     }
     if (status == TREMOLO_OK) {
-        status = book_recover(wanted.book, store);
+        status = book_recover_all(&wanted.book, 1, store);
     }
     if (status != TREMOLO_OK) {
         book_free(wanted.book);

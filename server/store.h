@@ -28,6 +28,7 @@ enum {
 
 struct store_segment {
     uint64_t position; /* 0: there is none */
+    const uint8_t *study;
     const uint8_t *bytes;
     size_t length;
 };
@@ -49,10 +50,9 @@ struct store {
      * every later call answers NOT_SYNCED until the store is opened anew. */
     enum tremolo_status (*sync)(struct store *store);
     void (*discard)(struct store *store);
-    /* The first segment of the study at `from` or later. Its bytes live until
+    /* The first segment at `from` or later, whatever its study. Its bytes live until
      * the next call on this store. position is 0 when there is none. */
-    enum tremolo_status (*read)(struct store *store, const uint8_t study[STORE_STUDY_BYTES],
-                                uint64_t from, struct store_segment *segment);
+    enum tremolo_status (*read)(struct store *store, uint64_t from, struct store_segment *segment);
     enum tremolo_status (*each)(struct store *store, const char *kind, store_state_fn visit,
                                 void *context);
     /* Why the last call failed, in words. Never NULL. */

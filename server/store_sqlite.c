@@ -4,7 +4,8 @@
  *     state   (kind TEXT, key BLOB, value BLOB, PRIMARY KEY (kind, key))
  *
  * One row per group commit: a row per report with random keys would cost
- * five to ten times as much. synchronous=FULL syncs the write-ahead log at
+ * five to ten times as much. No index by study either, which would be one more
+ * page to write at each commit: whoever wants one study's log reads past the others'. synchronous=FULL syncs the write-ahead log at
  * each commit, and sync() returns only after that. The lock is exclusive, so
  * a second server on the same directory is refused instead of interleaving.
  *
@@ -40,21 +41,21 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [APPEND] = "INSERT INTO segment (position, study, bytes) VALUES (?1, ?2, ?3)",
     [PUT] = "INSERT INTO state (kind, key, value) VALUES (?1, ?2, ?3)"
             " ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value",
-    [READ] = "SELECT position, bytes FROM segment WHERE study = ?1 AND position >= ?2"
+    [READ] = "SELECT position, study, bytes FROM segment WHERE position >= ?1"
              " ORDER BY position LIMIT 1",
     [EACH] = "SELECT key, value FROM state WHERE kind = ?1 ORDER BY key",
     [LAST] = "SELECT coalesce(max(position), 0) FROM segment",
 };
 
 static const char schema[] =
-    "PRAGMA page_size = 8192;"
+    "PRAGMA page_size = 4096;"
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
-    "PRAGMA wal_autocheckpoint = 1024;"
+    "PRAGMA wal_autocheckpoint = 2048;"
     "CREATE TABLE IF NOT EXISTS segment"
     " (position INTEGER PRIMARY KEY, study BLOB NOT NULL, bytes BLOB NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS segment_study ON segment (study, position);"
+    "DROP INDEX IF EXISTS segment_study;" /* of older directories */
     "CREATE TABLE IF NOT EXISTS state (kind TEXT NOT NULL, key BLOB NOT NULL,"
     " value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;"
     "PRAGMA user_version = 1;";
@@ -182,20 +183,23 @@ static enum tremolo_status sqlite_sync(struct store *base)
     return status;
 }
 
-static enum tremolo_status sqlite_read(struct store *base, const uint8_t *study, uint64_t from,
+static enum tremolo_status sqlite_read(struct store *base, uint64_t from,
                                        struct store_segment *segment)
 {
     struct sqlite_store *store = self(base);
     sqlite3_stmt *read = store->statement[READ];
     (void)sqlite3_reset(read);
-    (void)sqlite3_bind_blob(read, 1, study, STORE_STUDY_BYTES, SQLITE_TRANSIENT);
-    (void)sqlite3_bind_int64(read, 2, (sqlite3_int64)from);
+    (void)sqlite3_bind_int64(read, 1, (sqlite3_int64)from);
     int code = sqlite3_step(read);
     if (code == SQLITE_ROW) {
         segment->position = (uint64_t)sqlite3_column_int64(read, 0);
-        segment->bytes = sqlite3_column_blob(read, 1);
-        segment->length = (size_t)sqlite3_column_bytes(read, 1);
-        return segment->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+        segment->study = sqlite3_column_blob(read, 1);
+        segment->bytes = sqlite3_column_blob(read, 2);
+        segment->length = (size_t)sqlite3_column_bytes(read, 2);
+        if (sqlite3_column_bytes(read, 1) != STORE_STUDY_BYTES) {
+            return TREMOLO_MALFORMED;
+        }
+        return segment->study != NULL && segment->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     }
     enum tremolo_status status = judge(store, code);
     (void)sqlite3_reset(read);

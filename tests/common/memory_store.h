@@ -73,17 +73,15 @@ static inline void memory_discard(struct store *base)
     }
 }
 
-static inline enum tremolo_status memory_read(struct store *base, const uint8_t *study,
-                                              uint64_t from, struct store_segment *segment)
+static inline enum tremolo_status memory_read(struct store *base, uint64_t from,
+                                              struct store_segment *segment)
 {
     struct memory_store *store = memory_of(base);
+    size_t i = from > 0 ? (size_t)from - 1 : 0;
     *segment = (struct store_segment){0};
-    for (size_t i = from > 0 ? (size_t)from - 1 : 0; i < store->count; i++) {
-        if (memcmp(store->segment[i].study, study, STORE_STUDY_BYTES) == 0) {
-            *segment =
-                (struct store_segment){i + 1, store->segment[i].bytes, store->segment[i].length};
-            break;
-        }
+    if (i < store->count) {
+        const struct memory_segment *found = &store->segment[i];
+        *segment = (struct store_segment){i + 1, found->study, found->bytes, found->length};
     }
     return TREMOLO_OK;
 }

@@ -217,6 +217,45 @@ static void test_conflicts_within_a_group(void **state)
     assert_int_equal(book->reports, 1);
 }
 
+/* One log holds all studies; each finds its own again. */
+static void test_two_studies_share_a_log(void **state)
+{
+    struct server_report report;
+    char before[2][TREMOLO_STUDY_ID_TEXT_BYTES];
+    char *texts[2];
+    (void)state;
+    assert_status(create(server_study_open), TREMOLO_OK);
+    struct book *open = book;
+    assert_status(create(server_study_rounds), TREMOLO_OK);
+    struct book *rounds = book;
+    for (unsigned i = 0; i < DEVICES; i++) {
+        char name[16];
+        book = i % 3 == 0 ? rounds : open;
+        (void)snprintf(name, sizeof name, "device %u", i);
+        if (book == rounds) {
+            make_as(&report, name, 0);
+        } else {
+            server_report_make(&report, book->study, 0, NULL, NULL);
+        }
+        assert_int_equal(send_as(&report, book == rounds ? name : ""), OUTCOME_ACCEPTED);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        book = ingest_study(ingest, i);
+        (void)snprintf(before[i], sizeof before[i], "%s", book->id_text);
+        texts[i] = estimate();
+    }
+    open_again();
+    for (size_t i = 0; i < 2; i++) { /* they may come in another order */
+        book = ingest_study(ingest, i);
+        char *after = estimate();
+        assert_string_equal(after, texts[strcmp(book->id_text, before[0]) == 0 ? 0 : 1]);
+        free(after);
+    }
+    assert_int_equal(ingest_study(ingest, 0)->reports + ingest_study(ingest, 1)->reports, DEVICES);
+    free(texts[0]);
+    free(texts[1]);
+}
+
 static void test_a_full_queue_refuses(void **state)
 {
     struct job job = {.bytes = (size_t)INGEST_QUEUE_BYTES_MAX + 1};
@@ -231,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_vectors_are_orthogonal_to_beta, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_study_is_created_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_conflicts_within_a_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_studies_share_a_log, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_full_queue_refuses, set_up, tear_down),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
