@@ -119,17 +119,19 @@ void writer_finish_job(struct ingest *ingest, struct job *job)
 }
 
 /* Take from the queue's head what belongs into one group: reports up to the
- * byte limit, or a single call. Lock held. */
-static struct job *take_group(struct ingest *ingest, bool calls_too)
+ * byte limit, or a single call; `here`, on a request thread, few reports and no call.
+ * Lock held. */
+static struct job *take_group(struct ingest *ingest, bool here)
 {
+    size_t most = here ? HERE_BYTES : INGEST_GROUP_BYTES_MAX;
     struct job *group = ingest->first;
     struct job *end = group;
-    if (group == NULL || (group->call != NULL && !calls_too)) {
+    if (group == NULL || (here && (group->call != NULL || group->bytes > most))) {
         return NULL;
     }
     size_t bytes = group->bytes;
     while (group->call == NULL && end->next != NULL && end->next->call == NULL &&
-           bytes + end->next->bytes <= INGEST_GROUP_BYTES_MAX) {
+           bytes + end->next->bytes <= most) {
         end = end->next;
         bytes += end->bytes;
     }
@@ -180,13 +182,14 @@ static void wait_for_company(struct ingest *ingest)
     }
 }
 
-/* Decide about the next group, or do the next call. The pen is ours. */
-static bool write_next(struct ingest *ingest, bool calls_too)
+/* Decide about the next group, or do the next call. The pen is ours. The writer thread, once
+ * called, goes on until nothing is left; a request thread leaves the rest to those who
+ * brought it, because each of them writes after it, or calls. */
+static bool write_next(struct ingest *ingest, bool here)
 {
     (void)pthread_mutex_lock(&ingest->lock);
-    struct job *group = take_group(ingest, calls_too);
-    bool more = ingest->first != NULL;
-    ingest->wanted = ingest->wanted || (more && calls_too);
+    struct job *group = take_group(ingest, here);
+    ingest->wanted = ingest->wanted || (!here && ingest->first != NULL);
     (void)pthread_mutex_unlock(&ingest->lock);
     if (group == NULL) {
         return false;
@@ -210,7 +213,7 @@ static void *writer_main(void *argument)
         stopping = ingest->stopping;
         (void)pthread_mutex_unlock(&ingest->lock);
         (void)pthread_mutex_lock(&ingest->pen);
-        wrote = write_next(ingest, true);
+        wrote = write_next(ingest, false);
         ingest->decider->idle(ingest);
         (void)pthread_mutex_unlock(&ingest->pen);
     }
@@ -258,7 +261,7 @@ static bool write_here(struct ingest *ingest)
         pthread_mutex_timedlock(&ingest->pen, &until) != 0) {
         return false;
     }
-    (void)write_next(ingest, false);
+    (void)write_next(ingest, true);
     bool due = ingest->decider->is_due(ingest);
     (void)pthread_mutex_unlock(&ingest->pen);
     return !due;
