@@ -22,7 +22,7 @@ static const char usage[] =
     "       tremolo study id FILE [--json]\n"
     "       tremolo study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
     "       tremolo study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
-    "       tremolo study close URL --token-file FILE [--ca FILE] [--json]\n"
+    "       tremolo study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
     "       tremolo study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
     "       tremolo study move ID --from PLACE --to PLACE [--json]\n\n"
     "  init    write a starter that explains itself, or one for a CSV file's columns\n"
@@ -32,7 +32,8 @@ static const char usage[] =
     "  show    print what the study asks for and the guarantee in words; with --c, the\n"
     "          study as C source for a device's program, with its ledger's budget\n"
     "  publish create the study on a server; prints its address and what a device runs\n"
-    "  close   close the current round of a study, given by its address on a server\n"
+    "  close   close the current round of a study, given by its address on a server, or\n"
+    "          round N, counted from 1: asked again, that closes no other\n"
     "  enrol   make a device's key, in a study that takes enrolled devices only\n"
     "  move    copy a study between a data directory and a clustered store; move --help\n\n"
     "FILE may be - for standard input.\n";
@@ -266,7 +267,7 @@ static const struct {
     {"id", "j", "one FILE"},
     {"show", "jSpA", "one FILE, or a study's address"},
     {"publish", "jstA", "one FILE"},
-    {"close", "jtA", "the study's address"},
+    {"close", "jtAn", "the study's address"},
     {"enrol", "jtAd", "the study's address"},
     {"move", "", "the study's id, --from and --to"}, /* study_move.c has its options */
 };
@@ -284,8 +285,16 @@ static const struct option names[] = {
     {"token-file", required_argument, NULL, 't'},
     {"ca", required_argument, NULL, 'A'},
     {"device", required_argument, NULL, 'd'},
+    {"round", required_argument, NULL, 'n'},
     {0},
 };
+
+/* A round that is none becomes -1. */
+static long round_of(const char *text)
+{
+    long round = 0;
+    return cli_parse_long(&round, text) && round >= 1 && round <= UINT16_MAX ? round : -1;
+}
 
 static void take(struct study_options *options, int option)
 {
@@ -300,6 +309,7 @@ static void take(struct study_options *options, int option)
     case 's': options->server = optarg; break;
     case 't': options->token_file = optarg; break;
     case 'd': options->device = optarg; break;
+    case 'n': options->round = round_of(optarg); break;
     default: options->ca_file = optarg; break;
     }
 }
@@ -318,6 +328,9 @@ static int check_options(const struct study_options *options)
     }
     if (is_action(options, "publish") && options->server == NULL) {
         return cli_fail(CLI_USAGE, "study", "publish needs --server, like http://127.0.0.1:8787");
+    }
+    if (options->round < 0) {
+        return cli_fail(CLI_USAGE, "study", "--round must be the number of a round, from 1");
     }
     if (is_action(options, "enrol") && options->device == NULL) {
         return cli_fail(CLI_USAGE, "study", "enrol needs --device, a name of 1 to 32 bytes");

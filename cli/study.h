@@ -25,6 +25,7 @@ struct study_options {
     const char *token_file;
     const char *ca_file;
     const char *device;
+    long round; /* to close, counted from 1; 0: the newest */
     bool force;
     bool json;
     bool source;

@@ -36,12 +36,21 @@ static void read_detail(char detail[DETAIL_BYTES], const char *answer)
     json_decref(root);
 }
 
+/* After a failure that leaves it open whether a round was closed: what to do. */
+static const char *ask_again(char words[80], const struct study_options *options)
+{
+    (void)snprintf(words, 80, "; ask again with --round %ld, which closes no other",
+                   options->round);
+    return options->round > 0 ? words : "";
+}
+
 /* POST as the operator; *answer is the caller's. */
 static int post(json_t **answer, const struct study_options *options, const char *url,
                 const char *body, long expected)
 {
     char *token = NULL;
     char detail[DETAIL_BYTES];
+    char again[80];
     if (!tremolo_client_is_safe_url(url)) {
         return cli_fail(CLI_USAGE, "study",
                         "%s: the token travels by https only, or by http on this machine", url);
@@ -61,7 +70,8 @@ static int post(json_t **answer, const struct study_options *options, const char
     sodium_memzero(token, strlen(token));
     free(token);
     if (failed != 0) {
-        return cli_fail(CLI_FAILED, "study", "%s: %s", url, fetch.words);
+        return cli_fail(CLI_FAILED, "study", "%s: %s%s", url, fetch.words,
+                        ask_again(again, options));
     }
     *answer = json_loads(fetch.answer, 0, NULL);
     read_detail(detail, fetch.answer);
@@ -69,8 +79,24 @@ static int post(json_t **answer, const struct study_options *options, const char
     if (fetch.status != expected || *answer == NULL) {
         json_decref(*answer);
         *answer = NULL;
-        return cli_fail(CLI_FAILED, "study", "the server answered %ld%s", fetch.status, detail);
+        return cli_fail(CLI_FAILED, "study", "the server answered %ld%s%s", fetch.status, detail,
+                        fetch.status >= 500 ? ask_again(again, options) : "");
     }
+    return CLI_DONE;
+}
+
+/* GET; *answer is the caller's. */
+static int get(char **answer, const struct study_options *options, const char *url)
+{
+    struct fetch fetch = {.url = url, .ca_file = options->ca_file};
+    if (fetch_run(&fetch) != 0) {
+        return cli_fail(CLI_FAILED, "study", "%s: %s", url, fetch.words);
+    }
+    if (fetch.status != 200) {
+        free(fetch.answer);
+        return cli_fail(CLI_FAILED, "study", "%s answered %ld", url, fetch.status);
+    }
+    *answer = fetch.answer;
     return CLI_DONE;
 }
 
@@ -205,32 +231,68 @@ int study_publish(const struct study_options *options, const struct tremolo_stud
 /* The answer is the round that is current now. */
 static int report_closed(const struct study_options *options, json_t *answer)
 {
-    long long round = (long long)json_integer_value(json_object_get(answer, "round"));
-    long long rounds = (long long)json_integer_value(json_object_get(answer, "rounds"));
-    const char *state = json_string_value(json_object_get(answer, "state"));
-    bool done = state != NULL && strcmp(state, "done") == 0;
+    long long current = member_integer(answer, "round") + 1;
+    long long rounds = member_integer(answer, "rounds");
     if (options->json) {
+        (void)json_object_set_new(answer, "closed_round", json_integer(options->round - 1));
         return study_print_json(json_incref(answer));
     }
-    if (done) {
-        (void)printf("round %lld of %lld is closed, and so is the study\n", round + 1, rounds);
+    if (strcmp(member_text(answer, "state"), "done") == 0) {
+        (void)printf("round %ld of %lld is closed, and so is the study\n", options->round, rounds);
     } else {
-        (void)printf("round %lld of %lld is closed; round %lld is open\n", round, rounds,
-                     round + 1);
+        (void)printf("round %ld of %lld is closed; round %lld is open\n", options->round, rounds,
+                     current);
     }
     return CLI_DONE;
 }
 
+/* The newest round's number, from 1, and whether reports may still come. */
+static int newest_round(long *round, bool *done, const struct study_options *options)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    char *text = NULL;
+    int code = join_study(url, options, "/round");
+    if (code == CLI_DONE) {
+        code = get(&text, options, url);
+    }
+    if (code != CLI_DONE) {
+        return code;
+    }
+    json_t *answer = json_loads(text, 0, NULL);
+    long long number = member_integer(answer, "round");
+    bool sound =
+        json_is_integer(json_object_get(answer, "round")) && number >= 0 && number < UINT16_MAX;
+    *done = strcmp(member_text(answer, "state"), "done") == 0;
+    *round = sound ? (long)number + 1 : 0;
+    json_decref(answer);
+    free(text);
+    return sound ? CLI_DONE : cli_fail(CLI_FAILED, "study", "%s: the answer is no round", url);
+}
+
+/* A round is closed by its number, so that a request that arrives twice, or is made
+ * again, closes no other. A study that is done is the exception: it has no other round
+ * with reports, and only without a number does the server say that nothing was left to
+ * close. */
 int study_close(const struct study_options *options)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
+    char path[40] = "/round/close";
+    struct study_options named = *options;
     json_t *answer = NULL;
-    int code = join_study(url, options, "/round/close");
+    bool done = false;
+    int code = options->round > 0 ? CLI_DONE : newest_round(&named.round, &done, options);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    if (!done) {
+        (void)snprintf(path, sizeof path, "/round/close?round=%ld", named.round - 1);
+    }
+    code = join_study(url, options, path);
     if (code == CLI_DONE) {
-        code = post(&answer, options, url, "{}", 200);
+        code = post(&answer, &named, url, "{}", 200);
     }
     if (code == CLI_DONE) {
-        code = report_closed(options, answer);
+        code = report_closed(&named, answer);
     }
     json_decref(answer);
     return code;
@@ -286,17 +348,14 @@ static int receive(struct tremolo_study_file **file, const char *url, const char
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
+    char *answer = NULL;
     int code = join_study(url, options, "");
-    if (code != CLI_DONE) {
-        return code;
+    if (code == CLI_DONE) {
+        code = get(&answer, options, url);
     }
-    struct fetch fetch = {.url = url, .ca_file = options->ca_file};
-    if (fetch_run(&fetch) != 0) {
-        return cli_fail(CLI_FAILED, "study", "%s: %s", url, fetch.words);
+    if (code == CLI_DONE) {
+        code = receive(file, url, answer);
     }
-    code = fetch.status == 200
-               ? receive(file, url, fetch.answer)
-               : cli_fail(CLI_FAILED, "study", "%s answered %ld", url, fetch.status);
-    free(fetch.answer);
+    free(answer);
     return code;
 }

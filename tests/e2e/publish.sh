@@ -74,8 +74,14 @@ for round in 1 2; do
     study close "$two"
     expect "round $round is closed" $? 0
     expect_match "and said so" "$out" "^round $round of 2 is closed"
+    [ $round = 2 ] || expect_match "with the one that is open now" "$out" '; round 2 is open$'
+    study close "$two" --round $round
+    expect "closing round $round again, by its number, is harmless" $? 0
+    expect_match "and names that round" "$out" "^round $round of 2 is closed"
 done
 expect_match "the last with the study" "$out" 'so is the study$'
+study close "$two" --round 1 --json
+expect_match "which --json has, too, counted as the server does" "$out" '"closed_round": 0'
 study close "$two"
 expect "there is nothing more to close" $? 1
 expect_match "which is said, too" "$err" '410: the study is done'
@@ -83,6 +89,35 @@ $tremolo report --study "$url/v1/studies/$id" --state "$work/b" --sample "$work/
     --policy "$work/policy.json" >/dev/null 2>&1
 study close "$url/v1/studies/$id/"
 expect "a one-shot study is closed likewise" $? 0
+
+# The round is asked for first and then closed by its number, whatever becomes of the answer.
+cat >"$work/silent.py" <<'PYTHON'
+import http.server, sys
+class Silent(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'{"round": 4, "rounds": 9, "state": "open"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_POST(self):
+        print(self.path, file=sys.stderr, flush=True)
+        self.close_connection = True
+    def log_message(self, *arguments):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Silent)
+print(server.server_port, flush=True)
+server.handle_request()
+server.handle_request()
+PYTHON
+timeout 30 python3 "$work/silent.py" >"$work/port" 2>"$work/asked" &
+silent=$!
+until [ -s "$work/port" ] || ! kill -0 $silent 2>/dev/null; do sleep 0.05; done
+study close "http://127.0.0.1:$(cat "$work/port")/v1/studies/$id"
+expect "an answer that is lost" $? 1
+wait $silent
+expect "was asked for by the round's number" "$(cat "$work/asked")" "/v1/studies/$id/round/close?round=4"
+expect_match "and how to ask again is said" "$err" 'ask again with --round 5, which closes no other$'
 
 # Refusals, each in one sentence.
 refused() {
@@ -107,6 +142,11 @@ refused "no server" 2 'needs --server' publish "$work/one.json" --token-file "$t
 refused "plain HTTP beyond this machine" 2 'https only' publish "$work/one.json" --server http://example.org \
     --token-file "$token"
 refused "a server that is not there" 1 'connect' publish "$work/one.json" --server http://127.0.0.1:1 \
+    --token-file "$token"
+refused "no round at all" 2 'from 1' close "$url/v1/studies/$id" --token-file "$token" --round 0
+refused "a round that the study does not have" 1 '400: .*not the number of a round' close "$url/v1/studies/$id" \
+    --token-file "$token" --round 2
+refused "a round of a study that is not there" 1 '404' close "$url/v1/studies/$(printf %43s | tr ' ' A)" \
     --token-file "$token"
 refused "an address that is no study's" 2 '/v1/studies/' close "$url" --token-file "$token"
 head -c 500 /dev/zero | tr '\0' b >"$work/whole.token"
