@@ -18,24 +18,24 @@
 #include <string.h>
 
 static const struct account_question questions[] = {
-    {"sigma", "noise sd needed for (epsilon, delta)", account_sigma},
-    {"epsilon", "smallest epsilon at a delta", account_epsilon},
-    {"delta", "smallest delta at an epsilon", account_delta},
-    {"rho", "zCDP parameter of a noise level, or allowed by (epsilon, delta)", account_rho},
-    {"tradeoff", "error rates of the best attacker", account_tradeoff},
-    {"sensitivity", "exact, known-phase and the paper's sensitivity", account_sensitivities},
-    {"modulation", "what modulation buys along its own directions", account_modulation},
-    {"reconstruction", "how far off a reconstruction must be", account_reconstruction},
-    {"compare", "T modulated rounds under paper, zcdp and exact", account_compare},
-    {"explain", "a guarantee in words", account_explain},
-    {"figures", "write the figures into --out DIRECTORY", account_figures},
+    {"sigma", "noise sd needed for (epsilon, delta)", account_sigma, true},
+    {"epsilon", "smallest epsilon at a delta", account_epsilon, true},
+    {"delta", "smallest delta at an epsilon", account_delta, false},
+    {"rho", "zCDP parameter of a noise level, or allowed by (epsilon, delta)", account_rho, false},
+    {"tradeoff", "error rates of the best attacker", account_tradeoff, false},
+    {"sensitivity", "exact, known-phase and the paper's sensitivity", account_sensitivities, false},
+    {"modulation", "what modulation buys along its own directions", account_modulation, false},
+    {"reconstruction", "how far off a reconstruction must be", account_reconstruction, false},
+    {"compare", "T modulated rounds under paper, zcdp and exact", account_compare, true},
+    {"explain", "a guarantee in words", account_explain, true},
+    {"figures", "write the figures into --out DIRECTORY", account_figures, false},
 };
 
 enum { QUESTION_COUNT = sizeof questions / sizeof questions[0] };
 
 static const char help_options[] =
     "\n"
-    "  --epsilon E          0 .. 1e6                --delta D       strictly between 0 and 1\n"
+    "  --epsilon E          0 .. 1e6                --delta D       in (0, 1); see below\n"
     "  --sigma S[,S...]     noise sd, one per round --sensitivity S l2 distance of neighbours\n"
     "  --releases T         equal rounds (1)        --rule NAME     exact, zcdp, zcdp-tight,\n"
     "  --weights W[,W...]   unequal shares of mu^2                  classical (exact)\n"
@@ -49,8 +49,10 @@ static const char help_options[] =
     "  --prior-sd S  --coefficient-norm B  --response-noise S       for reconstruction\n"
     "  --discrete V         delta of the discrete Gaussian of variance V\n"
     "  --pld FILE           a loss distribution: {\"step\",\"infinity_mass\",\"mass\":{\"k\":p}}\n"
+    "  --study FILE         explain a study file's guarantee, at its own delta or --delta\n"
     "  --out DIRECTORY      for figures (--force replaces earlier ones)\n"
-    "  --json               stable, machine-readable\n";
+    "  --json               stable, machine-readable\n"
+    "\nsigma, epsilon, rho, compare and explain take delta 1e-5 unless told, and say so.\n";
 
 int account_fail(enum cli_exit code, const char *format, ...)
 {
@@ -153,6 +155,7 @@ enum option_code {
     OPTION_KNOWN_PHASE,
     OPTION_FORCE,
     OPTION_PLD,
+    OPTION_STUDY,
     OPTION_OUT,
     OPTION_JSON,
 };
@@ -184,6 +187,7 @@ static const struct option long_options[] = {
     {"known-phase", no_argument, NULL, OPTION_KNOWN_PHASE},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"pld", required_argument, NULL, OPTION_PLD},
+    {"study", required_argument, NULL, OPTION_STUDY},
     {"out", required_argument, NULL, OPTION_OUT},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, 'h'},
@@ -304,6 +308,7 @@ static int take_word(struct account_options *options, int code, const char *text
     case OPTION_KNOWN_PHASE: options->known_phase = true; return CLI_DONE;
     case OPTION_FORCE: options->force = true; return CLI_DONE;
     case OPTION_PLD: options->pld_file = text; return CLI_DONE;
+    case OPTION_STUDY: options->study = text; return CLI_DONE;
     case OPTION_OUT: options->out = text; return CLI_DONE;
     case OPTION_JSON: options->json = true; return CLI_DONE;
     default: return account_fail(CLI_USAGE, "unknown option; 'tremolo account --help' lists them");
@@ -344,6 +349,27 @@ static void settle_modulation(struct account_options *options,
     modulation->lambda = isnan(modulation->lambda) ? (modulated ? 0.2 : 0.0) : modulation->lambda;
 }
 
+static void settle_delta(struct account_options *options, const struct account_question *question)
+{
+    options->delta_assumed =
+        question->assumes_delta && isnan(options->delta) && options->study == NULL;
+    options->delta = options->delta_assumed ? ACCOUNT_DELTA : options->delta;
+}
+
+/* A study file fixes everything but the delta that its guarantee is told at. */
+static int check_study(const struct account_options *options,
+                       const struct account_question *question)
+{
+    if (options->study != NULL && question->answer != account_explain) {
+        return account_fail(CLI_USAGE, "--study belongs to explain");
+    }
+    if (options->study != NULL && options->beside_study != NULL) {
+        return account_fail(CLI_USAGE, "a study fixes its own guarantee; leave --%s",
+                            options->beside_study);
+    }
+    return CLI_DONE;
+}
+
 static void print_help(FILE *stream)
 {
     (void)fputs("usage: tremolo account QUESTION [OPTIONS]\n\n", stream);
@@ -361,7 +387,8 @@ int cli_account(int argc, char **argv)
     opterr = 0;
     optind = 1;
     for (;;) {
-        int code = getopt_long(argc, argv, "h", long_options, NULL);
+        int index = 0;
+        int code = getopt_long(argc, argv, "h", long_options, &index);
         if (code == -1) {
             break;
         }
@@ -375,6 +402,9 @@ int cli_account(int argc, char **argv)
         int result = take_option(&options, code, optarg);
         if (result != CLI_DONE) {
             return result;
+        }
+        if (code != OPTION_STUDY && code != OPTION_DELTA && code != OPTION_JSON) {
+            options.beside_study = long_options[index].name;
         }
     }
     if (optind >= argc) {
@@ -391,9 +421,11 @@ int cli_account(int argc, char **argv)
                             argv[optind]);
     }
     settle_modulation(&options, question);
+    settle_delta(&options, question);
     if (optind + 1 < argc) {
         return account_fail(CLI_USAGE, "'%s' is one too many; ask one question at a time",
                             argv[optind + 1]);
     }
-    return question->answer(&options);
+    int result = check_study(&options, question);
+    return result == CLI_DONE ? question->answer(&options) : result;
 }

@@ -12,6 +12,8 @@
 
 enum { ACCOUNT_LIST_MAX = 4096 };
 
+#define ACCOUNT_DELTA 1e-5 /* as for every other command */
+
 /* A comma-separated list of positive numbers. */
 struct account_list {
     double item[ACCOUNT_LIST_MAX];
@@ -22,6 +24,7 @@ struct account_list {
 struct account_options {
     double epsilon;
     double delta;
+    bool delta_assumed; /* not given, and the question has a default */
     double sensitivity;
     double rho;
     double mu;
@@ -45,6 +48,8 @@ struct account_options {
     enum tremolo_rule rule;
     bool rule_given;
     const char *pld_file;
+    const char *study;
+    const char *beside_study; /* an option that a study file leaves no room for */
     const char *out;
     struct account_list sigma;
     struct account_list weights;
@@ -54,6 +59,7 @@ struct account_question {
     const char *name;
     const char *summary;
     int (*answer)(const struct account_options *options);
+    bool assumes_delta; /* ACCOUNT_DELTA unless given */
 };
 
 /* "tremolo account: ..." on stderr; the exit code a status stands for, with
@@ -66,7 +72,8 @@ const char *account_rule_name(enum tremolo_rule rule);
  * --distance give. False, after a message, when neither was given. */
 bool account_sensitivity(double *sensitivity, const struct account_options *options);
 
-/* A line of text that says what neighbours the answer is about; nothing with --json. */
+/* Lines of text that say what was not given: delta, and what neighbours the answer is
+ * about where that follows from options; nothing with --json. */
 void account_print_assumed(const struct account_options *options);
 
 /* Add {"name": value, "lower":, "upper":} to an object. */

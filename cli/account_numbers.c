@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 void account_put(json_t *object, const char *name, struct tremolo_certified number)
 {
@@ -25,8 +26,6 @@ int account_print(json_t *object)
     return written == 0 || ferror(stdout) ? CLI_DONE
                                           : account_fail(CLI_FAILED, "cannot write the result");
 }
-
-static const double delta_default = 1e-5; /* as for every other command */
 
 static bool given(double x)
 {
@@ -59,7 +58,15 @@ void account_print_assumed(const struct account_options *options)
 {
     const struct tremolo_modulation *modulation = &options->modulation;
     double sensitivity = 0.0;
-    if (options->json || given(options->mu) || !account_sensitivity(&sensitivity, options)) {
+    bool told = given(options->mu) || given(options->rho) || given(options->variance) ||
+                options->pld_file != NULL;
+    if (options->json) {
+        return;
+    }
+    if (options->delta_assumed) {
+        (void)printf("assumed: delta %g\n", options->delta);
+    }
+    if (told || !account_sensitivity(&sensitivity, options)) {
         return;
     }
     if (given(options->sensitivity)) {
@@ -134,7 +141,6 @@ static int print_sigma_list(const struct account_options *options, struct tremol
 int account_sigma(const struct account_options *options)
 {
     double sensitivity = 0.0;
-    double delta = given(options->delta) ? options->delta : delta_default;
     if (!given(options->epsilon)) {
         return missing("--epsilon");
     }
@@ -150,7 +156,7 @@ int account_sigma(const struct account_options *options)
     }
     struct tremolo_certified sigma;
     enum tremolo_status status =
-        tremolo_rule_sigma(&sigma, options->rule, options->epsilon, delta, sensitivity,
+        tremolo_rule_sigma(&sigma, options->rule, options->epsilon, options->delta, sensitivity,
                            unequal ? 1 : options->releases, options->force);
     if (status != TREMOLO_OK) {
         return account_status(status);
@@ -170,9 +176,6 @@ int account_sigma(const struct account_options *options)
     (void)printf("sigma %.17g  (%s rule, rounded up; the least is above %.17g)%s\n", sigma.upper,
                  account_rule_name(options->rule), sigma.lower,
                  proved ? "" : "  NOT A GUARANTEE: epsilon exceeds 1 per release");
-    if (!given(options->delta)) {
-        (void)printf("assumed: delta %g\n", delta);
-    }
     account_print_assumed(options);
     return CLI_DONE;
 }
@@ -199,16 +202,22 @@ static enum tremolo_status compose(struct tremolo_gaussian *cost,
 static int print_bound(const struct account_options *options, const char *name,
                        struct tremolo_certified number)
 {
+    char at[40] = "";
+    bool is_epsilon = strcmp(name, "epsilon") == 0; /* which means nothing without its delta */
     if (options->json) {
         json_t *object = json_object();
         account_put(object, name, number);
+        if (is_epsilon) {
+            (void)json_object_set_new(object, "delta", json_real(options->delta));
+        }
         return account_print(object);
     }
-    (void)printf("%s %.17g  (between %.17g and %.17g)\n", name, number.upper, number.lower,
-                 number.upper);
-    if (options->sigma.count > 0) {
-        account_print_assumed(options);
+    if (is_epsilon) {
+        (void)snprintf(at, sizeof at, "at delta %g, ", options->delta);
     }
+    (void)printf("%s %.17g  (%sbetween %.17g and %.17g)\n", name, number.upper, at, number.lower,
+                 number.upper);
+    account_print_assumed(options);
     return CLI_DONE;
 }
 
@@ -228,9 +237,6 @@ int account_epsilon(const struct account_options *options)
     double sensitivity = 0.0;
     struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
     struct tremolo_gaussian cost = {0.0, 0.0};
-    if (!given(options->delta)) {
-        return missing("--delta");
-    }
     int sources = check_one_source(options);
     if (sources != CLI_DONE) {
         return sources;
@@ -334,11 +340,12 @@ int account_rho(const struct account_options *options)
         enum tremolo_status status = compose(&cost, options, sensitivity);
         return account_print_or_fail(options, "rho", status, tremolo_gaussian_rho(&cost));
     }
-    if (!given(options->epsilon) || !given(options->delta)) {
-        return missing("--sigma and --sensitivity, or --epsilon and --delta");
+    if (!given(options->epsilon)) {
+        return missing("--sigma, --mu or --epsilon");
     }
+    double delta = given(options->delta) ? options->delta : ACCOUNT_DELTA;
     enum tremolo_status status =
-        tremolo_zcdp_rho(&rho, conversion_of(options), options->epsilon, options->delta);
+        tremolo_zcdp_rho(&rho, conversion_of(options), options->epsilon, delta);
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
@@ -346,6 +353,9 @@ int account_rho(const struct account_options *options)
         return print_bound(options, "rho", rho);
     }
     (void)printf("rho %.17g  (allowed; the most is below %.17g)\n", rho.lower, rho.upper);
+    if (!given(options->delta)) {
+        (void)printf("assumed: delta %g\n", delta);
+    }
     return CLI_DONE;
 }
 

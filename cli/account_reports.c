@@ -1,6 +1,8 @@
 /* account_reports.c -- tables and words: compare, modulation, explain. */
 #include "account.h"
 #include "coefficients.h"
+#include "input.h"
+#include "tremolo_study_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,7 +94,7 @@ int account_compare(const struct account_options *options)
 {
     static const double epsilons[] = {0.5, 1.0, 2.0, 5.0, 10.0};
     struct tremolo_sensitivity found;
-    double delta = or_default(options->delta, 1e-5);
+    double delta = options->delta;
     double distance = or_default(options->distance, 1.0);
     uint64_t releases = options->releases > 1 ? options->releases : 10;
     enum tremolo_status status = tremolo_sensitivity_of(&found, &options->modulation, distance);
@@ -191,20 +193,88 @@ static enum tremolo_status promise_mu(double *mu, const struct account_options *
     return TREMOLO_OK;
 }
 
+/* What an explanation consists of, whoever made it. */
+struct explained {
+    const char *study; /* its id; NULL without one */
+    const char *reviewer;
+    const char *participant;
+    const char *heading; /* of the table of distances */
+    const char *distances;
+};
+
+static int print_explained(const struct account_options *options, const struct explained *words,
+                           double delta)
+{
+    if (options->json) {
+        json_t *object = json_pack("{s:s,s:s,s:s}", "reviewer", words->reviewer, "participant",
+                                   words->participant, "distances", words->distances);
+        if (words->study != NULL) {
+            (void)json_object_set_new(object, "study", json_string(words->study));
+        }
+        return account_print(object);
+    }
+    (void)printf("For the reviewer\n");
+    coefficients_paragraph(words->reviewer);
+    (void)printf("\nFor the participant\n");
+    coefficients_paragraph(words->participant);
+    (void)printf("\n%s (delta %g)\n%s", words->heading, delta, words->distances);
+    return CLI_DONE;
+}
+
+static int explain_file(const struct account_options *options,
+                        const struct tremolo_study_file *file)
+{
+    struct tremolo_study_words words;
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    double delta = or_default(options->delta, terms->delta);
+    enum tremolo_status status = tremolo_study_file_explain(&words, file, delta);
+    if (status == TREMOLO_OK) {
+        status = tremolo_base64_encode(id, sizeof id, tremolo_study_file_id(file),
+                                       TREMOLO_STUDY_ID_BYTES);
+    }
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (!options->json) {
+        (void)printf("Study %s: %s\n\n", id, terms->title);
+    }
+    return print_explained(
+        options,
+        &(struct explained){id, words.reviewer, words.participant,
+                            "The same for two samples that differ in other ways, in half ranges",
+                            words.differences},
+        delta);
+}
+
+static int explain_study(const struct account_options *options)
+{
+    struct tremolo_study_file *file = NULL;
+    int code = cli_read_study(&file, "account", options->study);
+    if (code == CLI_DONE) {
+        code = explain_file(options, file);
+    }
+    tremolo_study_file_free(file);
+    return code;
+}
+
 int account_explain(const struct account_options *options)
 {
     char reviewer[TREMOLO_EXPLAIN_BYTES];
     char participant[TREMOLO_EXPLAIN_BYTES];
     char distances[TREMOLO_EXPLAIN_BYTES];
+    if (options->study != NULL) {
+        return explain_study(options);
+    }
     if (isnan(options->mu) && options->sigma.count == 0) {
-        return account_fail(CLI_USAGE, "give --mu, or --sigma and --sensitivity");
+        return account_fail(CLI_USAGE, "give --mu, --sigma and --sensitivity, or --study");
     }
     struct tremolo_promise promise = {
         .neighbours = options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
         .distance = or_default(options->distance, 1.0),
         .dimension = options->dimension,
         .releases = options->releases * (options->sigma.count > 0 ? options->sigma.count : 1),
-        .delta = or_default(options->delta, 1e-5),
+        .delta = options->delta,
         .response_private = options->protect_all,
     };
     enum tremolo_status status = promise_mu(&promise.mu, options);
@@ -223,18 +293,12 @@ int account_explain(const struct account_options *options)
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
-    if (options->json) {
-        return account_print(json_pack("{s:s,s:s,s:s}", "reviewer", reviewer, "participant",
-                                       participant, "distances", distances));
-    }
     account_print_assumed(options);
-    (void)printf("For the reviewer\n");
-    coefficients_paragraph(reviewer);
-    (void)printf("\nFor the participant\n");
-    coefficients_paragraph(participant);
-    (void)printf("\nThe same guarantee at other distances (delta %g)\n", promise.delta);
     /* For any two people every distance has the same line, and the last one is theirs. */
-    const char *last = options->any_two ? strstr(distances, "any two") : NULL;
-    (void)printf("%s", last != NULL ? last : distances);
-    return CLI_DONE;
+    const char *last = options->any_two && !options->json ? strstr(distances, "any two") : NULL;
+    return print_explained(options,
+                           &(struct explained){NULL, reviewer, participant,
+                                               "The same guarantee at other distances",
+                                               last != NULL ? last : distances},
+                           promise.delta);
 }

@@ -349,49 +349,64 @@ static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
         .dimension = (unsigned)file->dimension,
         .mu = guarantee->mu,
         .releases = guarantee->releases,
-        .delta = file->terms.delta,
+        .delta = guarantee->delta,
         .response_private = file->terms.response_private,
         .modulated = file->device.vectors > 0,
     };
 }
 
-enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
-                                             const struct tremolo_study_file *file)
+_Static_assert(TREMOLO_STUDY_PART_BYTES >= TREMOLO_EXPLAIN_BYTES, "a part holds an explanation");
+
+enum tremolo_status tremolo_study_file_explain(struct tremolo_study_words *words,
+                                               const struct tremolo_study_file *file, double delta)
 {
     struct tremolo_study_guarantee guarantee;
-    char reviewer[TREMOLO_EXPLAIN_BYTES];
-    char participant[TREMOLO_EXPLAIN_BYTES];
-    char differences[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_study_words made;
     char features[TREMOLO_EXPLAIN_NAMES];
-    if (text == NULL || file == NULL) {
+    if (words == NULL || file == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, file->terms.delta);
+    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, delta);
     if (status != TREMOLO_OK) {
         return status;
     }
     list_features(features, sizeof features, file);
     struct tremolo_promise promise = promise_of(file, &guarantee);
-    status = tremolo_explain_reviewer(reviewer, sizeof reviewer, &promise);
+    status = tremolo_explain_reviewer(made.reviewer, sizeof made.reviewer, &promise);
     if (status == TREMOLO_OK) {
         status =
-            tremolo_explain_participant_named(participant, sizeof participant, &promise, features,
-                                              tremolo_study_file_response(file)->name);
+            tremolo_explain_participant_named(made.participant, sizeof made.participant, &promise,
+                                              features, tremolo_study_file_response(file)->name);
     }
     if (status == TREMOLO_OK) {
-        status = explain_differences(differences, sizeof differences, &promise, file);
+        status = explain_differences(made.differences, sizeof made.differences, &promise, file);
     }
+    if (status == TREMOLO_OK) {
+        *words = made;
+    }
+    return status;
+}
+
+enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
+                                             const struct tremolo_study_file *file)
+{
+    struct tremolo_study_words words;
+    if (text == NULL || file == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = tremolo_study_file_explain(&words, file, file->terms.delta);
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (strlen(reviewer) + strlen(participant) + strlen(differences) + 128 > bytes) {
+    if (strlen(words.reviewer) + strlen(words.participant) + strlen(words.differences) + 128 >
+        bytes) {
         return TREMOLO_SHORT_BUFFER;
     }
     (void)snprintf(text, bytes,
                    "For the reviewer:\n%s\n\nFor the participant:\n%s\n\n"
                    "The same for two samples that differ in other ways (distance in half "
                    "ranges):\n%s",
-                   reviewer, participant, differences);
+                   words.reviewer, words.participant, words.differences);
     return TREMOLO_OK;
 }
 

@@ -233,9 +233,21 @@ tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
 struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
                                                   double distance);
 
-/* The guarantee in words: for a reviewer, for a participant, and the table of
- * distances, each ending in a line feed. SHORT_BUFFER when it does not fit
- * (TREMOLO_STUDY_WORDS_BYTES does); the text is untouched on failure. */
+/* The guarantee in words at a delta: for a reviewer, for a participant, and the
+ * table of distances, one a line. Untouched on failure. */
+#define TREMOLO_STUDY_PART_BYTES 2048
+struct tremolo_study_words {
+    char reviewer[TREMOLO_STUDY_PART_BYTES];
+    char participant[TREMOLO_STUDY_PART_BYTES];
+    char differences[TREMOLO_STUDY_PART_BYTES];
+};
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_file_explain(struct tremolo_study_words *words, const struct tremolo_study_file *file,
+                           double delta);
+
+/* The same at the study's own delta as one text with headings, ending in a line
+ * feed. SHORT_BUFFER when it does not fit (TREMOLO_STUDY_WORDS_BYTES does); the
+ * text is untouched on failure. */
 #define TREMOLO_STUDY_WORDS_BYTES 8192
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_words(char *text, size_t bytes, const struct tremolo_study_file *file);

@@ -63,6 +63,16 @@ say $? "explain assumes no shrinking"
     "$($tremolo account epsilon --sigma 4 --sensitivity 1 --delta 1e-5 --json)" ]
 say $? "epsilon takes --mu"
 
+exact 'epsilon 1.1317748966408963  (at delta 1e-05, between 1.1317748966408931 and 1.1317748966408963)
+assumed: delta 1e-05' epsilon --mu 0.3
+[ "$($tremolo account epsilon --sigma 4 --json)" = "$($tremolo account epsilon --sigma 4 --delta 1e-5 --json)" ] &&
+    [ "$($tremolo account epsilon --sigma 4 --json | member delta)" = 1.0000000000000001e-5 ]
+say $? "epsilon takes delta 1e-5 unless told, and names it"
+$tremolo account rho --epsilon 1 >"$work/out"
+grep -q '^assumed: delta 1e-05$' "$work/out" &&
+    [ "$(sed -n 1p "$work/out")" = "$($tremolo account rho --epsilon 1 --delta 1e-5)" ]
+say $? "so does rho"
+
 # Unequal rounds with the weights of a 3-4-5 triangle add up to the whole.
 got=$($tremolo account sigma --epsilon 1 --delta 1e-5 --sensitivity 1 --weights 9,16 --json)
 first=$(echo "$got" | sed 's/.*\[\([0-9.]*\),.*/\1/')
@@ -116,6 +126,11 @@ refused 2 "a total and a number of releases" epsilon --rho 0.1 --delta 1e-5 --re
 refused 2 "one discrete release, many times" delta --discrete 1 --epsilon 1 --releases 10
 refused 2 "a test's noise told twice" tradeoff --mu 1 --epsilon 1 --delta 1e-5
 refused 2 "noise told twice" epsilon --sigma 1 --rho 1 --delta 1e-5 $base
+$tremolo study init >"$work/study.json"
+refused 2 "a study and a noise level" explain --study "$work/study.json" --sigma 1
+refused 2 "a study and a dimension" explain --study "$work/study.json" --dimension 8
+refused 2 "a study and another question" epsilon --study "$work/study.json" --sigma 1
+refused 2 "a study that is none" explain --study "$work/heavy.json"
 refused 2 "loss told twice" delta --discrete 1 --pld "$work/heavy.json" --epsilon 1
 
 # ---- words and figures
@@ -124,6 +139,19 @@ $tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect al
 say $? "explain names the neighbours"
 [ "$($tremolo account explain --sigma 4 --sensitivity 1 --neighbours any | grep -c 'attacker right')" -eq 1 ]
 say $? "any two people have one line of distances"
+# A study file has the words that 'study show' prints, at its own delta or another.
+id=$($tremolo study id "$work/study.json")
+$tremolo account explain --study "$work/study.json" >"$work/out"
+ok=$?
+grep -q "^Study $id: Sleep and resting heart rate\$" "$work/out" || ok=1
+$tremolo study show "$work/study.json" | sed -n '/^Each device/,$p' | grep -v ':$' >"$work/shown"
+[ "$(sed -n '/^Each device/,$p' "$work/out" | grep -v '^For the\|^The same')" = "$(grep -v '^For the\|^The same' "$work/shown")" ] || ok=1
+say $ok "explain --study has the words of study show"
+at=$($tremolo study show "$work/study.json" --json | sed -n 's/.*"mu": \([0-9.]*\).*/\1/p')
+wanted=$($tremolo account epsilon --mu "$at" --delta 1e-8 | sed 's/^epsilon \([0-9]\.[0-9][0-9]\).*/\1/')
+$tremolo account explain --study "$work/study.json" --delta 1e-8 --json >"$work/out"
+grep -q "is ($wanted[0-9]*, 1e-08)-differential privacy" "$work/out" && grep -q "\"study\":\"$id\"" "$work/out"
+say $? "at another delta, too"
 $tremolo account sigma --epsilon 1 >"$work/out"
 grep -q '^sigma 3\.7306' "$work/out" && grep -q '^assumed: delta 1e-05$' "$work/out" &&
     grep -q '^assumed: sensitivity 1, from neighbours 1 apart and alpha 0$' "$work/out"

@@ -395,6 +395,14 @@ static void test_words(void **state)
     assert_non_null(strstr(text, "nobody sees your a, b, c and d, not even us. Your r is not"));
     assert_status(tremolo_study_file_words(small, sizeof small, file), TREMOLO_SHORT_BUFFER);
     assert_string_equal(small, "untouched");
+    static struct tremolo_study_words words;
+    (void)snprintf(words.reviewer, sizeof words.reviewer, "untouched");
+    assert_status(tremolo_study_file_explain(&words, file, 2.0), TREMOLO_BAD_ARGUMENT);
+    assert_string_equal(words.reviewer, "untouched");
+    assert_status(tremolo_study_file_explain(&words, file, 1e-7), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, ", 1e-07)-differential privacy"));
+    assert_non_null(strstr(text, words.participant)); /* says nothing of delta */
+    assert_null(strstr(text, words.differences));
     tremolo_study_file_free(file);
 }
 
