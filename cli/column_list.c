@@ -22,22 +22,23 @@ static bool is_among(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-char *column_list_without(const struct table *table, const char *response,
-                          const char *const *without, size_t count, char error[TABLE_ERROR_BYTES])
+char *column_list_without(const struct column_choice *choice, char error[TABLE_ERROR_BYTES])
 {
     char *text = NULL;
     size_t length = 0, listed = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (table_find(table, without[i]) == table->columns) {
+    for (size_t i = 0; i < choice->without_count; i++) {
+        if (!is_among(choice->without[i], choice->name, choice->names)) {
             (void)snprintf(error, TABLE_ERROR_BYTES, "there is no column '%.80s' to leave out",
-                           without[i]);
+                           choice->without[i]);
             return NULL;
         }
     }
     FILE *list = open_memstream(&text, &length);
-    for (size_t c = 0; list != NULL && c < table->columns; c++) {
-        if (strcmp(table->name[c], response) != 0 && !is_among(table->name[c], without, count)) {
-            column_list_add(list, table->name[c], listed++);
+    for (size_t i = 0; list != NULL && i < choice->names; i++) {
+        const char *name = choice->name[i];
+        if (strcmp(name, choice->response) != 0 &&
+            !is_among(name, choice->without, choice->without_count)) {
+            column_list_add(list, name, listed++);
         }
     }
     if (list == NULL || fclose(list) != 0) {

@@ -75,6 +75,9 @@ enum tremolo_status split_make(struct split *split, const char **constant,
                                enum scaling scaling, bool protect_all, uint64_t seed);
 void split_free(struct split *split);
 
+/* Let the devices clip their samples to `radius`. How many training rows are beyond it. */
+size_t split_clip(struct split *split, double radius, bool protect_all);
+
 enum split_part { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST };
 double split_r2(const struct split *split, enum split_part part, const double *beta,
                 double intercept);

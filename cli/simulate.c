@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "column_list.h"
 #include "design_bounds.h"
 #include "variates.h"
 
@@ -149,6 +148,10 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
     enum tremolo_status status =
         split_make(&split, constant, design, 0, options->test_share, options->scaling,
                    options->experiment.protect_all, normal_hash(seed, 0));
+    if (status == TREMOLO_OK && simulate_clips(options)) {
+        size_t clipped = split_clip(&split, options->clip, options->experiment.protect_all);
+        result->clipped = number == 0 ? clipped : result->clipped;
+    }
     struct experiment_options chosen = options->experiment;
     chosen.save = number == 0 ? options->experiment.save : NULL;
     ols.method = METHOD_OLS;
@@ -304,12 +307,7 @@ int cli_simulate(int argc, char **argv)
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
     table->study = options.study_file;
-    if (options.without_count > 0) {
-        options.listed_features = column_list_without(table, options.response, options.without,
-                                                      options.without_count, error);
-        options.features = options.listed_features;
-    }
-    bool chosen = options.without_count == 0 || options.listed_features != NULL;
+    bool chosen = options.without_count == 0 || simulate_leave_out(&options, table, error);
     if (!chosen || !design_build(&design, table, options.response, options.features, error)) {
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.path, error);
     }

@@ -20,6 +20,7 @@ struct simulate_options {
     char *listed_features; /* made from the study or --without, as --features has them */
     const char *without[SIMULATE_WITHOUT_MAX];
     size_t without_count;
+    double clip;    /* of samples, by the study, scaled; 0: the whole box */
     char separator; /* 0: detect */
     struct experiment_options experiment;
     enum scaling scaling;
@@ -39,6 +40,7 @@ struct simulate_result {
     double seconds;
     /* of the first repeat */
     struct tremolo_mechanism_scales privacy;
+    size_t clipped;      /* devices whose sample the study's clip shortens */
     size_t coefficients; /* 0 when there is no inference; else features + intercept */
     struct tremolo_coefficient *coefficient;
     double *prediction;             /* features, then intercept; own units */
@@ -49,6 +51,15 @@ struct simulate_result {
 /* Read the command line. False with the exit code in *code when there is
  * nothing to run (help included). */
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv);
+
+/* List the features that --without leaves of the study's, or of the table's columns.
+ * False with a sentence in `error`. */
+bool simulate_leave_out(struct simulate_options *options, const struct table *table,
+                        char error[TABLE_ERROR_BYTES]);
+
+/* Does the study's clip act on the devices of this simulation? By bounds only: in
+ * other units its radius means nothing. */
+bool simulate_clips(const struct simulate_options *options);
 
 /* What simulate_parse() made. */
 void simulate_options_free(struct simulate_options *options);

@@ -25,7 +25,8 @@ static const char help[] =
     "  --response NAME         the column to explain\n"
     "  --features A,B          the columns to explain it with (default: all others);\n"
     "                          a name with a comma in quotes\n"
-    "  --without NAME          all columns but this one; may be given several times\n"
+    "  --without NAME          all columns, or all of the study's, but this one; may be given\n"
+    "                          several times\n"
     "  --epsilon E             privacy budget of a device, all rounds together\n"
     "  --delta D               (default 1e-5)\n"
     "  --neighbours N          distance=R: samples at most R apart (default distance=1),\n"
@@ -361,7 +362,15 @@ static void set_defaults(struct simulate_options *options, int scaling)
     set_default(&experiment->lambda, 0.2);
     set_default(&experiment->omega, 1);
     set_default(&experiment->ridge, 0.5);
-    set_default(&experiment->step, experiment->method == METHOD_DP_SGD ? 0.1 : 0.8);
+    const struct tremolo_study_terms *terms =
+        options->study_file != NULL && method_takes_rounds(experiment->method)
+            ? tremolo_study_file_terms(options->study_file)
+            : NULL;
+    bool theirs = terms != NULL && terms->protocol == TREMOLO_STUDY_ITERATIVE;
+    set_default(&experiment->step, theirs                                ? terms->step
+                                   : experiment->method == METHOD_DP_SGD ? 0.1
+                                                                         : 0.8);
+    set_default(&experiment->radius, theirs ? terms->radius : 0);
     set_default(&experiment->clip, 2);
     bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
     options->scaling = scaling >= 0 ? (enum scaling)scaling
@@ -380,10 +389,10 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
         *code = cli_fail(CLI_USAGE, command, "--response NAME is needed");
         return false;
     }
-    if (options->without_count > 0 && options->features != NULL) {
+    if (options->without_count > 0 && options->features != options->listed_features) {
         *code = cli_fail(CLI_USAGE, command,
-                         "--without leaves columns out of all others: not with --features or "
-                         "--study");
+                         "--features names every column that is used, so --without has nothing to "
+                         "leave out");
         return false;
     }
     enum method method = options->experiment.method;
@@ -465,6 +474,7 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
                        .omega = NAN,
                        .ridge = NAN,
                        .step = NAN,
+                       .radius = NAN,
                        .clip = NAN,
                        .threads = fleet_processors()},
         .test_share = 0.2,

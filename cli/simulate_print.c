@@ -49,6 +49,18 @@ struct tremolo_promise simulate_promise(const struct simulate_options *options,
     };
 }
 
+static void print_clip(const struct simulate_options *options, const struct simulate_result *result)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text,
+                   "The study clips samples to a norm of %g in scaled units: %zu of %zu devices "
+                   "sent a shorter one, which biases the estimates.",
+                   options->clip, result->clipped, result->devices);
+    if (simulate_clips(options)) {
+        coefficients_paragraph(text);
+    }
+}
+
 static void print_privacy(const struct simulate_options *options,
                           const struct simulate_result *result)
 {
@@ -64,6 +76,7 @@ static void print_privacy(const struct simulate_options *options,
     if (tremolo_explain_reviewer(text, sizeof text, &promise) == TREMOLO_OK) {
         coefficients_paragraph(text);
     }
+    print_clip(options, result);
     if (options->scaling == SCALING_STANDARD) {
         coefficients_paragraph(
             "The features were standardised on the training rows, which is not private; real "
@@ -174,6 +187,12 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
     (void)json_object_set_new(
         root, "scale_is_private",
         json_boolean(options->study != NULL && options->scaling == SCALING_BOUNDS));
+    if (simulate_clips(options)) {
+        (void)json_object_set_new(root, "clip",
+                                  json_pack("{s:o,s:I}", "radius",
+                                            coefficients_number(options->clip), "devices",
+                                            (json_int_t)result->clipped));
+    }
     if (method_takes_rounds(options->experiment.method)) {
         (void)json_object_set_new(root, "convergence", convergence_json(&result->convergence));
     }

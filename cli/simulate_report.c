@@ -74,6 +74,12 @@ static json_t *how_of(const struct simulate_options *options, const struct simul
                         ? "Bounds were taken from the data, which is not private; real studies "
                           "state them beforehand."
                         : "Features were scaled by the study's public bounds."));
+    if (simulate_clips(options)) {
+        (void)json_array_append_new(
+            how, json_sprintf("The study clips samples to a norm of %g in scaled units, which "
+                              "shortened %zu of them.",
+                              options->clip, result->clipped));
+    }
     return how;
 }
 

@@ -3,6 +3,7 @@
  * The study is read before all other options, so that each of them overrides it.
  * Columns come by the study's names, its response included; the bounds are taken
  * once the data are there (design_bounds.c). */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,40 @@
 #include "simulate_study.h"
 
 static const char command[] = "simulate";
+
+bool simulate_clips(const struct simulate_options *options)
+{
+    enum method method = options->experiment.method;
+    return options->clip > 0 && options->scaling == SCALING_BOUNDS && method != METHOD_OLS &&
+           method != METHOD_DP_SGD;
+}
+
+/* The names --without chooses from: the study's features, or the table's columns. */
+static size_t candidates(const char **names, const struct simulate_options *options,
+                         const struct table *table)
+{
+    const struct tremolo_study_file *file = options->study_file;
+    size_t count = file != NULL ? tremolo_study_file_feature_count(file) : table->columns;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = file != NULL ? tremolo_study_file_feature(file, i)->name : table->name[i];
+    }
+    return count;
+}
+
+bool simulate_leave_out(struct simulate_options *options, const struct table *table,
+                        char error[TABLE_ERROR_BYTES])
+{
+    const char *names[TABLE_COLUMNS_MAX];
+    struct column_choice choice = {.name = names,
+                                   .names = candidates(names, options, table),
+                                   .response = options->response,
+                                   .without = options->without,
+                                   .without_count = options->without_count};
+    char *list = column_list_without(&choice, error);
+    free(options->listed_features);
+    options->features = options->listed_features = list;
+    return list != NULL;
+}
 
 /* Every name in quotes, as --features takes it. NULL without memory. */
 static char *quoted_features(const struct tremolo_study_file *file)
@@ -64,7 +99,12 @@ int simulate_take_study(struct simulate_options *options, const char *path)
     }
     options->response = tremolo_study_file_response(options->study_file)->name;
     options->features = options->listed_features;
-    fill(&options->experiment, tremolo_study_file_terms(options->study_file));
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study_file);
+    size_t coordinates =
+        tremolo_study_file_dimension(options->study_file) + terms->response_private;
+    /* The whole box is that of the columns which are simulated, and has their size. */
+    options->clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
+    fill(&options->experiment, terms);
     return CLI_DONE;
 }
 

@@ -152,6 +152,21 @@ enum tremolo_status split_make(struct split *split, const char **constant,
     return TREMOLO_OK;
 }
 
+size_t split_clip(struct split *split, double radius, bool protect_all)
+{
+    size_t beyond = 0;
+    for (size_t r = 0; r < split->train; r++) {
+        double y = fmin(fabs(split->y[r]), split->bound), square = protect_all ? y * y : 0;
+        for (size_t i = 0; i < split->d; i++) {
+            double x = fmin(fabs(split->X[r * split->d + i]), split->bound);
+            square += x * x;
+        }
+        beyond += sqrt(square) > radius;
+    }
+    split->radius = radius;
+    return beyond;
+}
+
 void split_free(struct split *split)
 {
     free(split->X);

@@ -179,6 +179,36 @@ expect "and means the same as its terms by hand" "$(grep -v seconds "$out")" "$(
 $tremolo simulate "$dir/known.csv" --response y --without b --epsilon 2 --seed 1 --json >"$out"
 expect "a column is left out" "$? $(grep -c '"name": "b"' "$out")" "0 0"
 refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --response y --without q --epsilon 2
+$tremolo simulate "$dir/known.csv" --study "$dir/study.json" --without b --seed 1 --json >"$out"
+expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 2 0"
+refused "which must be in the study" 2 "no column 'y' to leave out" "$dir/known.csv" --study "$dir/study.json" --without y
+refused "but nothing is left out of a list" 2 'names every column that is used' "$dir/known.csv" --study "$dir/study.json" \
+    --features a --without b
+
+# A study's clip is the device's: its noise and sensitivity are those of the study file, with either noise.
+sed 's/"protects": "features"/&, "clip": 0.05/' "$dir/study.json" >"$dir/clip.json"
+number() { sed -nE "s/^ *\"$1\": ([-0-9.e+]+),?\$/\1/p" "$2" | head -n 1; }
+$tremolo study show "$dir/clip.json" --json >"$dir/shown"
+for noise in "" --fast-noise; do
+    $tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --seed 1 --json $noise >"$out"
+    expect "a study that clips is simulated${noise:+ with $noise}" $? 0
+    expect "with the study's noise" "$(number sigma "$out")" "$(number sigma "$dir/shown")"
+    expect "and its sensitivity" "$(number sensitivity "$out")" "$(number sensitivity "$dir/shown")"
+    expect "which the whole box does not have" \
+        "$([ "$(number sensitivity "$out")" = "$(number sensitivity "$dir/alone")" ] && echo same)" ""
+done
+$tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --seed 1 >"$out"
+expect_match "and how many were clipped is said" "$(tr '\n' ' ' <"$out" >"$dir/line"; echo "$dir/line")" \
+    'clips samples to a norm of 0.05 in scaled units: [1-9][0-9]* of [0-9]+ devices'
+$tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --scale standard --neighbours distance=1 --seed 1 --json >"$out"
+expect "in other units than the study's it is not" "$? $(grep -c '"clip"' "$out")" "0 0"
+# The protocol's own step and ball, too: by the file or by hand, the same numbers.
+sed 's/{"kind": "one-shot"}/{"kind": "iterative", "rounds": 3, "radius": 0.3, "step": 0.7}/' "$dir/study.json" >"$dir/rounds.json"
+$tremolo simulate "$dir/known.csv" --study "$dir/rounds.json" --seed 1 --json >"$out"
+$tremolo simulate "$dir/known.csv" --study "$dir/study.json" --method iterative --rounds 3 --radius 0.3 --step 0.7 \
+    --vectors 0 --alpha 0 --seed 1 --json >"$dir/hand"
+expect "an iterative study brings its ball and step" "$(grep -v seconds "$out")" "$(grep -v seconds "$dir/hand")"
+
 awk 'BEGIN { print "c,y"; for (i = 0; i < 400; i++) print (i % 2 ? "apple" : "pear") "," i % 2 + i % 7 }' >"$dir/fruit.csv"
 cat >"$dir/fruit.json" <<'STUDY'
 {"tremolo": 1, "title": "levels", "response": {"name": "y", "low": 0, "high": 10},
