@@ -3,13 +3,31 @@
 
 #include <string.h>
 
+#include "csv_write.h"
+
 void column_list_add(FILE *list, const char *name, size_t before)
 {
-    (void)fputs(before == 0 ? "\"" : ",\"", list);
-    for (; *name != '\0'; name++) {
-        (void)fputs(*name == '"' ? "\"\"" : (char[2]){*name, '\0'}, list);
+    (void)fputs(before == 0 ? "" : ",", list);
+    csv_write_text(list, name);
+}
+
+size_t column_list_next(char name[TABLE_FIELD_BYTES_MAX + 1], const char *list)
+{
+    bool quoted = list[0] == '"', open = quoted;
+    size_t at = quoted ? 1 : 0, length = 0;
+    while (list[at] != '\0' && (open || list[at] != ',')) {
+        if (quoted && list[at] == '"' && list[++at] != '"') {
+            open = false;
+            break;
+        }
+        if (length == TABLE_FIELD_BYTES_MAX) {
+            return 0;
+        }
+        name[length++] = list[at++];
     }
-    (void)fputc('"', list);
+    name[length] = '\0';
+    bool ends = list[at] == '\0' || list[at] == ',';
+    return open || !ends ? 0 : at + (list[at] == ',');
 }
 
 static bool is_among(const char *name, const char *const *names, size_t count)

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "input.h"
+#include "table.h"
 
 static void on_name(void *bytes, size_t length, void *context)
 {
@@ -32,13 +33,6 @@ static void on_line_end(int last, void *context)
 {
     (void)last;
     ((struct csv_header *)context)->is_whole = true;
-}
-
-static char separator_of(const char *text)
-{
-    size_t line = strcspn(text, "\r\n");
-    bool semicolons = memchr(text, ';', line) != NULL && memchr(text, ',', line) == NULL;
-    return semicolons ? ';' : ',';
 }
 
 static bool parse_line(struct csv_header *header, const char *text, size_t length, char separator)
@@ -67,7 +61,10 @@ static bool parse_line(struct csv_header *header, const char *text, size_t lengt
 
 bool csv_header_parse(struct csv_header *header, const char *text, size_t length)
 {
-    return parse_line(header, text, length, separator_of(text));
+    size_t mark = table_mark_bytes(text, length);
+    bool good = parse_line(header, text + mark, length - mark, table_separator(text, length));
+    header->bytes += mark;
+    return good;
 }
 
 bool csv_header_texts(bool is_text[CSV_HEADER_NAMES_MAX], const struct csv_header *header,
@@ -77,7 +74,8 @@ bool csv_header_texts(bool is_text[CSV_HEADER_NAMES_MAX], const struct csv_heade
     size_t from = header->bytes;
     bool found = false;
     memset(is_text, 0, CSV_HEADER_NAMES_MAX * sizeof *is_text);
-    if (from >= length || !parse_line(&values, text + from, length - from, separator_of(text))) {
+    if (from >= length ||
+        !parse_line(&values, text + from, length - from, table_separator(text, length))) {
         return false;
     }
     for (size_t i = 0; i < values.count && i < header->count; i++) {

@@ -15,9 +15,9 @@ struct csv_header {
     bool too_many;
 };
 
-/* Read the first line of `text` (ended by a zero after `length` bytes):
- * separated by commas, or by semicolons when there is no comma. False, and
- * nothing to free, when it is no such line or has too many names. */
+/* Read the first line of `text` (ended by a zero after `length` bytes), separated as
+ * table_read() finds. False, and nothing to free, when it is no such line or has too
+ * many names. */
 bool csv_header_parse(struct csv_header *header, const char *text, size_t length);
 
 /* Which columns hold words, by the line after the header's; false when none does

@@ -3,6 +3,7 @@
  * A column is numeric when more than half of its present cells are numbers;
  * any other cell in it is then a mistake and named. Otherwise it is a
  * category. The response must be numeric. */
+#include "column_list.h"
 #include "suggest.h"
 #include "table.h"
 
@@ -190,25 +191,6 @@ static bool plan_column(struct column_plan *plan, const struct table *table, siz
                : collect_levels(plan, table, error) && order_levels(plan, table, error);
 }
 
-/* The next name of a list, which may be in quotes to hold a comma; a quote within
- * quotes is doubled. How much of the list it took, or 0 when it is too long. */
-static size_t next_name(char name[TABLE_FIELD_BYTES_MAX + 1], const char *list)
-{
-    bool quoted = list[0] == '"';
-    size_t at = quoted ? 1 : 0, length = 0;
-    while (list[at] != '\0' && (quoted || list[at] != ',')) {
-        if (quoted && list[at] == '"' && list[++at] != '"') {
-            break;
-        }
-        if (length == TABLE_FIELD_BYTES_MAX) {
-            return 0;
-        }
-        name[length++] = list[at++];
-    }
-    name[length] = '\0';
-    return at + (list[at] == ',');
-}
-
 /* Mark the wanted columns, all but the response without a list. */
 static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *table,
                            size_t response, const char *features, char *error)
@@ -218,9 +200,12 @@ static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *t
     }
     while (features != NULL && *features != '\0') {
         char name[TABLE_FIELD_BYTES_MAX + 1];
-        size_t length = next_name(name, features);
+        size_t length = column_list_next(name, features);
         if (length == 0) {
-            return refuse(error, "a feature's name is too long, or there is none");
+            return refuse(error,
+                          "in the list of features '%.80s' is no name; one with a comma "
+                          "goes in quotes",
+                          features);
         }
         size_t column = table_find(table, name);
         if (column == table->columns) {

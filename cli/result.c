@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "csv_write.h"
 
 const char result_inference_words[] =
     "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
@@ -170,15 +171,6 @@ void result_set_ranges(json_t *coefficients, const double *range, size_t count)
 
 /* ---------------------------------------------------------------- CSV */
 
-static void csv_text(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        (void)fputs(*text == '"' ? "\"\"" : (char[2]){*text, '\0'}, out);
-    }
-    (void)fputc('"', out);
-}
-
 /* Seventeen digits bring a number back as it was; what is not known is empty. */
 static void csv_number(FILE *out, const json_t *value)
 {
@@ -206,7 +198,8 @@ static void csv_coefficients(FILE *out, const json_t *result)
         const json_t *prediction = json_array_get(predictions, i);
         const json_t *score = json_object_get(row, "score");
         const char *shape = json_string_value(json_object_get(score, "shape"));
-        csv_text(out, json_string_value(json_object_get(inferred ? row : prediction, "name")));
+        csv_write_text(out,
+                       json_string_value(json_object_get(inferred ? row : prediction, "name")));
         for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
             csv_number(out, json_object_get(row, keys[k]));
         }

@@ -163,8 +163,12 @@ static void on_line_end(int terminator, void *context)
     reading->line += terminator == '\n';
 }
 
-/* The most frequent candidate outside quotes in the first line. */
-static char detect_separator(const char *text, size_t length)
+size_t table_mark_bytes(const char *text, size_t length)
+{
+    return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
+char table_separator(const char *text, size_t length)
 {
     static const char candidates[] = ",;\t|";
     size_t count[4] = {0}, best = 0;
@@ -194,11 +198,11 @@ static void parse(struct reading *reading, FILE *file, char separator)
     }
     for (size_t length = 0; !reading->failed && (length = fread(chunk, 1, CHUNK_BYTES, file)) > 0;
          first = false) {
-        size_t mark = first && length >= 3 && memcmp(chunk, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+        size_t mark = first ? table_mark_bytes(chunk, length) : 0;
         if (first) {
             csv_set_delim(
                 &parser,
-                (unsigned char)(separator != '\0' ? separator : detect_separator(chunk, length)));
+                (unsigned char)(separator != '\0' ? separator : table_separator(chunk, length)));
         }
         if (csv_parse(&parser, chunk + mark, length - mark, on_field, on_line_end, reading) !=
             length - mark) {

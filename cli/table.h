@@ -40,6 +40,13 @@ bool table_read(struct table **table, const char *path, char separator,
                 char error[TABLE_ERROR_BYTES]);
 void table_free(struct table *table);
 
+/* The separator that table_read() would choose: the most frequent candidate outside
+ * quotes in the first line. */
+char table_separator(const char *text, size_t length);
+
+/* How much of the text is the mark that some programs put before UTF-8: 3 or 0. */
+size_t table_mark_bytes(const char *text, size_t length);
+
 const char *table_cell(const struct table *table, size_t row, size_t column);
 /* The column of that name, or table->columns. */
 size_t table_find(const struct table *table, const char *name);

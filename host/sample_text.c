@@ -305,7 +305,10 @@ enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char 
     struct reading reading = {.file = file, .why_bytes = bytes};
     reading.why = why;
     why[0] = '\0';
-    size_t start = 0;
+    size_t start = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* UTF-8's mark */
+    text += start;
+    length -= start;
+    start = 0;
     while (start < length && strchr(" \t\r\n", text[start]) != NULL && text[start] != '\0') {
         start++;
     }

@@ -209,6 +209,19 @@ $tremolo simulate "$dir/known.csv" --study "$dir/study.json" --method iterative 
     --vectors 0 --alpha 0 --seed 1 --json >"$dir/hand"
 expect "an iterative study brings its ball and step" "$(grep -v seconds "$out")" "$(grep -v seconds "$dir/hand")"
 
+# Names with commas and quotes: read, listed, saved and read back as they are.
+sed '1s/.*/"a, ""first""";b;c;y/' "$dir/known.csv" >"$dir/named.csv"
+$tremolo simulate "$dir/named.csv" --response y --features '"a, ""first""",b' --epsilon 2 --seed 1 --report "$dir/named-result.csv" >"$out"
+expect "a name with a comma and quotes is listed in quotes" $? 0
+expect_match "and saved in them" "$dir/named-result.csv" '^"a, ""first""",'
+expect "so that a reader of CSV finds its name" \
+    "$(python3 -c 'import csv, sys; print([row["name"] for row in csv.DictReader(open(sys.argv[1], newline=""))])' "$dir/named-result.csv")" \
+    "['a, \"first\"', 'b', '(intercept)']"
+$tremolo simulate "$dir/named.csv" --response y --without 'a, "first"' --epsilon 2 --seed 1 --json >"$out"
+expect "left out, it is named as it is" "$? $(grep -c first "$out")" "0 0"
+refused "quotes that do not end" 2 'goes in quotes' "$dir/named.csv" --response y --features '"a, ""first"",b' --epsilon 2
+refused "a list that goes on after quotes" 2 'goes in quotes' "$dir/known.csv" --response y --features '"a"b' --epsilon 2
+
 awk 'BEGIN { print "c,y"; for (i = 0; i < 400; i++) print (i % 2 ? "apple" : "pear") "," i % 2 + i % 7 }' >"$dir/fruit.csv"
 cat >"$dir/fruit.json" <<'STUDY'
 {"tremolo": 1, "title": "levels", "response": {"name": "y", "low": 0, "high": 10},

@@ -27,6 +27,10 @@ $tremolo study check "$dir/csv.json" >/dev/null 2>"$out"
 expect_match "check warns of bounds that nobody replaced" "$out" 'csv.json: warning: features: the bounds of age and of 2 more are placeholders'
 expect_match "and of no title" "$out" 'csv.json: warning: title: is still "Untitled study"'
 expect "it ends with a line feed" "$(tail -c 1 "$dir/csv.json" | od -An -c | tr -d ' ')" '\n'
+printf '\357\273\277"steps, daily";"a ""quoted"" name";pulse\n1;2;3\n' >"$dir/semicolons.csv"
+$tremolo study init --csv "$dir/semicolons.csv" >"$dir/semicolons.json" 2>/dev/null
+expect "commas within quotes separate nothing" "$? $(grep -oE '"name": *"([^"\\]|\\.)*"' "$dir/semicolons.json" | tr -d '\n')" \
+    '0 "name": "steps, daily""name": "a \"quoted\" name""name": "pulse"'
 printf 'age,region,pulse\n3,north,60\n' >"$dir/words.csv"
 $tremolo study init --csv "$dir/words.csv" >"$dir/words.json" 2>/dev/null
 expect_match "a column of words becomes a category" "$dir/words.json" '"kind": "category"'

@@ -910,6 +910,8 @@ static void test_samples_as_text(void **state)
         "  {\"d\": 1, \"r\": 50.0, \"a\": 3, \"b\": 0.5, \"c\": \"y\"}\n",
         "a,b,c,d,r\n3,0.5,y,yes,50\n",
         "r,\"d\",c,b,a\r\n50,TRUE,\"y\",0.5,3",
+        "\xEF\xBB\xBF" /* the mark that spreadsheets put before UTF-8 */
+        "a,b,c,d,r\n3,0.5,y,yes,50\n",
     };
     static const char *const wrong[] = {
         "",
@@ -954,6 +956,21 @@ static void test_samples_as_text(void **state)
     values[1] = 0.0 / 0.0;
     assert_status(tremolo_client_values(world.client, values, 6), TREMOLO_NOT_A_NUMBER);
     assert_status(tremolo_client_sample_number(world.client, 1), TREMOLO_BAD_SAMPLES);
+    end(&world);
+}
+
+/* Commas and quotes within names and levels, written as any CSV file has them. */
+static void test_names_with_commas(void **state)
+{
+    static const char good[] = "b,\"steps, \"\"daily\"\"\",d,c,r\n0.5,3,no,\"x, y\",50\n";
+    static const char naive[] = "b,steps, daily,d,c,r\n0.5,3,1,no,\"x, y\",50\n";
+    struct world world;
+    (void)state;
+    begin(&world, "features[0].name", "\"steps, \\\"daily\\\"\"", "features[2].levels",
+          "[\"x, y\", \"z\"]");
+    assert_status(open_client(&world), TREMOLO_OK);
+    assert_status(tremolo_client_sample(world.client, good, strlen(good)), TREMOLO_OK);
+    assert_status(tremolo_client_sample(world.client, naive, strlen(naive)), TREMOLO_BAD_SAMPLE);
     end(&world);
 }
 
@@ -1057,6 +1074,7 @@ int main(void)
         cmocka_unit_test(test_a_round_is_checked),
         cmocka_unit_test(test_a_round_is_signed),
         cmocka_unit_test(test_samples_as_text),
+        cmocka_unit_test(test_names_with_commas),
         cmocka_unit_test(test_the_sample_is_what_is_sent),
     };
     return cmocka_run_group_tests_name("host client", tests, NULL, NULL);
