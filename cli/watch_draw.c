@@ -89,15 +89,23 @@ static void draw_title(FILE *out, const struct watch *watch, const struct termin
     line(out, terminal, STYLE_FAINT, watch->url);
 }
 
+/* Reports a second in a format's digits, or `unknown` before the server knows. */
+static const char *rate_text(char text[32], const struct watch *watch, int digits,
+                             const char *unknown)
+{
+    double rate = member_number(watch->history, "rate");
+    (void)snprintf(text, 32, "%.*g", digits, fmax(0, rate));
+    return isfinite(rate) ? text : unknown;
+}
+
 /* Every outcome that has happened, in the server's order. */
 static void draw_counts(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
-    char reports[40], devices[40], text[320];
-    double rate = member_number(watch->history, "rate");
-    (void)snprintf(text, sizeof text, "reports %s   devices %s   %.3g a second",
+    char reports[40], devices[40], rate[32], text[320];
+    (void)snprintf(text, sizeof text, "reports %s   devices %s   %s a second",
                    grouped(reports, member_number(watch->answer, "reports")),
                    grouped(devices, member_number(watch->history, "devices")),
-                   isfinite(rate) ? rate : 0);
+                   rate_text(rate, watch, 3, "-"));
     line(out, terminal, STYLE_PLAIN, text);
     const char *key;
     json_t *value;
@@ -481,18 +489,17 @@ char *watch_line(const struct watch *watch, const char *time_text)
             identified += json_is_true(json_object_get(row, "identified")) ? 1 : 0;
         }
         double r2 = member_number(watch->answer, "r2");
-        char share[32] = "none";
+        char share[32] = "none", rate[32];
         if (isfinite(r2)) {
             (void)snprintf(share, sizeof share, "%.6g", r2);
         }
         (void)fprintf(
             out,
-            "state=%s round=%.0f rounds=%.0f reports=%.0f rate=%.4g r2=%s "
+            "state=%s round=%.0f rounds=%.0f reports=%.0f rate=%s r2=%s "
             "identified=%zu coefficients=%zu\n",
             member_text(watch->answer, "state"), member_number(watch->answer, "round") + 1,
             member_number(watch->answer, "rounds"), member_number(watch->answer, "reports"),
-            fmax(0, member_number(watch->history, "rate")), share, identified,
-            json_array_size(rows));
+            rate_text(rate, watch, 4, "none"), share, identified, json_array_size(rows));
     } else {
         double reports = 0;
         json_array_foreach(json_object_get(watch->answer, "studies"), index, row)

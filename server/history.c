@@ -24,16 +24,17 @@ static void add_mark(struct history *history, uint64_t reports, int64_t now_ms)
     history->marks++;
 }
 
+/* NaN before two ticks: a study that began this second has no rate, and 0 would be one. */
 static double rate_of(const struct history *history)
 {
     if (history->marks < 2) {
-        return 0.0;
+        return NAN;
     }
     uint64_t kept = history->marks < HISTORY_MARKS ? history->marks : HISTORY_MARKS;
     const struct history_mark *first = &history->mark[(history->marks - kept) % HISTORY_MARKS];
     const struct history_mark *last = &history->mark[(history->marks - 1) % HISTORY_MARKS];
     double seconds = (double)(last->time_ms - first->time_ms) / 1000.0;
-    return seconds > 0.0 ? (double)(last->reports - first->reports) / seconds : 0.0;
+    return seconds > 0.0 ? (double)(last->reports - first->reports) / seconds : NAN;
 }
 
 static void add_sample(struct history *history, const struct history_sample *sample)

@@ -48,8 +48,9 @@ export function pValue(p) {
     return p < 0.0001 ? '< 0.0001' : p.toFixed(4);
 }
 
-/** Reports a second, in the unit that gives a readable number. */
+/** Reports a second, in the unit that gives a readable number; a dash before it is known. */
 export function rate(perSecond) {
+    if (!isNumber(perSecond)) return { amount: NOTHING, unit: 'a second' };
     if (!(perSecond > 0)) return { amount: '0', unit: 'a second' };
     if (perSecond >= 1) return { amount: number(perSecond, 3), unit: 'a second' };
     if (perSecond * 60 >= 1) return { amount: number(perSecond * 60, 3), unit: 'a minute' };

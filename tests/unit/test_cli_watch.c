@@ -49,10 +49,42 @@ static void absurd_numbers_stay_in_the_window(void **state)
     }
 }
 
+/* What is drawn, and what a pipe gets, for a history with this rate. */
+static void rate_is_said(const char *history, const char *drawn, const char *piped)
+{
+    const struct terminal terminal = {.columns = 80, .rows = 24, .screen = true};
+    struct watch watch = {.url = "http://127.0.0.1:1/v1/studies/x", .one_study = true};
+    watch.answer = json_of("{\"title\":\"t\",\"state\":\"open\",\"round\":0,\"rounds\":1,"
+                           "\"reports\":7,\"r2\":null,\"coefficients\":[]}");
+    watch.history = json_of(history);
+    watch.study = json_of("{\"features\":[],\"response\":{}}");
+    char *frame = watch_frame(&watch, &terminal);
+    char *line = watch_line(&watch, "now");
+    assert_non_null(frame);
+    assert_non_null(line);
+    assert_non_null(strstr(frame, drawn));
+    assert_non_null(strstr(line, piped));
+    free(frame);
+    free(line);
+    json_decref(watch.answer);
+    json_decref(watch.history);
+    json_decref(watch.study);
+}
+
+static void a_rate_is_a_dash_until_it_is_known(void **state)
+{
+    (void)state;
+    rate_is_said("{\"rate\":null,\"devices\":7}", "devices 7   - a second", " rate=none ");
+    rate_is_said("{\"devices\":7}", "devices 7   - a second", " rate=none ");
+    rate_is_said("{\"rate\":0.0,\"devices\":7}", "devices 7   0 a second", " rate=0 ");
+    rate_is_said("{\"rate\":2.53,\"devices\":7}", "devices 7   2.53 a second", " rate=2.53 ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absurd_numbers_stay_in_the_window),
+        cmocka_unit_test(a_rate_is_a_dash_until_it_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

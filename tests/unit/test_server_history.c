@@ -108,6 +108,23 @@ static void test_rate_is_of_the_last_ticks(void **state)
     free(json);
 }
 
+/* One tick says nothing of a rate; the second does. */
+static void test_rate_is_null_at_first(void **state)
+{
+    char *json = NULL;
+    (void)state;
+    for (int64_t second = 0; second < 3; second++) {
+        assert_status(history_json(&json, book, 1000 + second), TREMOLO_OK);
+        assert_int_equal(strstr(json, "\"rate\":null") != NULL, second < 2);
+        free(json);
+        fold(5);
+        history_tick(book, 1000 + second, 1000 * second);
+    }
+    assert_status(history_json(&json, book, 1003), TREMOLO_OK);
+    assert_true(rate_in(json) == 5.0); /* 10 reports in 2 s */
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +132,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_new_is_no_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rate_is_of_the_last_ticks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rate_is_null_at_first, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@ await test('small probabilities are bounds', () => {
     assert.deepEqual([0.04432, 0.00009, null].map(pValue), ['0.0443', '< 0.0001', '–']);
 });
 await test('a rate has the unit that makes it readable', () => {
-    assert.deepEqual([1890.4, 0.25, 0.001, 0].map((value) => Object.values(rate(value)).join(' ')),
-        ['1890 a second', '15 a minute', '3.6 an hour', '0 a second']);
+    assert.deepEqual([1890.4, 0.25, 0.001, 0, null].map((value) => Object.values(rate(value)).join(' ')),
+        ['1890 a second', '15 a minute', '3.6 an hour', '0 a second', '– a second']);
 });
 await test('states and dates', () => {
     assert.deepEqual(['open', 'waiting', 'done'].map(stateWord), ['open', 'waiting', 'closed']);
