@@ -8,6 +8,7 @@
 #include "table.h"
 
 #include "tremolo_study_file.h"
+#include "word_list.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static bool refuse_column(char *error, const struct table *table, const char *na
     char list[TABLE_ERROR_BYTES / 2];
     const char *const *columns = (const char *const *)table->name;
     const char *meant = cli_nearest(name, columns, table->columns);
-    cli_list(list, sizeof list, columns, table->columns);
+    word_list(list, sizeof list, columns, table->columns);
     return meant != NULL
                ? refuse(error, "there is no column '%.80s'%s; did you mean '%.80s'?", name, role,
                         meant)

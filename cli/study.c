@@ -15,6 +15,7 @@
 #include "input.h"
 #include "study_warnings.h"
 #include "suggest.h"
+#include "word_list.h"
 
 static const char usage[] =
     "usage: tremolo study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
@@ -79,7 +80,7 @@ static int explain_column(const struct study_options *options, const char *const
 {
     char list[400];
     const char *meant = cli_nearest(options->response, names, count);
-    cli_list(list, sizeof list, names, count);
+    word_list(list, sizeof list, names, count);
     return meant != NULL
                ? cli_fail(CLI_USAGE, "study", "%s: no column is named %s; did you mean %s?",
                           options->csv, options->response, meant)
@@ -375,7 +376,7 @@ static int no_such_action(const char *given)
     for (size_t i = 0; i < ACTIONS; i++) {
         words[i] = actions[i].name;
     }
-    cli_list(list, sizeof list, words, ACTIONS);
+    word_list(list, sizeof list, words, ACTIONS);
     const char *meant = given != NULL ? cli_nearest(given, words, ACTIONS) : NULL;
     return meant != NULL ? cli_fail(CLI_USAGE, "study", "no such action '%s'; did you mean '%s'?",
                                     given, meant)

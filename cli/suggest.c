@@ -71,30 +71,6 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
     return nearest;
 }
 
-/* A comma within a name would look like two names. */
-static const char *quote_for(const char *word)
-{
-    return strchr(word, ',') != NULL ? "\"" : "";
-}
-
-void cli_list(char *text, size_t bytes, const char *const *words, size_t count)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        int written = snprintf(text + used, bytes - used, "%s%s%s%s", i == 0 ? "" : ", ",
-                               quote_for(words[i]), words[i], quote_for(words[i]));
-        if (written < 0 || (size_t)written >= bytes - used) {
-            if (bytes > sizeof "...") {
-                size_t end = least(used, bytes - sizeof ", ...");
-                (void)snprintf(text + end, bytes - end, "%s", end == 0 ? "..." : ", ...");
-            }
-            return;
-        }
-        used += (size_t)written;
-    }
-}
-
 int cli_bad_option(const char *command, char **argv, const struct option *names)
 {
     const char *given = argv[optind - 1];

@@ -10,9 +10,6 @@ struct option; /* of getopt.h */
  * matter. */
 const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
-/* "a, b, c", with dots for what does not fit. */
-void cli_list(char *text, size_t bytes, const char *const *words, size_t count);
-
 /* After getopt_long() with opterr = 0 has answered '?': a sentence about the
  * option that was wrong, and CLI_USAGE. */
 int cli_bad_option(const char *command, char **argv, const struct option *names);

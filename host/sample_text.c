@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "tremolo_host.h"
+#include "word_list.h"
 
 static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
 
@@ -55,33 +56,6 @@ static const struct tremolo_study_feature *feature_at(const struct tremolo_study
 
 enum { LIST_BYTES = 320 };
 
-static const char *level_name(const void *feature, size_t index)
-{
-    return ((const struct tremolo_study_feature *)feature)->levels[index];
-}
-
-static const char *feature_name(const void *file, size_t index)
-{
-    return feature_at(file, index)->name;
-}
-
-/* "a, b, c", with dots for what does not fit. */
-static void list_words(char list[LIST_BYTES], size_t count,
-                       const char *(*word)(const void *from, size_t index), const void *from)
-{
-    static const char dots[] = ", ...";
-    size_t used = 0;
-    list[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        const char *next = word(from, i);
-        if (used + strlen(next) + 2 + sizeof dots > LIST_BYTES) {
-            (void)snprintf(list + used, LIST_BYTES - used, "%s", dots);
-            return;
-        }
-        used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", i == 0 ? "" : ", ", next);
-    }
-}
-
 static bool set_level(struct reading *reading, const struct tremolo_study_feature *feature,
                       const char *text)
 {
@@ -91,7 +65,7 @@ static bool set_level(struct reading *reading, const struct tremolo_study_featur
     }
     if (level == feature->level_count) {
         char list[LIST_BYTES];
-        list_words(list, feature->level_count, level_name, feature);
+        word_list(list, sizeof list, feature->levels, feature->level_count);
         return complain(reading, "%s must be one of %s", feature->name, list);
     }
     for (size_t j = 0; j < feature->width; j++) {
@@ -120,6 +94,18 @@ static bool set_yes_no(struct reading *reading, const struct tremolo_study_featu
     return complain(reading, "%s must be yes or no", feature->name);
 }
 
+static bool complain_of_name(const struct reading *reading, const char *name)
+{
+    const char *names[TREMOLO_MAX_COORDINATES];
+    char list[LIST_BYTES];
+    size_t count = tremolo_study_file_feature_count(reading->file) + 1;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = feature_at(reading->file, i)->name;
+    }
+    word_list(list, sizeof list, names, count);
+    return complain(reading, "the study has no feature named %.64s; it has %s", name, list);
+}
+
 /* `text` is the value as written, whatever its JSON type was. */
 static bool set_value(struct reading *reading, const char *name, const char *text)
 {
@@ -129,9 +115,7 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
         index++;
     }
     if (index > count) {
-        char list[LIST_BYTES];
-        list_words(list, count + 1, feature_name, reading->file);
-        return complain(reading, "the study has no feature named %.64s; it has %s", name, list);
+        return complain_of_name(reading, name);
     }
     const struct tremolo_study_feature *feature = feature_at(reading->file, index);
     if (reading->seen[index]) {

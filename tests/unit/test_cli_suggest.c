@@ -39,29 +39,11 @@ static void test_other_words(void **state)
     assert_null(cli_nearest("study", words, 0));
 }
 
-static void test_lists(void **state)
-{
-    char text[200];
-    (void)state;
-    cli_list(text, sizeof text, words, 3);
-    assert_string_equal(text, "account, audit, demo");
-    cli_list(text, sizeof text, words, 0);
-    assert_string_equal(text, "");
-    for (size_t bytes = 8; bytes < 40; bytes++) {
-        memset(text, '#', sizeof text);
-        cli_list(text, bytes, words, WORDS);
-        assert_true(strlen(text) < bytes);
-        assert_int_equal(text[bytes], '#');
-        assert_string_equal(text + strlen(text) - 3, "...");
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slips),
         cmocka_unit_test(test_other_words),
-        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests_name("cli suggest", tests, NULL, NULL);
 }

@@ -971,6 +971,8 @@ static void test_names_with_commas(void **state)
     assert_status(open_client(&world), TREMOLO_OK);
     assert_status(tremolo_client_sample(world.client, good, strlen(good)), TREMOLO_OK);
     assert_status(tremolo_client_sample(world.client, naive, strlen(naive)), TREMOLO_BAD_SAMPLE);
+    assert_non_null(strstr(tremolo_client_why(world.client),
+                           "no feature named steps; it has \"steps, \"\"daily\"\"\", b, c, d, r;"));
     end(&world);
 }
 
