@@ -353,7 +353,7 @@ int study_fetch(struct tremolo_study_file **file, const struct study_options *op
     if (code == CLI_DONE) {
         code = get(&answer, options, url);
     }
-    if (code == CLI_DONE) {
+    if (code == CLI_DONE && answer != NULL) {
         code = receive(file, url, answer);
     }
     free(answer);

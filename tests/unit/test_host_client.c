@@ -910,8 +910,6 @@ static void test_samples_as_text(void **state)
         "  {\"d\": 1, \"r\": 50.0, \"a\": 3, \"b\": 0.5, \"c\": \"y\"}\n",
         "a,b,c,d,r\n3,0.5,y,yes,50\n",
         "r,\"d\",c,b,a\r\n50,TRUE,\"y\",0.5,3",
-        "\xEF\xBB\xBF" /* the mark that spreadsheets put before UTF-8 */
-        "a,b,c,d,r\n3,0.5,y,yes,50\n",
     };
     static const char *const wrong[] = {
         "",
@@ -956,6 +954,26 @@ static void test_samples_as_text(void **state)
     values[1] = 0.0 / 0.0;
     assert_status(tremolo_client_values(world.client, values, 6), TREMOLO_NOT_A_NUMBER);
     assert_status(tremolo_client_sample_number(world.client, 1), TREMOLO_BAD_SAMPLES);
+    end(&world);
+}
+
+/* The mark that spreadsheets put before UTF-8 is no part of the first name. */
+static void test_marked_samples(void **state)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    static const char *const texts[] = {
+        "a,b,c,d,r\n3,0.5,y,yes,50\n",
+        "{\"a\": 3, \"b\": 0.5, \"c\": \"y\", \"d\": true, \"r\": 50}"};
+    struct world world;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    assert_status(open_client(&world), TREMOLO_OK);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[100];
+        int length = snprintf(text, sizeof text, "%s%s", mark, texts[i]);
+        assert_status(tremolo_client_sample(world.client, text, (size_t)length), TREMOLO_OK);
+    }
+    assert_status(tremolo_client_sample(world.client, mark, strlen(mark)), TREMOLO_BAD_SAMPLE);
     end(&world);
 }
 
@@ -1076,6 +1094,7 @@ int main(void)
         cmocka_unit_test(test_a_round_is_checked),
         cmocka_unit_test(test_a_round_is_signed),
         cmocka_unit_test(test_samples_as_text),
+        cmocka_unit_test(test_marked_samples),
         cmocka_unit_test(test_names_with_commas),
         cmocka_unit_test(test_the_sample_is_what_is_sent),
     };
