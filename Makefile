@@ -128,16 +128,25 @@ $(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
 	$(QUIET)$(AR) rcs $@ $^
 PARTS_tests := $(BUILD)/libcommand.a
 PARTS_bench := $(BUILD)/libcommand.a
+PROGRAM_FLAGS = $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP
 $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP \
-	  $(EXTRA) -o $@ $< $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
+	$(QUIET)$(CC) $(PROGRAM_FLAGS) $(EXTRA) -o $@ $< $(filter %.o,$^) \
+	  $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
 LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 # Programs around a cluster need a library more, and only they do.
 $(BUILD)/bin/tests/cluster/%: LIBS_tests := -lnats
 $(BUILD)/bin/examples/mqtt_device: LIBS_examples := -lmosquitto
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
+
+# A program of several files has its parts in a folder of its name.
+FOLDER_PROGRAMS := tests/e2e/swarm
+$(BUILD)/obj/tests/%.o: tests/%.c | $(BUILD)/.setup-build
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(QUIET)$(CC) $(PROGRAM_FLAGS) -c -o $@ $<
+$(foreach program,$(FOLDER_PROGRAMS),$(eval $(BUILD)/bin/$(program): $(call objects,$(program))))
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
@@ -223,7 +232,7 @@ size: $(BUILD)/.setup-ports
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach room,$(ROOMS),$(room):$(subst $() ,$(),$(foreach used,$(USES_$(room)),$(used),)))
 
-LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* ports ports/*)))
+LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* $(FOLDER_PROGRAMS) ports ports/*)))
 lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint
