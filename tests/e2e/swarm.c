@@ -2,7 +2,7 @@
  *
  *   swarm --url http://HOST:PORT/v1/studies/ID --devices N [--threads T] [--batch B]
  *         [--token-file FILE] [--patience SECONDS] [--data DIR] [--drop SHARE] [--pause MS]
- *         [--url ...] [--twin http://HOST:PORT/v1/studies/ID]
+ *         [--url ...] [--twin http://HOST:PORT/v1/studies/ID] [--until FILE [--least N]]
  *
  * Every device is the real core with a ledger of its own and kernel entropy.
  * Its report is sent until it is acknowledged, the same bytes each time. When
@@ -17,7 +17,9 @@
  * the same estimate, character by character.
  *
  * Rounds are closed through the operator's token, unless the study closes
- * them by count. --drop lets a share of devices miss each round. */
+ * them by count. --drop lets a share of devices miss each round. With --until, in a
+ * study of one round, no further device begins once FILE is there and N have begun:
+ * --devices is then the most that take part. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +62,7 @@ static void get_study(struct swarm *swarm, struct exchange *exchange)
                                NULL),
          "the study");
     swarm->study = tremolo_study_file_device(swarm->file);
-    if (swarm->study->rounds > ROUNDS_MAX) {
+    if (swarm->study->rounds > (swarm->until != NULL ? 1 : ROUNDS_MAX)) {
         stop_with("too many rounds");
     }
 }
@@ -78,17 +80,12 @@ static void read_token(struct swarm *swarm, const char *path)
 static void parse_arguments(struct swarm *swarm, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"url", required_argument, NULL, 'u'},
-        {"devices", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'},
-        {"batch", required_argument, NULL, 'b'},
-        {"token-file", required_argument, NULL, 'o'},
-        {"patience", required_argument, NULL, 'p'},
-        {"data", required_argument, NULL, 's'},
-        {"drop", required_argument, NULL, 'x'},
-        {"pause", required_argument, NULL, 'w'},
-        {"twin", required_argument, NULL, 'i'},
-        {NULL, 0, NULL, 0},
+        {"url", required_argument, NULL, 'u'},        {"devices", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
+        {"token-file", required_argument, NULL, 'o'}, {"patience", required_argument, NULL, 'p'},
+        {"data", required_argument, NULL, 's'},       {"drop", required_argument, NULL, 'x'},
+        {"pause", required_argument, NULL, 'w'},      {"twin", required_argument, NULL, 'i'},
+        {"until", required_argument, NULL, 'e'},      {NULL, 0, NULL, 0},
     };
     int option;
     *swarm = (struct swarm){.devices = 1000, .threads = 8, .batch = 1, .patience = 30.0};
@@ -101,6 +98,8 @@ static void parse_arguments(struct swarm *swarm, int argc, char **argv)
             swarm->url[swarm->urls++] = optarg;
             break;
         case 'i': swarm->twin = optarg; break;
+        case 'e': swarm->until = optarg; break;
+        case 'l': swarm->least = strtoul(optarg, NULL, 10); break;
         case 'd': swarm->devices = strtoul(optarg, NULL, 10); break;
         case 't': swarm->threads = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'b': swarm->batch = strtoul(optarg, NULL, 10); break;

@@ -100,6 +100,13 @@ bool send_batch(struct swarm *swarm, struct exchange *exchange, size_t from, siz
     return true;
 }
 
+/* Shall no further device begin? */
+static bool is_over(const struct swarm *swarm)
+{
+    return swarm->failed ||
+           (swarm->until != NULL && swarm->next >= swarm->least && access(swarm->until, F_OK) == 0);
+}
+
 static void *run_thread(void *context)
 {
     struct swarm *swarm = context;
@@ -107,7 +114,7 @@ static void *run_thread(void *context)
     uint8_t *body = malloc(swarm->batch * (TREMOLO_MAX_REPORT_BYTES + 3));
     size_t from;
     exchange_open(&exchange, atomic_fetch_add(&swarm->started, 1));
-    while (!swarm->failed &&
+    while (!is_over(swarm) &&
            (from = atomic_fetch_add(&swarm->next, swarm->batch)) < swarm->devices) {
         size_t count = swarm->devices - from < swarm->batch ? swarm->devices - from : swarm->batch;
         for (size_t i = from; i < from + count; i++) {

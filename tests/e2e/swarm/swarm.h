@@ -37,6 +37,8 @@ struct swarm {
     size_t urls;
     const char *twin;
     const char *data;
+    const char *until; /* a file that ends the sending, or NULL */
+    size_t least;      /* but not before so many devices have begun */
     char token[200];
     size_t devices;
     unsigned threads;
