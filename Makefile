@@ -61,8 +61,8 @@ sources = $(sort $(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 LIBRARY_ROOMS := $(filter-out cli,$(ROOMS))
 LIBRARY_OBJECTS := $(foreach room,$(LIBRARY_ROOMS),$(call objects,$(room)))
-LIBRARY_OBJECTS += $(BUILD)/obj/web/table.o
-CLI_OBJECTS := $(call objects,cli)
+LIBRARY_OBJECTS += $(if $(filter web,$(ROOMS)),$(BUILD)/obj/web/table.o)
+CLI_OBJECTS := $(if $(filter cli,$(ROOMS)),$(call objects,cli))
 packages := $(foreach room,$(ROOMS),$(if $(call sources,$(room)),$(PKGS_$(room))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 # libcsv has no pkg-config file.
@@ -123,7 +123,7 @@ $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 # public header and link the library as a user would; tests and benchmarks
 # also reach the command's own parts.
 $(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
-	@rm -f $@
+	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR,$@)
 	$(QUIET)$(AR) rcs $@ $^
 PARTS_tests := $(BUILD)/libcommand.a
@@ -179,11 +179,12 @@ test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines. Several
-# run at once, but for those with a timing of their own: these run alone.
+# run at once, those that wait most first, but for those with a timing of their own:
+# these run alone.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
-TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh tests/e2e/*.sh))
+TEST_SCRIPTS  := $(sort $(wildcard tests/e2e/*.sh)) $(sort $(wildcard tests/cli/*.sh))
 TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends history.sh intruders.sh kill.sh \
-                   limits.sh move.sh proxy.sh report.sh tls.sh watch.sh)
+                   limits.sh move.sh proxy.sh tls.sh watch.sh)
 together_and_alone = --together $(filter-out $(TIMED_TESTS),$(1)) --alone $(filter $(TIMED_TESTS),$(1))
 E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)
 test: $(BUILD)/.setup-build $(BUILD)/.setup-test
@@ -192,7 +193,7 @@ test: $(BUILD)/.setup-build $(BUILD)/.setup-test
 .PHONY: test-programs run-tests
 test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
 run-tests: test-programs
-	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_PROGRAMS) $(TEST_SCRIPTS)) $(MORE_TESTS)
+	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) $(MORE_TESTS)
 
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,
 # and a few seconds each as part of the tests; TEST_FUZZ_SECONDS=0 leaves them out there.
@@ -203,8 +204,8 @@ fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tools/run-fuzz
 
 # Unit and fault tests under ASan and UBSan with gcc (but for those that bring
-# their own malloc, as the sanitizers do), and those of the device
-# under MSan, which only clang has.
+# their own malloc, as the sanitizers do), and those of the device, which need no
+# other room, under MSan, which only clang has.
 test-sanitize: test-asan test-msan test-tsan
 # The server under load with every data race reported.
 .PHONY: test-tsan
@@ -215,7 +216,7 @@ test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*.c tests/fault/*.c)))"
 test-msan: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory \
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory ROOMS=device \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/test_device_*.c tests/fault/test_device_*.c))"
 .PHONY: run-programs
 run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
