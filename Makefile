@@ -192,6 +192,7 @@ test: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS="$(if $(filter 0,$(TEST_FUZZ_SECONDS)),,tools/run-fuzz)"
 .PHONY: test-programs run-tests
 test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
+	@:
 run-tests: test-programs
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) $(MORE_TESTS)
 
