@@ -61,8 +61,8 @@ sources = $(sort $(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 LIBRARY_ROOMS := $(filter-out cli,$(ROOMS))
 LIBRARY_OBJECTS := $(foreach room,$(LIBRARY_ROOMS),$(call objects,$(room)))
-LIBRARY_OBJECTS += $(BUILD)/obj/web/table.o
-CLI_OBJECTS := $(call objects,cli)
+LIBRARY_OBJECTS += $(if $(filter web,$(ROOMS)),$(BUILD)/obj/web/table.o)
+CLI_OBJECTS := $(if $(filter cli,$(ROOMS)),$(call objects,cli))
 packages := $(foreach room,$(ROOMS),$(if $(call sources,$(room)),$(PKGS_$(room))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 # libcsv has no pkg-config file.
@@ -123,21 +123,33 @@ $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 # public header and link the library as a user would; tests and benchmarks
 # also reach the command's own parts.
 $(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
-	@rm -f $@
+	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR,$@)
 	$(QUIET)$(AR) rcs $@ $^
 PARTS_tests := $(BUILD)/libcommand.a
 PARTS_bench := $(BUILD)/libcommand.a
+PROGRAM_FLAGS = $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP
 $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP \
-	  $(EXTRA) -o $@ $< $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
+	$(QUIET)$(CC) $(PROGRAM_FLAGS) $(EXTRA) -o $@ $< $(filter %.o,$^) \
+	  $(PARTS_$(word 1,$(subst /, ,$*))) $(BUILD)/libtremolo.a $(LDFLAGS) $(LIBS_$(word 1,$(subst /, ,$*))) $(LIBS)
 LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 # Programs around a cluster need a library more, and only they do.
 $(BUILD)/bin/tests/cluster/%: LIBS_tests := -lnats
 $(BUILD)/bin/examples/mqtt_device: LIBS_examples := -lmosquitto
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
+
+# A program of several files has its parts in a folder of its name.
+FOLDER_PROGRAMS := tests/e2e/swarm
+$(BUILD)/obj/tests/%.o: tests/%.c | $(BUILD)/.setup-build
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(QUIET)$(CC) $(PROGRAM_FLAGS) -c -o $@ $<
+$(foreach program,$(FOLDER_PROGRAMS),$(eval $(BUILD)/bin/$(program): $(call objects,$(program))))
+
+# What tests and measurements need is built on every processor, unless -j says on how many.
+AT_ONCE = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
@@ -158,26 +170,34 @@ serve: $(BUILD)/tremolo
 CLUSTER_PROGRAMS := $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm $(BUILD)/bin/tests/cluster/probe \
                     $(BUILD)/bin/examples/mqtt_device $(BUILD)/bin/tests/fault/test_server_backends
 run-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-cluster
-	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
+	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
 	@BUILD=$(BUILD) sh tests/cluster/run.sh
 test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
-	@$(MAKE) --no-print-directory $(CLUSTER_PROGRAMS)
+	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
 	@BUILD=$(BUILD) tools/run-tests $(BUILD)/bin/tests/fault/test_server_backends tests/e2e/move.sh \
 	  $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
 
 # ---------------------------------------------------------------- testing
-# Each program and script prints TAP; tools/run-tests counts the lines.
+# Each program and script prints TAP; tools/run-tests counts the lines. Several
+# run at once, those that wait most first, but for those with a timing of their own:
+# these run alone.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
-TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh tests/e2e/*.sh))
+TEST_SCRIPTS  := $(sort $(wildcard tests/e2e/*.sh)) $(sort $(wildcard tests/cli/*.sh))
+TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends history.sh intruders.sh kill.sh \
+                   limits.sh move.sh proxy.sh tls.sh watch.sh)
+together_and_alone = --together $(filter-out $(TIMED_TESTS),$(1)) --alone $(filter $(TIMED_TESTS),$(1))
 E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)
 test: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS=tools/run-fuzz
-.PHONY: run-tests
-run-tests: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
-	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(TEST_PROGRAMS) $(TEST_SCRIPTS) $(MORE_TESTS)
+	@$(MAKE) $(AT_ONCE) test-programs
+	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS="$(if $(filter 0,$(TEST_FUZZ_SECONDS)),,tools/run-fuzz)"
+.PHONY: test-programs run-tests
+test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
+	@:
+run-tests: test-programs
+	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) $(MORE_TESTS)
 
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,
-# and a few seconds each as part of the tests.
+# and a few seconds each as part of the tests; TEST_FUZZ_SECONDS=0 leaves them out there.
 FUZZ_SECONDS ?= 60
 TEST_FUZZ_SECONDS ?= 15
 .PHONY: fuzz test-sanitize test-asan test-msan
@@ -185,29 +205,29 @@ fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tools/run-fuzz
 
 # Unit and fault tests under ASan and UBSan with gcc (but for those that bring
-# their own malloc, as the sanitizers do), and those of the device
-# under MSan, which only clang has.
+# their own malloc, as the sanitizers do), and those of the device, which need no
+# other room, under MSan, which only clang has.
 test-sanitize: test-asan test-msan test-tsan
 # The server under load with every data race reported.
 .PHONY: test-tsan
 test-tsan: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc CFLAGS="-O1 -g" SANITIZE=thread $(BUILD)/tsan/tremolo
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/tsan CC=gcc CFLAGS="-O1 -g" SANITIZE=thread $(BUILD)/tsan/tremolo
 	@BUILD=$(BUILD)/tsan PLAIN=$(BUILD) tools/run-tests tests/sanitize/server_threads.sh
 test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*.c tests/fault/*.c)))"
 test-msan: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory \
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory ROOMS=device \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/test_device_*.c tests/fault/test_device_*.c))"
 .PHONY: run-programs
 run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
-	@BUILD=$(BUILD) tools/run-tests $^
+	@BUILD=$(BUILD) tools/run-tests $(call together_and_alone,$^)
 
 # ---------------------------------------------------------------- measuring
 # Every program bench/bench_*.c and every script bench/*.sh, in turn.
 BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard bench/bench_*.c)))
 bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench $(BUILD)/.setup-cluster
-	@$(MAKE) --no-print-directory $(BENCH_PROGRAMS) $(BUILD)/tremolo
+	@$(MAKE) $(AT_ONCE) $(BENCH_PROGRAMS) $(BUILD)/tremolo
 	@for program in $(BENCH_PROGRAMS); do echo "== $${program##*/}"; $$program || exit 1; done
 	@for script in $(sort $(wildcard bench/*.sh)); do \
 	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
@@ -223,7 +243,7 @@ size: $(BUILD)/.setup-ports
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach room,$(ROOMS),$(room):$(subst $() ,$(),$(foreach used,$(USES_$(room)),$(used),)))
 
-LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* ports ports/*)))
+LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* $(FOLDER_PROGRAMS) ports ports/*)))
 lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint

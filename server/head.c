@@ -34,7 +34,7 @@ static struct book *find_again(const struct loop *loop, const char *id_text)
 static void remember_book(struct loop *loop, const char *id_text, struct book *book)
 {
     if (book != NULL && strlen(id_text) < sizeof loop->recent_id) {
-        (void)strcpy(loop->recent_id, id_text);
+        memcpy(loop->recent_id, id_text, strlen(id_text) + 1);
         loop->recent = book;
     }
 }

@@ -1,17 +1,13 @@
 # tremolo reproduce on made-up data in the real files' shape: the output is
 # whole, repeatable, and nothing is left behind by a failure.
 . tests/common/tap.sh
+. tests/common/made_data.sh
 tremolo=${BUILD:-build}/tremolo
 dir=$(mktemp -d)
 out=$dir/out err=$dir/err
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/data"
-awk 'BEGIN { srand(3); print "individual;mode;choice;ttme;invc;invt;gc;hinc;psize"
-    for (i = 0; i < 300; i++) {
-        invc = rand() * 100; invt = rand() * 500
-        printf "%d;%d;%d;%.2f;%.2f;%.2f;%.2f;%.2f;%d\n", i, 1 + rand() * 4, rand() * 2,
-            rand() * 60, invc, invt, invc + invt / 5 + rand(), rand() * 70, 1 + rand() * 4
-    } }' >"$dir/data/modechoice.csv"
+made_modechoice >"$dir/data/modechoice.csv"
 awk 'BEGIN { print "date,co2"
     for (i = 0; i < 200; i++) {
         printf "%d%02d%02d,%s\n", 1960 + int(i / 24), 1 + int(i % 24 / 2), 1 + 14 * (i % 2),

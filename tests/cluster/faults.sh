@@ -113,16 +113,18 @@ swarm_is_done() { ! kill -0 "$swarm_pid" 2>/dev/null; }
 study_ids=0
 for kind in $kinds; do
     study_ids=$((study_ids + 1))
-    protocol='{"kind": "one-shot"}' devices=$((runs * 3500)) token=
+    # Devices send until the last fault is over, or through three rounds.
+    protocol='{"kind": "one-shot"}' devices=$((runs * 10000)) how="--until $work/enough --least $((runs * 1000))"
     if [ "$kind" = rounds-moved ]; then
-        protocol=$rounds devices=$((runs * 1200)) token="--token-file $work/keys/operator.token"
+        protocol=$rounds devices=$((runs * 1200)) how="--token-file $work/keys/operator.token"
     fi
+    rm -f "$work/enough"
     study_text "$kind $study_ids" "$protocol" >"$work/study.json"
     id=$(create_study "$(gateway_url a)" "$work/study.json")
     [ -n "$id" ] || id=$(create_study "$(gateway_url b)" "$work/study.json")
     log=TREMOLO-$(printf '%s' "$id" | tr '_-' '/+' | sed 's/$/=/' | base64 -d 2>/dev/null | od -An -N16 -tx1 | tr -d ' \n')
     $swarm --url "$(gateway_url a)/v1/studies/$id" --url "$(gateway_url b)/v1/studies/$id" --devices $devices \
-        --threads 8 --batch 5 --pause 60 --patience 90 $token >"$work/swarm" 2>&1 &
+        --threads 8 --batch 5 --pause 60 --patience 90 $how >"$work/swarm" 2>&1 &
     swarm_pid=$!
     note_pid swarm $swarm_pid
     struck=0 name=$(echo "$kind" | tr - _)
@@ -139,6 +141,7 @@ for kind in $kinds; do
     gateway_wait a || echo "# gateway a did not come back"
     gateway_wait b || echo "# gateway b did not come back"
     expect "$kind: struck $runs times while devices were sending" $struck "$runs"
+    : >"$work/enough"
     wait $swarm_pid
     code=$?
     expect "$kind: every acknowledged report counts exactly once" $code 0

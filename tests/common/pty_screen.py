@@ -24,6 +24,7 @@ import time
 import unicodedata
 
 PATIENCE = 30.0
+QUIET = 1.0
 UNFINISHED = re.compile(r"\x1b(\[\??[0-9;]*)?$")
 SEQUENCE = re.compile(r"\x1b\[(\?)?([0-9;]*)([A-Za-z])")
 
@@ -147,7 +148,7 @@ class Session:
 
     def settle(self):
         """To the start of the next frame, so that this one is whole; or until nothing comes."""
-        frame, end = self.screen.facts["frames"], time.time() + 2
+        frame, end = self.screen.facts["frames"], time.time() + QUIET
         while self.screen.facts["frames"] == frame and time.time() < end:
             self.pump(0.1)
 

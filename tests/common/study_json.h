@@ -20,6 +20,10 @@ static const char study_base_text[] =
     "\"privacy\": {\"epsilon\": 1, \"protects\": \"all\"},"
     "\"protocol\": {\"kind\": \"one-shot\"}}";
 
+/* What one device measured for it. */
+static const char study_base_sample[] =
+    "{\"a\": 3, \"b\": 0.5, \"c\": \"y\", \"d\": true, \"r\": 50}";
+
 static inline json_t *study_base(void)
 {
     json_t *root = json_loads(study_base_text, 0, NULL);

@@ -15,17 +15,18 @@ skip_unless_browser() {
             exit 0
         fi
     done
-    if ! cmp -s tests/web/package-lock.json "$npm_home/installed.json"; then
-        mkdir -p "$npm_home"
-        cp tests/web/package.json tests/web/package-lock.json "$npm_home/"
-        if ! npm ci --prefix "$npm_home" --no-audit --no-fund --ignore-scripts >"$npm_home/log" 2>&1; then
-            echo "ok 1 - $1 # SKIP npm could not install playwright-core and axe-core: $(tail -n 1 "$npm_home/log")"
-            exit 0
-        fi
-        cp tests/web/package-lock.json "$npm_home/installed.json"
+    mkdir -p "$npm_home" "$screenshots"
+    if ! flock "$npm_home" sh -c "$install_packages" sh "$npm_home"; then
+        echo "ok 1 - $1 # SKIP npm could not install playwright-core and axe-core: $(tail -n 1 "$npm_home/log")"
+        exit 0
     fi
-    mkdir -p "$screenshots"
 }
+# By one script at a time: they run alongside one another.
+install_packages='
+    cmp -s tests/web/package-lock.json "$1/installed.json" && exit
+    cp tests/web/package.json tests/web/package-lock.json "$1/"
+    npm ci --prefix "$1" --no-audit --no-fund --ignore-scripts >"$1/log" 2>&1 &&
+        cp tests/web/package-lock.json "$1/installed.json"'
 
 # run_web SCRIPT [ARGUMENTS]: a script of tests/web with what it may use.
 run_web() {

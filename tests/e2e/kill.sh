@@ -11,7 +11,7 @@ start_server "$work/data" --quiet
 port=${url##*:}
 one=$(create_study "$work/one.json")
 $swarm --url "$url/v1/studies/$one" --devices 200000 --threads 8 --patience 60 --batch 7 --pause 5 \
-    --data "$work/data" >"$work/swarm" 2>&1 &
+    --until "$work/enough" --data "$work/data" >"$work/swarm" 2>&1 &
 swarm_pid=$!
 
 random_delay() { awk -v seed="$1" 'BEGIN { srand(seed * 7919); printf "%.3f", 0.01 + 0.25 * rand() }'; }
@@ -27,6 +27,7 @@ done
 kill -0 "$server_pid" 2>/dev/null || start_server "$work/data" --quiet
 expect "the server was killed $kills times while devices were sending" $done_kills "$kills"
 expect "and came back each time" $restarts_failed 0
+: >"$work/enough"
 tries=0
 until grep -q '^sent' "$work/swarm" || ! kill -0 $swarm_pid 2>/dev/null || [ $tries -gt 900 ]; do
     sleep 0.1

@@ -3,6 +3,7 @@
 . tests/common/tap.sh
 . tests/common/server.sh
 . tests/common/web.sh
+. tests/common/made_data.sh
 
 python3 - >"$work/people.csv" <<'TEXT'
 import random
@@ -81,11 +82,22 @@ strip() { sed '/"time":/d; /"command":/d' "$1"; }
 expect "with the same content" "$(strip "$work/offline.json")" "$(strip "$work/server.json")"
 expect_match "and the study's id" "$work/server.json" "\"study\": \"$one\""
 
+# The paper's experiments, on one small task.
+mkdir "$work/tasks"
+made_modechoice >"$work/tasks/modechoice.csv"
+for unused in co2 fair randhie; do : >"$work/tasks/$unused.csv"; done
+$tremolo reproduce --out "$work/reproduced" --data "$work/tasks" --tasks modechoice --repeats 2 >"$work/out" 2>&1
+expect "reproduce writes a page" "$?$([ -s "$work/reproduced/report.html" ] && echo yes)" 0yes
+grep -Eq '(src|href)="?[a-z/]' "$work/reproduced/report.html"
+expect "which refers to nothing outside, either" $? 1
+
 skip_unless_browser "saved results in a browser"
 cat >"$work/setting.json" <<TEXT
 {"pages": [{"name": "fit", "html": "$work/fit.html", "json": "$work/fit.json", "charts": 2},
            {"name": "simulate", "html": "$work/simulate.html", "json": "$work/simulate.json", "charts": 3},
-           {"name": "server", "html": "$work/server.html", "json": "$work/server.json", "charts": 2}],
+           {"name": "server", "html": "$work/server.html", "json": "$work/server.json", "charts": 2},
+           {"name": "reproduce", "html": "$work/reproduced/report.html",
+            "json": "$work/reproduced/report.json", "charts": 1}],
  "readable": {"html": "$work/simulate.html", "json": "$work/simulate.json"}}
 TEXT
 run_web tests/web/result.mjs "$work/setting.json"

@@ -20,7 +20,6 @@
 
 enum { ROUNDS = 3, STEPS_MAX = 400, LIVES = 12 };
 
-static const char sample_text[] = "{\"a\": 3, \"b\": 0.5, \"c\": \"y\", \"d\": true, \"r\": 50}";
 static const char protocol[] = "{\"kind\": \"iterative\", \"rounds\": 3}";
 
 struct oracle {
@@ -80,7 +79,7 @@ static int live(struct oracle *oracle, const struct tremolo_files *files)
     oracle->server.on_report = send_letter;
     enum tremolo_status status = tremolo_client_open(&client, why, &options, &around);
     if (status == TREMOLO_OK) {
-        status = tremolo_client_sample(client, sample_text, strlen(sample_text));
+        status = tremolo_client_sample(client, study_base_sample, strlen(study_base_sample));
     }
     for (uint16_t round = oracle->server.round; round < ROUNDS && status == TREMOLO_OK; round++) {
         struct letter opened = {.round = round};
@@ -371,20 +370,23 @@ static void test_failures_have_reasons(void **state)
     around.files = &files;
     struct tremolo_client_receipt receipt;
     assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
-    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, study_base_sample, strlen(study_base_sample)),
+                  TREMOLO_OK);
     assert_status(tremolo_client_report(client, &receipt), TREMOLO_STORAGE_FAILED);
     assert_non_null(strstr(tremolo_client_why(client), strerror(EROFS))); /* no ledger */
     tremolo_client_close(client);
     client = NULL;
     files = faulty_files(FAULT_NONE, 0, 0);
     assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
-    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, study_base_sample, strlen(study_base_sample)),
+                  TREMOLO_OK);
     assert_status(tremolo_client_report(client, &receipt), TREMOLO_OK);
     tremolo_client_close(client);
     client = NULL;
     oracle.server.round = 1;
     assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
-    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, study_base_sample, strlen(study_base_sample)),
+                  TREMOLO_OK);
     faulty.kind = FAULT_FAIL_ON;
     faulty.error = ENOSPC;
     assert_status(tremolo_client_report(client, &receipt), TREMOLO_STORAGE_FAILED);
@@ -411,7 +413,8 @@ static void test_read_only_directory(void **state)
     }
     struct tremolo_client_receipt receipt;
     assert_status(tremolo_client_open(&client, why, &options, &around), TREMOLO_OK);
-    assert_status(tremolo_client_sample(client, sample_text, strlen(sample_text)), TREMOLO_OK);
+    assert_status(tremolo_client_sample(client, study_base_sample, strlen(study_base_sample)),
+                  TREMOLO_OK);
     assert_status(tremolo_client_report(client, &receipt), TREMOLO_STORAGE_FAILED);
     assert_true(tremolo_client_why(client)[0] != '\0');
     assert_int_equal(oracle.server.reports, 0);

@@ -9,7 +9,6 @@
 #include "fake_server.h"
 #include "tremolo_ledger_file.h"
 
-static const char json_sample[] = "{\"a\": 3, \"b\": 0.5, \"c\": \"y\", \"d\": true, \"r\": 50}";
 static const char csv_sample[] = "a,b,c,d,r\n3,0.5,y,yes,50\n";
 
 static struct fake_server server;
@@ -125,7 +124,7 @@ static void begin(const char *protocol, const char *sample)
 static void test_one_shot(void **state)
 {
     (void)state;
-    begin("{\"kind\": \"one-shot\"}", json_sample);
+    begin("{\"kind\": \"one-shot\"}", study_base_sample);
     fail_each(try_to_take_part);
     fake_server_stop(&server);
 }

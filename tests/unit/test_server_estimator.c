@@ -68,32 +68,36 @@ static int tear_down(void **state)
     return 0;
 }
 
+struct asked {
+    struct question question;
+    pthread_t by; /* who answered */
+};
+
 static void count(struct question *question)
 {
-    pthread_t *by = question->context;
-    *by = pthread_self();
+    struct asked *asked = question->context;
+    asked->by = pthread_self();
     (void)atomic_fetch_add(&answered, 1);
 }
 
-static void ask_all(struct estimator *estimator, struct question *questions, pthread_t *by)
+static void ask_all(struct estimator *estimator, struct asked *asked)
 {
     for (size_t i = 0; i < ASKERS; i++) {
-        questions[i] =
-            (struct question){.book = books[i % 3 == 2], .done = count, .context = &by[i]};
-        estimator_ask(estimator, &questions[i]);
+        asked[i].question =
+            (struct question){.book = books[i % 3 == 2], .done = count, .context = &asked[i]};
+        estimator_ask(estimator, &asked[i].question);
     }
 }
 
 static void test_everybody_gets_the_estimate(void **state)
 {
     struct estimator *estimator = estimator_start(&stopping);
-    struct question questions[ASKERS];
-    pthread_t by[ASKERS];
+    struct asked asked[ASKERS];
     char *wanted[2] = {NULL, NULL};
     (void)state;
     assert_non_null(estimator);
     assert_null(estimate_kept(books[0]));
-    ask_all(estimator, questions, by);
+    ask_all(estimator, asked);
     estimator_stop(estimator); /* only when all are answered */
     assert_int_equal(answered, ASKERS);
     for (size_t i = 0; i < 2; i++) {
@@ -102,10 +106,10 @@ static void test_everybody_gets_the_estimate(void **state)
     }
     assert_string_not_equal(wanted[0], wanted[1]);
     for (size_t i = 0; i < ASKERS; i++) {
-        assert_status(questions[i].status, TREMOLO_OK);
-        assert_string_equal(questions[i].json, wanted[i % 3 == 2]);
-        assert_false(pthread_equal(by[i], pthread_self()));
-        free(questions[i].json);
+        assert_status(asked[i].question.status, TREMOLO_OK);
+        assert_string_equal(asked[i].question.json, wanted[i % 3 == 2]);
+        assert_false(pthread_equal(asked[i].by, pthread_self()));
+        free(asked[i].question.json);
     }
     report_to(books[0]);
     assert_null(estimate_kept(books[0])); /* it is another one now */
@@ -116,17 +120,16 @@ static void test_everybody_gets_the_estimate(void **state)
 static void test_the_end_forgets_nobody(void **state)
 {
     struct estimator *estimator = estimator_start(&stopping);
-    struct question questions[ASKERS];
-    pthread_t by[ASKERS];
+    struct asked asked[ASKERS];
     (void)state;
     assert_non_null(estimator);
     stopping = true;
-    ask_all(estimator, questions, by);
+    ask_all(estimator, asked);
     estimator_stop(estimator);
     assert_int_equal(answered, ASKERS);
     for (size_t i = 0; i < ASKERS; i++) {
-        assert_status(questions[i].status, TREMOLO_OK);
-        assert_null(questions[i].json);
+        assert_status(asked[i].question.status, TREMOLO_OK);
+        assert_null(asked[i].question.json);
     }
     assert_null(estimate_kept(books[0]));
 }

@@ -1,6 +1,6 @@
 /* result.mjs -- results that were saved as one file, opened from the disk.
  *
- *   node result.mjs SETTING    SETTING: {pages: [{html, json, figures}], readable}
+ *   node result.mjs SETTING    SETTING: {pages: [{name, html, json, charts}], readable}
  *
  * `json` is the same result as a document; `readable` is one of the pages. */
 import assert from 'node:assert/strict';
@@ -63,12 +63,25 @@ function sameNumbers(shown, wanted) {
     });
 }
 
+/* A line for each series of a figure, and a table of the same numbers. */
+async function figuresAreWhole(page, figures) {
+    for (const [index, { series }] of figures.entries()) {
+        const card = page.locator('section.card', { has: page.locator(`[data-figure="${index}"]`) });
+        assert.equal(await card.locator('path.line').count(), series.length);
+        const rows = await card.locator('tbody tr').evaluateAll((all) => all.map((row) => (
+            [...row.querySelectorAll('data')].map((node) => Number(node.value)))));
+        const wanted = series[0].points.map(([x], i) => [x, ...series.map((one) => one.points[i][1])]);
+        assert.deepEqual(rows, wanted);
+    }
+}
+
 for (const { name, html, json, charts } of setting.pages) {
     await test(`${name}: opens from the disk without a request or an error`, () => withPage(html, {}, async ({ page, faults }) => {
         const result = JSON.parse(readFileSync(json, 'utf8'));
         assert.equal(await page.textContent('h1'), result.title);
         assert.equal(await page.locator('svg.chart').count(), charts);
         if (result.coefficients) sameNumbers(await shownRows(page), result.coefficients);
+        if (result.figures) await figuresAreWhole(page, result.figures);
         if (result.guarantee) {
             assert.equal(await page.$eval('data.epsilon', (node) => Number(node.value)), result.guarantee.epsilon);
         }

@@ -1,0 +1,229 @@
+/* test_host_client_policy.c -- what the device's own policy allows, and what a
+ * study is charged at the distance that policy protects. */
+#include "client_world.h"
+
+static void test_policy_refuses(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    world.options.policy = &policy;
+    policy.epsilon_per_study = 0.99;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "epsilon"));
+    /* At a smaller delta the same noise costs more. */
+    policy.epsilon_per_study = 1;
+    policy.delta = 1e-9;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    policy = (struct tremolo_policy)TREMOLO_POLICY_DEFAULTS;
+    policy.only_listed = true;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "lists"));
+    policy.study_count = 1;
+    memcpy(policy.studies[0], tremolo_study_file_id(world.server.file), TREMOLO_STUDY_ID_BYTES);
+    assert_int_equal(world.server.reports, 0);
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+}
+
+/* The server chooses a study's neighbours, the device whom it protects: at
+ * distance 0.001 an epsilon of 2 would give the sample away. */
+static void test_policy_has_its_own_neighbours(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    (void)state;
+    begin(&world, "privacy.epsilon", "2", "privacy.neighbours", "{\"distance\": 0.001}");
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "between any two people"));
+    assert_non_null(strstr(world.why, "the policy allows 2;"));
+    assert_non_null(strstr(world.why, "\"distance\": 0.001 in the policy allows it"));
+    policy.distance = 1;
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "people 1 half ranges apart"));
+    assert_int_equal(world.server.reports, 0);
+    policy.distance = 0.001;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+}
+
+/* A study for distance 0.5 at a policy of distance 1 costs twice its own mu,
+ * so about four times its own charge, and the ledger says so. */
+static void test_charged_at_the_policys_distance(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_study_guarantee own;
+    struct tremolo_study_guarantee ours;
+    uint32_t budget = 0;
+    (void)state;
+    begin(&world, "privacy.epsilon", "0.5", "privacy.neighbours", "{\"distance\": 0.5}");
+    policy.distance = 1;
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee(&own, world.server.file, 1e-5), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee_at(&ours, world.server.file, 1e-5, 1), TREMOLO_OK);
+    assert_int_equal(budget - receipt.budget_left, ours.charge);
+    /* Roundings in the sensitivity do not grow with the distance: a hundredth. */
+    assert_true(ours.charge > 3.96 * own.charge && ours.charge < 4.04 * own.charge);
+    assert_true(ours.epsilon > own.epsilon && ours.distance == 1);
+    end(&world);
+}
+
+/* epsilon_total is spent by the first study: the second is refused by the
+ * ledger, which no later policy can raise. */
+static void test_total_is_the_ledgers(void **state)
+{
+    struct world world;
+    struct fake_server other;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    policy.epsilon_total = 1.1;
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    fake_server_start(&other, study_with("title", "\"Second\"", NULL, NULL), 1);
+    world.around = fake_surroundings(&other);
+    world.options.study_url = other.url;
+    policy.epsilon_total = 50;
+    assert_status(report(&world, &receipt), TREMOLO_BUDGET_EXHAUSTED);
+    assert_int_equal(other.reports, 0);
+    fake_server_stop(&other);
+    end(&world);
+}
+
+/* A ledger is for life, so a first attempt that is refused leaves none: by the
+ * key, the policy, the date and the round in turn. The policy of the first
+ * report is the one that counts. */
+static void test_refusals_leave_no_ledger(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_study_guarantee guarantee;
+    uint32_t budget = 0;
+    (void)state;
+    begin(&world, "limits", "{\"closes\": \"2026-12-15\"}", NULL, NULL);
+    world.server.date = NOVEMBER; /* a month before */
+    world.options.server_key = NULL;
+    assert_status(report(&world, &receipt), TREMOLO_NOT_TRUSTED);
+    assert_int_equal(access(world.folder.state, F_OK), -1);
+    world.options.trust_new = true;
+    world.options.policy = &policy;
+    policy.epsilon_per_study = 0.5;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    policy.epsilon_per_study = 2;
+    world.server.state = "done";
+    assert_status(report(&world, &receipt), TREMOLO_ROUND_CLOSED);
+    world.server.state = "open";
+    world.server.date = DECEMBER; /* after its end */
+    assert_status(report(&world, &receipt), TREMOLO_ROUND_CLOSED);
+    assert_int_equal(access(world.folder.state, F_OK), -1);
+    world.server.date = NOVEMBER;
+    policy.epsilon_total = 4;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
+    assert_status(tremolo_study_file_guarantee_at(&guarantee, world.server.file, 1e-5, 0),
+                  TREMOLO_OK);
+    assert_int_equal(receipt.budget_left, budget - guarantee.charge);
+    assert_false(receipt.left_by_policy);
+    end(&world);
+}
+
+/* A policy whose total was lowered below the ledger's is obeyed: in what is left
+ * and, once that is too little, by a refusal. */
+static void test_a_smaller_total_counts(void **state)
+{
+    struct world world;
+    struct fake_server other;
+    struct tremolo_client_receipt first = {0};
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    uint32_t whole = 0;
+    uint32_t smaller = 0;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    world.options.policy = &policy;
+    assert_status(tremolo_policy_budget(&whole, &policy), TREMOLO_OK);
+    assert_status(report(&world, &first), TREMOLO_OK);
+    policy.epsilon_total = 4;
+    assert_status(tremolo_policy_budget(&smaller, &policy), TREMOLO_OK);
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_true(receipt.left_by_policy);
+    assert_int_equal(receipt.budget_left, smaller - (whole - first.budget_left));
+    fake_server_start(&other, study_with("title", "\"Second\"", NULL, NULL), 1);
+    world.around = fake_surroundings(&other);
+    world.options.study_url = other.url;
+    policy.epsilon_total = 1.1;
+    assert_status(report(&world, &receipt), TREMOLO_BUDGET_EXHAUSTED);
+    assert_non_null(strstr(tremolo_client_why(world.client), "epsilon_total of 1.1"));
+    assert_int_equal(other.reports, 0);
+    policy.epsilon_total = 4;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    fake_server_stop(&other);
+    end(&world);
+}
+
+static void test_policy_files(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        "[]",
+        "{\"epsilon\": 1}",
+        "{\"epsilon_total\": 0}",
+        "{\"epsilon_per_study\": \"1\"}",
+        "{\"delta\": 1}",
+        "{\"distance\": 0}",
+        "{\"distance\": \"some\"}",
+        "{\"distance\": 101}",
+        "{\"studies\": \"x\"}",
+        "{\"studies\": [\"x\"]}",
+        "{\"epsilon_total\": 1, \"epsilon_total\": 2}",
+    };
+    struct tremolo_policy policy = {.delta = 7};
+    char why[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        why[0] = '\0';
+        assert_status(tremolo_policy_parse(&policy, why, sizeof why, wrong[i], strlen(wrong[i])),
+                      TREMOLO_BAD_POLICY);
+        assert_true(why[0] != '\0');
+        assert_true(policy.delta == 7);
+    }
+    const char *good = "{\"epsilon_per_study\": 0.5, \"studies\": "
+                       "[\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"], \"comment\": \"c\"}";
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, good, strlen(good)), TREMOLO_OK);
+    assert_true(policy.epsilon_per_study == 0.5 && policy.epsilon_total == 8.0);
+    assert_true(policy.only_listed && policy.study_count == 1);
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"studies\": []}", 15),
+                  TREMOLO_OK);
+    assert_true(policy.only_listed && policy.study_count == 0);
+    assert_true(policy.distance == 0);
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"distance\": 0.5}", 17),
+                  TREMOLO_OK);
+    assert_true(policy.distance == 0.5);
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"distance\": \"any\"}", 19),
+                  TREMOLO_OK);
+    assert_true(policy.distance == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_policy_refuses),
+        cmocka_unit_test(test_policy_has_its_own_neighbours),
+        cmocka_unit_test(test_charged_at_the_policys_distance),
+        cmocka_unit_test(test_total_is_the_ledgers),
+        cmocka_unit_test(test_refusals_leave_no_ledger),
+        cmocka_unit_test(test_a_smaller_total_counts),
+        cmocka_unit_test(test_policy_files),
+    };
+    return cmocka_run_group_tests_name("host client: policy", tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* test_host_client_rounds.c -- studies of several rounds: following them to their
+ * end, and believing only a round that is signed and makes sense. */
+#include "client_world.h"
+
+static const char iterative[] = "{\"kind\": \"iterative\", \"rounds\": 3, \"vectors\": 1,"
+                                "\"alpha\": 0.5, \"lambda\": 0.2, \"omega\": 1}";
+
+static int count_receipt(void *context, const struct tremolo_client_receipt *receipt)
+{
+    unsigned *count = context;
+    assert_int_equal(receipt->round, *count);
+    (*count)++;
+    return 0;
+}
+
+static void test_following(void **state)
+{
+    struct world world;
+    unsigned count = 0;
+    (void)state;
+    begin(&world, "protocol", iterative, NULL, NULL);
+    world.server.moves_on = true;
+    assert_status(open_with_sample(&world), TREMOLO_OK);
+    assert_status(tremolo_client_follow(world.client, count_receipt, &count), TREMOLO_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(world.server.reports, 3);
+    for (size_t i = 0; i < world.server.sleeps; i++) {
+        assert_in_range(world.server.slept[i], 10000, 30000);
+    }
+    end(&world);
+}
+
+/* A device that has reported asks for the round until there is another; it does
+ * not send its report again with every question. */
+static void test_following_is_quiet(void **state)
+{
+    struct world world;
+    unsigned count = 0;
+    (void)state;
+    begin(&world, "protocol", iterative, NULL, NULL);
+    world.server.round_lasts = 5;
+    assert_status(open_with_sample(&world), TREMOLO_OK);
+    assert_status(tremolo_client_follow(world.client, count_receipt, &count), TREMOLO_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(world.server.reports, 3);
+    assert_int_equal(world.server.posts, 3);
+    assert_int_equal(world.server.sleeps, 10);
+    end(&world);
+}
+
+/* A round that closed before the report arrived is no reason to stop: the
+ * client waits and asks which one is open now. */
+static void test_following_goes_on_after_a_closed_round(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, "protocol", iterative, NULL, NULL);
+    world.server.moves_on = true;
+    fake_server_say(&world.server, -1, -1); /* study */
+    fake_server_say(&world.server, -1, -1); /* round */
+    fake_server_say(&world.server, 410, -1);
+    assert_status(open_with_sample(&world), TREMOLO_OK);
+    world.server.round = 0;
+    assert_status(tremolo_client_follow(world.client, NULL, NULL), TREMOLO_OK);
+    assert_int_equal(world.server.reports, 3);
+    end(&world);
+}
+
+/* A study of one round that is closed has nothing to follow. */
+static void test_following_ends_with_a_closed_study(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    fake_server_say(&world.server, -1, -1); /* study */
+    fake_server_say(&world.server, 410, -1);
+    assert_status(open_with_sample(&world), TREMOLO_OK);
+    assert_status(tremolo_client_follow(world.client, NULL, NULL), TREMOLO_OK);
+    assert_int_equal(world.server.sleeps, 0);
+    end(&world);
+}
+
+/* Following begins when the study does. */
+static void test_following_waits_for_the_opening(void **state)
+{
+    struct world world;
+    unsigned count = 0;
+    (void)state;
+    begin(&world, "limits", dates, NULL, NULL);
+    world.server.date = NOVEMBER - 10000;
+    assert_status(open_with_sample(&world), TREMOLO_OK);
+    assert_status(tremolo_client_follow(world.client, count_receipt, &count), TREMOLO_OK);
+    assert_int_equal(count, 1);
+    assert_in_range(world.server.now_ms, 10000 * 1000, 10100 * 1000);
+    end(&world);
+}
+
+static void test_a_round_is_checked(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    (void)state;
+    begin(&world, "protocol", iterative, NULL, NULL);
+    world.server.vectors[0] = 8000; /* signed, but not of norm one */
+    assert_status(report(&world, &receipt), TREMOLO_BAD_VECTORS);
+    world.server.vectors[0] = TREMOLO_VECTOR_ONE;
+    world.server.round = 3;
+    assert_status(report(&world, &receipt), TREMOLO_BAD_ANSWER);
+    world.server.round = 0;
+    world.server.state = "waiting";
+    assert_status(report(&world, &receipt), TREMOLO_ROUND_CLOSED);
+    world.server.state = "asleep";
+    assert_status(report(&world, &receipt), TREMOLO_BAD_ANSWER);
+    world.server.state = "open";
+    assert_int_equal(world.server.reports, 0);
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+}
+
+/* A broadcast by somebody else, for a study that is the server's. */
+static void test_a_round_is_signed(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {77};
+    uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    (void)state;
+    begin(&world, "protocol", iterative, NULL, NULL);
+    assert_status(tremolo_signing_keys(public_key, world.server.secret_key, seed), TREMOLO_OK);
+    assert_status(report(&world, &receipt), TREMOLO_BAD_SIGNATURE);
+    assert_int_equal(world.server.reports, 0);
+    end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_following),
+        cmocka_unit_test(test_following_is_quiet),
+        cmocka_unit_test(test_following_goes_on_after_a_closed_round),
+        cmocka_unit_test(test_following_ends_with_a_closed_study),
+        cmocka_unit_test(test_following_waits_for_the_opening),
+        cmocka_unit_test(test_a_round_is_checked),
+        cmocka_unit_test(test_a_round_is_signed),
+    };
+    return cmocka_run_group_tests_name("host client: rounds", tests, NULL, NULL);
+}
