@@ -29,6 +29,12 @@ bool method_takes_rounds(enum method method)
     return method == METHOD_ITERATIVE || method == METHOD_POOLED;
 }
 
+size_t experiment_releases(const struct experiment_options *options)
+{
+    bool rounds = method_takes_rounds(options->method) || options->method == METHOD_DP_SGD;
+    return (rounds ? options->rounds : 1) * (options->samples > 1 ? options->samples : 1);
+}
+
 static struct fleet_setup setup_of(const struct split *split,
                                    const struct experiment_options *options, uint64_t seed)
 {
@@ -45,8 +51,7 @@ static struct fleet_setup setup_of(const struct split *split,
                     .distance = options->distance,
                     .epsilon = options->epsilon,
                     .delta = options->delta,
-                    .rounds =
-                        (uint16_t)(method_takes_rounds(options->method) ? options->rounds : 1),
+                    .rounds = (uint16_t)experiment_releases(options),
                     .calibration = options->calibration,
                     .alpha = options->alpha,
                     .lambda = options->vectors > 0 ? options->lambda : 0,
@@ -212,10 +217,12 @@ static enum tremolo_status run_dp_sgd(struct outcome *outcome, const struct spli
     struct tremolo_gaussian cost = {0};
     enum tremolo_rule rule =
         options->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
-    enum tremolo_status status = tremolo_rule_sigma(&sigma, rule, options->epsilon, options->delta,
-                                                    2 * options->clip, options->rounds, false);
+    enum tremolo_status status =
+        tremolo_rule_sigma(&sigma, rule, options->epsilon, options->delta, 2 * options->clip,
+                           experiment_releases(options), false);
     if (status == TREMOLO_OK) {
-        status = tremolo_gaussian_add(&cost, 2 * options->clip, sigma.upper, options->rounds);
+        status = tremolo_gaussian_add(&cost, 2 * options->clip, sigma.upper,
+                                      experiment_releases(options));
     }
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_epsilon(&epsilon, &cost, options->delta);

@@ -40,6 +40,7 @@ struct experiment_options {
     bool protect_all; /* the response too */
     enum tremolo_calibration calibration;
     size_t rounds, vectors;
+    size_t samples; /* of a device in each round that its noise pays for; 0: one */
     double alpha, lambda, omega;
     double ridge;  /* one-shot */
     double step;   /* iterative: c of c / |S|; dp-sgd: learning rate */
@@ -50,6 +51,9 @@ struct experiment_options {
     struct progress *progress;          /* may be NULL */
     const struct experiment_save *save; /* may be NULL; needs exact noise */
 };
+
+/* Releases of a device that its guarantee covers. */
+size_t experiment_releases(const struct experiment_options *options);
 
 /* Scaled rows of one split; `centre` and `scale` lead back to own units. */
 struct split {

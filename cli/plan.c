@@ -251,6 +251,7 @@ static void fill_from_study(struct plan_request *request, double *values)
     values[OMEGA] = terms->omega;
     values[VECTORS] = terms->vectors;
     values[ROUNDS] = terms->rounds > 1 ? terms->rounds : values[ROUNDS];
+    request->samples = (long)terms->samples;
     request->distance = terms->distance;
     request->response_private = terms->response_private;
     request->calibration = terms->calibration == TREMOLO_STUDY_EXACT  ? PLAN_EXACT
@@ -286,7 +287,7 @@ static int read_request(struct plan_request *request, bool *wants_help, int argc
     double values[NUMBERS] = {
         [DELTA] = 1e-5, [R2] = 0.5, [RESPONSE_SD] = 1.0, [LEVEL] = 0.95, [ROUNDS] = 10};
     int code = 0;
-    *request = (struct plan_request){.distance = 1.0};
+    *request = (struct plan_request){.distance = 1.0, .samples = 1};
     fill_options(options);
     int result = take_study(request, values, options, argc, argv);
     if (result != CLI_DONE) {

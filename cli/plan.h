@@ -24,6 +24,7 @@ struct plan_request {
     double lambda;
     double omega;
     long rounds;
+    long samples; /* of a device in each round that its noise pays for */
     double half_width;
     double power;
     double effect;

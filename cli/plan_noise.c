@@ -26,7 +26,7 @@ double plan_noise(const struct plan_request *request, enum plan_calibration cali
     struct tremolo_certified sigma;
     enum tremolo_rule rule = calibration == PLAN_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
     if (tremolo_rule_sigma(&sigma, rule, epsilon, request->delta, plan_sensitivity(request),
-                           (uint64_t)rounds, false) != TREMOLO_OK) {
+                           (uint64_t)(rounds * request->samples), false) != TREMOLO_OK) {
         return INFINITY; /* tremolo_plan refuses it */
     }
     double noise = sigma.upper;

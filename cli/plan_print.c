@@ -18,9 +18,10 @@ static void print_privacy(const struct plan_request *request, const struct plan_
     if (request->study != NULL) {
         (void)printf("%s\n", tremolo_study_file_terms(request->study)->title);
     }
-    (void)printf("%zu features, %.0f devices, one release with epsilon = %g, delta = %g (%s)\n",
-                 request->guess.dimension, request->guess.devices, request->epsilon, request->delta,
-                 calibration_name(request->calibration));
+    (void)printf("%zu features, %.0f devices, one release%s with epsilon = %g, delta = %g (%s)\n",
+                 request->guess.dimension, request->guess.devices,
+                 request->samples > 1 ? " for each of a device's samples, all together" : "",
+                 request->epsilon, request->delta, calibration_name(request->calibration));
     if (request->distance > 0.0) {
         (void)printf("protects: %s that differ by at most %g (scaled)%s\n", protected,
                      request->distance, clear);

@@ -40,9 +40,7 @@ struct tremolo_promise simulate_promise(const struct simulate_options *options,
         .distance = any ? result->privacy.sensitivity : experiment->distance,
         .dimension = (unsigned)result->dimension,
         .mu = result->privacy.mu,
-        .releases = method_takes_rounds(experiment->method) || experiment->method == METHOD_DP_SGD
-                        ? experiment->rounds
-                        : 1,
+        .releases = experiment_releases(experiment),
         .delta = experiment->delta,
         .response_private = experiment->protect_all || experiment->method == METHOD_DP_SGD,
         .modulated = experiment->vectors > 0 && experiment->method != METHOD_DP_SGD,

@@ -202,6 +202,13 @@ expect_match "and how many were clipped is said" "$(tr '\n' ' ' <"$out" >"$dir/l
     'clips samples to a norm of 0.05 in scaled units: [1-9][0-9]* of [0-9]+ devices'
 $tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --scale standard --neighbours distance=1 --seed 1 --json >"$out"
 expect "in other units than the study's it is not" "$? $(grep -c '"clip"' "$out")" "0 0"
+# The noise pays for all samples that a device may send.
+sed 's/"protects": "features"}/&, "limits": {"samples": 3, "enrolment": "keys"}/' "$dir/study.json" >"$dir/three.json"
+$tremolo study show "$dir/three.json" --json >"$dir/shown"
+$tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 --json >"$out"
+expect "with several samples a device, too, the noise is the study's" "$(number sigma "$out")" "$(number sigma "$dir/shown")"
+$tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 >"$out"
+expect_match "and the guarantee says for how many" "$out" '^Each device makes 3 releases'
 # The protocol's own step and ball, too: by the file or by hand, the same numbers.
 sed 's/{"kind": "one-shot"}/{"kind": "iterative", "rounds": 3, "radius": 0.3, "step": 0.7}/' "$dir/study.json" >"$dir/rounds.json"
 $tremolo simulate "$dir/known.csv" --study "$dir/rounds.json" --seed 1 --json >"$out"
