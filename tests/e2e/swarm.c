@@ -80,12 +80,19 @@ static void read_token(struct swarm *swarm, const char *path)
 static void parse_arguments(struct swarm *swarm, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"url", required_argument, NULL, 'u'},        {"devices", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
-        {"token-file", required_argument, NULL, 'o'}, {"patience", required_argument, NULL, 'p'},
-        {"data", required_argument, NULL, 's'},       {"drop", required_argument, NULL, 'x'},
-        {"pause", required_argument, NULL, 'w'},      {"twin", required_argument, NULL, 'i'},
-        {"until", required_argument, NULL, 'e'},      {NULL, 0, NULL, 0},
+        {"url", required_argument, NULL, 'u'},
+        {"devices", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'},
+        {"batch", required_argument, NULL, 'b'},
+        {"token-file", required_argument, NULL, 'o'},
+        {"patience", required_argument, NULL, 'p'},
+        {"data", required_argument, NULL, 's'},
+        {"drop", required_argument, NULL, 'x'},
+        {"pause", required_argument, NULL, 'w'},
+        {"twin", required_argument, NULL, 'i'},
+        {"until", required_argument, NULL, 'e'},
+        {"least", required_argument, NULL, 'l'},
+        {NULL, 0, NULL, 0},
     };
     int option;
     *swarm = (struct swarm){.devices = 1000, .threads = 8, .batch = 1, .patience = 30.0};
