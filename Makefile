@@ -183,7 +183,7 @@ test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 # these run alone.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/e2e/*.sh)) $(sort $(wildcard tests/cli/*.sh))
-TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends history.sh intruders.sh kill.sh \
+TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends test_server_writer history.sh intruders.sh kill.sh \
                    limits.sh move.sh proxy.sh tls.sh watch.sh)
 together_and_alone = --together $(filter-out $(TIMED_TESTS),$(1)) --alone $(filter $(TIMED_TESTS),$(1))
 E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)

@@ -118,6 +118,12 @@ void writer_finish_job(struct ingest *ingest, struct job *job)
     job->done(job);
 }
 
+/* A call or a large job: nothing a request thread does itself. */
+static bool is_for_writer(const struct job *job)
+{
+    return job != NULL && (job->call != NULL || job->bytes > HERE_BYTES);
+}
+
 /* Take from the queue's head what belongs into one group: reports up to the
  * byte limit, or a single call; `here`, on a request thread, few reports and no call.
  * Lock held. */
@@ -126,7 +132,7 @@ static struct job *take_group(struct ingest *ingest, bool here)
     size_t most = here ? HERE_BYTES : INGEST_GROUP_BYTES_MAX;
     struct job *group = ingest->first;
     struct job *end = group;
-    if (group == NULL || (here && (group->call != NULL || group->bytes > most))) {
+    if (group == NULL || (here && is_for_writer(group))) {
         return NULL;
     }
     size_t bytes = group->bytes;
@@ -252,6 +258,15 @@ static struct job *enqueue(struct ingest *ingest, struct job *jobs, bool *small)
     return jobs;
 }
 
+/* What we brought may be what we left: then nobody else would call the writer. */
+static bool is_next_for_writer(struct ingest *ingest)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
+    bool is = is_for_writer(ingest->first);
+    (void)pthread_mutex_unlock(&ingest->lock);
+    return is;
+}
+
 /* Be the writer for a group, unless that might take long. (Should somebody set the clock
  * back meanwhile, we wait until the pen is free: it always will be.) */
 static bool write_here(struct ingest *ingest)
@@ -262,7 +277,7 @@ static bool write_here(struct ingest *ingest)
         return false;
     }
     (void)write_next(ingest, true);
-    bool due = ingest->decider->is_due(ingest);
+    bool due = ingest->decider->is_due(ingest) || is_next_for_writer(ingest);
     (void)pthread_mutex_unlock(&ingest->pen);
     return !due;
 }
