@@ -18,10 +18,11 @@
 
 enum {
     IDLE_US = 200000,     /* between looks at the clock for rounds and checkpoints */
-    SLOW_SYNC_US = 1000,  /* from here on it pays to wait for company, and to wait elsewhere */
+    HERE_SYNC_US = 600,   /* a request thread writes while syncs take less than this, */
+    PEN_US = 2000,        /* waits so long for the pen, */
+    HERE_BYTES = 1 << 16, /* and writes no more than this */
+    SLOW_SYNC_US = 1000,  /* from here on it pays to wait for company */
     SYNC_US_MAX = 100000, /* a stall is not what syncs usually take */
-    PEN_US = 2000,        /* a request thread waits so long for the pen, */
-    HERE_BYTES = 1 << 16, /* and writes no more than this itself */
 };
 
 int64_t writer_seconds(void)
@@ -272,7 +273,7 @@ static bool is_next_for_writer(struct ingest *ingest)
 static bool write_here(struct ingest *ingest)
 {
     struct timespec until = from_now(CLOCK_REALTIME, PEN_US);
-    if (ingest->decider->is_due == NULL || atomic_load(&ingest->sync_usual_us) >= SLOW_SYNC_US ||
+    if (ingest->decider->is_due == NULL || atomic_load(&ingest->sync_usual_us) >= HERE_SYNC_US ||
         pthread_mutex_timedlock(&ingest->pen, &until) != 0) {
         return false;
     }
