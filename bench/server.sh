@@ -1,8 +1,8 @@
 # The server against nginx's empty 204, and on its own. Same machine, loopback,
 # one run, both in turn several times and the medians compared, so that the
-# ratios mean something where the absolute numbers do not. nginx has as many
-# workers as the server has request threads; wrk has two threads and 64 keep-alive
-# connections, and makes every report a new one for both.
+# ratios mean something where the absolute numbers do not. Both run as they do by
+# themselves: nginx with a worker for each processor, the server with a request thread for
+# two. wrk has two threads and 64 keep-alive connections, and makes every report a new one for both.
 #
 # BENCH_TURNS turns (5) of BENCH_SECONDS (3) each. BENCH_DATA is where the data
 # directory lies (the temporary directory); a tmpfs there shows what remains
@@ -14,14 +14,12 @@ make -s BUILD="${BUILD:-build}" "$built/bench/flood" "$built/bench/pace" "$built
 directory=$(mktemp -d "${BENCH_DATA:-$work}/data.XXXXXX") || exit 1
 nginx_pid=
 trap 'stop_server >/dev/null 2>&1; [ -z "$nginx_pid" ] || kill "$nginx_pid" 2>/dev/null; rm -rf "$work" "$directory"' EXIT
-threads=$(nproc)
-[ "$threads" -le 16 ] || threads=16
 
 awk 'BEGIN { printf "{\"tremolo\": 1, \"title\": \"ten features\", \"features\": ["
     for (i = 0; i < 10; i++) printf "%s{\"name\": \"x%d\", \"low\": 0, \"high\": 1}", i ? ", " : "", i
     print "], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1}, \"privacy\": {\"epsilon\": 2, \"protects\": \"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}" }' >"$work/ten.json"
 
-start_server "$directory" --quiet --threads "$threads" || exit 1
+start_server "$directory" --quiet || exit 1
 id=$(create_study "$work/ten.json")
 port=${url##*:}
 reports="/v1/studies/$id/reports"
@@ -33,7 +31,7 @@ export REPORT="$work/report"
 mkdir -p "$work/nginx"
 nginx_port=$(awk 'BEGIN { srand(); print 20000 + int(rand() * 20000) }')
 cat >"$work/nginx.conf" <<CONF
-worker_processes $threads; pid $work/nginx/pid; error_log $work/nginx/error.log; daemon off;
+worker_processes auto; pid $work/nginx/pid; error_log $work/nginx/error.log; daemon off;
 events { worker_connections 1024; }
 http { access_log off; client_body_temp_path $work/nginx/body; proxy_temp_path $work/nginx/p;
  fastcgi_temp_path $work/nginx/f; uwsgi_temp_path $work/nginx/u; scgi_temp_path $work/nginx/s;
@@ -64,8 +62,8 @@ kill $nginx_pid
 wait $nginx_pid 2>/dev/null
 nginx_pid=
 ours=$(median "$work/rates.tremolo") theirs=$(median "$work/rates.nginx")
-printf '%d processors, load %s, %d request threads and %d nginx workers, data on %s\n' "$(nproc)" \
-    "$(cut -d' ' -f1 /proc/loadavg)" "$threads" "$threads" "$(df --output=fstype "$directory" | tail -1)"
+printf '%d processors, load %s, data on %s\n' "$(nproc)" \
+    "$(cut -d' ' -f1 /proc/loadavg)" "$(df --output=fstype "$directory" | tail -1)"
 awk -v seconds="$(metric tremolo_sync_seconds_total)" -v groups="$(metric tremolo_group_commits_total)" \
     -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" -v processor="$(processor)" \
     'BEGIN { printf "  %.0f reports in a group commit, %.2f ms a sync, %.1f us of processor time a report\n",

@@ -26,7 +26,7 @@ static const char usage[] =
     "  --tls-key FILE       its private key, PEM\n"
     "  --plain-http         without TLS beyond loopback, behind a proxy that does it\n"
     "  --token-file FILE    the operator's token (default DIR/operator.token, made if missing)\n"
-    "  --threads N          for requests (default: one for each processor)\n"
+    "  --threads N          for requests (default: one for two processors, with TLS for each)\n"
     "  --connections N      at once (default: as open files allow, at most 20000)\n"
     "  --timeout SECONDS    for a request's head, its body, and idle (default 30)\n"
     "  --quiet              no log on stderr\n"

@@ -103,10 +103,13 @@ static unsigned connection_limit(unsigned wanted)
     return limit;
 }
 
-static unsigned thread_count(unsigned wanted)
+/* Half the processors: most of a request is the kernel's work, which spreads by itself, and
+ * fewer threads make larger groups. TLS is ours to compute, on all of them. */
+static unsigned thread_count(unsigned wanted, bool computes)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned threads = wanted > 0 ? wanted : processors > 0 ? (unsigned)processors : 1;
+    unsigned all = processors > 0 ? (unsigned)processors : 1;
+    unsigned threads = wanted > 0 ? wanted : computes ? all : (all + 1) / 2;
     return threads < THREADS_MAX ? threads : THREADS_MAX;
 }
 
@@ -126,8 +129,9 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
     server->estimator = estimator_start(&server->stopping);
     if (server->connections != NULL && server->sampler != NULL && server->estimator != NULL &&
         http_make_receipts(server)) {
-        server->loops = loops_start(server, listener, thread_count(options->threads),
-                                    connection_limit(options->connections));
+        server->loops =
+            loops_start(server, listener, thread_count(options->threads, server->tls != NULL),
+                        connection_limit(options->connections));
     }
     if (server->loops == NULL) {
         (void)close(listener);
