@@ -8,6 +8,7 @@
 #include "http.h"
 
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "head.h"
 #include "request.h"
 #include "routes.h"
+
+enum { SPARES_MAX = 256 }; /* requests whose memory a loop keeps */
 
 static int64_t monotonic_us(void)
 {
@@ -122,14 +125,28 @@ static enum MHD_Result send_answer(struct request *request)
 
 /* ---------------------------------------------------------------- beginning */
 
+static struct request *new_request(struct loop *loop)
+{
+    struct request *request = loop->spares;
+    if (request != NULL) {
+        loop->spares = request->next;
+        loop->spare_count--;
+    } else {
+        request = malloc(sizeof *request);
+    }
+    if (request != NULL) {
+        memset(request, 0, offsetof(struct request, small_body));
+    }
+    return request;
+}
+
 static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
                              const char *method)
 {
-    struct request *request = malloc(sizeof *request); /* which has a cache that calloc has not */
+    struct request *request = new_request(loop);
     if (request == NULL) {
         return NULL;
     }
-    *request = (struct request){0};
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     request->server = loop->server;
@@ -149,7 +166,11 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
 
 static bool grow_body(struct request *request, size_t wanted)
 {
-    size_t capacity = request->capacity < 512 ? 512 : request->capacity;
+    size_t capacity = request->capacity > 0 ? request->capacity : REQUEST_SMALL_BODY;
+    if (wanted <= REQUEST_SMALL_BODY) {
+        request->body = request->small_body;
+        return true;
+    }
     while (capacity < wanted) {
         capacity *= 2;
     }
@@ -161,10 +182,13 @@ static bool grow_body(struct request *request, size_t wanted)
         (void)atomic_fetch_sub(&request->server->body_bytes, more);
         return false;
     }
-    uint8_t *grown = realloc(request->body, capacity);
+    uint8_t *grown = realloc(request->capacity > 0 ? request->body : NULL, capacity);
     if (grown == NULL) {
         (void)atomic_fetch_sub(&request->server->body_bytes, more);
         return false;
+    }
+    if (request->capacity == 0) {
+        memcpy(grown, request->small_body, request->length);
     }
     request->body = grown;
     request->capacity = capacity;
@@ -310,13 +334,34 @@ static void free_request(struct request *request)
     request->loop->active--;
     free(request->answer.body);
     free(request->question.json);
-    free(request->body);
+    if (request->body != request->small_body) {
+        free(request->body);
+    }
     if (request->arrivals != &request->single) {
         free(request->arrivals);
     }
-    free(request->job.rows);
+    if (request->job.rows != request->small_rows) {
+        free(request->job.rows);
+    }
     free(request->problems);
-    free(request);
+    struct loop *loop = request->loop;
+    if (loop->spare_count == SPARES_MAX) {
+        free(request);
+        return;
+    }
+    request->next = loop->spares;
+    loop->spares = request;
+    loop->spare_count++;
+}
+
+void http_free_spares(struct loop *loop)
+{
+    while (loop->spares != NULL) {
+        struct request *request = loop->spares;
+        loop->spares = request->next;
+        free(request);
+    }
+    loop->spare_count = 0;
 }
 
 static bool is_undecided(struct request *request)
@@ -340,7 +385,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     connection_touch(request->record);
     request->record = NULL;
     if (is_undecided(request)) { /* the writer still reads and writes it */
-        request->next_orphan = loop->orphans;
+        request->next = loop->orphans;
         loop->orphans = request;
         return;
     }
@@ -354,10 +399,10 @@ void http_free_orphans(struct loop *loop)
     while (*link != NULL) {
         struct request *request = *link;
         if (is_undecided(request)) {
-            link = &request->next_orphan;
+            link = &request->next;
             continue;
         }
-        *link = request->next_orphan;
+        *link = request->next;
         waited(request);
         free_request(request);
     }

@@ -29,4 +29,7 @@ void http_refuse(struct request *request);
 /* Free requests whose connections ended before their jobs did, as far as these have. */
 void http_free_orphans(struct loop *loop);
 
+/* Free the memory that a loop keeps for its next requests. */
+void http_free_spares(struct loop *loop);
+
 #endif

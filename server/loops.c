@@ -171,6 +171,7 @@ static void *thread_main(void *argument)
     }
     MHD_stop_daemon(loop->daemon);
     loop->daemon = NULL;
+    http_free_spares(loop);
     return NULL;
 }
 

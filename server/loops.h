@@ -24,8 +24,10 @@ struct loop {
     /* Only this loop's thread touches these. */
     struct job *gathered; /* for the writer, in order */
     struct job **gathered_end;
-    struct book *recent;     /* the study that was asked for last, */
-    char recent_id[64];      /* in these words */
+    struct book *recent;    /* the study that was asked for last, */
+    char recent_id[64];     /* in these words */
+    struct request *spares; /* memory for the next requests */
+    size_t spare_count;
     struct request *orphans; /* their connections ended before the writer did */
     size_t active;           /* requests under way */
     size_t waiting;          /* of these, with the writer or gathered */

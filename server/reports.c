@@ -80,7 +80,9 @@ static bool check_all(struct request *request)
 {
     size_t n = request->book->check.row_values;
     size_t pending = 0;
-    request->job.rows = malloc(request->job.count * n * sizeof *request->job.rows);
+    request->job.rows = request->job.count * n <= REQUEST_SMALL_ROWS
+                            ? request->small_rows
+                            : malloc(request->job.count * n * sizeof *request->job.rows);
     if (request->job.rows == NULL) {
         request_problem(request, 503, "out of memory");
         return false;

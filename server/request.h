@@ -22,6 +22,8 @@ enum {
     REQUEST_REPORTS_MAX = 20000,    /* in one sequence */
     REQUEST_BODIES_MAX = 128 << 20, /* of all bodies in memory at once */
     REQUEST_TOKEN_MAX = 1024,
+    REQUEST_SMALL_BODY = 512,   /* bytes that a request has room for itself, */
+    REQUEST_SMALL_ROWS = 64,    /* and values */
     ANSWER_TAG_BYTES = 24,      /* a hash, "-gz", quotes */
     ANSWER_LOCATION_BYTES = 96, /* the longest path with an id */
 };
@@ -69,7 +71,7 @@ struct answer {
 struct request {
     struct tremolo_server *server;
     struct loop *loop;
-    struct request *next_orphan;
+    struct request *next; /* of the loop's orphans, or of its spares */
     struct MHD_Connection *connection;
     struct connection *record;
     const struct route *route;
@@ -91,6 +93,9 @@ struct request {
     struct arrival single; /* arrivals, when there is one */
     uint8_t device[TREMOLO_DEVICE_ID_MAX];
     struct tremolo_study_problems *problems;
+    /* A single report, the usual thing, needs no other memory. Nobody clears these. */
+    uint8_t small_body[REQUEST_SMALL_BODY];
+    int16_t small_rows[REQUEST_SMALL_ROWS];
 };
 
 /* A handler answers, or submits request->job (request_wait) or asks (request_ask) and is
