@@ -12,13 +12,25 @@ static bool is_free(const uint8_t *slot)
     return memcmp(slot, zero, IDSET_NAME_BYTES) == 0;
 }
 
-/* The slot that holds the name, or the free one where it belongs. */
-static size_t find(const struct idset *set, const uint8_t *name)
+uint64_t idset_hash(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES])
 {
     uint8_t digest[crypto_shorthash_BYTES];
     uint64_t hash;
     (void)crypto_shorthash(digest, name, IDSET_NAME_BYTES, set->key);
     memcpy(&hash, digest, sizeof hash);
+    return hash;
+}
+
+void idset_prefetch(const struct idset *set, uint64_t hash)
+{
+    if (set->capacity > 0) {
+        __builtin_prefetch(set->slot[(size_t)hash & (set->capacity - 1)]);
+    }
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static size_t find(const struct idset *set, const uint8_t *name, uint64_t hash)
+{
     size_t at = (size_t)hash & (set->capacity - 1);
     while (!is_free(set->slot[at]) && memcmp(set->slot[at], name, IDSET_NAME_BYTES) != 0) {
         at = (at + 1) & (set->capacity - 1);
@@ -53,7 +65,9 @@ enum tremolo_status idset_reserve(struct idset *set, size_t more)
     randombytes_buf(grown.key, sizeof grown.key);
     for (size_t i = 0; i < set->capacity; i++) {
         if (!is_free(set->slot[i])) {
-            memcpy(grown.slot[find(&grown, set->slot[i])], set->slot[i], IDSET_NAME_BYTES);
+            const uint8_t *name = set->slot[i];
+            memcpy(grown.slot[find(&grown, name, idset_hash(&grown, name))], name,
+                   IDSET_NAME_BYTES);
         }
     }
     free(set->slot);
@@ -61,22 +75,22 @@ enum tremolo_status idset_reserve(struct idset *set, size_t more)
     return TREMOLO_OK;
 }
 
-bool idset_has(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES])
+bool idset_has(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES], uint64_t hash)
 {
     if (is_free(name)) {
         return set->has_zero;
     }
-    return set->capacity > 0 && !is_free(set->slot[find(set, name)]);
+    return set->capacity > 0 && !is_free(set->slot[find(set, name, hash)]);
 }
 
-bool idset_add(struct idset *set, const uint8_t name[IDSET_NAME_BYTES])
+bool idset_add(struct idset *set, const uint8_t name[IDSET_NAME_BYTES], uint64_t hash)
 {
     if (is_free(name)) {
         bool fresh = !set->has_zero;
         set->has_zero = true;
         return fresh;
     }
-    size_t at = find(set, name);
+    size_t at = find(set, name, hash);
     if (!is_free(set->slot[at])) {
         return false;
     }

@@ -28,9 +28,14 @@ void idset_free(struct idset *set);
 /* Room for `more` names without another allocation. */
 TREMOLO_MUST_USE enum tremolo_status idset_reserve(struct idset *set, size_t more);
 
-bool idset_has(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES]);
+/* Where a name belongs, good until the next reservation. The set is far larger than any cache:
+ * whoever knows several names begins to fetch all their places before he looks. */
+uint64_t idset_hash(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES]);
+void idset_prefetch(const struct idset *set, uint64_t hash);
+
+bool idset_has(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES], uint64_t hash);
 
 /* True when the name is new. Room must have been reserved. */
-bool idset_add(struct idset *set, const uint8_t name[IDSET_NAME_BYTES]);
+bool idset_add(struct idset *set, const uint8_t name[IDSET_NAME_BYTES], uint64_t hash);
 
 #endif

@@ -169,7 +169,7 @@ static bool take_sample(struct shard *shard, const struct arrival *arrival)
     uint8_t name[IDSET_NAME_BYTES];
     for (uint32_t sample = 0; sample < shard->book->terms->samples; sample++) {
         sample_name(name, shard, arrival, sample);
-        if (idset_add(&shard->devices, name)) {
+        if (idset_add(&shard->devices, name, idset_hash(&shard->devices, name))) {
             note_name(&shard->new_devices, name);
             return true;
         }
@@ -189,7 +189,7 @@ static enum fate decide_fate(struct shard *shard, const struct arrival *arrival,
     if (shard_of(shard->book, arrival, shard->shards) != shard->number) {
         return REFUSED;
     }
-    if (idset_has(&shard->ids, arrival->id)) {
+    if (idset_has(&shard->ids, arrival->id, arrival->hash)) {
         return REPEATED;
     }
     if (arrival->round != round) {
@@ -198,7 +198,7 @@ static enum fate decide_fate(struct shard *shard, const struct arrival *arrival,
     if (shard->named && !take_sample(shard, arrival)) {
         return REFUSED;
     }
-    (void)idset_add(&shard->ids, arrival->id);
+    (void)idset_add(&shard->ids, arrival->id, arrival->hash);
     note_name(&shard->new_ids, arrival->id);
     return COUNTED;
 }
@@ -228,29 +228,67 @@ static size_t count_records(const uint8_t *bytes, size_t length)
     return offset == length - SEGMENT_CHECK_BYTES ? count : 0;
 }
 
+/* Records that are read together, so that their places in the set come from memory at once. */
+struct block {
+    struct segment_record record[16];
+    struct arrival arrival[16];
+    size_t count;
+};
+
+/* The next records, their rows from `first` on. */
+static void read_block(struct block *block, struct shard *shard, size_t first, uint32_t *offset,
+                       const uint8_t *bytes, size_t length)
+{
+    enum { MOST = sizeof block->record / sizeof block->record[0] };
+    block->count = 0;
+    while (block->count < MOST &&
+           segment_next(&block->record[block->count], offset, bytes, length)) {
+        const struct segment_record *record = &block->record[block->count];
+        struct arrival *arrival = &block->arrival[block->count];
+        *arrival = (struct arrival){.bytes = record->report,
+                                    .length = record->length,
+                                    .device = record->device,
+                                    .device_length = record->device_length};
+        check_arrival(arrival, shard->rows + (first + block->count) * shard->check.row_values,
+                      &shard->check);
+        if (arrival->outcome == OUTCOME_PENDING) {
+            arrival->hash = idset_hash(&shard->ids, arrival->id);
+            idset_prefetch(&shard->ids, arrival->hash);
+        }
+        block->count++;
+    }
+}
+
+/* The row at `at` counts, as the one after `kept` others. */
+static enum tremolo_status keep(struct shard *shard, size_t kept, size_t at,
+                                const struct arrival *arrival, const struct segment_record *record)
+{
+    size_t n = shard->check.row_values;
+    memmove(shard->rows + kept * n, shard->rows + at * n, n * sizeof *shard->rows);
+    shard->buckets[kept] =
+        (uint8_t)book_bucket(shard->book, arrival->bucket, arrival->device, arrival->device_length);
+    return shard->counted != NULL ? shard->counted(shard->counted_context, record) : TREMOLO_OK;
+}
+
 /* Decide every record; the rows of those that count gather at the front. */
 static enum tremolo_status decide_all(struct shard *shard, struct shard_counts *counts,
                                       unsigned round, const uint8_t *bytes, size_t length)
 {
-    struct segment_record record;
+    struct block block;
     uint32_t offset = SEGMENT_HEAD_BYTES;
     enum tremolo_status status = TREMOLO_OK;
-    while (status == TREMOLO_OK && segment_next(&record, &offset, bytes, length)) {
-        struct arrival arrival = {.bytes = record.report,
-                                  .length = record.length,
-                                  .device = record.device,
-                                  .device_length = record.device_length};
-        size_t kept = (size_t)counts->counted;
-        check_arrival(&arrival, shard->rows + kept * shard->check.row_values, &shard->check);
-        enum fate fate = decide_fate(shard, &arrival, round);
-        count_fate(counts, fate);
-        if (fate == COUNTED) {
-            shard->buckets[kept] = (uint8_t)book_bucket(shard->book, arrival.bucket, arrival.device,
-                                                        arrival.device_length);
-            status = shard->counted != NULL ? shard->counted(shard->counted_context, &record)
-                                            : TREMOLO_OK;
+    do {
+        size_t first = (size_t)counts->counted;
+        read_block(&block, shard, first, &offset, bytes, length);
+        for (size_t i = 0; i < block.count && status == TREMOLO_OK; i++) {
+            size_t kept = (size_t)counts->counted;
+            enum fate fate = decide_fate(shard, &block.arrival[i], round);
+            count_fate(counts, fate);
+            if (fate == COUNTED) {
+                status = keep(shard, kept, first + i, &block.arrival[i], &block.record[i]);
+            }
         }
-    }
+    } while (status == TREMOLO_OK && block.count > 0);
     return status;
 }
 
@@ -333,7 +371,7 @@ enum tremolo_status shard_learn(struct idset *set, const uint8_t *bytes, size_t 
     }
     enum tremolo_status status = idset_reserve(set, length / IDSET_NAME_BYTES);
     for (size_t at = 0; at < length && status == TREMOLO_OK; at += IDSET_NAME_BYTES) {
-        (void)idset_add(set, bytes + at);
+        (void)idset_add(set, bytes + at, idset_hash(set, bytes + at));
     }
     return status;
 }
