@@ -46,7 +46,7 @@ DEFINES_server  := $(if $(filter yes,$(NATS)),-DTREMOLO_HAS_NATS)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -DTREMOLO_SANITIZED)
 # On this machine the generator computes four blocks at once. The device
 # brings its own byte loops; the compiler must not turn them back
 # into calls of memcpy or memset.

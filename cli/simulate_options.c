@@ -362,6 +362,10 @@ static void set_defaults(struct simulate_options *options, int scaling)
     set_default(&experiment->lambda, 0.2);
     set_default(&experiment->omega, 1);
     set_default(&experiment->ridge, 0.5);
+    bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    options->scaling = scaling >= 0 ? (enum scaling)scaling
+                       : bounds     ? SCALING_BOUNDS
+                                    : SCALING_STANDARD;
     const struct tremolo_study_terms *terms =
         options->study_file != NULL && method_takes_rounds(experiment->method)
             ? tremolo_study_file_terms(options->study_file)
@@ -370,12 +374,10 @@ static void set_defaults(struct simulate_options *options, int scaling)
     set_default(&experiment->step, theirs                                ? terms->step
                                    : experiment->method == METHOD_DP_SGD ? 0.1
                                                                          : 0.8);
-    set_default(&experiment->radius, theirs ? terms->radius : 0);
+    /* The study's ball is in its own units. */
+    set_default(&experiment->radius,
+                theirs && options->scaling == SCALING_BOUNDS ? terms->radius : 0);
     set_default(&experiment->clip, 2);
-    bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    options->scaling = scaling >= 0 ? (enum scaling)scaling
-                       : bounds     ? SCALING_BOUNDS
-                                    : SCALING_STANDARD;
 }
 
 static bool check_whole(const struct simulate_options *options, int *code, int argc)
@@ -396,6 +398,13 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
         return false;
     }
     enum method method = options->experiment.method;
+    if (method != METHOD_DP_SGD && experiment_releases(&options->experiment) > UINT16_MAX) {
+        *code = cli_fail(CLI_USAGE, command,
+                         "--rounds %zu with %zu samples of a device in each are more than %d "
+                         "releases",
+                         options->experiment.rounds, options->experiment.samples, UINT16_MAX);
+        return false;
+    }
     if (options->reports != NULL &&
         (options->experiment.fast_noise || method == METHOD_DP_SGD || method == METHOD_OLS)) {
         *code = cli_fail(CLI_USAGE, command,

@@ -322,7 +322,9 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint6
 char *estimate_kept(struct book *book)
 {
     char *text = NULL;
-    (void)pthread_mutex_lock(&book->lock);
+    if (pthread_mutex_trylock(&book->lock) != 0) {
+        return NULL; /* perhaps somebody computes */
+    }
     if (book->estimate != NULL && book->estimate_generation == book->generation) {
         text = strdup(book->estimate);
     }

@@ -8,7 +8,7 @@
  * every change of the fold and repeated until the next. Any thread. */
 TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct book *book);
 
-/* The same without computing anything: NULL when it is not known. */
+/* The same without computing or waiting: NULL when it is not known, or not at once. */
 char *estimate_kept(struct book *book);
 
 /* Its member "guarantee" alone, which says nothing of the reports. The caller frees it. */

@@ -1,7 +1,7 @@
 /* estimator.h -- the thread that computes estimates, so that no request thread does.
  *
  * A study with hundreds of features needs seconds for one, and a request thread serves
- * thousands of devices. All who ask about one study while it is their turn get the same
+ * thousands of devices. All who wait for one study when its turn comes get the same
  * answer. */
 #ifndef SERVER_ESTIMATOR_H
 #define SERVER_ESTIMATOR_H

@@ -4,6 +4,7 @@
  * the body, then at its end, again and again until there is an answer. A handler
  * answers at once or hands a job to the writer; until that is decided the
  * request says "not yet" (loops.c sees to it that it is not asked for nothing).
+ * Or it asks the estimator, and its connection is suspended until that answers.
  * So a few threads hold thousands of connections, and none waits for a slow disk. */
 #include "http.h"
 
@@ -18,7 +19,12 @@
 #include "request.h"
 #include "routes.h"
 
-enum { SPARES_MAX = 256 }; /* requests whose memory a loop keeps */
+/* Requests whose memory a loop keeps; none where late writes to it are looked for. */
+#ifdef TREMOLO_SANITIZED
+enum { SPARES_MAX = 0 };
+#else
+enum { SPARES_MAX = 256 };
+#endif
 
 static int64_t monotonic_us(void)
 {
@@ -248,15 +254,15 @@ void request_wait(struct request *request)
     loop_gather(request->loop, &request->job);
 }
 
-/* From the estimator's thread. The library lets a suspended connection alone, so the
- * request is there until it is resumed. */
+/* From the estimator's thread. Decided comes last: until then the request stays (as an
+ * orphan, should its connection end), and with it the daemon, which the library still touches. */
 static void on_answer(struct question *question)
 {
     struct request *request = question->context;
     struct MHD_Connection *connection = request->connection;
     struct loop *loop = request->loop;
-    atomic_store_explicit(&request->decided, true, memory_order_release);
     MHD_resume_connection(connection);
+    atomic_store_explicit(&request->decided, true, memory_order_release);
     loop_wake(loop);
 }
 
@@ -384,7 +390,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     *state = NULL;
     connection_touch(request->record);
     request->record = NULL;
-    if (is_undecided(request)) { /* the writer still reads and writes it */
+    if (is_undecided(request)) { /* writer or estimator are not done with it */
         request->next = loop->orphans;
         loop->orphans = request;
         return;

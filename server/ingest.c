@@ -73,7 +73,6 @@ enum tremolo_status ingest_health(struct ingest *ingest, char *words, size_t cap
     return health;
 }
 
-/* Sync, and settle what a failure means. */
 enum tremolo_status writer_sync(struct ingest *ingest)
 {
     int64_t start = monotonic_us();

@@ -2,9 +2,9 @@
  *
  * A loop lets the library work on every connection that is ready, hands all
  * reports that came of it to the writer at once (or is the writer itself, see
- * ingest.h), sleeps until they are decided, and lets the library answer. So a report costs no wake-up of
- * its own, groups form by themselves, and a connection is touched by one
- * thread only. */
+ * ingest.h), sleeps until they are decided, and lets the library answer. So a
+ * report costs no wake-up of its own, groups form by themselves, and a connection
+ * is touched by one thread only. */
 #ifndef SERVER_LOOPS_H
 #define SERVER_LOOPS_H
 
@@ -28,7 +28,7 @@ struct loop {
     char recent_id[64];     /* in these words */
     struct request *spares; /* memory for the next requests */
     size_t spare_count;
-    struct request *orphans; /* their connections ended before the writer did */
+    struct request *orphans; /* their connections ended before these were decided */
     size_t active;           /* requests under way */
     size_t waiting;          /* of these, with the writer or gathered */
     size_t asking;           /* and with the estimator, their connections suspended */
@@ -45,8 +45,8 @@ struct loops;
 struct loops *loops_start(struct tremolo_server *server, int listener, unsigned count,
                           unsigned connections);
 
-/* Take no new connections, answer what is under way (for a few seconds at most) and
- * join the threads. server->stopping must be set. Free them only after the writer has
+/* Take no new connections, answer what is under way (stalled clients have a few seconds, the
+ * writer and the estimator as long as they need) and join the threads. server->stopping must be set. Free them only after the writer has
  * ended: it may still be about to wake one. Both accept NULL. */
 void loops_stop(struct loops *loops);
 void loops_free(struct loops *loops);

@@ -5,9 +5,10 @@
  *
  * One row per group commit: a row per report with random keys would cost
  * five to ten times as much. No index by study either, which would be one more
- * page to write at each commit: whoever wants one study's log reads past the others'. synchronous=FULL syncs the write-ahead log at
- * each commit, and sync() returns only after that. The lock is exclusive, so
- * a second server on the same directory is refused instead of interleaving.
+ * page to write at each commit: whoever wants one study's log reads past the
+ * others'. synchronous=FULL syncs the write-ahead log at each commit, and sync()
+ * returns only after that. The lock is exclusive, so a second server on the same
+ * directory is refused instead of interleaving.
  *
  * A sync the disk did not confirm is final for this handle: the kernel may
  * have dropped the pages and would report the next sync as good. */
@@ -108,6 +109,8 @@ static enum tremolo_status begin(struct sqlite_store *store)
     if (store->staging) {
         return TREMOLO_OK;
     }
+    /* A read that is still open would keep the write-ahead log from being carried over. */
+    (void)sqlite3_reset(store->statement[READ]);
     enum tremolo_status status = run(store, BEGIN);
     store->staging = status == TREMOLO_OK;
     return status;
@@ -197,6 +200,8 @@ static enum tremolo_status sqlite_read(struct store *base, uint64_t from,
         segment->bytes = sqlite3_column_blob(read, 2);
         segment->length = (size_t)sqlite3_column_bytes(read, 2);
         if (sqlite3_column_bytes(read, 1) != STORE_STUDY_BYTES) {
+            (void)snprintf(store->words, sizeof store->words, "segment %llu names no study",
+                           (unsigned long long)segment->position);
             return TREMOLO_MALFORMED;
         }
         return segment->study != NULL && segment->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;

@@ -43,7 +43,7 @@ struct tremolo_server_options {
     const char *token_file;             /* the operator's token; NULL: DATA/operator.token */
     FILE *log;                          /* one JSON object a line; NULL: silent */
     uint16_t port;                      /* 0: any free one */
-    unsigned threads;                   /* for requests; 0: one for each processor, at most 16 */
+    unsigned threads;                   /* for requests; 0: see tremolo-serve(1), at most 16 */
     unsigned connections;               /* at once; 0: as files allow, at most 20000 */
     unsigned request_seconds;           /* for a head, for a body, and idle */
     struct tremolo_store_options store; /* url NULL: the log is in `data` */

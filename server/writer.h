@@ -11,7 +11,8 @@
 
 #include "ingest.h"
 
-/* All but `unsure` called with the pen in hand, and on the writer thread but for the first two. */
+/* All but `unsure` and `end` called with the pen in hand, and on the writer thread but for the
+ * first two. */
 struct decider {
     /* Settle the outcomes of a list of jobs with reports, and finish each. */
     void (*run_group)(struct ingest *ingest, struct job *jobs);

@@ -209,6 +209,9 @@ $tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 --json >"$
 expect "with several samples a device, too, the noise is the study's" "$(number sigma "$out")" "$(number sigma "$dir/shown")"
 $tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 >"$out"
 expect_match "and the guarantee says for how many" "$out" '^Each device makes 3 releases'
+sed 's/"samples": 3/"samples": 1000/' "$dir/three.json" >"$dir/many.json"
+refused "more releases than a device counts" 2 'more than 65535 releases' "$dir/known.csv" --study "$dir/many.json" \
+    --method pooled --rounds 66
 # The protocol's own step and ball, too: by the file or by hand, the same numbers.
 sed 's/{"kind": "one-shot"}/{"kind": "iterative", "rounds": 3, "radius": 0.3, "step": 0.7}/' "$dir/study.json" >"$dir/rounds.json"
 $tremolo simulate "$dir/known.csv" --study "$dir/rounds.json" --seed 1 --json >"$out"

@@ -228,6 +228,34 @@ static void test_a_place_that_cannot_be_written(void **state)
     assert_non_null(strstr(words, "/proc/tremolo"));
 }
 
+/* The write-ahead log starts again every 2048 pages, whatever was read meanwhile. */
+static void test_a_read_does_not_hold_the_log(void **state)
+{
+    enum { COMMITS = 1200, BYTES = 16384, MOST = 16 << 20 };
+    static const uint8_t study[STORE_STUDY_BYTES] = {1};
+    static uint8_t bytes[BYTES];
+    struct store *store = NULL;
+    struct store_segment segment = {0};
+    struct stat log;
+    char words[200] = "";
+    char path[128];
+    uint64_t position;
+    (void)state;
+    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    for (int i = 0; i < COMMITS; i++) {
+        assert_status(store->append(store, study, bytes, sizeof bytes, &position), TREMOLO_OK);
+        assert_status(store->sync(store), TREMOLO_OK);
+        if (i == 5) {
+            assert_status(store->read(store, 3, &segment), TREMOLO_OK);
+            assert_int_equal(segment.position, 3);
+        }
+    }
+    (void)snprintf(path, sizeof path, "%s/tremolo.db-wal", directory);
+    assert_int_equal(stat(path, &log), 0);
+    assert_in_range(log.st_size, 1, MOST); /* of 20 MB and more that were written */
+    store->close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +266,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_answer_before_a_sync, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(test_a_second_server_is_refused, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(test_a_read_does_not_hold_the_log, make_directory,
                                         remove_directory),
         cmocka_unit_test(test_a_place_that_cannot_be_written),
     };
