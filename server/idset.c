@@ -62,7 +62,12 @@ enum tremolo_status idset_reserve(struct idset *set, size_t more)
     if (grown.slot == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    randombytes_buf(grown.key, sizeof grown.key);
+    /* With the same key names move in two runs through the new slots, as memory likes it. */
+    if (set->capacity == 0) {
+        randombytes_buf(grown.key, sizeof grown.key);
+    } else {
+        memcpy(grown.key, set->key, sizeof grown.key);
+    }
     for (size_t i = 0; i < set->capacity; i++) {
         if (!is_free(set->slot[i])) {
             const uint8_t *name = set->slot[i];
