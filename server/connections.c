@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "moment.h"
+
 struct connection {
     struct connection *next;
     struct connection **link;
@@ -55,10 +57,7 @@ static void *watch(void *argument)
     struct connections *connections = argument;
     (void)pthread_mutex_lock(&connections->lock);
     while (!connections->stopping) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        (void)pthread_cond_timedwait(&connections->wake, &connections->lock, &until);
+        moment_wait(&connections->wake, &connections->lock, 1000);
         cut_late(connections);
     }
     (void)pthread_mutex_unlock(&connections->lock);
@@ -73,7 +72,7 @@ struct connections *connections_new(unsigned seconds)
     }
     made->limit_ms = (int64_t)seconds * 1000;
     (void)pthread_mutex_init(&made->lock, NULL);
-    (void)pthread_cond_init(&made->wake, NULL);
+    moment_cond_init(&made->wake);
     if (pthread_create(&made->thread, NULL, watch, made) != 0) {
         free(made);
         return NULL;

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "head.h"
+#include "moment.h"
 #include "request.h"
 #include "routes.h"
 
@@ -25,13 +26,6 @@ enum { SPARES_MAX = 0 };
 #else
 enum { SPARES_MAX = 256 };
 #endif
-
-static int64_t monotonic_us(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 const char *request_header(struct request *request, const char *name)
 {
@@ -88,7 +82,7 @@ static void log_answer(const struct request *request)
               "{s:s, s:s, s:i, s:I}", "method", request->method, "route",
               request->route != NULL ? request->route->path : "none", "status",
               (int)request->answer.status, "microseconds",
-              (json_int_t)(monotonic_us() - request->started_us));
+              (json_int_t)(moment_us() - request->started_us));
 }
 
 static enum MHD_Result queue_answer(struct request *request, struct MHD_Response *response)
@@ -161,7 +155,7 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
     request->record = info != NULL ? info->socket_context : NULL;
     request->method = method;
     request->path = url;
-    request->started_us = monotonic_us();
+    request->started_us = moment_us();
     loop->active++;
     connection_touch(request->record);
     head_look(request, url);

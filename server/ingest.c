@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "moment.h"
 #include "writer.h"
 
 enum {
@@ -28,13 +29,6 @@ enum {
 int64_t writer_seconds(void)
 {
     return (int64_t)time(NULL);
-}
-
-static int64_t monotonic_us(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* ---------------------------------------------------------------- health */
@@ -75,9 +69,9 @@ enum tremolo_status ingest_health(struct ingest *ingest, char *words, size_t cap
 
 enum tremolo_status writer_sync(struct ingest *ingest)
 {
-    int64_t start = monotonic_us();
+    int64_t start = moment_us();
     enum tremolo_status status = ingest->store->sync(ingest->store);
-    int64_t took = monotonic_us() - start;
+    int64_t took = moment_us() - start;
     (void)atomic_fetch_add(&ingest->counters.sync_microseconds, (uint64_t)took);
     took = took < SYNC_US_MAX ? took : SYNC_US_MAX;
     int64_t usual = atomic_load(&ingest->sync_usual_us);
@@ -153,25 +147,6 @@ static struct job *take_group(struct ingest *ingest, bool here)
 
 /* ---------------------------------------------------------------- thread */
 
-static struct timespec from_now(clockid_t clock, int64_t microseconds)
-{
-    struct timespec time;
-    (void)clock_gettime(clock, &time);
-    time.tv_nsec += (long)(microseconds * 1000);
-    while (time.tv_nsec >= 1000000000) {
-        time.tv_nsec -= 1000000000;
-        time.tv_sec++;
-    }
-    return time;
-}
-
-/* Wait for the queue to change, at most this long. Lock held. */
-static void wait_for_jobs(struct ingest *ingest, int64_t microseconds)
-{
-    struct timespec until = from_now(CLOCK_MONOTONIC, microseconds);
-    (void)pthread_cond_timedwait(&ingest->wake, &ingest->lock, &until);
-}
-
 /* Clients that were just answered come again at once. Where syncs are slow it pays to
  * let them in before the next one: for as long as more keep coming within a
  * quarter of what a sync takes, and three quarters of it in all. Lock held. */
@@ -184,7 +159,7 @@ static void wait_for_company(struct ingest *ingest)
             return;
         }
         before = ingest->queued_bytes;
-        wait_for_jobs(ingest, usual / 4);
+        moment_wait_us(&ingest->wake, &ingest->lock, usual / 4);
     }
 }
 
@@ -212,7 +187,7 @@ static void *writer_main(void *argument)
     while (!stopping || wrote) {
         (void)pthread_mutex_lock(&ingest->lock);
         if (!ingest->wanted && !ingest->stopping) {
-            wait_for_jobs(ingest, IDLE_US);
+            moment_wait_us(&ingest->wake, &ingest->lock, IDLE_US);
         }
         wait_for_company(ingest);
         ingest->wanted = false;
@@ -271,7 +246,7 @@ static bool is_next_for_writer(struct ingest *ingest)
  * back meanwhile, we wait until the pen is free: it always will be.) */
 static bool write_here(struct ingest *ingest)
 {
-    struct timespec until = from_now(CLOCK_REALTIME, PEN_US);
+    struct timespec until = moment_after(CLOCK_REALTIME, PEN_US);
     if (ingest->decider->is_due == NULL || atomic_load(&ingest->sync_usual_us) >= HERE_SYNC_US ||
         pthread_mutex_timedlock(&ingest->pen, &until) != 0) {
         return false;
@@ -389,11 +364,7 @@ struct ingest *writer_new(const struct decider *decider, void *context)
     (void)pthread_rwlock_init(&made->books_lock, NULL);
     (void)pthread_mutex_init(&made->pen, NULL);
     (void)pthread_mutex_init(&made->lock, NULL);
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&made->wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    moment_cond_init(&made->wake);
     return made;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "http.h"
+#include "moment.h"
 #include "request.h"
 
 enum {
@@ -43,13 +44,6 @@ struct loops {
     int listener;
     _Atomic unsigned listening; /* threads that still accept */
 };
-
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---------------------------------------------------------------- one turn */
 
@@ -151,9 +145,9 @@ static bool is_drained(struct thread *thread)
     }
     stop_accepting(thread);
     if (thread->stopping_since == 0) {
-        thread->stopping_since = monotonic_ms();
+        thread->stopping_since = moment_ms();
     }
-    bool late = monotonic_ms() - thread->stopping_since > DRAIN_MS;
+    bool late = moment_ms() - thread->stopping_since > DRAIN_MS;
     const struct loop *loop = &thread->loop;
     return loop->waiting == 0 && loop->asking == 0 && (loop->active == 0 || late);
 }

@@ -9,11 +9,30 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t moment_ms(void)
+static inline int64_t moment_us(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static inline int64_t moment_ms(void)
+{
+    return moment_us() / 1000;
+}
+
+/* So much later than now, by a clock of the caller's choice. */
+static inline struct timespec moment_after(clockid_t clock, int64_t us)
+{
+    struct timespec time;
+    (void)clock_gettime(clock, &time);
+    time.tv_sec += (time_t)(us / 1000000);
+    time.tv_nsec += (long)(us % 1000000) * 1000;
+    if (time.tv_nsec >= 1000000000) {
+        time.tv_nsec -= 1000000000;
+        time.tv_sec++;
+    }
+    return time;
 }
 
 static inline void moment_cond_init(pthread_cond_t *condition)
@@ -25,18 +44,16 @@ static inline void moment_cond_init(pthread_cond_t *condition)
     (void)pthread_condattr_destroy(&attributes);
 }
 
-/* Lock held: wait for a signal, for `ms` at most. */
+/* Lock held: wait for a signal, for `us` at most. */
+static inline void moment_wait_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t us)
+{
+    struct timespec until = moment_after(CLOCK_MONOTONIC, us);
+    (void)pthread_cond_timedwait(condition, lock, &until);
+}
+
 static inline void moment_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t ms)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(ms / 1000);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    (void)pthread_cond_timedwait(condition, lock, &until);
+    moment_wait_us(condition, lock, 1000 * ms);
 }
 
 #endif
