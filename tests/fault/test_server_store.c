@@ -7,71 +7,32 @@
  * them, and each once. */
 #include "testing.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "fault_vfs.h"
-#include "ingest.h"
-#include "server_reports.h"
+#include "server_world.h"
 
-static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
-static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
-static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES];
-static char directory[64];
-
-static int make_directory(void **state)
+static int set_up(void **state)
 {
-    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
     (void)state;
     fault.writes_left = -1;
     fault.syncs_left = -1;
-    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-store-XXXXXX");
-    return mkdtemp(directory) == NULL ||
-           tremolo_signing_keys(signing_public, signing_key, seed) != TREMOLO_OK;
+    return !make_directory();
 }
 
-static int remove_directory(void **state)
+static int tear_down(void **state)
 {
-    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
-    char path[128];
     (void)state;
-    (void)chmod(directory, 0700);
-    for (size_t i = 0; i < 3; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
-        (void)unlink(path);
-    }
-    return rmdir(directory);
+    return remove_directory();
 }
 
 static struct ingest *open_ingest(void)
 {
-    struct store *store = NULL;
-    struct ingest *ingest = NULL;
-    char words[200] = "";
-    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
-    assert_status(ingest_start(&ingest, store, signing_key, secret, words, sizeof words),
-                  TREMOLO_OK);
-    return ingest;
+    return start_ingest(open_store());
 }
 
 static struct book *create(struct ingest *ingest, const char *text)
 {
-    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(ingest_submit_and_wait(ingest, &job));
-    return job.status == TREMOLO_OK ? job.book : NULL;
-}
-
-static enum server_outcome send_report(struct ingest *ingest, struct book *book,
-                                       const struct server_report *report)
-{
-    int16_t row[8];
-    struct arrival arrival = {.bytes = report->bytes, .length = (uint16_t)report->length};
-    struct job job = {
-        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
-    check_arrival(&arrival, row, &book->check);
-    assert_int_equal(arrival.outcome, OUTCOME_PENDING);
-    assert_true(ingest_submit_and_wait(ingest, &job));
-    return arrival.outcome;
+    struct book *book = NULL;
+    return create_study(&book, ingest, text) == TREMOLO_OK ? book : NULL;
 }
 
 enum { REPORTS = 12 };
@@ -116,7 +77,7 @@ static void run_with_fault(_Atomic long *which, long healthy)
     }
     atomic_store(which, healthy);
     for (size_t i = 0; i < REPORTS; i++) {
-        enum server_outcome outcome = send_report(ingest, book, &reports[i]);
+        enum server_outcome outcome = send_report(ingest, book, &reports[i], "");
         assert_true(outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_NOT_STORED);
         acked[i] = outcome == OUTCOME_ACCEPTED;
     }
@@ -134,14 +95,14 @@ static void run_with_fault(_Atomic long *which, long healthy)
     /* What was not acknowledged may have become durable all the same: the
      * device sends it again and hears so. What was must be there. */
     for (size_t i = 0; i < REPORTS; i++) {
-        enum server_outcome outcome = send_report(ingest, book, &reports[i]);
+        enum server_outcome outcome = send_report(ingest, book, &reports[i], "");
         assert_true(outcome == OUTCOME_REPEATED || (outcome == OUTCOME_ACCEPTED && !acked[i]));
         acked[i] = 1;
     }
     expect_fold(book, reports, acked);
     ingest_stop(ingest);
-    (void)remove_directory(NULL);
-    (void)make_directory(NULL);
+    (void)tear_down(NULL);
+    (void)set_up(NULL);
 }
 
 static void test_full_disk(void **state)
@@ -169,21 +130,21 @@ static void test_only_a_full_disk_heals(void **state)
     (void)state;
     server_report_make(&report, book->study, 0, NULL, NULL);
     fault.writes_left = 0;
-    assert_int_equal(send_report(ingest, book, &report), OUTCOME_NOT_STORED);
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
     assert_status(ingest_health(ingest, NULL, 0), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
-    assert_int_equal(send_report(ingest, book, &report), OUTCOME_ACCEPTED);
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
     assert_status(ingest_health(ingest, NULL, 0), TREMOLO_OK);
     server_report_make(&report, book->study, 0, NULL, NULL);
     fault.syncs_left = 0;
-    assert_int_equal(send_report(ingest, book, &report), OUTCOME_NOT_STORED);
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
     fault.syncs_left = -1;
-    assert_int_equal(send_report(ingest, book, &report), OUTCOME_NOT_STORED);
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
     assert_status(ingest_health(ingest, NULL, 0), TREMOLO_NOT_SYNCED);
     ingest_stop(ingest);
     ingest = open_ingest();
     book = ingest_study(ingest, 0);
-    enum server_outcome outcome = send_report(ingest, book, &report);
+    enum server_outcome outcome = send_report(ingest, book, &report, "");
     assert_true(outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED);
     ingest_stop(ingest);
 }
@@ -199,7 +160,7 @@ static void test_no_answer_before_a_sync(void **state)
     for (unsigned i = 0; i < 20; i++) {
         long before = fault.syncs;
         server_report_make(&report, book->study, 0, NULL, NULL);
-        assert_int_equal(send_report(ingest, book, &report), OUTCOME_ACCEPTED);
+        assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
         assert_true(fault.syncs > before);
     }
     ingest_stop(ingest);
@@ -234,14 +195,12 @@ static void test_a_read_does_not_hold_the_log(void **state)
     enum { COMMITS = 1200, BYTES = 16384, MOST = 16 << 20 };
     static const uint8_t study[STORE_STUDY_BYTES] = {1};
     static uint8_t bytes[BYTES];
-    struct store *store = NULL;
+    struct store *store = open_store();
     struct store_segment segment = {0};
     struct stat log;
-    char words[200] = "";
     char path[128];
     uint64_t position;
     (void)state;
-    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
     for (int i = 0; i < COMMITS; i++) {
         assert_status(store->append(store, study, bytes, sizeof bytes, &position), TREMOLO_OK);
         assert_status(store->sync(store), TREMOLO_OK);
@@ -259,16 +218,12 @@ static void test_a_read_does_not_hold_the_log(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_full_disk, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(test_failing_sync, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(test_only_a_full_disk_heals, make_directory,
-                                        remove_directory),
-        cmocka_unit_test_setup_teardown(test_no_answer_before_a_sync, make_directory,
-                                        remove_directory),
-        cmocka_unit_test_setup_teardown(test_a_second_server_is_refused, make_directory,
-                                        remove_directory),
-        cmocka_unit_test_setup_teardown(test_a_read_does_not_hold_the_log, make_directory,
-                                        remove_directory),
+        cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_failing_sync, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_only_a_full_disk_heals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_answer_before_a_sync, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_second_server_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_read_does_not_hold_the_log, set_up, tear_down),
         cmocka_unit_test(test_a_place_that_cannot_be_written),
     };
     if (sodium_init() < 0) {

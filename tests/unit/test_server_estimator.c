@@ -7,54 +7,32 @@
 
 #include "estimate.h"
 #include "estimator.h"
-#include "ingest.h"
 #include "memory_store.h"
-#include "server_reports.h"
+#include "server_world.h"
 
 enum { ASKERS = 20 };
 
-static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
-static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
-static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
 static struct ingest *ingest;
 static struct book *books[2];
 static _Atomic bool stopping;
 static _Atomic unsigned answered;
 
-static struct book *create(const char *text)
-{
-    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(ingest_submit_and_wait(ingest, &job));
-    assert_status(job.status, TREMOLO_OK);
-    return job.book;
-}
-
 static void report_to(struct book *book)
 {
     struct server_report report;
-    int16_t row[8];
     server_report_make(&report, book->study, 0, NULL, NULL);
-    struct arrival arrival = {.bytes = report.bytes, .length = (uint16_t)report.length};
-    struct job job = {
-        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report.length};
-    check_arrival(&arrival, row, &book->check);
-    assert_true(ingest_submit_and_wait(ingest, &job));
-    assert_int_equal(arrival.outcome, OUTCOME_ACCEPTED);
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
 }
 
 static int set_up(void **state)
 {
-    static const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
-    char words[200] = "";
     (void)state;
     stopping = false;
     answered = 0;
-    assert_status(tremolo_signing_keys(signing_public, signing_key, seed), TREMOLO_OK);
-    assert_status(
-        ingest_start(&ingest, memory_store_new(), signing_key, secret, words, sizeof words),
-        TREMOLO_OK);
-    books[0] = create(server_study_open);
-    books[1] = create(server_study_rounds);
+    assert_true(make_keys());
+    ingest = start_ingest(memory_store_new());
+    assert_status(create_study(&books[0], ingest, server_study_open), TREMOLO_OK);
+    assert_status(create_study(&books[1], ingest, server_study_rounds), TREMOLO_OK);
     for (int i = 0; i < 30; i++) {
         report_to(books[0]);
     }

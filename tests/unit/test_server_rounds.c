@@ -3,39 +3,25 @@
  * anew after every step and must say the same. */
 #include "testing.h"
 
-#include <unistd.h>
-
 #include "estimate.h"
-#include "ingest.h"
-#include "server_reports.h"
+#include "server_world.h"
 
 enum { DEVICES = 40 };
 
-static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
-static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
-static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
-static char directory[64];
 static struct ingest *ingest;
 static struct book *book;
 
 static void open_again(void)
 {
-    struct store *store = NULL;
-    char words[200] = "";
     ingest_stop(ingest);
-    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
-    assert_status(ingest_start(&ingest, store, signing_key, secret, words, sizeof words),
-                  TREMOLO_OK);
+    ingest = start_ingest(open_store());
     book = ingest_study(ingest, 0);
 }
 
 static int set_up(void **state)
 {
-    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
     (void)state;
-    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-rounds-XXXXXX");
-    if (mkdtemp(directory) == NULL ||
-        tremolo_signing_keys(signing_public, signing_key, seed) != TREMOLO_OK) {
+    if (!make_directory()) {
         return 1;
     }
     open_again();
@@ -44,24 +30,15 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
-    char path[128];
     (void)state;
     ingest_stop(ingest);
     ingest = NULL;
-    for (size_t i = 0; i < 3; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
-        (void)unlink(path);
-    }
-    return rmdir(directory);
+    return remove_directory();
 }
 
 static enum tremolo_status create(const char *text)
 {
-    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(ingest_submit_and_wait(ingest, &job));
-    book = job.book;
-    return job.status;
+    return create_study(&book, ingest, text);
 }
 
 static enum tremolo_status close_round(void)
@@ -73,18 +50,7 @@ static enum tremolo_status close_round(void)
 
 static enum server_outcome send_as(const struct server_report *report, const char *name)
 {
-    int16_t row[8];
-    struct arrival arrival = {.bytes = report->bytes,
-                              .length = (uint16_t)report->length,
-                              .device = (const uint8_t *)name,
-                              .device_length = (uint8_t)strlen(name)};
-    struct job job = {
-        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
-    check_arrival(&arrival, row, &book->check);
-    if (arrival.outcome == OUTCOME_PENDING) {
-        assert_true(ingest_submit_and_wait(ingest, &job));
-    }
-    return arrival.outcome;
+    return send_report(ingest, book, report, name);
 }
 
 static void make_as(struct server_report *report, const char *name, unsigned round)

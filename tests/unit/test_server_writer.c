@@ -7,17 +7,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "ingest.h"
-#include "server_reports.h"
+#include "server_world.h"
 
 enum { FAST_US = 0, SLOW_US = 20000, HELD_US = 300000, LARGE = 1 << 17, TRIES = 50 };
 
-static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
-static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
-static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
-static char directory[64];
 static struct ingest *ingest;
 static struct book *book;
 static unsigned sync_us;
@@ -39,40 +33,22 @@ static enum tremolo_status pretend_to_sync(struct store *store)
 
 static int set_up(void **state)
 {
-    uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
-    struct store *store = NULL;
-    char words[200] = "";
     (void)state;
     sync_us = FAST_US;
-    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-writer-XXXXXX");
-    if (mkdtemp(directory) == NULL ||
-        tremolo_signing_keys(signing_public, signing_key, seed) != TREMOLO_OK ||
-        store_open_sqlite(&store, directory, words, sizeof words) != TREMOLO_OK) {
+    if (!make_directory()) {
         return 1;
     }
+    struct store *store = open_store();
     store->sync = pretend_to_sync;
-    struct job job = {.call = ingest_create_study,
-                      .text = server_study_open,
-                      .text_length = strlen(server_study_open)};
-    if (ingest_start(&ingest, store, signing_key, secret, words, sizeof words) != TREMOLO_OK ||
-        !ingest_submit_and_wait(ingest, &job)) {
-        return 1;
-    }
-    book = job.book;
-    return job.status != TREMOLO_OK;
+    ingest = start_ingest(store);
+    return create_study(&book, ingest, server_study_open) != TREMOLO_OK;
 }
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
-    char path[128];
     (void)state;
     ingest_stop(ingest);
-    for (size_t i = 0; i < 3; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
-        (void)unlink(path);
-    }
-    return rmdir(directory);
+    return remove_directory();
 }
 
 /* A report on its way, and who decided about it. */

@@ -1,0 +1,90 @@
+/* server_world.h -- keys, a directory of its own and the writer's queue, for tests of the
+ * server's parts. */
+#ifndef TREMOLO_SERVER_WORLD_H
+#define TREMOLO_SERVER_WORLD_H
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ingest.h"
+#include "server_reports.h"
+#include "testing.h"
+
+static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
+static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
+static uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {9};
+static char directory[64];
+
+static inline bool make_keys(void)
+{
+    static const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
+    return sodium_init() >= 0 &&
+           tremolo_signing_keys(signing_public, signing_key, seed) == TREMOLO_OK;
+}
+
+static inline bool make_directory(void)
+{
+    (void)snprintf(directory, sizeof directory, "/tmp/tremolo-server-XXXXXX");
+    return mkdtemp(directory) != NULL && make_keys();
+}
+
+/* Zero when nothing but the database was in it, and nothing is left. */
+static inline int remove_directory(void)
+{
+    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
+    char path[128];
+    (void)chmod(directory, 0700);
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        (void)unlink(path);
+    }
+    return rmdir(directory);
+}
+
+static inline struct ingest *start_ingest(struct store *store)
+{
+    struct ingest *ingest = NULL;
+    char words[200] = "";
+    assert_status(ingest_start(&ingest, store, signing_key, secret, words, sizeof words),
+                  TREMOLO_OK);
+    return ingest;
+}
+
+static inline struct store *open_store(void)
+{
+    struct store *store = NULL;
+    char words[200] = "";
+    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    return store;
+}
+
+/* *book is NULL unless it says OK. */
+static inline enum tremolo_status create_study(struct book **book, struct ingest *ingest,
+                                               const char *text)
+{
+    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    *book = job.status == TREMOLO_OK ? job.book : NULL;
+    return job.status;
+}
+
+/* `name` is the device's, "" in an open study. */
+static inline enum server_outcome send_report(struct ingest *ingest, struct book *book,
+                                              const struct server_report *report, const char *name)
+{
+    int16_t row[8];
+    struct arrival arrival = {.bytes = report->bytes,
+                              .length = (uint16_t)report->length,
+                              .device = (const uint8_t *)name,
+                              .device_length = (uint8_t)strlen(name)};
+    struct job job = {
+        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
+    check_arrival(&arrival, row, &book->check);
+    if (arrival.outcome == OUTCOME_PENDING) {
+        assert_true(ingest_submit_and_wait(ingest, &job));
+    }
+    return arrival.outcome;
+}
+
+#endif
