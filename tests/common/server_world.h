@@ -59,13 +59,13 @@ static inline struct store *open_store(void)
     return store;
 }
 
-/* *book is NULL unless it says OK. */
+/* *book is the new study's when it says OK. */
 static inline enum tremolo_status create_study(struct book **book, struct ingest *ingest,
                                                const char *text)
 {
     struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
     assert_true(ingest_submit_and_wait(ingest, &job));
-    *book = job.status == TREMOLO_OK ? job.book : NULL;
+    *book = job.book;
     return job.status;
 }
 
