@@ -24,7 +24,7 @@ function report(id) {
         '--devices', String(DEVICES), '--batch', '100', '--threads', '2', '--pause', '60']);
 }
 const everyoneIsThere = (page) => page.waitForFunction((wanted) => (
-    document.querySelector('.tile .amount').textContent === wanted), DEVICES.toLocaleString('en'));
+    document.querySelector('.tile .amount')?.textContent === wanted), DEVICES.toLocaleString('en'));
 
 async function closing({ page, faults }) {
     await page.close();
