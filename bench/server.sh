@@ -6,7 +6,8 @@
 #
 # BENCH_TURNS turns (5) of BENCH_SECONDS (3) each. BENCH_DATA is where the data
 # directory lies (the temporary directory); a tmpfs there shows what remains
-# when syncs cost nothing. BENCH_LONG=1 also measures 10 million reports.
+# when syncs cost nothing. BENCH_THREADS gives the server another number of
+# request threads. BENCH_LONG=1 also measures 10 million reports.
 . tests/common/server.sh
 seconds=${BENCH_SECONDS:-3} turns=${BENCH_TURNS:-5}
 built=${BUILD:-build}/bin
@@ -19,7 +20,7 @@ awk 'BEGIN { printf "{\"tremolo\": 1, \"title\": \"ten features\", \"features\":
     for (i = 0; i < 10; i++) printf "%s{\"name\": \"x%d\", \"low\": 0, \"high\": 1}", i ? ", " : "", i
     print "], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1}, \"privacy\": {\"epsilon\": 2, \"protects\": \"features\"}, \"protocol\": {\"kind\": \"one-shot\"}}" }' >"$work/ten.json"
 
-start_server "$directory" --quiet || exit 1
+start_server "$directory" --quiet ${BENCH_THREADS:+--threads "$BENCH_THREADS"} || exit 1
 id=$(create_study "$work/ten.json")
 port=${url##*:}
 reports="/v1/studies/$id/reports"
