@@ -2,7 +2,9 @@
 # one run, both in turn several times and the medians compared, so that the
 # ratios mean something where the absolute numbers do not. Both run as they do by
 # themselves: nginx with a worker for each processor, the server with a request thread for
-# two. wrk has two threads and 64 keep-alive connections, and makes every report a new one for both.
+# two. wrk has 64 keep-alive connections and makes every report a new one for both. With one
+# thread it leaves a processor to whom it asks, but may be what limits nginx; with two it
+# takes turns with the server on both processors. Both ratios are printed.
 #
 # BENCH_TURNS turns (5) of BENCH_SECONDS (3) each. BENCH_DATA is where the data
 # directory lies (the temporary directory); a tmpfs there shows what remains
@@ -43,11 +45,11 @@ nginx -c "$work/nginx.conf" 2>/dev/null &
 nginx_pid=$!
 sleep 1
 
-# load NAME URL: one turn of wrk; its rate is added to $work/rates.NAME.
+# load NAME THREADS URL: one turn of wrk; its rate is added to $work/rates.NAME.THREADS.
 load() {
-    wrk -t2 -c64 -d"${seconds}s" --latency -s bench/server_post.lua "$2$reports" >"$work/wrk.$1"
-    sed -n 's/^Requests\/sec: *//p' "$work/wrk.$1" >>"$work/rates.$1"
-    grep -E 'Non-2xx|Socket errors' "$work/wrk.$1"
+    wrk -t"$2" -c64 -d"${seconds}s" --latency -s bench/server_post.lua "$3$reports" >"$work/wrk.$1.$2"
+    sed -n 's/^Requests\/sec: *//p' "$work/wrk.$1.$2" >>"$work/rates.$1.$2"
+    grep -E 'Non-2xx|Socket errors' "$work/wrk.$1.$2"
 }
 # median FILE; metric NAME: a number of the server's; processor: its seconds.
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
@@ -56,23 +58,29 @@ processor() { awk -v tick="$(getconf CLK_TCK)" '{ printf "%.2f", ($14 + $15) / t
 latency() { sed -n "s/^ *$2% *//p" "$1"; }
 
 for _ in $(seq "$turns"); do
-    load nginx "http://127.0.0.1:$nginx_port"
-    load tremolo "$url"
+    for threads in 1 2; do
+        load nginx $threads "http://127.0.0.1:$nginx_port"
+        load tremolo $threads "$url"
+    done
 done
 kill $nginx_pid
 wait $nginx_pid 2>/dev/null
 nginx_pid=
-ours=$(median "$work/rates.tremolo") theirs=$(median "$work/rates.nginx")
 printf '%d processors, load %s, data on %s\n' "$(nproc)" \
     "$(cut -d' ' -f1 /proc/loadavg)" "$(df --output=fstype "$directory" | tail -1)"
 awk -v seconds="$(metric tremolo_sync_seconds_total)" -v groups="$(metric tremolo_group_commits_total)" \
     -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" -v processor="$(processor)" \
     'BEGIN { printf "  %.0f reports in a group commit, %.2f ms a sync, %.1f us of processor time a report\n",
              reports / groups, 1e3 * seconds / groups, 1e6 * processor / reports }'
-printf 'single POSTs, 64 connections, medians of %d turns: %s/s durable, nginx empty 204 %s/s, ratio %s\n' \
-    "$turns" "$ours" "$theirs" "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / b }')"
-printf '  ratio of each turn: %s\n' "$(paste "$work/rates.tremolo" "$work/rates.nginx" | awk '{ printf "%s%.2f", (NR > 1 ? " " : ""), $1 / $2 }')"
-printf '  latency at full load: p50 %s, p99 %s\n' "$(latency "$work/wrk.tremolo" 50)" "$(latency "$work/wrk.tremolo" 99)"
+printf 'single POSTs, 64 connections, medians of %d turns\n' "$turns"
+for threads in 1 2; do
+    ours=$(median "$work/rates.tremolo.$threads") theirs=$(median "$work/rates.nginx.$threads")
+    printf '  wrk -t%d: %s/s durable, nginx empty 204 %s/s, ratio %s (turns %s); p50 %s, p99 %s\n' $threads \
+        "$ours" "$theirs" "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / b }')" \
+        "$(paste "$work/rates.tremolo.$threads" "$work/rates.nginx.$threads" |
+            awk '{ printf "%s%.2f", (NR > 1 ? " " : ""), $1 / $2 }')" \
+        "$(latency "$work/wrk.tremolo.$threads" 50)" "$(latency "$work/wrk.tremolo.$threads" 99)"
+done
 half=$(awk -v a="$ours" 'BEGIN { printf "%.0f", a / 2 }')
 $built/bench/pace "$port" "$reports" "$work/report" "$half" 64 "$((2 * seconds))" |
     awk -v asked="$half" '{ printf "  latency at half load, %s/s asked on a schedule, 64 connections, %s/s answered: p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms\n", asked, $1, $2 / 1e3, $3 / 1e3, $4 / 1e3 }'
