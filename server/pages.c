@@ -104,7 +104,7 @@ static bool is_read(const struct request *request)
 }
 
 /* A browser asks for pages by this name; programs that take anything do not. */
-static bool is_for_people(struct request *request)
+bool pages_is_for_people(struct request *request)
 {
     static const char machines[] = "/v1/";
     const char *accept = request_header(request, MHD_HTTP_HEADER_ACCEPT);
@@ -115,7 +115,7 @@ static bool is_for_people(struct request *request)
 void pages_missing(struct request *request, const char *detail)
 {
     const struct web_file *page = web_file_named("missing.html");
-    if (page != NULL && is_for_people(request)) {
+    if (page != NULL && pages_is_for_people(request)) {
         set_file(request, MHD_HTTP_NOT_FOUND, page, policy_strict);
     } else {
         request_problem(request, MHD_HTTP_NOT_FOUND, detail);

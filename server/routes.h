@@ -30,6 +30,8 @@ void operator_enrol(struct request *request);
 void pages_dashboard(struct request *request);
 void pages_about(struct request *request);
 void pages_asset(struct request *request);
+/* Does a person ask, by a browser, for something to look at? */
+bool pages_is_for_people(struct request *request);
 /* Nothing is at the address: a page for people, a problem document for programs. */
 void pages_missing(struct request *request, const char *detail);
 /* Answers with a redirection when only final slashes part the address from a known one. */

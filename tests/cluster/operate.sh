@@ -17,6 +17,17 @@ $tremolo status --store "$store" $(store_user reader) >"$work/out" 2>&1
 expect "a reader may see how the store is" $? 0
 sed 's/^/# /' "$work/out"
 expect_match "shards, owners and all" "$work/out" '3000|3,000'
+
+# A study that another gateway may just have made: devices come again, people get a page that does.
+page_statuses() {
+    for accept in application/json text/html; do
+        curl -s -o /dev/null -w '%{http_code} ' -H "Accept: $accept" "$url/studies/$(printf '%043d' 0)"
+    done
+}
+expect "an id not heard of yet: not yet for programs, a page for people" "$(page_statuses)" "503 200 "
+is_missing() { [ "$(page_statuses)" = "404 404 " ]; }
+wait_until 20 is_missing
+expect "and it is missing for both a little later" $? 0
 end_process folder.a TERM
 end_process gateway.a TERM
 
