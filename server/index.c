@@ -5,10 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_CAPACITY = 2048 };
+enum {
+    SMALL_CAPACITY = 2048,
+    MOVES = 16, /* slots moved for each key added: long done before it must grow again */
+};
+
+static void forget_old(struct index *index)
+{
+    free(index->old);
+    index->old = NULL;
+    index->old_capacity = 0;
+    index->moved = 0;
+}
 
 void index_free(struct index *index)
 {
+    forget_old(index);
     free(index->slot);
     index->slot = NULL;
     index->capacity = 0;
@@ -21,9 +33,35 @@ void index_clear(struct index *index)
     if (index->capacity > SMALL_CAPACITY) {
         index_free(index);
     } else if (index->count > 0) {
+        forget_old(index);
         memset(index->slot, 0, index->capacity * sizeof *index->slot);
     }
     index->count = 0;
+}
+
+static void put(struct index *index, const struct index_slot *key)
+{
+    size_t mask = index->capacity - 1;
+    size_t at = (size_t)key->hash & mask;
+    while (index->slot[at].place != 0) {
+        at = (at + 1) & mask;
+    }
+    index->slot[at] = *key;
+}
+
+/* Old slots are left as they are, because searches run along them. */
+static void move_slots(struct index *index, size_t count)
+{
+    size_t left = index->old_capacity - index->moved;
+    size_t end = index->moved + (count < left ? count : left);
+    for (; index->moved < end; index->moved++) {
+        if (index->old[index->moved].place != 0) {
+            put(index, &index->old[index->moved]);
+        }
+    }
+    if (index->old != NULL && index->moved == index->old_capacity) {
+        forget_old(index);
+    }
 }
 
 enum tremolo_status index_reserve(struct index *index, size_t more)
@@ -36,37 +74,32 @@ enum tremolo_status index_reserve(struct index *index, size_t more)
     if (capacity == index->capacity) {
         return TREMOLO_OK;
     }
-    struct index grown = {.capacity = capacity};
-    grown.slot = calloc(capacity, sizeof *grown.slot);
-    if (grown.slot == NULL) {
+    struct index_slot *grown = calloc(capacity, sizeof *grown);
+    if (grown == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t i = 0; i < index->capacity; i++) {
-        if (index->slot[i].place != 0) {
-            index_add(&grown, index->slot[i].hash, index->slot[i].place);
-        }
-    }
-    free(index->slot);
-    index->slot = grown.slot;
+    move_slots(index, SIZE_MAX);
+    index->old = index->slot;
+    index->old_capacity = index->capacity;
+    index->slot = grown;
     index->capacity = capacity;
     return TREMOLO_OK;
 }
 
 void index_add(struct index *index, uint64_t hash, uint64_t place)
 {
-    size_t mask = index->capacity - 1;
-    size_t at = (size_t)hash & mask;
-    while (index->slot[at].place != 0) {
-        at = (at + 1) & mask;
-    }
-    index->slot[at] = (struct index_slot){hash, place};
+    put(index, &(struct index_slot){hash, place});
     index->count++;
+    move_slots(index, MOVES);
 }
 
 void index_prefetch(const struct index *index, uint64_t hash)
 {
     if (index->capacity > 0) {
         __builtin_prefetch(&index->slot[hash & (index->capacity - 1)]);
+    }
+    if (index->old_capacity > 0) {
+        __builtin_prefetch(&index->old[hash & (index->old_capacity - 1)]);
     }
 }
 
@@ -79,18 +112,34 @@ uint64_t index_hash(const uint8_t secret[INDEX_KEY_BYTES], const void *key, size
     return hash;
 }
 
-uint64_t index_find(const struct index *index, uint64_t hash, size_t *cursor)
+/* Counts `*cursor` up from `first` along the run of slots where the hash belongs, past the
+ * slots before `from`. */
+static uint64_t search(const struct index_slot *slots, size_t capacity, size_t from, uint64_t hash,
+                       size_t first, size_t *cursor)
 {
-    size_t mask = index->capacity - 1;
-    for (; *cursor < index->capacity; ++*cursor) {
-        const struct index_slot *slot = &index->slot[(hash + *cursor) & mask];
-        if (slot->place == 0) {
+    for (; *cursor - first < capacity; ++*cursor) {
+        size_t at = (size_t)(hash + *cursor - first) & (capacity - 1);
+        if (slots[at].place == 0) {
             break;
         }
-        if (slot->hash == hash) {
+        if (slots[at].hash == hash && at >= from) {
             ++*cursor;
-            return slot->place;
+            return slots[at].place;
         }
     }
     return 0;
+}
+
+uint64_t index_find(const struct index *index, uint64_t hash, size_t *cursor)
+{
+    uint64_t place = 0;
+    if (*cursor < index->capacity) {
+        place = search(index->slot, index->capacity, 0, hash, 0, cursor);
+    }
+    if (place == 0 && index->old != NULL) {
+        /* What is beyond the capacity counts along the old slots. */
+        *cursor = *cursor < index->capacity ? index->capacity : *cursor;
+        place = search(index->old, index->old_capacity, index->moved, hash, index->capacity, cursor);
+    }
+    return place;
 }

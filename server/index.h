@@ -6,6 +6,10 @@
  * guess. 16 bytes a slot, at most three quarters full. The hash is keyed
  * with fresh randomness, so nobody can choose ids that collide.
  *
+ * An index that grows does not move at once: with ten million keys every device would
+ * wait for that. The old slots stay beside the new ones, each key that is added moves a
+ * few of them over, and until all are there a search looks at both.
+ *
  * A place is position << 24 | offset, as segments stay below 2^24 bytes. */
 #ifndef SERVER_INDEX_H
 #define SERVER_INDEX_H
@@ -24,6 +28,9 @@ struct index {
     struct index_slot *slot;
     size_t capacity; /* a power of two, or 0 */
     size_t count;
+    struct index_slot *old; /* while it moves: where the keys were, */
+    size_t old_capacity;
+    size_t moved; /* and how many of these slots have been moved */
 };
 
 enum { INDEX_KEY_BYTES = 16 };
@@ -37,7 +44,8 @@ static inline uint64_t index_place(uint64_t position, uint32_t offset)
 void index_free(struct index *index);
 void index_clear(struct index *index);
 
-/* Room for `more` keys without another allocation. */
+/* Room for `more` keys without another allocation. Only asking for more room than doubling
+ * gives takes a time that grows with the index. */
 TREMOLO_MUST_USE enum tremolo_status index_reserve(struct index *index, size_t more);
 
 /* Never fails after a sufficient index_reserve. Equal keys may be added. */

@@ -76,32 +76,69 @@ static void test_segment_is_bounded(void **state)
     segment_free(&segment);
 }
 
-static void test_index_finds_all_and_only(void **state)
+static uint64_t spread(uint64_t i)
 {
-    struct index index = {0};
-    enum { COUNT = 20000 };
-    (void)state;
-    for (uint64_t i = 1; i <= COUNT; i++) {
-        assert_int_equal(index_reserve(&index, 1), TREMOLO_OK);
-        /* Every tenth hash comes twice. */
-        index_add(&index, (i - i / 10 * 10 == 0 ? i - 1 : i) * UINT64_C(0x9e3779b97f4a7c15), i);
-    }
-    for (uint64_t i = 1; i <= COUNT; i++) {
+    return i * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Keys 1 to `count`, of which every tenth has the hash of the one before. */
+static void assert_finds_all_and_only(const struct index *index, uint64_t count)
+{
+    for (uint64_t i = 1; i <= count; i++) {
         size_t cursor = 0;
         uint64_t places = 0;
         unsigned found = 0;
         uint64_t place;
-        while ((place = index_find(&index, i * UINT64_C(0x9e3779b97f4a7c15), &cursor)) != 0) {
+        while ((place = index_find(index, spread(i), &cursor)) != 0) {
             places += place;
             found++;
         }
-        unsigned expected = i % 10 == 0 ? 0 : i % 10 == 9 ? 2 : 1;
+        unsigned expected = i % 10 == 0 ? 0 : i % 10 == 9 && i < count ? 2 : 1;
         assert_int_equal(found, expected);
         assert_int_equal(places, expected == 2 ? 2 * i + 1 : expected * i);
     }
+}
+
+static void test_index_finds_all_and_only(void **state)
+{
+    enum { COUNT = 20000 };
+    struct index index = {0};
+    unsigned looked_while_moving = 0;
+    (void)state;
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        assert_int_equal(index_reserve(&index, 1), TREMOLO_OK);
+        index_add(&index, spread(i % 10 == 0 ? i - 1 : i), i);
+        /* Also while some keys are here and some there. */
+        if (index.old != NULL && i % 97 == 0) {
+            assert_finds_all_and_only(&index, i);
+            looked_while_moving++;
+        }
+    }
+    assert_true(looked_while_moving > 5);
+    assert_finds_all_and_only(&index, COUNT);
     index_clear(&index);
     size_t cursor = 0;
-    assert_int_equal(index_find(&index, UINT64_C(0x9e3779b97f4a7c15), &cursor), 0);
+    assert_int_equal(index_find(&index, spread(1), &cursor), 0);
+    index_free(&index);
+}
+
+/* No key that is added pays for the size of the index. */
+static void test_index_grows_in_small_steps(void **state)
+{
+    enum { COUNT = 100000, STEP = 64 };
+    struct index index = {0};
+    (void)state;
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        size_t capacity = index.capacity;
+        size_t moved = index.moved;
+        bool moves = index.old != NULL;
+        assert_int_equal(index_reserve(&index, 1), TREMOLO_OK);
+        assert_true(index.capacity == capacity || !moves); /* done long before it grows again */
+        moved = index.capacity == capacity ? moved : 0;
+        size_t left = index.old_capacity - moved;
+        index_add(&index, spread(i), i);
+        assert_true(index.old != NULL ? index.moved - moved <= STEP : left <= STEP);
+    }
     index_free(&index);
 }
 
@@ -214,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_segment_shows_any_damage),
         cmocka_unit_test(test_segment_is_bounded),
         cmocka_unit_test(test_index_finds_all_and_only),
+        cmocka_unit_test(test_index_grows_in_small_steps),
         cmocka_unit_test(test_unpack_agrees_with_the_device),
         cmocka_unit_test(test_norm_bound),
         cmocka_unit_test(test_split),
