@@ -77,12 +77,6 @@ enum tremolo_status client_open_ledger(struct tremolo_client *client,
         return file_fails(client, status, why);
     }
     status = tremolo_device_budget(&client->work, &left, &client->platform);
-    if (options->enrol && (status == TREMOLO_LEDGER_MISSING || status == TREMOLO_LEDGER_DAMAGED)) {
-        /* A cut during an earlier enrolment looks damaged, too; the core
-         * itself refuses where a ledger once was whole. */
-        client->to_enrol = true;
-        return TREMOLO_OK;
-    }
     return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
 }
 
@@ -91,14 +85,15 @@ static enum tremolo_status enrol(struct tremolo_client *client)
     uint32_t budget = 0;
     uint32_t left = 0;
     enum tremolo_status found = tremolo_device_budget(&client->work, &left, &client->platform);
-    if (found != TREMOLO_LEDGER_MISSING && found != TREMOLO_LEDGER_DAMAGED) {
+    if (found != TREMOLO_LEDGER_MISSING) {
         return found; /* another process was faster, or it cannot be read */
     }
     enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
     if (status == TREMOLO_OK) {
         status = tremolo_device_enrol(&client->work, &client->platform, budget);
     }
-    return status == TREMOLO_LEDGER_EXISTS ? found : status;
+    /* Nothing is there, but the counter has counted: the ledger was lost. */
+    return status == TREMOLO_LEDGER_EXISTS ? TREMOLO_LEDGER_ROLLED_BACK : status;
 }
 
 enum tremolo_status client_make_ledger(struct tremolo_client *client)

@@ -105,29 +105,31 @@ static enum tremolo_status repeat(struct tremolo_client *client, uint8_t *report
     return ask_core(client, report, length, &platform);
 }
 
-/* A total of the policy that is below the ledger's is the smaller one. */
+/* A total of the policy that is below the ledger's is the smaller one. Before there is a
+ * ledger it is all there will be. */
 static enum tremolo_status check_total(struct tremolo_client *client)
 {
     struct tremolo_study study =
         tremolo_study_file_device_at(client->study, client->policy.distance);
     uint32_t left = 0;
-    bool by_policy = false;
-    enum tremolo_status status = client_budget_left(client, &left, &by_policy);
+    bool by_policy = client->to_enrol;
+    enum tremolo_status status = client->to_enrol ? tremolo_policy_budget(&left, &client->policy)
+                                                  : client_budget_left(client, &left, &by_policy);
     if (status == TREMOLO_OK && by_policy && tremolo_study_charge(&study) > left) {
-        return client_fails(client, TREMOLO_BUDGET_EXHAUSTED,
-                            "%s: the policy's epsilon_total of %g is below the ledger's, and too "
-                            "little of it is left",
-                            tremolo_status_sentence(TREMOLO_BUDGET_EXHAUSTED),
-                            client->policy.epsilon_total);
+        return client_fails(
+            client, TREMOLO_BUDGET_EXHAUSTED, "%s: the policy's epsilon_total of %g is %s",
+            tremolo_status_sentence(TREMOLO_BUDGET_EXHAUSTED), client->policy.epsilon_total,
+            client->to_enrol ? "less than one report of this study costs"
+                             : "below the ledger's, and too little of it is left");
     }
     return status;
 }
 
 static enum tremolo_status make_new(struct tremolo_client *client, uint8_t *report, size_t *length)
 {
-    enum tremolo_status status = client_make_ledger(client);
+    enum tremolo_status status = check_total(client);
     if (status == TREMOLO_OK) {
-        status = check_total(client);
+        status = client_make_ledger(client);
     }
     if (status != TREMOLO_OK) {
         return status;

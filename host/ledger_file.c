@@ -2,16 +2,19 @@
  *
  *     lock         an empty file; its lock is the directory's
  *     ledger       what the device core reads and writes, as below
- *     ledger.new   a ledger being made; never read
+ *     ledger.new   a ledger being made; never read by anybody else
  *
  * The ledger is one file of fixed size:
  *
  *     offset             bytes
- *     0                  4096    "tremolo ledger 1 studies N\n", then zeros
+ *     0                  4096    "tremolo ledger 1 studies N[ counter]\n", then zeros
  *     4096               R       slot A of each entry, 1024 bytes apart
  *     4096 + R           R       slot B of each entry
  *
- * with R = 1024 N rounded up to 4096. Slots are written in place. Writing a
+ * with R = 1024 N rounded up to 4096. It gets its name when the device core has
+ * enrolled in it, so a file of that name in which no slot can be made out is damaged:
+ * it is never taken for a device that has not spent anything yet. One that was made
+ * with a counter is opened with that counter only, and not without its file. Slots are written in place. Writing a
  * new file and renaming it would be atomic too, but the device core's two
  * slots already survive a torn write, and in place
  *
@@ -51,6 +54,9 @@ struct tremolo_ledger_file {
     void *entropy_context;
     int lock_fd;
     int fd;
+    bool unborn;      /* fd is ledger.new */
+    bool has_counter; /* it was made with one */
+    char directory[HOST_PATH_BYTES];
     char ledger_path[HOST_PATH_BYTES];
     char counter_path[HOST_PATH_BYTES];
     char error[TREMOLO_LEDGER_FILE_ERROR_BYTES];
@@ -87,14 +93,45 @@ static int ledger_read(void *context, unsigned slot, uint8_t *bytes, size_t leng
                : failed(ledger, "read the ledger");
 }
 
+static int ledger_advance(void *context, uint32_t value)
+{
+    struct tremolo_ledger_file *ledger = context;
+    char text[COUNTER_TEXT_BYTES];
+    int length = snprintf(text, sizeof text, "%lu\n", (unsigned long)value);
+    return host_replace_file(&ledger->files, ledger->counter_path, text, (size_t)length) == 0
+               ? 0
+               : failed(ledger, "advance the counter");
+}
+
+/* From now on there is a ledger, and a counter if it has one. */
+static int give_name(struct tremolo_ledger_file *ledger)
+{
+    const struct tremolo_files *files = &ledger->files;
+    char temporary[HOST_PATH_BYTES];
+    if (ledger->has_counter && ledger_advance(ledger, 0) != 0) {
+        return -1;
+    }
+    if (host_path(temporary, ledger->directory, "ledger.new") != 0 ||
+        files->rename(files->context, temporary, ledger->ledger_path) != 0 ||
+        host_sync_directory(files, ledger->directory) != 0) {
+        return failed(ledger, "make the ledger");
+    }
+    ledger->unborn = false;
+    return 0;
+}
+
 static int ledger_write(void *context, unsigned slot, const uint8_t *bytes, size_t length)
 {
+    enum { WRITTEN_LAST = 1 }; /* by the core, when a device enrols */
     struct tremolo_ledger_file *ledger = context;
     const struct tremolo_files *files = &ledger->files;
     if (host_write_all(files, ledger->fd, bytes, length, slot_offset(ledger, slot)) != 0) {
         return failed(ledger, "write the ledger");
     }
-    return files->fsync(files->context, ledger->fd) == 0 ? 0 : failed(ledger, "sync the ledger");
+    if (files->fsync(files->context, ledger->fd) != 0) {
+        return failed(ledger, "sync the ledger");
+    }
+    return ledger->unborn && slot == WRITTEN_LAST ? give_name(ledger) : 0;
 }
 
 static int ledger_entropy(void *context, uint8_t *bytes, size_t length)
@@ -103,8 +140,7 @@ static int ledger_entropy(void *context, uint8_t *bytes, size_t length)
     return ledger->entropy(ledger->entropy_context, bytes, length);
 }
 
-/* No file is a counter of zero: so it was before enrolment. A lost one is
- * older than the ledger and refused as such by the device core. */
+/* No file is a counter of zero before a device enrols, and a lost one after that. */
 static int ledger_counter(void *context, uint32_t *value)
 {
     struct tremolo_ledger_file *ledger = context;
@@ -112,7 +148,7 @@ static int ledger_counter(void *context, uint32_t *value)
     size_t length = 0;
     char *end = NULL;
     if (host_read_file(&ledger->files, ledger->counter_path, text, sizeof text, &length) != 0) {
-        if (errno == ENOENT) {
+        if (errno == ENOENT && (ledger->unborn || !ledger->has_counter)) {
             *value = 0;
             return 0;
         }
@@ -126,16 +162,6 @@ static int ledger_counter(void *context, uint32_t *value)
     }
     *value = (uint32_t)parsed;
     return 0;
-}
-
-static int ledger_advance(void *context, uint32_t value)
-{
-    struct tremolo_ledger_file *ledger = context;
-    char text[COUNTER_TEXT_BYTES];
-    int length = snprintf(text, sizeof text, "%lu\n", (unsigned long)value);
-    return host_replace_file(&ledger->files, ledger->counter_path, text, (size_t)length) == 0
-               ? 0
-               : failed(ledger, "advance the counter");
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -161,15 +187,21 @@ static enum tremolo_status lock_directory(struct tremolo_ledger_file *ledger, co
     return TREMOLO_OK;
 }
 
-/* An empty ledger, whole and durable before it gets its name. */
-static int make_ledger(const struct tremolo_ledger_file *ledger, const char *directory,
-                       unsigned studies)
+static void write_header(char header[HEADER_TEXT_BYTES + 1], unsigned studies, bool counter)
+{
+    memset(header, 0, HEADER_TEXT_BYTES + 1);
+    (void)snprintf(header, HEADER_TEXT_BYTES, "tremolo ledger 1 studies %u%s\n", studies,
+                   counter ? " counter" : "");
+}
+
+/* An empty ledger, whole and durable but for its name. */
+static int make_ledger(struct tremolo_ledger_file *ledger, unsigned studies)
 {
     const struct tremolo_files *files = &ledger->files;
     char temporary[HOST_PATH_BYTES];
-    char header[HEADER_TEXT_BYTES] = {0};
-    (void)snprintf(header, sizeof header, "tremolo ledger 1 studies %u\n", studies);
-    if (host_path(temporary, directory, "ledger.new") != 0) {
+    char header[HEADER_TEXT_BYTES + 1];
+    write_header(header, studies, ledger->platform.counter != NULL);
+    if (host_path(temporary, ledger->directory, "ledger.new") != 0) {
         return -1;
     }
     int fd = files->open(files->context, temporary, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -178,16 +210,18 @@ static int make_ledger(const struct tremolo_ledger_file *ledger, const char *dir
     }
     int result = files->allocate(files->context, fd, BLOCK_BYTES + 2 * region_bytes(studies));
     if (result == 0) {
-        result = host_write_all(files, fd, header, sizeof header, 0);
+        result = host_write_all(files, fd, header, HEADER_TEXT_BYTES, 0);
     }
     if (result == 0) {
         result = files->fsync(files->context, fd);
     }
-    if (host_close_after(files, fd, result) != 0 ||
-        files->rename(files->context, temporary, ledger->ledger_path) != 0) {
+    if (result != 0) {
+        (void)host_close_after(files, fd, result);
         return host_give_up(files, temporary);
     }
-    return host_sync_directory(files, directory);
+    ledger->fd = fd;
+    ledger->unborn = true;
+    return 0;
 }
 
 static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
@@ -196,18 +230,21 @@ static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
     const struct tremolo_files *files = &ledger->files;
     unsigned studies = options->studies != 0 ? options->studies : TREMOLO_LEDGER_FILE_STUDIES;
     ledger->fd = files->open(files->context, ledger->ledger_path, O_RDWR, 0);
-    if (ledger->fd < 0 && errno == ENOENT && options->create) {
-        if (make_ledger(ledger, options->directory, studies) != 0) {
-            (void)failed(ledger, "make the ledger");
-            return TREMOLO_STORAGE_FAILED;
-        }
-        ledger->fd = files->open(files->context, ledger->ledger_path, O_RDWR, 0);
+    if (ledger->fd < 0 && errno == ENOENT && options->create && make_ledger(ledger, studies) != 0) {
+        (void)failed(ledger, "make the ledger");
+        return TREMOLO_STORAGE_FAILED;
     }
     if (ledger->fd < 0) {
         (void)failed(ledger, ledger->ledger_path);
         return errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED;
     }
     return TREMOLO_OK;
+}
+
+static enum tremolo_status is_damaged(struct tremolo_ledger_file *ledger, const char *words)
+{
+    (void)snprintf(ledger->error, sizeof ledger->error, "%s", words);
+    return TREMOLO_LEDGER_DAMAGED;
 }
 
 /* How many entries the ledger was made with: only that number opens it. */
@@ -220,15 +257,32 @@ static enum tremolo_status read_header(struct tremolo_ledger_file *ledger)
         (void)failed(ledger, "read the ledger");
         return TREMOLO_STORAGE_FAILED;
     }
-    for (unsigned n = 1; n <= TREMOLO_MAX_STUDIES && studies == 0; n++) {
-        (void)snprintf(expected, sizeof expected, "tremolo ledger 1 studies %u\n", n);
-        studies = strcmp(header, expected) == 0 ? n : 0;
+    for (unsigned n = 2; n < 2 * (TREMOLO_MAX_STUDIES + 1) && studies == 0; n++) {
+        write_header(expected, n / 2, n % 2 == 1);
+        studies = strcmp(header, expected) == 0 ? n / 2 : 0;
+        ledger->has_counter = n % 2 == 1;
     }
     if (studies == 0) {
-        (void)snprintf(ledger->error, sizeof ledger->error, "the ledger's header is damaged");
-        return TREMOLO_LEDGER_DAMAGED;
+        return is_damaged(ledger, "the ledger's header is damaged");
     }
     ledger->platform.studies = studies;
+    if (ledger->has_counter && ledger->platform.counter == NULL) {
+        (void)snprintf(ledger->error, sizeof ledger->error,
+                       "this ledger was made with a counter, which must be named");
+        return TREMOLO_LEDGER_ROLLED_BACK;
+    }
+    return TREMOLO_OK;
+}
+
+/* To the device core, slots in which nothing can be made out are a ledger still to be made. */
+static enum tremolo_status read_slots(struct tremolo_ledger_file *ledger)
+{
+    struct tremolo_work work;
+    uint32_t left;
+    if (!ledger->unborn &&
+        tremolo_device_budget(&work, &left, &ledger->platform) == TREMOLO_LEDGER_MISSING) {
+        return is_damaged(ledger, "no entry of the ledger can be made out");
+    }
     return TREMOLO_OK;
 }
 
@@ -267,7 +321,10 @@ static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
     if (status == TREMOLO_OK) {
         status = open_ledger(ledger, options);
     }
-    return status == TREMOLO_OK ? read_header(ledger) : status;
+    if (status == TREMOLO_OK) {
+        status = read_header(ledger);
+    }
+    return status == TREMOLO_OK ? read_slots(ledger) : status;
 }
 
 static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
@@ -279,6 +336,10 @@ static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
         if (written < 0 || (size_t)written >= sizeof ledger->counter_path - 8) {
             return TREMOLO_BAD_ARGUMENT;
         }
+    }
+    int written = snprintf(ledger->directory, sizeof ledger->directory, "%s", options->directory);
+    if (written < 0 || (size_t)written >= sizeof ledger->directory) {
+        return TREMOLO_BAD_ARGUMENT;
     }
     return host_path(ledger->ledger_path, options->directory, "ledger") == 0 ? TREMOLO_OK
                                                                              : TREMOLO_BAD_ARGUMENT;
@@ -348,12 +409,22 @@ const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger)
     return ledger->error;
 }
 
+/* A ledger in which no device enrolled. */
+static void remove_unborn(struct tremolo_ledger_file *ledger)
+{
+    char temporary[HOST_PATH_BYTES];
+    if (ledger->unborn && host_path(temporary, ledger->directory, "ledger.new") == 0) {
+        (void)host_give_up(&ledger->files, temporary);
+    }
+}
+
 /* Closing loses nothing: everything was synced when it was written. */
 void tremolo_ledger_file_close(struct tremolo_ledger_file *ledger)
 {
     if (ledger == NULL) {
         return;
     }
+    remove_unborn(ledger);
     if (ledger->fd >= 0) {
         (void)ledger->files.close(ledger->files.context, ledger->fd);
     }

@@ -7,10 +7,13 @@
  *     options.server_key = key;
  *     char why[TREMOLO_CLIENT_WHY_BYTES];
  *     enum tremolo_status status = tremolo_client_open(&client, why, &options, NULL);
- *     if (status == TREMOLO_OK) {
- *         status = tremolo_client_sample(client, "{\"age\": 41, \"steps\": 7200}", 27);
+ *     if (status != TREMOLO_OK) {
+ *         log_line(why);
+ *         return;
  *     }
+ *     const char sample[] = "{\"age\": 41, \"steps\": 7200}";
  *     struct tremolo_client_receipt receipt;
+ *     status = tremolo_client_sample(client, sample, strlen(sample));
  *     if (status == TREMOLO_OK) {
  *         status = tremolo_client_report(client, &receipt);
  *     }

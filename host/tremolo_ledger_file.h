@@ -2,7 +2,7 @@
  *
  *     struct tremolo_ledger_file *ledger = NULL;
  *     struct tremolo_ledger_file_options options = {.directory = "/var/lib/app/tremolo"};
- *     status = tremolo_ledger_file_open(&ledger, &options);
+ *     status = tremolo_ledger_file_open(&ledger, NULL, &options);
  *     status = tremolo_device_report(&work, report, &length, study, &round, &sample,
  *                                    tremolo_ledger_file_platform(ledger));
  *     tremolo_ledger_file_close(ledger);
@@ -29,7 +29,7 @@ struct tremolo_ledger_file_options {
     const char *directory; /* made, with mode 700, when `create` is set */
     const char *counter;   /* file of the monotonic counter, best on other storage; NULL: none */
     unsigned studies; /* 1..TREMOLO_MAX_STUDIES when it is made; 0: TREMOLO_LEDGER_FILE_STUDIES */
-    bool create;      /* make an empty ledger file where there is none */
+    bool create;      /* make a ledger where there is none */
     const struct tremolo_files *files;                            /* NULL: the system's */
     int (*entropy)(void *context, uint8_t *bytes, size_t length); /* NULL: the kernel's */
     void *entropy_context;
@@ -38,9 +38,11 @@ struct tremolo_ledger_file_options {
 struct tremolo_ledger_file; /* opaque */
 
 /* Open and lock. LEDGER_MISSING without `create` when there is no ledger,
- * LEDGER_BUSY, STORAGE_FAILED, NO_MEMORY. A made file is empty: enrol the
- * device next (tremolo_device_enrol). On failure *ledger is untouched and
- * `why`, unless NULL, holds a sentence. */
+ * LEDGER_DAMAGED when a file of its name holds none, LEDGER_ROLLED_BACK when it was made
+ * with a counter and none is given, LEDGER_BUSY, STORAGE_FAILED, NO_MEMORY. A ledger
+ * that is made is empty: enrol the device next (tremolo_device_enrol); until then it has
+ * no name, and nothing is left of it but ledger.new. On failure *ledger is untouched
+ * and `why`, unless NULL, holds a sentence. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
                          char why[TREMOLO_LEDGER_FILE_ERROR_BYTES],

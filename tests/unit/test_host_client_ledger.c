@@ -35,32 +35,102 @@ static void test_two_clients_exclude_each_other(void **state)
     end(&world);
 }
 
+/* A file operation of the shell's on the state directory, with the client closed. */
+static void meddle(struct world *world, const char *format)
+{
+    char command[600];
+    const char *state = world->folder.state;
+    tremolo_client_close(world->client);
+    world->client = NULL;
+    (void)snprintf(command, sizeof command, format, state, state, state);
+    assert_int_equal(system(command), 0);
+}
+
+/* Whoever may enrol does not get a second budget where a ledger cannot be made out. */
+static void test_damage_is_not_absence(void **state)
+{
+    static const char *const damage[] = {
+        "truncate -s 4096 %s/ledger",
+        "truncate -s 0 %s/ledger",
+        "dd if=/dev/zero of=%s/ledger bs=4096 seek=1 count=8 conv=notrunc 2>/dev/null",
+        "dd if=/dev/urandom of=%s/ledger bs=4096 seek=1 count=8 conv=notrunc 2>/dev/null",
+        "dd if=/dev/zero of=%s/ledger bs=1024 seek=4 count=1 conv=notrunc 2>/dev/null &&"
+        " dd if=/dev/zero of=%s/ledger bs=1024 seek=20 count=1 conv=notrunc 2>/dev/null",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        struct world world;
+        struct tremolo_client_receipt receipt = {0};
+        begin(&world, NULL, NULL, NULL, NULL);
+        assert_status(report(&world, &receipt), TREMOLO_OK);
+        meddle(&world, damage[i]);
+        assert_status(report(&world, &receipt), TREMOLO_LEDGER_DAMAGED);
+        assert_non_null(strstr(world.why, "damaged"));
+        assert_int_equal(world.server.reports, 1);
+        end(&world);
+    }
+}
+
+/* A total that is below one report's charge must not become the device's for life. */
+static void test_refused_total_makes_no_ledger(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    policy.epsilon_total = 0.01;
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_BUDGET_EXHAUSTED);
+    assert_non_null(strstr(tremolo_client_why(world.client), "less than one report"));
+    meddle(&world, "test ! -e %s");
+    world.options.policy = NULL;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+}
+
+static void begin_with_counter(struct world *world)
+{
+    struct tremolo_client_receipt receipt = {0};
+    begin(world, "protocol", "{\"kind\": \"iterative\", \"rounds\": 4}", NULL, NULL);
+    world->options.counter_file = world->folder.counter;
+    world->server.moves_on = true;
+    assert_status(report(world, &receipt), TREMOLO_OK);
+}
+
 /* With a counter, an older copy of the state is refused, and so is no state. */
 static void test_counter_catches_old_copies(void **state)
 {
     struct world world;
     struct tremolo_client_receipt receipt = {0};
-    char command[400];
     (void)state;
-    begin(&world, "protocol", "{\"kind\": \"iterative\", \"rounds\": 4}", NULL, NULL);
-    world.options.counter_file = world.folder.counter;
-    world.server.moves_on = true;
-    assert_status(report(&world, &receipt), TREMOLO_OK);
-    (void)snprintf(command, sizeof command, "cp -r %s %s.old", world.folder.state,
-                   world.folder.state);
-    assert_int_equal(system(command), 0);
+    begin_with_counter(&world);
+    meddle(&world, "cp -r %s %s.old");
     assert_status(report(&world, &receipt), TREMOLO_OK);
     assert_status(report(&world, &receipt), TREMOLO_OK);
-    tremolo_client_close(world.client);
-    world.client = NULL;
-    (void)snprintf(command, sizeof command, "rm -r %s && cp -r %s.old %s", world.folder.state,
-                   world.folder.state, world.folder.state);
-    assert_int_equal(system(command), 0);
+    meddle(&world, "rm -r %s && cp -r %s.old %s");
     assert_status(report(&world, &receipt), TREMOLO_LEDGER_ROLLED_BACK);
-    (void)snprintf(command, sizeof command, "rm -r %s", world.folder.state);
-    assert_int_equal(system(command), 0);
-    assert_true(report(&world, &receipt) != TREMOLO_OK);
+    meddle(&world, "rm -r %s");
+    assert_status(report(&world, &receipt), TREMOLO_LEDGER_ROLLED_BACK);
     assert_int_equal(world.server.reports, 3);
+    end(&world);
+}
+
+/* Neither forgetting to name the counter nor losing its file opens the ledger. */
+static void test_counter_cannot_be_left_out(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    (void)state;
+    begin_with_counter(&world);
+    world.options.counter_file = NULL;
+    assert_status(report(&world, &receipt), TREMOLO_LEDGER_ROLLED_BACK);
+    assert_non_null(strstr(world.why, "made with a counter"));
+    world.options.counter_file = world.folder.counter;
+    assert_int_equal(unlink(world.folder.counter), 0);
+    assert_status(report(&world, &receipt), TREMOLO_STORAGE_FAILED);
+    assert_non_null(strstr(world.why, "read the counter"));
+    assert_int_equal(world.server.reports, 1);
     end(&world);
 }
 
@@ -69,7 +139,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_ledger_without_enrolment),
         cmocka_unit_test(test_two_clients_exclude_each_other),
+        cmocka_unit_test(test_damage_is_not_absence),
+        cmocka_unit_test(test_refused_total_makes_no_ledger),
         cmocka_unit_test(test_counter_catches_old_copies),
+        cmocka_unit_test(test_counter_cannot_be_left_out),
     };
     return cmocka_run_group_tests_name("host client: ledger", tests, NULL, NULL);
 }
