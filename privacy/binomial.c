@@ -49,7 +49,8 @@ static double stirling_rest(double x)
 {
     /* lgamma(x) - [(x-1/2) ln x - x + ln(2 pi)/2] */
     if (x < 16.0) {
-        return lgamma(x) - ((x - 0.5) * log(x) - x + 0.91893853320467274178);
+        int sign; /* always +; lgamma() would put it where other threads look */
+        return lgamma_r(x, &sign) - ((x - 0.5) * log(x) - x + 0.91893853320467274178);
     }
     double inverse = 1.0 / x;
     double square = inverse * inverse;

@@ -3,25 +3,24 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cblas.h>
 #include <lapacke.h>
 
-/* OpenBLAS keeps its thread count per process, so one call is enough. */
-static void one_thread(void)
+static void use_one_thread(void)
 {
-    static atomic_bool done = false;
-    if (!atomic_exchange(&done, true)) {
-        openblas_set_num_threads(1);
-    }
+    openblas_set_num_threads(1);
 }
 
+/* OpenBLAS keeps its thread count per process, so one call is enough; nobody goes on
+ * before it was made. */
 double *linear_new(size_t count)
 {
-    one_thread();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, use_one_thread);
     return calloc(count > 0 ? count : 1, sizeof(double));
 }
 

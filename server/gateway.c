@@ -27,6 +27,7 @@ enum {
     REFRESH_MS = 2000, /* read everything without a hint */
     START_MS = 15000,  /* for a store that is just coming up */
     LEARN_MS = 3000,   /* to hear of a study that was made elsewhere */
+    ASK_MS = 2000,     /* between questions to a store that failed */
     STRANGERS = 64,    /* ids that were asked for and nobody knows */
     FOLD_MS = 4000,    /* for reports to be folded before a round has too few */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
@@ -59,6 +60,7 @@ struct gateway {
     size_t studies;
     int64_t listed_ms;
     int64_t refreshed_ms;
+    int64_t asked_ms; /* the writer's: whether a store that failed answers again */
     struct closing *closings;
 
     pthread_mutex_t lock;
@@ -339,6 +341,19 @@ static void *keeper_main(void *argument)
     return NULL;
 }
 
+/* A group in which nothing was to be published says nothing about the store. */
+static bool was_published(const struct job *jobs)
+{
+    for (const struct job *job = jobs; job != NULL; job = job->next) {
+        for (size_t i = 0; i < job->count; i++) {
+            if (job->arrivals[i].outcome == OUTCOME_ACCEPTED) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void gateway_group(struct ingest *ingest, struct job *jobs)
 {
     struct gateway *gateway = ingest->context;
@@ -347,9 +362,9 @@ static void gateway_group(struct ingest *ingest, struct job *jobs)
     (void)atomic_fetch_add(&ingest->counters.sync_microseconds,
                            (uint64_t)(moment_ms() - start) * 1000);
     (void)atomic_fetch_add(&ingest->counters.groups, 1);
-    if (status == TREMOLO_OK) {
+    if (status == TREMOLO_OK && was_published(jobs)) {
         writer_note_success(ingest);
-    } else {
+    } else if (status != TREMOLO_OK) {
         writer_note_failure(ingest, status, gateway->bus->explain(gateway->bus), false);
     }
     while (jobs != NULL) {
@@ -370,9 +385,21 @@ static void gateway_call(struct ingest *ingest, struct job *job)
     (void)pthread_mutex_unlock(&gateway->lock);
 }
 
+/* Whoever asks for our health sends nothing while we say no, so no report would ever show that
+ * the store is back: it is well again once it answers a question. */
 static void gateway_idle(struct ingest *ingest)
 {
-    (void)ingest;
+    struct gateway *gateway = ingest->context;
+    struct bus_value value = {0};
+    int64_t now = moment_ms();
+    if (ingest_health(ingest, NULL, 0) == TREMOLO_OK || now - gateway->asked_ms < ASK_MS) {
+        return;
+    }
+    gateway->asked_ms = now;
+    if (gateway->bus->get(gateway->bus, "keys", &value) == TREMOLO_OK) {
+        free(value.bytes);
+        writer_note_success(ingest);
+    }
 }
 
 static void free_gateway(struct gateway *gateway)

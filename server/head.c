@@ -51,8 +51,7 @@ static void find_book(struct request *request, const char *id_text)
         request->book = ingest_find(request->server->ingest, id);
         remember_book(request->loop, id_text, request->book);
     }
-    bool unsure =
-        request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id);
+    bool unsure = request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id);
     if (unsure && !pages_is_for_people(request)) { /* the page itself asks until there is news */
         request_problem(request, 503, "this gateway has not heard of such a study yet");
         request->answer.retry_after = 1;

@@ -278,6 +278,12 @@ void request_ask(struct request *request)
 
 void http_refuse(struct request *request)
 {
+    for (size_t i = 0; i < request->job.count; i++) {
+        if (request->arrivals[i].outcome == OUTCOME_PENDING) {
+            request->arrivals[i].outcome = OUTCOME_BUSY;
+        }
+    }
+    ingest_count(request->server->ingest, request->book, request->arrivals, request->job.count);
     request_problem(request, 429, "too many reports are waiting; try again");
     atomic_store_explicit(&request->decided, true, memory_order_relaxed);
 }

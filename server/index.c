@@ -139,7 +139,8 @@ uint64_t index_find(const struct index *index, uint64_t hash, size_t *cursor)
     if (place == 0 && index->old != NULL) {
         /* What is beyond the capacity counts along the old slots. */
         *cursor = *cursor < index->capacity ? index->capacity : *cursor;
-        place = search(index->old, index->old_capacity, index->moved, hash, index->capacity, cursor);
+        place =
+            search(index->old, index->old_capacity, index->moved, hash, index->capacity, cursor);
     }
     return place;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "log.h"
 #include "moment.h"
 #include "writer.h"
 
@@ -36,23 +37,44 @@ int64_t writer_seconds(void)
 void writer_note_failure(struct ingest *ingest, enum tremolo_status status, const char *words,
                          bool for_good)
 {
+    enum tremolo_status now = for_good ? TREMOLO_NOT_SYNCED : status;
+    struct log *log = NULL;
     (void)atomic_fetch_add(&ingest->counters.store_errors, 1);
     (void)pthread_mutex_lock(&ingest->lock);
-    if (for_good || ingest->health == TREMOLO_OK || ingest->health == TREMOLO_STORE_FULL) {
-        ingest->health = for_good ? TREMOLO_NOT_SYNCED : status;
+    if (!ingest->for_good) {
+        ingest->for_good = for_good;
+        log = ingest->health != now ? ingest->log : NULL;
+        ingest->health = now;
         (void)snprintf(ingest->words, sizeof ingest->words, "%s: %s",
                        tremolo_status_sentence(status), words);
     }
     (void)pthread_mutex_unlock(&ingest->lock);
+    if (log != NULL) {
+        log_event(log, "error", "store", "{s:s, s:s}", "state",
+                  for_good ? "nothing is taken until a restart" : "nothing is taken for now",
+                  "reason", words);
+    }
 }
 
 void writer_note_success(struct ingest *ingest)
 {
+    struct log *log = NULL;
     (void)pthread_mutex_lock(&ingest->lock);
-    if (ingest->health != TREMOLO_NOT_SYNCED) {
+    if (!ingest->for_good) {
+        log = ingest->health != TREMOLO_OK ? ingest->log : NULL;
         ingest->health = TREMOLO_OK;
         ingest->words[0] = '\0';
     }
+    (void)pthread_mutex_unlock(&ingest->lock);
+    if (log != NULL) {
+        log_event(log, "info", "store", "{s:s}", "state", "reports are taken again");
+    }
+}
+
+void ingest_tell(struct ingest *ingest, struct log *log)
+{
+    (void)pthread_mutex_lock(&ingest->lock);
+    ingest->log = log;
     (void)pthread_mutex_unlock(&ingest->lock);
 }
 
@@ -93,14 +115,20 @@ void writer_settle(struct ingest *ingest, enum tremolo_status status)
 
 /* ---------------------------------------------------------------- groups */
 
-/* A repeat may lean on a report of the same failed group, so it fails too;
- * the device sends the same bytes again. */
+/* Whatever was decided with the failed group in mind: what it would have made durable, and
+ * what was refused because of it (a repeat, other bytes, samples used up, a study that
+ * was full). The device sends the same bytes again and learns what holds then. */
+static bool leans_on_group(enum server_outcome outcome)
+{
+    return outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED ||
+           outcome == OUTCOME_PENDING || outcome == OUTCOME_OTHER_BYTES ||
+           outcome == OUTCOME_SAMPLES_USED || outcome == OUTCOME_CLOSED;
+}
+
 void writer_fail_job(struct job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
-        uint8_t outcome = job->arrivals[i].outcome;
-        if (outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED ||
-            outcome == OUTCOME_PENDING) {
+        if (leans_on_group(job->arrivals[i].outcome)) {
             job->arrivals[i].outcome = OUTCOME_NOT_STORED;
         }
     }

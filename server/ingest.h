@@ -21,6 +21,8 @@
 #include "arrival.h"
 #include "store.h"
 
+struct log;
+
 enum {
     INGEST_QUEUE_BYTES_MAX = 64 << 20, /* of bodies waiting; BUSY beyond */
     INGEST_GROUP_BYTES_MAX = 4 << 20,  /* of bodies in one group commit */
@@ -102,6 +104,9 @@ struct ingest_counters *ingest_counters(struct ingest *ingest);
 /* Count what became of reports, for the server and for their study. Any thread. */
 void ingest_count(struct ingest *ingest, struct book *book, const struct arrival *arrivals,
                   size_t count);
+
+/* From now on a change of health is written to the log, which must outlive it. */
+void ingest_tell(struct ingest *ingest, struct log *log);
 
 /* OK, or why the store takes nothing any more; the words live on. */
 enum tremolo_status ingest_health(struct ingest *ingest, char *words, size_t capacity);

@@ -89,7 +89,7 @@ static ssize_t read_file(const char *path, void *bytes, size_t capacity, const c
 }
 
 enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
-                              const char *name, char *words, size_t words_capacity)
+                              const char *name, bool create, char *words, size_t words_capacity)
 {
     char path[4096];
     uint8_t fresh[64];
@@ -101,7 +101,12 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
     if (size < 0 || (size_t)size >= sizeof path) {
         return explain(words, words_capacity, directory, "the name is too long");
     }
-    if (access(path, F_OK) != 0 && errno == ENOENT) {
+    bool missing = access(path, F_OK) != 0 && errno == ENOENT;
+    if (missing && !create) {
+        return explain(words, words_capacity, path,
+                       "this key is missing, and the studies here depend on it; restore it");
+    }
+    if (missing) {
         randombytes_buf(fresh, length);
         int made = make_file(path, fresh, length);
         sodium_memzero(fresh, sizeof fresh);
@@ -135,7 +140,7 @@ static int make_token(const char *path)
     return made;
 }
 
-enum tremolo_status keys_token(char *token, size_t capacity, const char *path, int create,
+enum tremolo_status keys_token(char *token, size_t capacity, const char *path, bool create,
                                char *words, size_t words_capacity)
 {
     const char *reason = "";

@@ -2,21 +2,22 @@
 #ifndef SERVER_KEYS_H
 #define SERVER_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tremolo_status.h"
 
-/* Fill bytes[0..length) from DIRECTORY/name, which is made of fresh
- * randomness, synced, when it does not exist. Refuses a file of any
- * other length or one that others may read. */
+/* Fill bytes[0..length) from DIRECTORY/name. With `create` it is made of fresh randomness,
+ * synced, when it does not exist. Refuses a file of any other length or one that
+ * others may read. */
 TREMOLO_MUST_USE enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
-                                               const char *name, char *words,
+                                               const char *name, bool create, char *words,
                                                size_t words_capacity);
 
 /* The token in `path`: one line of 16 to `capacity` - 1 printable characters. With
  * `create`, one is made when there is no file. */
 TREMOLO_MUST_USE enum tremolo_status keys_token(char *token, size_t capacity, const char *path,
-                                                int create, char *words, size_t words_capacity);
+                                                bool create, char *words, size_t words_capacity);
 
 #endif

@@ -30,20 +30,20 @@ enum {
 /* ---------------------------------------------------------------- pieces */
 
 static enum tremolo_status load_keys(struct tremolo_server *server,
-                                     const struct tremolo_server_options *options, char *words,
-                                     size_t capacity)
+                                     const struct tremolo_server_options *options, bool create,
+                                     char *words, size_t capacity)
 {
     uint8_t seed[TREMOLO_SIGNING_SEED_BYTES];
     char path[4096];
     enum tremolo_status status =
-        keys_load(seed, sizeof seed, options->data, "signing.seed", words, capacity);
+        keys_load(seed, sizeof seed, options->data, "signing.seed", create, words, capacity);
     if (status == TREMOLO_OK) {
         status = tremolo_signing_keys(server->public_key, server->signing_key, seed);
     }
     sodium_memzero(seed, sizeof seed);
     if (status == TREMOLO_OK) {
         status = keys_load(server->device_secret, sizeof server->device_secret, options->data,
-                           "device.secret", words, capacity);
+                           "device.secret", create, words, capacity);
     }
     if (status != TREMOLO_OK) {
         return status;
@@ -54,6 +54,19 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
                       !given, words, capacity);
 }
 
+static enum tremolo_status note_study(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    bool *any = context;
+    (void)key;
+    (void)key_length;
+    (void)value;
+    (void)length;
+    *any = true;
+    return TREMOLO_OK;
+}
+
+/* New keys are for new directories: studies that were signed with others would be nobody's. */
 static enum tremolo_status start_ingest(struct tremolo_server *server,
                                         const struct tremolo_server_options *options, char *words,
                                         size_t capacity)
@@ -61,7 +74,7 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
     struct store *store = NULL;
     if (options->store.url != NULL) {
         (void)mkdir(options->data, 0700); /* what is wrong with it shows in a moment */
-        enum tremolo_status status = load_keys(server, options, words, capacity);
+        enum tremolo_status status = load_keys(server, options, true, words, capacity);
         if (status == TREMOLO_OK) {
             status = gateway_start(&server->ingest, &options->store, server->signing_key,
                                    server->device_secret, words, capacity);
@@ -74,7 +87,11 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = load_keys(server, options, words, capacity);
+    bool any = false;
+    status = book_each_study(store, note_study, &any);
+    if (status == TREMOLO_OK) {
+        status = load_keys(server, options, !any, words, capacity);
+    }
     if (status == TREMOLO_OK) {
         status = ingest_start(&server->ingest, store, server->signing_key, server->device_secret,
                               words, capacity);
@@ -185,6 +202,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
         status = start_ingest(made, options, words, words_capacity);
     }
     if (status == TREMOLO_OK) {
+        ingest_tell(made->ingest, &made->log);
         status = start_listening(made, options, words, words_capacity);
     }
     if (status != TREMOLO_OK) {

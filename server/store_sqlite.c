@@ -15,6 +15,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -299,6 +300,16 @@ static void explain_opening(struct sqlite_store *store, const char *path)
     }
 }
 
+/* SQLite would let everybody read a database that it makes, and the files beside it are as
+ * readable as the database. What cannot be made shows when it is opened. */
+static void make_for_us_only(const char *file)
+{
+    int made = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (made >= 0) {
+        (void)close(made);
+    }
+}
+
 static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
 {
     char file[4096];
@@ -311,6 +322,7 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
         (void)snprintf(store->words, sizeof store->words, "the directory's name is too long");
         return TREMOLO_BAD_ARGUMENT;
     }
+    make_for_us_only(file);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(file, &store->database, flags, NULL) != SQLITE_OK) {
         return judge(store, SQLITE_CANTOPEN);

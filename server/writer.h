@@ -47,12 +47,15 @@ struct ingest {
     bool wanted; /* there is something that only the writer thread will do */
     bool stopping;
     enum tremolo_status health;
+    bool for_good; /* and it stays so until a restart */
+    struct log *log; /* where its changes are told; NULL: nowhere */
     char words[200];
 
     pthread_t writer;
     _Atomic int64_t sync_usual_us; /* a moving average */
     pthread_mutex_t pen;           /* whoever holds it writes; guards all below and the store */
     int64_t checkpointed_at;
+    int64_t tried_at; /* to write, while the store takes nothing */
     uint64_t since_checkpoint;
     bool round_due; /* for `idle` to close */
     struct book *touched;

@@ -46,6 +46,17 @@ fi
 umount "$work/frozen" 2>/dev/null
 expect "nothing in it changed" "$(sums)" "$before"
 
+# Studies whose key is lost: a new key would make them nobody's.
+for key in signing.seed device.secret; do
+    mv "$work/data/$key" "$work/kept"
+    refused "a directory without its $key" "data/$key: this key is missing" \
+        "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
+    expect "  and no other is made" "$(ls "$work/data/$key" 2>/dev/null)" ""
+    mv "$work/kept" "$work/data/$key"
+done
+modes=$(stat -c %a "$work/data/tremolo.db" "$work/data/signing.seed" | tr '\n' ' ')
+expect "what lies there is for its owner alone" "$modes" "600 600 "
+
 refused "a place that cannot be" "/proc/tremolo cannot be made" \
     "$tremolo" serve --data /proc/tremolo --listen 127.0.0.1:0
 mkdir "$work/damaged"

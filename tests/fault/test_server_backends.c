@@ -313,7 +313,31 @@ static void test_broker_dies(void **state)
         outcome = send_report(&place, book, &open_reports[1]);
     }
     assert_int_equal(outcome, OUTCOME_ACCEPTED);
+    assert_status(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
     expect_reports(book, 2);
+    remove_place(&place);
+}
+
+/* A proxy that asks for our health sends nothing while we say no. */
+static void test_health_comes_back_without_reports(void **state)
+{
+    struct place place;
+    (void)state;
+    if (!has_nats()) {
+        skip();
+    }
+    make_place(&place, true);
+    struct book *book = create(&place, server_study_open);
+    make_open_reports(book);
+    nats_node_stop(&place.node, SIGKILL);
+    assert_int_equal(send_report(&place, book, &open_reports[0]), OUTCOME_NOT_STORED);
+    assert_int_not_equal(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
+    assert_true(nats_node_start(&place.node));
+    for (int i = 0; i < PATIENCE_MS / 10 && ingest_health(place.ingest, NULL, 0) != TREMOLO_OK;
+         i++) {
+        (void)usleep(10000);
+    }
+    assert_status(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
     remove_place(&place);
 }
 
@@ -342,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_open_study),
         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_broker_dies),
+        cmocka_unit_test(test_health_comes_back_without_reports),
         cmocka_unit_test(test_other_keys_are_refused),
     };
     uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};

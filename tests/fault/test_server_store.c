@@ -149,6 +149,60 @@ static void test_only_a_full_disk_heals(void **state)
     ingest_stop(ingest);
 }
 
+/* A proxy that asks for our health sends nothing while we say no. */
+static void test_a_full_disk_heals_without_reports(void **state)
+{
+    struct server_report report;
+    struct ingest *ingest = open_ingest();
+    struct book *book = create(ingest, server_study_open);
+    (void)state;
+    server_report_make(&report, book->study, 0, NULL, NULL);
+    fault.writes_left = 0;
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
+    (void)usleep(1500000); /* it tries once a second, and must fail now */
+    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_STORE_FULL);
+    fault.writes_left = -1;
+    for (int i = 0; i < 500 && ingest_health(ingest, NULL, 0) != TREMOLO_OK; i++) {
+        (void)usleep(10000);
+    }
+    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_OK);
+    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
+    ingest_stop(ingest);
+}
+
+/* What was refused because of a report that was not stored in the end was not refused at all:
+ * the study was not full, the samples not used up, no other bytes there. */
+static void test_refusals_do_not_outlive_their_reason(void **state)
+{
+    static const char one_device[] =
+        "{\"tremolo\": 1, \"title\": \"for one\", \"features\":"
+        " [{\"name\": \"a\", \"low\": 0, \"high\": 1}],"
+        " \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1},"
+        " \"privacy\": {\"epsilon\": 4, \"protects\": \"features\"},"
+        " \"limits\": {\"devices\": 1}, \"protocol\": {\"kind\": \"one-shot\"}}";
+    struct server_report reports[2];
+    struct arrival arrivals[2];
+    int16_t rows[16];
+    struct ingest *ingest = open_ingest();
+    struct book *book = create(ingest, one_device);
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        server_report_make(&reports[i], book->study, 0, NULL, NULL);
+        arrivals[i] =
+            (struct arrival){.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
+        check_arrival(&arrivals[i], rows + i * book->check.row_values, &book->check);
+    }
+    struct job job = {.book = book, .arrivals = arrivals, .rows = rows, .count = 2, .bytes = 100};
+    fault.writes_left = 0;
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    fault.writes_left = -1;
+    assert_int_equal(arrivals[0].outcome, OUTCOME_NOT_STORED);
+    assert_int_equal(arrivals[1].outcome, OUTCOME_NOT_STORED);
+    assert_int_equal(send_report(ingest, book, &reports[1], ""), OUTCOME_ACCEPTED);
+    assert_int_equal(send_report(ingest, book, &reports[0], ""), OUTCOME_CLOSED);
+    ingest_stop(ingest);
+}
+
 /* Every acknowledgement is preceded by a sync: as many of one as of the other
  * when reports come one after the other. */
 static void test_no_answer_before_a_sync(void **state)
@@ -221,6 +275,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failing_sync, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_a_full_disk_heals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_full_disk_heals_without_reports, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals_do_not_outlive_their_reason, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_no_answer_before_a_sync, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_second_server_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_read_does_not_hold_the_log, set_up, tear_down),

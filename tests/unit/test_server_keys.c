@@ -50,9 +50,9 @@ static void a_key_is_made_once(void **state)
     char words[WORDS_BYTES] = "", path[512];
     struct stat about;
     (void)state;
-    assert_int_equal(keys_load(first, KEY_BYTES, directory, "key", words, sizeof words),
+    assert_int_equal(keys_load(first, KEY_BYTES, directory, "key", true, words, sizeof words),
                      TREMOLO_OK);
-    assert_int_equal(keys_load(second, KEY_BYTES, directory, "key", words, sizeof words),
+    assert_int_equal(keys_load(second, KEY_BYTES, directory, "key", true, words, sizeof words),
                      TREMOLO_OK);
     assert_memory_equal(first, second, KEY_BYTES);
     (void)snprintf(path, sizeof path, "%s/key", directory);
@@ -71,7 +71,8 @@ static void a_draft_left_behind_stops_nobody(void **state)
     FILE *draft = fopen(path, "w");
     assert_non_null(draft);
     assert_int_equal(fclose(draft), 0);
-    assert_int_equal(keys_load(key, KEY_BYTES, directory, "key", words, sizeof words), TREMOLO_OK);
+    assert_int_equal(keys_load(key, KEY_BYTES, directory, "key", true, words, sizeof words),
+                     TREMOLO_OK);
 }
 
 static void a_key_of_another_length_is_refused(void **state)
@@ -81,10 +82,10 @@ static void a_key_of_another_length_is_refused(void **state)
     (void)state;
     memset(key, 7, sizeof key);
     memset(untouched, 7, sizeof untouched);
-    assert_int_equal(keys_load(key, KEY_BYTES / 2, directory, "key", words, sizeof words),
+    assert_int_equal(keys_load(key, KEY_BYTES / 2, directory, "key", true, words, sizeof words),
                      TREMOLO_OK);
     memset(key, 7, sizeof key);
-    assert_int_not_equal(keys_load(key, KEY_BYTES, directory, "key", words, sizeof words),
+    assert_int_not_equal(keys_load(key, KEY_BYTES, directory, "key", true, words, sizeof words),
                          TREMOLO_OK);
     assert_memory_equal(key, untouched, sizeof key);
     assert_non_null(strstr(words, "another length"));
