@@ -431,20 +431,30 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
+/* The library would end a path at %00, and /%00x would be the dashboard. Nothing of ours has such
+ * a byte: it stays as it was written, and is found nowhere. */
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context;
+    (void)connection;
+    return strstr(text, "%00") == NULL ? MHD_http_unescape(text) : strlen(text);
+}
+
 /* ---------------------------------------------------------------- starting */
 
 struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connections)
 {
     struct tremolo_server *server = loop->server;
     unsigned flags = MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME;
-    struct MHD_OptionItem options[8] = {
+    struct MHD_OptionItem options[9] = {
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, loop},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, loop},
         {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, server->request_seconds, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_BYTES, NULL},
+        {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
     };
-    size_t count = 5;
+    size_t count = 6;
     if (listener >= 0) {
         options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, listener, NULL};
     } else {
