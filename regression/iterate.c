@@ -1,8 +1,8 @@
 /* iterate.c -- the paper's rounds: release, debias, step, project, turn V.
  *
  * Each round is a fresh release, so the callback owns the budget. Rounds are kept
- * until the end, because pooling them uses what the last iterate throws away: all
- * rounds together carry the whole budget's information. */
+ * until the end for those who want them pooled, because that uses what the last iterate
+ * throws away: all rounds together carry the whole budget's information. */
 #include "evidence.h"
 #include "linear.h"
 #include "random.h"
@@ -109,7 +109,8 @@ struct iteration {
     double beta[TREMOLO_MAX_FEATURES];
     double average[TREMOLO_MAX_FEATURES];
     struct tremolo_debiased **rounds;
-    size_t done;
+    size_t done; /* rounds before this one are over */
+    bool keeps;  /* their evidence, too */
 };
 
 static enum tremolo_status operator_norm(double *norm, struct iteration *it)
@@ -131,25 +132,40 @@ static void project(double *beta, size_t d, double radius)
     }
 }
 
+/* S and Z of the next round. */
+static enum tremolo_status ask_round(struct iteration *it, tremolo_round_fn round, void *context)
+{
+    const struct tremolo_iterate_options *options = it->options;
+    struct tremolo_debiased **evidence = &it->rounds[it->done];
+    enum tremolo_status status =
+        tremolo_directions(it->V, options->vectors, it->beta, it->d, options->seed, it->done);
+    if (status == TREMOLO_OK) {
+        status = round(context, it->done, it->beta, it->V, options->vectors, evidence);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    it->done++;
+    if (*evidence == NULL || (*evidence)->d != it->d) {
+        return TREMOLO_BAD_DIMENSION;
+    }
+    tremolo_debias_moments(it->S, it->Z, NULL, *evidence, options->intercept);
+    if (!it->keeps) {
+        tremolo_debias_free(*evidence);
+        *evidence = NULL;
+    }
+    return TREMOLO_OK;
+}
+
 static enum tremolo_status one_round(struct iteration *it, tremolo_round_fn round, void *context)
 {
     const struct tremolo_iterate_options *options = it->options;
     size_t d = it->d;
     double gradient[TREMOLO_MAX_FEATURES];
-    enum tremolo_status status =
-        tremolo_directions(it->V, options->vectors, it->beta, d, options->seed, it->done);
-    if (status == TREMOLO_OK) {
-        status = round(context, it->done, it->beta, it->V, options->vectors, &it->rounds[it->done]);
-    }
+    enum tremolo_status status = ask_round(it, round, context);
     if (status != TREMOLO_OK) {
         return status;
     }
-    const struct tremolo_debiased *evidence = it->rounds[it->done];
-    it->done++;
-    if (evidence == NULL || evidence->d != d) {
-        return TREMOLO_BAD_DIMENSION;
-    }
-    tremolo_debias_moments(it->S, it->Z, NULL, evidence, options->intercept);
     double step = options->step;
     if (!options->step_fixed) {
         double norm = 0.0;
@@ -189,17 +205,22 @@ static bool options_are_sane(const struct tremolo_iterate_options *options, size
 {
     return options->rounds >= 1 && options->rounds <= MAX_ROUNDS && dimension >= 1 &&
            dimension <= TREMOLO_MAX_FEATURES && options->step > 0.0 && isfinite(options->step) &&
-           options->radius >= 0.0;
+           options->radius >= 0.0 && options->first < options->rounds;
 }
 
 enum tremolo_status tremolo_iterate(double *last, double *average, double *pooled, size_t dimension,
                                     const struct tremolo_iterate_options *options,
                                     tremolo_round_fn round, void *context)
 {
-    if (options == NULL || round == NULL || !options_are_sane(options, dimension)) {
+    if (options == NULL || round == NULL || !options_are_sane(options, dimension) ||
+        (options->first > 0 && (average != NULL || pooled != NULL))) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct iteration it = {.d = dimension, .options = options};
+    struct iteration it = {
+        .d = dimension, .options = options, .done = options->first, .keeps = pooled != NULL};
+    if (options->start != NULL) {
+        memcpy(it.beta, options->start, dimension * sizeof *it.beta);
+    }
     double from_pool[TREMOLO_MAX_FEATURES];
     enum tremolo_status status = TREMOLO_NO_MEMORY;
     it.S = linear_new(dimension * dimension);
@@ -210,7 +231,7 @@ enum tremolo_status tremolo_iterate(double *last, double *average, double *poole
         goto done;
     }
     status = TREMOLO_OK;
-    for (size_t t = 0; t < options->rounds && status == TREMOLO_OK; t++) {
+    while (it.done < options->rounds && status == TREMOLO_OK) {
         status = one_round(&it, round, context);
     }
     if (status == TREMOLO_OK && pooled != NULL) {

@@ -170,18 +170,22 @@ typedef enum tremolo_status (*tremolo_round_fn)(void *context, size_t round, con
                                                 struct tremolo_debiased **evidence);
 
 struct tremolo_iterate_options {
-    size_t rounds;   /* T >= 1; the budget per round is the callback's matter */
-    size_t vectors;  /* m; at most d - 1 so that V stays orthogonal to beta */
-    double step;     /* c of eta = c / |S|_op, or eta itself */
-    bool step_fixed; /* step is eta */
-    double radius;   /* beta is projected onto this ball; 0 for none */
-    uint64_t seed;   /* directions V */
-    bool intercept;  /* centre the moments of every round */
+    size_t rounds;       /* T >= 1; the budget per round is the callback's matter */
+    size_t vectors;      /* m; at most d - 1 so that V stays orthogonal to beta */
+    double step;         /* c of eta = c / |S|_op, or eta itself */
+    bool step_fixed;     /* step is eta */
+    double radius;       /* beta is projected onto this ball; 0 for none */
+    uint64_t seed;       /* directions V */
+    bool intercept;      /* centre the moments of every round */
+    size_t first;        /* go on with this round, usually 0, */
+    const double *start; /* from the beta it is released with; NULL for 0 */
 };
 
-/* The paper's iteration from beta = 0. Outputs (d numbers each, may be NULL):
- * the last iterate, the average of beta_1..beta_T, and the fit of the pooled
- * rounds by `auto`. Statuses of the callback are passed on. */
+/* The paper's iteration, from beta = 0 unless it goes on. Outputs (d numbers each, may be
+ * NULL): the last iterate, the average of beta_1..beta_T, and the fit of the pooled
+ * rounds by `auto`, the last two only from round 0. A round depends on those before it
+ * through beta alone, so going on gives the same bits. Statuses of the callback
+ * are passed on. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_iterate(double *last, double *average, double *pooled,
                                                      size_t dimension,
                                                      const struct tremolo_iterate_options *options,

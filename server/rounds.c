@@ -153,6 +153,10 @@ enum tremolo_status rounds_open_next(struct book *book, int64_t now)
     struct tremolo_iterate_options options = options_of(book);
     struct replay replay = {book, beta, V, false};
     enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (book->opened > 0) { /* what came before is in the beta of the round that has closed */
+        options.first = book->opened - 1;
+        options.start = book->rounds[options.first].beta;
+    }
     if (beta != NULL && V != NULL) {
         status = tremolo_iterate(NULL, NULL, NULL, d, &options, replay_round, &replay);
     }

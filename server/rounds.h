@@ -1,8 +1,8 @@
 /* rounds.h -- a study's rounds: what is broadcast, and when it changes.
  *
  * The iteration is tremolo_iterate() run over the stored sums of the closed
- * rounds; the coefficients and vectors of the next round are what it would
- * release with next. So the server's iteration is the offline one, to the bit,
+ * rounds, or over those of the last one from the beta it began with; the
+ * coefficients and vectors of the next round are what it would release with next. So the server's iteration is the offline one, to the bit,
  * and nothing but rounds and log needs to be kept. */
 #ifndef SERVER_ROUNDS_H
 #define SERVER_ROUNDS_H

@@ -299,6 +299,39 @@ static void test_iteration_reaches_least_squares(void **state)
                      TREMOLO_BAD_VECTORS);
 }
 
+/* Stopped after any round and begun again from its beta, it ends with the same bits. */
+static void test_iteration_goes_on(void **state)
+{
+    enum { ROUNDS = 6 };
+    (void)state;
+    make(&shared, 8);
+    double whole[D];
+    double middle[D];
+    double last[D];
+    struct tremolo_iterate_options options = {
+        .rounds = ROUNDS, .vectors = 2, .step = 0.4, .radius = 0.8, .seed = 5, .intercept = true};
+    assert_int_equal(tremolo_iterate(whole, NULL, NULL, D, &options, silent_round, &shared),
+                     TREMOLO_OK);
+    for (size_t stop = 1; stop < ROUNDS; stop++) {
+        options.rounds = stop;
+        options.first = 0;
+        options.start = NULL;
+        assert_int_equal(tremolo_iterate(middle, NULL, NULL, D, &options, silent_round, &shared),
+                         TREMOLO_OK);
+        options.rounds = ROUNDS;
+        options.first = stop;
+        options.start = middle;
+        assert_int_equal(tremolo_iterate(last, NULL, NULL, D, &options, silent_round, &shared),
+                         TREMOLO_OK);
+        assert_memory_equal(last, whole, sizeof whole);
+    }
+    assert_int_equal(tremolo_iterate(last, middle, NULL, D, &options, silent_round, &shared),
+                     TREMOLO_BAD_ARGUMENT);
+    options.first = ROUNDS;
+    assert_int_equal(tremolo_iterate(last, NULL, NULL, D, &options, silent_round, &shared),
+                     TREMOLO_BAD_ARGUMENT);
+}
+
 static void test_dpsgd_without_noise_descends(void **state)
 {
     (void)state;
@@ -331,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_own_units),
         cmocka_unit_test(test_degenerate_input),
         cmocka_unit_test(test_iteration_reaches_least_squares),
+        cmocka_unit_test(test_iteration_goes_on),
         cmocka_unit_test(test_dpsgd_without_noise_descends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
