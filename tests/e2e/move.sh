@@ -85,6 +85,9 @@ expect_match "all of it" "$work/out" '"reports": 150'
 $tremolo study move AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA --from "$store" --to "sqlite:$work/back" >"$work/out" 2>"$work/err"
 expect "a study that is not there" $? 1
 expect_match "is said not to be" "$work/err" '^tremolo study: there is no such study in that store$'
+$tremolo serve --data "$work/back" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
+expect "but not without the keys it was signed with" $? 1
+cp "$work/keys/signing.seed" "$work/keys/device.secret" "$work/back/"
 start_server "$work/back" --quiet || exit 1
 estimate >"$work/there"
 expect "one machine gives the same estimate again" "$(cmp "$work/before" "$work/there" && echo same)" same
