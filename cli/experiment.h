@@ -82,6 +82,10 @@ void split_free(struct split *split);
 /* Let the devices clip their samples to `radius`. How many training rows are beyond it. */
 size_t split_clip(struct split *split, double radius, bool protect_all);
 
+/* Count the training values beyond the bounds of SCALING_BOUNDS, which a device clamps:
+ * one number for each feature, then the response's. */
+void split_outside(size_t *counts, const struct split *split);
+
 enum split_part { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST };
 double split_r2(const struct split *split, enum split_part part, const double *beta,
                 double intercept);

@@ -148,6 +148,9 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
     enum tremolo_status status =
         split_make(&split, constant, design, 0, options->test_share, options->scaling,
                    options->experiment.protect_all, normal_hash(seed, 0));
+    if (status == TREMOLO_OK && number == 0) {
+        split_outside(result->clamped, &split);
+    }
     if (status == TREMOLO_OK && simulate_clips(options)) {
         size_t clipped = split_clip(&split, options->clip, options->experiment.protect_all);
         result->clipped = number == 0 ? clipped : result->clipped;
@@ -243,9 +246,11 @@ static int run_design(struct simulate_options *options, const struct design *des
     }
     result.r2 = calloc(options->repeats, sizeof *result.r2);
     result.r2_ols = calloc(options->repeats, sizeof *result.r2_ols);
-    enum tremolo_status status = result.r2 == NULL || result.r2_ols == NULL
-                                     ? TREMOLO_NO_MEMORY
-                                     : run_repeats(&result, &constant, options, design);
+    result.clamped = calloc(design->features + 1, sizeof *result.clamped);
+    enum tremolo_status status =
+        result.r2 == NULL || result.r2_ols == NULL || result.clamped == NULL
+            ? TREMOLO_NO_MEMORY
+            : run_repeats(&result, &constant, options, design);
     if (status != TREMOLO_OK) {
         code = explain_failure(status, constant, options);
     } else if (options->json) {
@@ -258,6 +263,7 @@ static int run_design(struct simulate_options *options, const struct design *des
     }
     free(result.r2);
     free(result.r2_ols);
+    free(result.clamped);
     free(result.prediction);
     free(result.coefficient);
     return code;

@@ -41,6 +41,7 @@ struct simulate_result {
     /* of the first repeat */
     struct tremolo_mechanism_scales privacy;
     size_t clipped;      /* devices whose sample the study's clip shortens */
+    size_t *clamped;     /* values beyond the study's bounds: of each feature, of the response */
     size_t coefficients; /* 0 when there is no inference; else features + intercept */
     struct tremolo_coefficient *coefficient;
     double *prediction;             /* features, then intercept; own units */
@@ -56,6 +57,9 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
  * False with a sentence in `error`. */
 bool simulate_leave_out(struct simulate_options *options, const struct table *table,
                         char error[TABLE_ERROR_BYTES]);
+
+/* Do devices scale by the study's bounds in this simulation, and clamp what is beyond? */
+bool simulate_clamps(const struct simulate_options *options);
 
 /* Does the study's clip act on the devices of this simulation? By bounds only: in
  * other units its radius means nothing. */
@@ -77,6 +81,13 @@ struct tremolo_promise simulate_promise(const struct simulate_options *options,
 /* Save the result as a file to hand on. Codes of the command line. */
 int simulate_save(const struct simulate_options *options, const struct design *design,
                   const struct simulate_result *result);
+
+enum { SIMULATE_SENTENCE_BYTES = 1024 };
+
+/* How many values were clamped, and in which columns most; for simulate_clamps(). */
+void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct design *design,
+                            const struct simulate_result *result);
+json_t *simulate_clamped_json(const struct design *design, const struct simulate_result *result);
 
 double simulate_mean(const double *values, size_t count);
 double simulate_sd(const double *values, size_t count);

@@ -59,9 +59,10 @@ static void print_clip(const struct simulate_options *options, const struct simu
     }
 }
 
-static void print_privacy(const struct simulate_options *options,
+static void print_privacy(const struct simulate_options *options, const struct design *design,
                           const struct simulate_result *result)
 {
+    char clamped[SIMULATE_SENTENCE_BYTES];
     const struct experiment_options *experiment = &options->experiment;
     const struct tremolo_promise promise = simulate_promise(options, result);
     char text[TREMOLO_EXPLAIN_BYTES];
@@ -73,6 +74,10 @@ static void print_privacy(const struct simulate_options *options,
            result->privacy.epsilon, experiment->epsilon, experiment->delta, result->privacy.sigma);
     if (tremolo_explain_reviewer(text, sizeof text, &promise) == TREMOLO_OK) {
         coefficients_paragraph(text);
+    }
+    if (simulate_clamps(options)) {
+        simulate_clamped_words(clamped, design, result);
+        coefficients_paragraph(clamped);
     }
     print_clip(options, result);
     if (options->scaling == SCALING_STANDARD) {
@@ -117,7 +122,7 @@ void simulate_print(const struct simulate_options *options, const struct design 
     if (method_takes_rounds(options->experiment.method)) {
         convergence_print(&result->convergence, "the estimate");
     }
-    print_privacy(options, result);
+    print_privacy(options, design, result);
     printf("Seed %llu, %.2f seconds.\n", (unsigned long long)options->seed, result->seconds);
 }
 
@@ -185,6 +190,9 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
     (void)json_object_set_new(
         root, "scale_is_private",
         json_boolean(options->study != NULL && options->scaling == SCALING_BOUNDS));
+    if (simulate_clamps(options)) {
+        (void)json_object_set_new(root, "clamped", simulate_clamped_json(design, result));
+    }
     if (simulate_clips(options)) {
         (void)json_object_set_new(root, "clip",
                                   json_pack("{s:o,s:I}", "radius",

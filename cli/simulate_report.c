@@ -50,8 +50,10 @@ static json_t *figures_of(const struct simulate_options *options,
                      points_of(result->r2_ols, options->repeats));
 }
 
-static json_t *how_of(const struct simulate_options *options, const struct simulate_result *result)
+static json_t *how_of(const struct simulate_options *options, const struct design *design,
+                      const struct simulate_result *result)
 {
+    char clamped[SIMULATE_SENTENCE_BYTES];
     static const char *const calibrations[] = {"exact", "zcdp", "paper"};
     const struct experiment_options *experiment = &options->experiment;
     json_t *how = json_array();
@@ -74,6 +76,10 @@ static json_t *how_of(const struct simulate_options *options, const struct simul
                         ? "Bounds were taken from the data, which is not private; real studies "
                           "state them beforehand."
                         : "Features were scaled by the study's public bounds."));
+    if (simulate_clamps(options)) {
+        simulate_clamped_words(clamped, design, result);
+        (void)json_array_append_new(how, json_string(clamped));
+    }
     if (simulate_clips(options)) {
         (void)json_array_append_new(
             how, json_sprintf("The study clips samples to a norm of %g in scaled units, which "
@@ -134,7 +140,7 @@ int simulate_save(const struct simulate_options *options, const struct design *d
                   "not_identified", result_unclear(&coefficients, result->devices), "guarantee",
                   none ? json_null() : result_guarantee(&promise, result->privacy.epsilon),
                   "diagnostics", facts_of(options, result), "figures", figures_of(options, result),
-                  "how", how_of(options, result)));
+                  "how", how_of(options, design, result)));
     if (result->remark != NULL) {
         (void)json_object_set_new(saved, "remark", json_string(result->remark));
     }

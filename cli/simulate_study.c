@@ -16,11 +16,16 @@
 
 static const char command[] = "simulate";
 
-bool simulate_clips(const struct simulate_options *options)
+bool simulate_clamps(const struct simulate_options *options)
 {
     enum method method = options->experiment.method;
-    return options->clip > 0 && options->scaling == SCALING_BOUNDS && method != METHOD_OLS &&
+    return options->study != NULL && options->scaling == SCALING_BOUNDS && method != METHOD_OLS &&
            method != METHOD_DP_SGD;
+}
+
+bool simulate_clips(const struct simulate_options *options)
+{
+    return options->clip > 0 && simulate_clamps(options);
 }
 
 /* The names --without chooses from: the study's features, or the table's columns. */

@@ -167,6 +167,18 @@ size_t split_clip(struct split *split, double radius, bool protect_all)
     return beyond;
 }
 
+void split_outside(size_t *counts, const struct split *split)
+{
+    const double margin = 1 + 1e-9; /* a value at its bound may be rounded to beyond it */
+    for (size_t i = 0; i <= split->d; i++) {
+        counts[i] = 0;
+        for (size_t r = 0; r < split->train; r++) {
+            double value = i < split->d ? split->X[r * split->d + i] : split->y[r];
+            counts[i] += fabs(value) > margin;
+        }
+    }
+}
+
 void split_free(struct split *split)
 {
     free(split->X);

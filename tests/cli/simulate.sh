@@ -180,7 +180,7 @@ $tremolo simulate "$dir/known.csv" --response y --without b --epsilon 2 --seed 1
 expect "a column is left out" "$? $(grep -c '"name": "b"' "$out")" "0 0"
 refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --response y --without q --epsilon 2
 $tremolo simulate "$dir/known.csv" --study "$dir/study.json" --without b --seed 1 --json >"$out"
-expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 2 0"
+expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 3 0"
 refused "which must be in the study" 2 "no column 'y' to leave out" "$dir/known.csv" --study "$dir/study.json" --without y
 refused "but nothing is left out of a list" 2 'names every column that is used' "$dir/known.csv" --study "$dir/study.json" \
     --features a --without b
@@ -202,6 +202,25 @@ expect_match "and how many were clipped is said" "$(tr '\n' ' ' <"$out" >"$dir/l
     'clips samples to a norm of 0.05 in scaled units: [1-9][0-9]* of [0-9]+ devices'
 $tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --scale standard --neighbours distance=1 --seed 1 --json >"$out"
 expect "in other units than the study's it is not" "$? $(grep -c '"clip"' "$out")" "0 0"
+
+# What the study's bounds cut off is counted by the table itself: all rows are devices here.
+sed 's/"low": -10, "high": 10}, {"name": "b"/"low": 2, "high": 10}, {"name": "b"/; s/"low": -50, "high": 50/"low": -50, "high": 20/' \
+    "$dir/study.json" >"$dir/narrow.json"
+low=$(awk -F';' 'NR > 1 && $1 != "NA" && $2 != "" { n += $1 < 2 } END { print n }' "$dir/known.csv")
+high=$(awk -F';' 'NR > 1 && $1 != "NA" && $2 != "" { n += $4 > 20 } END { print n }' "$dir/known.csv")
+for noise in "" --fast-noise; do
+    $tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --test-share 0 --seed 1 $noise | tr '\n' ' ' >"$out"
+    expect_match "how many values were clamped is said${noise:+ with $noise}, with the columns" "$out" \
+        " $((low + high)) of 12000 values are outside of the study's bounds .* they are in a \($low\), y \($high\)\."
+done
+$tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --test-share 0 --seed 1 --json >"$out"
+expect "and in JSON" "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["clamped"])' "$out")" \
+    "{'values': $((low + high)), 'columns': [{'name': 'a', 'values': $low}, {'name': 'b', 'values': 0}, {'name': 'y', 'values': $high}]}"
+$tremolo simulate "$dir/known.csv" --study "$dir/study.json" --seed 1 >"$out"
+expect_match "none is said, too" "$out" "^No value is outside of the study's bounds\.\$"
+$tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --scale standard --neighbours distance=1 --seed 1 --json >"$out"
+expect "where the bounds do not apply nothing is clamped" "$? $(grep -c '"clamped"' "$out")" "0 0"
+
 # The noise pays for all samples that a device may send.
 sed 's/"protects": "features"}/&, "limits": {"samples": 3, "enrolment": "keys"}/' "$dir/study.json" >"$dir/three.json"
 $tremolo study show "$dir/three.json" --json >"$dir/shown"
@@ -239,7 +258,7 @@ cat >"$dir/fruit.json" <<'STUDY'
  "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot"}}
 STUDY
 $tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --json >"$out"
-expect "a category is compared with the study's first level" "$? $(grep -c 'c=apple' "$out")" "0 2"
+expect "a category is compared with the study's first level" "$? $(grep -c 'c=apple' "$out")" "0 3"
 sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
 refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
     --response y --features a,b --epsilon 3 --study "$dir/other.json"
