@@ -155,6 +155,7 @@ static enum tremolo_status promise_of(struct fitted *fitted, const struct report
         .dimension = study->dimension,
         .mu = tremolo_gaussian_mu(&cost).upper,
         .releases = rounds,
+        .samples = 1, /* a file of reports has one of a device in each round */
         .delta = header->delta,
         .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
         .modulated = study->vectors > 0,

@@ -65,18 +65,24 @@ static void show_protocol(const struct tremolo_study_terms *terms)
     (void)printf("; enrolment %s\n", terms->enrolment == TREMOLO_STUDY_KEYS ? "by keys" : "open");
 }
 
-/* How many may report, and when; nothing where there is no limit. */
+/* How many may report, how often, and when; nothing where there is no limit. */
 static void show_limits(const struct tremolo_study_terms *terms)
 {
     char date[TREMOLO_STUDY_DATE_BYTES];
     const char *gap = "";
     bool devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES;
-    if (!devices && terms->opens == INT64_MIN && terms->closes == INT64_MAX) {
+    if (!devices && terms->samples == 1 && terms->opens == INT64_MIN &&
+        terms->closes == INT64_MAX) {
         return;
     }
     (void)printf("limits   ");
+    if (terms->samples > 1) {
+        (void)printf("%u samples of a device%s", terms->samples,
+                     terms->protocol == TREMOLO_STUDY_ONE_SHOT ? "" : " in each round");
+        gap = "; ";
+    }
     if (devices) {
-        (void)printf("%llu devices", (unsigned long long)terms->devices);
+        (void)printf("%s%llu devices", gap, (unsigned long long)terms->devices);
         gap = "; ";
     }
     if (terms->opens != INT64_MIN) {
@@ -108,6 +114,10 @@ static int show_words(const struct tremolo_study_file *file)
     (void)printf("id       %s\n", id);
     show_features(file);
     show_protocol(terms);
+    if (tremolo_study_file_clips(file)) {
+        (void)printf("clip     samples are shortened to a norm of at most %g in half ranges\n",
+                     terms->clip);
+    }
     show_limits(terms);
     (void)putchar('\n');
     coefficients_text(words);

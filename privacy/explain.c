@@ -16,7 +16,9 @@ static bool promise_makes_sense(const struct tremolo_promise *promise)
 {
     return is_positive(promise->distance) && promise->dimension >= 1 &&
            promise->mu >= TREMOLO_MU_MIN && promise->mu <= TREMOLO_MU_MAX &&
-           is_releases(promise->releases) && is_delta(promise->delta);
+           is_releases(promise->releases) && is_delta(promise->delta) &&
+           (promise->samples == 0 || promise->releases % promise->samples == 0) &&
+           (promise->clip == 0.0 || is_positive(promise->clip));
 }
 
 /* So many significant digits, rounded up. What exceeds them by less than a
@@ -67,6 +69,53 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* What a device gives: releases, by samples and rounds where that is known, and the clip. */
+static void say_what_is_given(char *text, size_t bytes, const struct tremolo_promise *promise)
+{
+    unsigned long long releases = promise->releases;
+    unsigned long long samples = promise->samples;
+    unsigned long long rounds = samples > 0 ? releases / samples : 0;
+    char parts[96] = "";
+    char clip[96] = "";
+    if (samples > 1 && rounds > 1) {
+        (void)snprintf(parts, sizeof parts, ", of up to %llu samples in each of %llu rounds",
+                       samples, rounds);
+    } else if (samples > 1) {
+        (void)snprintf(parts, sizeof parts, ", of up to %llu samples", samples);
+    } else if (rounds > 1) {
+        (void)snprintf(parts, sizeof parts, ", of one sample in each of %llu rounds", rounds);
+    }
+    if (promise->clip > 0.0) {
+        (void)snprintf(clip, sizeof clip,
+                       " It first shortens samples to a norm of at most %g (the clip).",
+                       promise->clip);
+    }
+    (void)snprintf(text, bytes, "Each device makes %llu release%s%s.%s", releases,
+                   plural(promise->releases), parts, clip);
+}
+
+/* Between whom the promise holds. Noise is calibrated for the case that every release of
+ * the two differs, so more than one release means devices, not samples. */
+static void say_neighbours(char *text, size_t bytes, const struct tremolo_promise *promise)
+{
+    bool devices = promise->releases > 1;
+    if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
+        (void)snprintf(text, bytes, "any two %s study's domain (diameter %g)",
+                       devices
+                           ? "devices, which may differ in all of their samples, not only in one, "
+                             "by anything in the"
+                           : "samples of the",
+                       promise->distance);
+    } else {
+        (void)snprintf(
+            text, bytes, "any two %s at most %g apart, and for those only (metric privacy)",
+            devices ? "devices, which may differ in all of their samples, not only in one, "
+                      "each pair"
+                    : "samples",
+            promise->distance);
+    }
+}
+
 enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
                                              const struct tremolo_promise *promise)
 {
@@ -79,26 +128,20 @@ enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
     if (status != TREMOLO_OK) {
         return status;
     }
-    char who[160];
-    if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
-        (void)snprintf(who, sizeof who, "any two samples of the study's domain (diameter %g)",
-                       promise->distance);
-    } else {
-        (void)snprintf(who, sizeof who,
-                       "any two samples at most %g apart, and for those only (metric privacy)",
-                       promise->distance);
-    }
+    char given[256];
+    char who[256];
+    say_what_is_given(given, sizeof given, promise);
+    say_neighbours(who, sizeof who, promise);
     char own[TREMOLO_EXPLAIN_BYTES];
     int written = snprintf(
         own, sizeof own,
-        "Each device makes %llu release%s. For %s, all of its releases together are "
+        "%s For %s, all releases of a device together are "
         "mu-Gaussian private with mu = %.6g (rho = %.6g zCDP), which is (%.4g, %.3g)-differential "
         "privacy; no test between the two, at even odds, is right more than %.1f%% of the time. "
         "%s The guarantee is local: it holds against the server. It assumes exact noise%s and a "
         "ledger that counts every release.",
-        (unsigned long long)promise->releases, plural(promise->releases), who,
-        digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6), epsilon,
-        promise->delta, percent,
+        given, who, digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6),
+        epsilon, promise->delta, percent,
         promise->response_private
             ? "The response is one of the protected coordinates."
             : "The response is sent in the clear and is not protected; it also tells about the "
@@ -118,12 +161,19 @@ static const char *name_or(const char *name, const char *otherwise)
                                                                                    : otherwise;
 }
 
+/* Of a device in a round; one where it is not said. */
+static uint64_t sample_count(const struct tremolo_promise *promise)
+{
+    return promise->samples > 0 ? promise->samples : 1;
+}
+
 /* What nobody sees, and what everybody would. */
 static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise,
                              const char *features, const char *response)
 {
     if (promise->response_private) {
-        (void)snprintf(text, bytes, "nobody sees your sample, not even us.");
+        (void)snprintf(text, bytes, "nobody sees your sample%s, not even us.",
+                       plural(sample_count(promise)));
         return;
     }
     (void)snprintf(text, bytes,
@@ -160,13 +210,23 @@ enum tremolo_status tremolo_explain_participant_named(char *text, size_t bytes,
         (void)snprintf(who, sizeof who, "guessing between two candidates at most %g apart",
                        promise->distance);
     }
+    char together[128] = "";
+    if (promise->releases > 1) {
+        (void)snprintf(together, sizeof together,
+                       " This counts all of the %llu reports that your "
+                       "device may send.",
+                       (unsigned long long)promise->releases);
+    }
+    const char *secret = !promise->response_private  ? "what is protected"
+                         : sample_count(promise) > 1 ? "your samples"
+                                                     : "your sample";
     char own[TREMOLO_EXPLAIN_BYTES];
     int written = snprintf(
         own, sizeof own,
         "Your device adds random noise before anything leaves it, and %s An attacker who knows "
         "everything but %s, %s, is right at most "
-        "%.1f%% of the time; tossing a coin is right 50%% of the time.%s",
-        what, promise->response_private ? "your sample" : "what is protected", who, percent,
+        "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
+        what, secret, who, percent, together,
         promise->neighbours == TREMOLO_NEIGHBOURS_ANY
             ? ""
             : " Candidates further apart are easier to tell from each other.");

@@ -309,11 +309,13 @@ enum tremolo_neighbours {
 
 struct tremolo_promise {
     enum tremolo_neighbours neighbours;
-    double distance;    /* r, in the study's unit; for ANY the domain's diameter */
-    double diameter;    /* of the domain, for the row "any two"; 0: unbounded or unknown */
-    unsigned dimension; /* features, for the typical pair sqrt(2 d) */
-    double mu;          /* between neighbours, over all releases */
-    uint64_t releases;
+    double distance;       /* r, in the study's unit; for ANY the domain's diameter */
+    double diameter;       /* of the domain, for the row "any two"; 0: unbounded or unknown */
+    unsigned dimension;    /* features, for the typical pair sqrt(2 d) */
+    double mu;             /* between neighbours, over all releases */
+    uint64_t releases;     /* of a device; neighbours may differ in all of them */
+    uint64_t samples;      /* of a device in each round, which divides releases; 0: not said */
+    double clip;           /* norm that longer samples are shortened to; 0: none, or not said */
     double delta;          /* at which epsilon is quoted */
     bool response_private; /* y is part of the release */
     bool modulated;        /* so are random phases */

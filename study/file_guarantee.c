@@ -338,6 +338,11 @@ static enum tremolo_status explain_differences(char *text, size_t bytes,
     return tremolo_explain_differences(text, bytes, promise, rows, count);
 }
 
+bool tremolo_study_file_clips(const struct tremolo_study_file *file)
+{
+    return file->terms.clip < sqrt((double)(file->dimension + file->terms.response_private));
+}
+
 static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
                                          const struct tremolo_study_guarantee *guarantee)
 {
@@ -349,6 +354,8 @@ static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
         .dimension = (unsigned)file->dimension,
         .mu = guarantee->mu,
         .releases = guarantee->releases,
+        .samples = file->terms.samples,
+        .clip = tremolo_study_file_clips(file) ? file->terms.clip : 0,
         .delta = guarantee->delta,
         .response_private = file->terms.response_private,
         .modulated = file->device.vectors > 0,

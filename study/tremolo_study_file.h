@@ -176,6 +176,9 @@ tremolo_study_file_feature(const struct tremolo_study_file *file, size_t index);
 const struct tremolo_study_feature *
 tremolo_study_file_response(const struct tremolo_study_file *file);
 
+/* Does the clip act? By default its radius is that of the whole box, which shortens nothing. */
+bool tremolo_study_file_clips(const struct tremolo_study_file *file);
+
 /* Coordinates after expansion: d of them, and the response as number d, be it
  * public or private. */
 size_t tremolo_study_file_dimension(const struct tremolo_study_file *file);

@@ -6,6 +6,7 @@ import { contributeSection } from './contribute.js';
 import { element, section } from './dom.js';
 import { guaranteeSection } from './guarantee.js';
 import { leavingSection } from './leaving.js';
+import { timesAsked } from './study_terms.js';
 import { featureTable } from './terms.js';
 
 const main = document.getElementById('main');
@@ -20,10 +21,8 @@ function headOf(study) {
 }
 
 function askedSection(study) {
-    const rounds = study.protocol.rounds ?? 1;
-    const often = rounds > 1 ? `once in each of up to ${rounds} rounds` : 'once';
     return section('What is asked',
-        element('p', { text: `These values, ${often}. From the answers of many people the study learns how ${study.response.name} goes with the others; what it could tell about you alone is bounded below.` }),
+        element('p', { text: `These values, ${timesAsked(study)}. From the answers of many people the study learns how ${study.response.name} goes with the others; what it could tell about you alone is bounded below.` }),
         featureTable(study),
         element('p', { class: 'facts id' }, 'The study’s id is a hash of these terms; nobody can change them and keep it: ',
             element('a', { href: `/v1/studies/${id}` }, element('code', { text: id }))));

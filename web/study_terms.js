@@ -36,6 +36,20 @@ export function releases(study) {
     return (study.protocol.rounds ?? 1) * (study.limits.samples ?? 1);
 }
 
+/** How often a device is asked, in words. */
+export function timesAsked(study) {
+    const rounds = study.protocol.rounds ?? 1;
+    const samples = study.limits.samples ?? 1;
+    const times = samples > 1 ? `up to ${samples} times` : 'once';
+    return rounds > 1 ? `${times} in each of up to ${rounds} rounds` : times;
+}
+
+/** Does the clip shorten samples? By default it is as wide as the whole box. */
+export function clips(study) {
+    const protectedCoordinates = coordinates(study).length + (study.privacy.protects === 'all' ? 1 : 0);
+    return study.privacy.clip < Math.sqrt(protectedCoordinates);
+}
+
 /** The distance that the guarantee is stated for; for "any", the widest. */
 export function promisedDistance(study) {
     const { neighbours } = study.privacy;

@@ -1,7 +1,7 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
 import { element, section, setText } from './dom.js';
 import { counted, date, exact, listed } from './format.js';
-import { isIterative } from './study_terms.js';
+import { clips, isIterative, timesAsked } from './study_terms.js';
 
 const FEATURES_SHOWN = 12;
 
@@ -28,10 +28,11 @@ export function featureTable(study) {
 
 function protocolSentence(study) {
     const { protocol, limits } = study;
-    const rounds = isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
+    const rounds = limits.samples > 1 ? timesAsked(study) : isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
+    const clip = clips(study) ? `; samples are shortened to a norm of at most ${exact(study.privacy.clip)} half ranges` : '';
     const who = limits.enrolment === 'keys' ? 'Enrolled devices report' : 'Any device may report,';
     const waves = protocol.vectors === 0 ? 'no modulation' : `modulation along ${counted(protocol.vectors, 'vector')}`;
-    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration.`;
+    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration${clip}.`;
 }
 
 const isPast = (day) => Date.parse(day) <= Date.now();

@@ -45,7 +45,7 @@ expect_match "the gradient's variance" "$out" '^Gradient variance at the estimat
 expect_match "the convergence bound, corrected and as printed" "$out" \
     '^Excess loss after 3 rounds: at most [0-9.e-]+ \(corrected.*as printed [0-9.e-]+$'
 expect_match "and why one of them does not hold" "$out" '^The bound as printed does not hold'
-expect_match "all releases are paid for" "$out" '^Each device makes 3 releases'
+expect_match "all releases are paid for" "$out" '^Each device makes 3 releases, of one sample in each of 3 rounds\.'
 for method in auto pooled one-shot unbiased; do
     $tremolo fit "$dir/reports" --method $method >"$out"
     expect "several rounds, method $method" $? 0

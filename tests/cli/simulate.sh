@@ -227,7 +227,7 @@ $tremolo study show "$dir/three.json" --json >"$dir/shown"
 $tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 --json >"$out"
 expect "with several samples a device, too, the noise is the study's" "$(number sigma "$out")" "$(number sigma "$dir/shown")"
 $tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 >"$out"
-expect_match "and the guarantee says for how many" "$out" '^Each device makes 3 releases'
+expect_match "and the guarantee says for how many" "$out" '^Each device makes 3 releases, of up to 3 samples\.'
 sed 's/"samples": 3/"samples": 1000/' "$dir/three.json" >"$dir/many.json"
 refused "more releases than a device counts" 2 'more than 65535 releases' "$dir/known.csv" --study "$dir/many.json" \
     --method pooled --rounds 66

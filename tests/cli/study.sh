@@ -96,7 +96,7 @@ done
 
 $tremolo study show "$dir/full.json" >"$out"
 expect "show exits 0" $? 0
-expect_match "and prints limits" "$out" '^limits   5000000000 devices; opens 2026-11-15T00:00:00Z$'
+expect_match "and prints limits" "$out" '^limits   2 samples of a device in each round; 5000000000 devices; opens 2026-11-15T00:00:00Z$'
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
 expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
 tr '\n' ' ' <"$out" >"$dir/joined" # its lines have 80 columns
@@ -104,6 +104,18 @@ expect_match "in words for the participant" "$dir/joined" 'nobody sees your a, b
 expect_match "the response by its name" "$dir/joined" 'Your y is not protected: it is sent as it is'
 $tremolo study show "$dir/full.json" --json >"$out"
 expect_match "10 releases" "$out" '"releases": 10'
+
+# What a device gives, and the clip, are said; the whole box and one sample are not.
+sed -e 's/"distance": 0.7/"distance": 0.1/' -e 's/"epsilon": 3/"epsilon": 3, "clip": 1/' -e 's/"samples": 2/"samples": 3/' \
+    "$dir/full.json" >"$dir/samples.json"
+$tremolo study show "$dir/samples.json" >"$out"
+expect_match "samples are among the limits" "$out" '^limits   3 samples of a device in each round; 5000000000 devices; opens '
+expect_match "the clip is a term" "$out" '^clip     samples are shortened to a norm of at most 1 in half ranges$'
+tr '\n' ' ' <"$out" >"$dir/joined"
+expect_match "and both are in the guarantee" "$dir/joined" \
+    'Each device makes 15 releases, of up to 3 samples in each of 5 rounds. It first shortens samples to a norm of at most 1 .the clip.\. For any two devices, which may differ in all of their samples'
+$tremolo study show "$dir/full.json" >"$out"
+expect "a clip that does nothing is no term" "$(grep -c -e '^clip' -e 'the clip' "$out")" 0
 
 # Allowed, but with a word of warning.
 sed -e 's/"distance": 0.7/"distance": 0.001/' -e 's/"epsilon": 3/"epsilon": 12/' \

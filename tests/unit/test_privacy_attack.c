@@ -213,6 +213,7 @@ static void words_match_the_neighbours(void **state)
     assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "any two samples of the study's domain"));
     assert_non_null(strstr(text, "The response is one of the protected coordinates."));
+    assert_non_null(strstr(text, "Each device makes 1 release. For any two samples of"));
     promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
     promise.response_private = false;
     assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
@@ -243,6 +244,51 @@ static void words_match_the_neighbours(void **state)
     assert_string_equal(small, "before");
 }
 
+/* The noise pays for neighbours that differ in every release: the words must say so, and
+ * what a device gives. */
+static void words_count_samples_and_rounds(void **state)
+{
+    (void)state;
+    char text[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_promise promise = {.neighbours = TREMOLO_NEIGHBOURS_ANY,
+                                      .distance = 2.0,
+                                      .dimension = 8,
+                                      .mu = 0.35,
+                                      .releases = 15,
+                                      .samples = 3,
+                                      .clip = 1.0,
+                                      .delta = 1e-5,
+                                      .response_private = true};
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text,
+                           "makes 15 releases, of up to 3 samples in each of 5 rounds. It "
+                           "first shortens samples to a norm of at most 1 (the clip). For any "
+                           "two devices, which may differ in all of their samples, not only in "
+                           "one, by anything in the study's domain (diameter 2), "));
+    assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "nobody sees your samples, not even us"));
+    assert_non_null(strstr(text, "This counts all of the 15 reports that your device may send."));
+    promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+    promise.clip = 0.0;
+    promise.samples = 15;
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text,
+                           "makes 15 releases, of up to 15 samples. For any two devices, which "
+                           "may differ in all of their samples, not only in one, each pair "
+                           "at most 2 apart, and for those only (metric privacy), "));
+    promise.samples = 1;
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "makes 15 releases, of one sample in each of 15 rounds. For"));
+    promise.samples = 0; /* not known */
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
+    assert_non_null(strstr(text, "makes 15 releases. For any two devices, "));
+    promise.samples = 4; /* of 15 releases? */
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_BAD_ARGUMENT);
+    promise.samples = 3;
+    promise.clip = -1.0;
+    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_BAD_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +299,7 @@ int main(void)
         cmocka_unit_test(information_falls_with_modulation),
         cmocka_unit_test(reconstruction_bounds_are_ordered),
         cmocka_unit_test(words_match_the_neighbours),
+        cmocka_unit_test(words_count_samples_and_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

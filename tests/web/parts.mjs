@@ -5,7 +5,7 @@ import { test } from './tap.mjs';
 import { count, counted, date, exact, listed, number, pValue, rate, stateWord } from '../../web/format.js';
 import { differenceCells } from '../../web/differences.js';
 import { datesSentence } from '../../web/terms.js';
-import { coordinates, promisedDistance, releases, responseRange, widest } from '../../web/study_terms.js';
+import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../web/study_terms.js';
 
 await test('numbers as people read them', () => {
     assert.deepEqual([0, 1.5, -3.14159, 20000, 1234.5, 1e-5, -2.5e9, 0.00012345].map((value) => number(value)),
@@ -36,6 +36,17 @@ await test('the guarantee at other distances, as cells', () => {
         ['a distance 2 away', '0.5', '0.1234', '1.5', '54.3%']);
     assert.deepEqual(differenceCells('any two        distance 4         no protection'),
         ['any two', '4', '–', '–', 'always: no protection']);
+});
+await test('how often a device is asked', () => {
+    const asked = (rounds, samples) => timesAsked({ protocol: rounds > 1 ? { rounds } : {}, limits: { samples } });
+    assert.deepEqual([asked(1, 1), asked(1, 3), asked(5, 1), asked(5, 3)],
+        ['once', 'up to 3 times', 'once in each of up to 5 rounds', 'up to 3 times in each of up to 5 rounds']);
+});
+await test('a clip counts when it is within the box', () => {
+    const features = [{ kind: 'numeric' }, { kind: 'yes-no' }];
+    const study = (clip, protects) => ({ features, privacy: { clip, protects } });
+    assert.deepEqual([study(1, 'features'), study(Math.sqrt(2), 'features'), study(Math.sqrt(2), 'all'), study(Math.sqrt(3), 'all')].map(clips),
+        [true, false, true, false]);
 });
 await test('lists', () => {
     assert.deepEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed), ['', 'a', 'a and b', 'a, b and c']);
