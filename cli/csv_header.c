@@ -22,6 +22,10 @@ static void on_name(void *bytes, size_t length, void *context)
         header->too_many = true;
         return;
     }
+    if (header->problem == NULL) {
+        header->problem = table_field_problem(bytes, length);
+        header->problem_column = header->count + 1;
+    }
     char *copy = strndup(length > 0 ? bytes : "", length);
     header->too_many = copy == NULL;
     if (copy != NULL) {
@@ -64,6 +68,10 @@ bool csv_header_parse(struct csv_header *header, const char *text, size_t length
     size_t mark = table_mark_bytes(text, length);
     bool good = parse_line(header, text + mark, length - mark, table_separator(text, length));
     header->bytes += mark;
+    if (good && header->problem != NULL) {
+        csv_header_free(header);
+        return false;
+    }
     return good;
 }
 

@@ -13,11 +13,13 @@ struct csv_header {
     size_t bytes; /* of the line */
     bool is_whole;
     bool too_many;
+    const char *problem; /* with the first bad name's bytes, for people; NULL: none */
+    size_t problem_column;
 };
 
 /* Read the first line of `text` (ended by a zero after `length` bytes), separated as
- * table_read() finds. False, and nothing to free, when it is no such line or has too
- * many names. */
+ * table_read() finds. False, and nothing to free, when it is no such line, has too
+ * many names, or one with a `problem`. */
 bool csv_header_parse(struct csv_header *header, const char *text, size_t length);
 
 /* Which columns hold words, by the line after the header's; false when none does

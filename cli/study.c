@@ -100,7 +100,10 @@ static int init_from_csv(const struct study_options *options, char **json)
     code = CLI_USAGE;
     bool is_text[CSV_HEADER_NAMES_MAX];
     if (!csv_header_parse(&header, text, length)) {
-        (void)explain_starter(options, TREMOLO_BAD_ARGUMENT);
+        code = header.problem != NULL
+                   ? cli_fail(CLI_USAGE, "study", "%s: line 1, column %zu: %s", options->csv,
+                              header.problem_column, header.problem)
+                   : explain_starter(options, TREMOLO_BAD_ARGUMENT);
     } else {
         const char *const *names = (const char *const *)header.name;
         bool words = csv_header_texts(is_text, &header, text, length);

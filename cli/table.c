@@ -75,16 +75,9 @@ static void on_field(void *field, size_t length, void *context)
     if (reading->failed) {
         return;
     }
-    if (length > TABLE_FIELD_BYTES_MAX || memchr(field, 0, length) != NULL) {
-        fail(reading, "line %zu, column %zu: the field is too long or holds a zero byte",
-             reading->line, reading->column);
-        return;
-    }
-    if (!table_is_utf8(field, length)) {
-        fail(
-            reading,
-            "line %zu, column %zu: not UTF-8; convert it, for example with iconv -f latin1 -t utf8",
-            reading->line, reading->column);
+    const char *problem = table_field_problem(field, length);
+    if (problem != NULL) {
+        fail(reading, "line %zu, column %zu: %s", reading->line, reading->column, problem);
         return;
     }
     if (reading->column > TABLE_COLUMNS_MAX) {
@@ -321,6 +314,17 @@ bool table_is_utf8(const void *bytes, size_t length)
         }
     }
     return true;
+}
+
+const char *table_field_problem(const void *field, size_t length)
+{
+    if (length > 0 && memchr(field, 0, length) != NULL) {
+        return "a zero byte, so not UTF-8; convert it, for example with iconv -f utf16 -t utf8";
+    }
+    if (!table_is_utf8(field, length)) {
+        return "not UTF-8; convert it, for example with iconv -f latin1 -t utf8";
+    }
+    return length > TABLE_FIELD_BYTES_MAX ? "the field is too long" : NULL;
 }
 
 /* strtod alone would take "inf", "nan" and hexadecimal. */

@@ -55,6 +55,8 @@ size_t table_find(const struct table *table, const char *name);
 bool table_is_missing(const char *text);
 /* Well-formed UTF-8, as JSON wants its names. */
 bool table_is_utf8(const void *bytes, size_t length);
+/* What is wrong with a field's bytes, as a phrase with its remedy; NULL: nothing. */
+const char *table_field_problem(const void *field, size_t length);
 /* A finite decimal number: sign, digits, point, exponent and nothing else. */
 bool table_is_number(const char *text, double *value);
 

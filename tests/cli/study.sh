@@ -117,6 +117,17 @@ expect_match "and both are in the guarantee" "$dir/joined" \
 $tremolo study show "$dir/full.json" >"$out"
 expect "a clip that does nothing is no term" "$(grep -c -e '^clip' -e 'the clip' "$out")" 0
 
+# Other encodings: the sentence that simulate has for the same file.
+printf 'caf\351,y\n1,2\n2,3\n' >"$dir/latin.csv"
+python3 -c 'import sys; open(sys.argv[1], "w", encoding="utf-16").write("a,y\n1,2\n2,3\n")' "$dir/wide.csv"
+for name in latin wide; do
+    $tremolo study init --csv "$dir/$name.csv" >"$out" 2>"$err"
+    expect "a $name header is a usage error" "$? $(wc -c <"$out")" "2 0"
+    $tremolo simulate "$dir/$name.csv" --response y --epsilon 1 2>&1 | sed 's/^tremolo simulate/tremolo study/' >"$dir/simulate.err"
+    expect "in the words of simulate" "$(cat "$err")" "$(cat "$dir/simulate.err")"
+done
+expect_match "with the place and the remedy" "$err" 'line 1, column 1: a zero byte, so not UTF-8; convert it, .* utf16 -t utf8'
+
 # Allowed, but with a word of warning.
 sed -e 's/"distance": 0.7/"distance": 0.001/' -e 's/"epsilon": 3/"epsilon": 12/' \
     -e 's/"opens": "2026-11-15"/"closes": "2020-01-01"/' "$dir/full.json" >"$dir/weak.json"
