@@ -19,18 +19,16 @@ static const char *name_of(const struct coefficients *coefficients, size_t row)
 }
 
 /* Characters of UTF-8: bytes that continue none. */
-static size_t characters(const char *text)
+int coefficients_name_width(const char *name)
 {
-    size_t count = 0;
-    for (; *text != '\0'; text++) {
-        count += ((unsigned char)*text & 0xC0) != 0x80;
+    int count = 0;
+    for (; *name != '\0' && count < NAME_WIDTH; name++) {
+        count += ((unsigned char)*name & 0xC0) != 0x80;
     }
     return count;
 }
 
-/* At most NAME_WIDTH characters of a name, blanks up to `width`. printf would
- * count bytes. */
-static void print_name(const char *name, int width)
+void coefficients_print_name(const char *name, int width)
 {
     size_t shown = 0;
     for (; *name != '\0'; name++) {
@@ -46,20 +44,39 @@ static void print_name(const char *name, int width)
 
 static int name_width(const struct coefficients *coefficients)
 {
-    size_t width = 0;
+    int width = 0;
     for (size_t i = 0; i <= coefficients->features; i++) {
-        size_t length = characters(name_of(coefficients, i));
+        int length = coefficients_name_width(name_of(coefficients, i));
         width = length > width ? length : width;
     }
-    return width > NAME_WIDTH ? NAME_WIDTH : (int)width;
+    return width;
+}
+
+void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const char *response,
+                          const char *unit)
+{
+    bool has_unit = unit != NULL && unit[0] != '\0';
+    (void)snprintf(text, COEFFICIENTS_CAPTION_BYTES,
+                   "What one more unit of each does to %s%s%s%s, all others equal", response,
+                   has_unit ? " (" : "", has_unit ? unit : "", has_unit ? ")" : "");
+}
+
+/* Before the table. */
+static void print_caption(const struct coefficients *coefficients)
+{
+    char text[COEFFICIENTS_CAPTION_BYTES];
+    coefficients_caption(text, coefficients->response, coefficients->unit);
+    printf("%s:\n", text);
 }
 
 static void print_without_inference(const struct coefficients *coefficients)
 {
     int width = name_width(coefficients);
-    printf("Coefficients (%s):\n%*s %12s\n", coefficients->remark, -width, "", "Estimate");
+    printf("Coefficients (%s).\n", coefficients->remark);
+    print_caption(coefficients);
+    printf("%*s %12s\n", -width, "", "Estimate");
     for (size_t i = 0; i <= coefficients->features; i++) {
-        print_name(name_of(coefficients, i), width);
+        coefficients_print_name(name_of(coefficients, i), width);
         printf(" %12.5g\n", coefficients->prediction[i]);
     }
 }
@@ -69,7 +86,7 @@ static void print_without_inference(const struct coefficients *coefficients)
 static void print_row(const struct coefficients *coefficients, size_t i, int width)
 {
     const struct tremolo_coefficient *row = &coefficients->row[i];
-    print_name(name_of(coefficients, i), width);
+    coefficients_print_name(name_of(coefficients, i), width);
     printf(" %12.5g", row->estimate);
     if (isnan(row->standard_error)) {
         printf("\n");
@@ -123,8 +140,10 @@ void coefficients_print(const struct coefficients *coefficients, uint64_t device
         print_without_inference(coefficients);
         return;
     }
-    printf("Coefficients (unbiased, for conclusions):\n%*s %12s %12s %8s %9s  %g%% interval\n",
-           -width, "", "Estimate", "Std. Error", "t value", "Pr(>|t|)", percent);
+    printf("Coefficients (unbiased, for conclusions).\n");
+    print_caption(coefficients);
+    printf("%*s %12s %12s %8s %9s  %g%% interval\n", -width, "", "Estimate", "Std. Error",
+           "t value", "Pr(>|t|)", percent);
     for (size_t i = 0; i <= coefficients->features; i++) {
         print_row(coefficients, i, width);
     }

@@ -15,11 +15,24 @@ struct coefficients {
     const double *prediction;              /* own units */
     const char *remark;                    /* why there is no inference */
     double level;                          /* of the intervals */
+    const char *response, *unit;           /* what is explained; "" without a unit */
 };
+
+enum { COEFFICIENTS_CAPTION_BYTES = 512 };
+
+/* What a table's numbers are: which response they explain, in which unit ("" or NULL
+ * without one). The pages have the same words (web/coefficients.js). */
+void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const char *response,
+                          const char *unit);
 
 /* A table in the manner of R's summary of a linear model, and one
  * sentence on the coefficients that the noise hides. */
 void coefficients_print(const struct coefficients *coefficients, uint64_t devices);
+
+/* Characters that a name takes in a column, 40 at most; and the name, cut to so many, with
+ * blanks up to `width`, where printf would count the bytes of UTF-8. */
+int coefficients_name_width(const char *name);
+void coefficients_print_name(const char *name, int width);
 
 /* Which coefficients the noise hides, in one sentence; "" when it hides none. */
 void coefficients_unclear(char *text, size_t bytes, const struct coefficients *coefficients,

@@ -61,6 +61,14 @@ static const char *fill(struct design *design, const struct tremolo_study_file *
     return NULL;
 }
 
+static void take_unit(struct design *design, const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_feature *response = tremolo_study_file_response(file);
+    if (strcmp(response->name, design->response) == 0) {
+        (void)snprintf(design->unit, sizeof design->unit, "%s", response->unit);
+    }
+}
+
 int design_take_bounds(struct design *design, const char *command, const char *path)
 {
     struct tremolo_study_file *file = NULL;
@@ -68,6 +76,7 @@ int design_take_bounds(struct design *design, const char *command, const char *p
     if (code != CLI_DONE) {
         return code;
     }
+    take_unit(design, file);
     design->low = calloc(design->features + 1, sizeof *design->low);
     design->high = calloc(design->features + 1, sizeof *design->high);
     if (design->low == NULL || design->high == NULL) {

@@ -4,7 +4,7 @@
 
 #include "table.h"
 
-/* Fill design->low and high from the study file at `path`. Returns an exit
+/* Fill design->low and high, and the response's unit, from the study file at `path`. Returns an exit
  * code; what is wrong is said on stderr. */
 int design_take_bounds(struct design *design, const char *command, const char *path);
 

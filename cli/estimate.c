@@ -56,15 +56,35 @@ static void print_sentences(const json_t *sentences)
     }
 }
 
-static void print_table(const json_t *answer)
+/* Of the longest name, and not less than what most tables need. */
+static int widest_name(const json_t *rows)
 {
+    int widest = 24;
     size_t index;
     json_t *row;
-    (void)printf("%-24s %12s %12s %9s %3.0f%% interval\n", "", "estimate", "std. error", "p",
-                 100.0 * real_in(answer, "level"));
-    json_array_foreach(json_object_get(answer, "coefficients"), index, row)
+    json_array_foreach(rows, index, row)
     {
-        (void)printf("%-24s %12.5g", member_text(row, "name"), real_in(row, "estimate"));
+        int width = coefficients_name_width(member_text(row, "name"));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+static void print_table(const json_t *answer)
+{
+    const json_t *rows = json_object_get(answer, "coefficients");
+    int width = widest_name(rows);
+    char caption[COEFFICIENTS_CAPTION_BYTES];
+    size_t index;
+    json_t *row;
+    coefficients_caption(caption, member_text(answer, "response"), member_text(answer, "unit"));
+    (void)printf("%s:\n", caption);
+    (void)printf("%*s %12s %12s %9s %3.0f%% interval\n", width, "", "estimate", "std. error", "p",
+                 100.0 * real_in(answer, "level"));
+    json_array_foreach(rows, index, row)
+    {
+        coefficients_print_name(member_text(row, "name"), width);
+        (void)printf(" %12.5g", real_in(row, "estimate"));
         print_number(row, "standard_error", 12, 3);
         print_number(row, "p", 9, 2);
         print_interval(row);

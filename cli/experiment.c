@@ -87,6 +87,7 @@ static enum tremolo_status save_header(const struct split *split, const struct f
         .name = options->save->design->name,
     };
     memcpy(header.response, options->save->design->response, sizeof header.response);
+    memcpy(header.unit, options->save->design->unit, sizeof header.unit);
     return report_file_begin(options->save->file, &header) ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
 }
 

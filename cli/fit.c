@@ -264,7 +264,8 @@ static bool print_json(const struct fitted *fitted, const struct coefficients *c
         (void)snprintf(neighbours, sizeof neighbours, "distance=%g", fitted->promise.distance);
     }
     json_t *root = json_pack(
-        "{s:I,s:I,s:I,s:I,s:{s:o,s:o,s:o,s:s,s:s},s:o,s:o,s:o,s:o}", "dimension",
+        "{s:s,s:s,s:I,s:I,s:I,s:I,s:{s:o,s:o,s:o,s:s,s:s},s:o,s:o,s:o,s:o}", "response",
+        coefficients->response, "unit", coefficients->unit, "dimension",
         (json_int_t)coefficients->features, "devices", (json_int_t)rounds->devices, "rounds",
         (json_int_t)rounds->count, "repeated", (json_int_t)rounds->repeated, "privacy", "epsilon",
         coefficients_number(fitted->epsilon), "delta", coefficients_number(fitted->promise.delta),
@@ -349,7 +350,7 @@ static int save(const struct fit_options *options, const struct report_header *h
         json_pack("{s:o,s:{s:s,s:s,s:o},s:I,s:I,s:I,s:f,s:o,s:o,s:o,s:s,s:o,s:o}", "summary",
                   json_sprintf("%zu devices, %zu feature%s, %zu round%s", rounds->devices, d,
                                d == 1 ? "" : "s", rounds->count, rounds->count == 1 ? "" : "s"),
-                  "response", "name", header->response, "unit", "", "range",
+                  "response", "name", header->response, "unit", header->unit, "range",
                   coefficients_number(2 * header->response_bound * header->response_scale),
                   "devices", (json_int_t)rounds->devices, "rounds", (json_int_t)rounds->count,
                   "repeated", (json_int_t)rounds->repeated, "level", options->level, "coefficients",
@@ -372,8 +373,15 @@ static int print(const struct fit_options *options, const struct report_header *
                  const struct fitted *fitted, const struct report_rounds *rounds)
 {
     const struct coefficients coefficients = {
-        header->study.dimension, header->name,   fitted->remark == NULL ? fitted->row : NULL,
-        fitted->prediction,      fitted->remark, options->level};
+        .features = header->study.dimension,
+        .name = header->name,
+        .row = fitted->remark == NULL ? fitted->row : NULL,
+        .prediction = fitted->prediction,
+        .remark = fitted->remark,
+        .level = options->level,
+        .response = header->response,
+        .unit = header->unit,
+    };
     if (!options->json) {
         print_text(fitted, &coefficients, header, rounds);
     } else if (!print_json(fitted, &coefficients, rounds)) {

@@ -5,6 +5,7 @@
  * says in them can be said in the study's own units, feature by feature. */
 #include <stdio.h>
 
+#include "coefficients.h"
 #include "plan.h"
 #include "tremolo_study_file.h"
 
@@ -17,10 +18,17 @@ void plan_study_print(const struct tremolo_study_file *study, double half_width,
     double range = response->high - response->low;
     (void)printf("\n%g%% intervals in the study's own units: %s%s%s per unit of\n", 100.0 * level,
                  response->name, response->unit[0] != '\0' ? ", " : "", response->unit);
+    int widest = 24;
+    for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
+        int width = coefficients_name_width(tremolo_study_file_coordinate(study, i)->name);
+        widest = width > widest ? width : widest;
+    }
     for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
         const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, i);
         double width = half_width * range / (row->high - row->low);
-        (void)printf("  %-24s +- %.4g\n", row->name, width);
+        (void)printf("  ");
+        coefficients_print_name(row->name, widest);
+        (void)printf(" +- %.4g\n", width);
     }
     if (d > ROWS_MAX) {
         (void)printf("  and %zu more\n", d - ROWS_MAX);

@@ -48,13 +48,14 @@ static json_t *study_json(const struct tremolo_study *study)
 bool report_file_begin(FILE *file, const struct report_header *header)
 {
     size_t d = header->study.dimension;
-    json_t *root = json_pack(
-        "{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s}", "study",
-        study_json(&header->study), "step", header->step, "radius", header->radius, "feature_bound",
-        header->feature_bound, "response_bound", header->response_bound, "distance",
-        header->distance, "delta", header->delta, "centre", reals(header->centre, d), "scale",
-        reals(header->scale, d), "response_centre", header->response_centre, "response_scale",
-        header->response_scale, "names", names_json(header), "response", header->response);
+    json_t *root =
+        json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s,s:s}", "study",
+                  study_json(&header->study), "step", header->step, "radius", header->radius,
+                  "feature_bound", header->feature_bound, "response_bound", header->response_bound,
+                  "distance", header->distance, "delta", header->delta, "centre",
+                  reals(header->centre, d), "scale", reals(header->scale, d), "response_centre",
+                  header->response_centre, "response_scale", header->response_scale, "names",
+                  names_json(header), "response", header->response, "unit", header->unit);
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
                 fputc('\n', file) != EOF;
@@ -170,6 +171,8 @@ static bool take_names(struct report_header *header, const json_t *root)
         return false;
     }
     (void)snprintf(header->response, DESIGN_NAME_BYTES, "%.120s", response);
+    const char *unit = json_string_value(json_object_get(root, "unit")); /* older files: none */
+    (void)snprintf(header->unit, DESIGN_NAME_BYTES, "%.120s", unit != NULL ? unit : "");
     for (size_t i = 0; i < d; i++) {
         const char *name = json_string_value(json_array_get(array, i));
         if (name == NULL) {

@@ -38,6 +38,7 @@ struct report_header {
     double response_centre, response_scale;
     char (*name)[DESIGN_NAME_BYTES];
     char response[DESIGN_NAME_BYTES];
+    char unit[DESIGN_NAME_BYTES]; /* of the response; "" when it is not known */
 };
 
 /* What report_file_next() says besides a report's length. */

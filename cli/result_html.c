@@ -131,6 +131,10 @@ static void coefficients(FILE *out, const json_t *result)
     (void)fputs("<section class=\"card\"><h2>What the reports say</h2>\n", out);
     unclear(out, json_object_get(result, "not_identified"));
     if (json_array_size(rows) > 0) {
+        const json_t *response = json_object_get(result, "response");
+        char caption[COEFFICIENTS_CAPTION_BYTES];
+        coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+        element(out, "p class=\"facts\" id=\"response\"", caption);
         const json_t *level = json_object_get(result, "level");
         (void)fputs(
             "<div class=\"plot\" id=\"forest\"></div>\n<div class=\"scroll\" tabindex=\"0\" "

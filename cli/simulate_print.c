@@ -26,7 +26,9 @@ struct coefficients simulate_coefficients(const struct design *design,
                                  .row = result->coefficients > 0 ? result->coefficient : NULL,
                                  .prediction = result->prediction,
                                  .remark = result->remark,
-                                 .level = SIMULATE_LEVEL};
+                                 .level = SIMULATE_LEVEL,
+                                 .response = design->response,
+                                 .unit = design->unit};
 }
 
 struct tremolo_promise simulate_promise(const struct simulate_options *options,
@@ -172,10 +174,11 @@ bool simulate_print_json(const struct simulate_options *options, const struct de
     size_t repeats = options->repeats;
     const struct coefficients coefficients = simulate_coefficients(design, result);
     json_t *root = json_pack(
-        "{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:o,s:o,s:o},s:o,s:o,s:o,s:s,s:I,s:o}", "method",
-        method_name(options->experiment.method), "dimension", (json_int_t)result->dimension,
-        "devices", (json_int_t)result->devices, "held_out", (json_int_t)result->held_out, "dropped",
-        (json_int_t)result->dropped, "privacy", privacy_json(options, result), "r2", "mean",
+        "{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:o,s:{s:o,s:o,s:o},s:o,s:o,s:o,s:s,s:I,s:o}", "method",
+        method_name(options->experiment.method), "response", design->response, "unit", design->unit,
+        "dimension", (json_int_t)result->dimension, "devices", (json_int_t)result->devices,
+        "held_out", (json_int_t)result->held_out, "dropped", (json_int_t)result->dropped, "privacy",
+        privacy_json(options, result), "r2", "mean",
         coefficients_number(simulate_mean(result->r2, repeats)), "sd",
         coefficients_number(simulate_sd(result->r2, repeats)), "values",
         numbers(result->r2, repeats), "r2_ols",

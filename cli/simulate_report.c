@@ -131,7 +131,7 @@ int simulate_save(const struct simulate_options *options, const struct design *d
         json_pack("{s:o,s:{s:s,s:s,s:o},s:I,s:f,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o}", "summary",
                   json_sprintf("%zu devices, %zu features, method %s", result->devices,
                                design->features, method_name(options->experiment.method)),
-                  "response", "name", design->response, "unit", "", "range",
+                  "response", "name", design->response, "unit", design->unit, "range",
                   coefficients_number(range_of(design, design->features)), "devices",
                   (json_int_t)result->devices, "level", SIMULATE_LEVEL, "coefficients", table,
                   "prediction", coefficients_prediction_json(&coefficients), "r2",

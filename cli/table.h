@@ -65,7 +65,8 @@ struct design {
     size_t dropped;                  /* rows with a missing value */
     char (*name)[DESIGN_NAME_BYTES]; /* of the features */
     char response[DESIGN_NAME_BYTES];
-    double *X; /* rows * features, row by row */
+    char unit[DESIGN_NAME_BYTES]; /* of the response, by a study; "" when not known */
+    double *X;                    /* rows * features, row by row */
     double *y;
     double *low, *high; /* public bounds of the features, then of the response; or NULL */
 };

@@ -57,6 +57,13 @@ expect_match "and its units" "$out" '^  age +\+- [0-9.e-]+$'
 # pulse has 100 units, age 100, smoker 1: the same scaled width is 100 times as wide
 widths=$(sed -n 's/^  \(age\|smoker\) *+- //p' "$out" | tr '\n' ' ')
 expect "each feature by its range" "$(echo "$widths" | awk '{print ($2 / $1 > 99.9 && $2 / $1 < 100.1)}')" 1
+# Columns are counted in characters, whatever their bytes, and make room for long names.
+sed 's/"age"/"Größe des Kühlgeräts"/; s/"smoker"/"a name of more than twenty-four characters"/' "$dir/study.json" >"$dir/accents.json"
+$tremolo plan --study "$dir/accents.json" | python3 -c '
+import io, sys
+lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8").read().split("per unit of\n")[1].split("\n\n")[0].splitlines()
+print(len({line.index(" +- ") for line in lines}), len(lines) > 1)' >"$out"
+expect "columns are counted in characters" "$(cat "$out")" "1 True"
 $tremolo plan --study "$dir/study.json" --json >"$out.study"
 $tremolo plan --dimension 2 --devices 5000 --epsilon 1 --neighbours distance=0.5 --feature-sd 0.5 \
     --response-sd 0.5 --json | cmp -s - "$out.study"

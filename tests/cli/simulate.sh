@@ -202,6 +202,19 @@ expect_match "and how many were clipped is said" "$(tr '\n' ' ' <"$out" >"$dir/l
     'clips samples to a norm of 0.05 in scaled units: [1-9][0-9]* of [0-9]+ devices'
 $tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --scale standard --neighbours distance=1 --seed 1 --json >"$out"
 expect "in other units than the study's it is not" "$? $(grep -c '"clip"' "$out")" "0 0"
+# The response and its unit stand before the table, in JSON, and in what is kept for fit.
+sed 's/"name": "y"/"name": "y", "unit": "1\/min"/' "$dir/study.json" >"$dir/unit.json"
+$tremolo simulate "$dir/known.csv" --study "$dir/unit.json" --seed 1 --reports "$dir/unit.reports" >"$out"
+caption='^What one more unit of each does to y .1/min., all others equal:$'
+expect_match "the response and its unit stand before the table" "$out" "$caption"
+$tremolo fit "$dir/unit.reports" >"$out"
+expect_match "and before that of fit" "$out" "$caption"
+$tremolo fit "$dir/unit.reports" --json >"$out"
+expect "and are in JSON" "$(grep -cE '^  "(response": "y"|unit": "1/min")' "$out")" 2
+$tremolo simulate "$dir/known.csv" --study "$dir/unit.json" --seed 1 --json >"$out"
+expect "as in that of simulate" "$(grep -cE '^  "(response": "y"|unit": "1/min")' "$out")" 2
+$tremolo simulate "$dir/known.csv" --response a --features b --epsilon 2 --study "$dir/unit.json" --seed 1 >"$out"
+expect_match "another response has no unit" "$out" '^What one more unit of each does to a, all others equal:$'
 
 # What the study's bounds cut off is counted by the table itself: all rows are devices here.
 sed 's/"low": -10, "high": 10}, {"name": "b"/"low": 2, "high": 10}, {"name": "b"/; s/"low": -50, "high": 50/"low": -50, "high": 20/' \

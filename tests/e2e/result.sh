@@ -67,7 +67,7 @@ grep -Eq '(src|href)="?[a-z/]' "$work/fit.html"
 expect "the page refers to nothing outside" $? 1
 
 # From a server and from its directory.
-study_text '{"kind": "one-shot"}' | sed 's/"epsilon": 8/"epsilon": 60/; s/"name": "score"/"name": "score", "unit": "points"/' >"$work/one.json"
+study_text '{"kind": "one-shot"}' | sed 's/"epsilon": 8/"epsilon": 60/; s/"name": "score"/"name": "score", "unit": "points"/; s/"steps"/"Länge ä ö ü"/' >"$work/one.json"
 start_server "$work/data"
 one=$(create_study "$work/one.json")
 $swarm --url "$url/v1/studies/$one" --devices 2000 --threads 2 --batch 100 >/dev/null 2>&1
@@ -75,6 +75,18 @@ for form in html json; do
     $tremolo fit "$url/v1/studies/$one" --report "$work/server.$form" >"$work/out" 2>&1
     expect "a server's estimate is saved as .$form" $? 0
 done
+caption='What one more unit of each does to score (points), all others equal'
+expect "the response and its unit stand before the table, printed and saved" \
+    "$(grep -cFx "$caption:" "$work/out") $(grep -cF "$caption</p>" "$work/server.html")" "1 1"
+$tremolo status "$url/v1/studies/$one" >"$work/out" 2>&1
+expect "and before that of status" "$(grep -cFx "$caption:" "$work/out")" 1
+expect "whose columns are counted in characters" "$(python3 - "$work/out" <<'TEXT'
+import re, sys
+lines = open(sys.argv[1], encoding="utf-8").read().split("all others equal:\n")[1].split("\n\n")[0].splitlines()
+end = lines[0].index("estimate") + len("estimate")
+print(len(lines), all(re.search(r"[0-9]$", line[:end]) and line[end] == " " for line in lines[1:]))
+TEXT
+)" "5 True"
 stop_server
 $tremolo fit "$work/data" --report "$work/offline.json" >"$work/out" 2>&1
 expect "so is that of its directory" $? 0
