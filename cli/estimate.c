@@ -141,10 +141,9 @@ static int fetch_estimate(char **text, const char *command, const char *where, c
 static int read_estimate(char **text, const char *command, const char *where, const char *study)
 {
     char words[256];
-    if (tremolo_server_offline(text, where, study, words, sizeof words) != TREMOLO_OK) {
-        return cli_fail(CLI_FAILED, command, "%s: %s", where, words);
-    }
-    return CLI_DONE;
+    enum tremolo_status status = tremolo_server_offline(text, where, study, words, sizeof words);
+    return status == TREMOLO_OK ? CLI_DONE
+                                : cli_fail(cli_exit_of(status), command, "%s: %s", where, words);
 }
 
 int estimate_show(const char *command, const char *where, const struct estimate_wish *wish)

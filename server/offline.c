@@ -1,7 +1,8 @@
 /* offline.c -- a study's estimate from a data directory without a server.
  *
  * The same recovery and the same estimate as a server would give, so the same
- * bits. The store's lock refuses a directory that a server is using. */
+ * bits. The store is opened for reading, so that nothing in the directory changes;
+ * one that a server is using is refused. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     if (sodium_init() < 0) {
         return TREMOLO_NO_ENTROPY;
     }
-    enum tremolo_status status = store_open_sqlite(&store, data, words, words_capacity);
+    enum tremolo_status status = store_read_sqlite(&store, data, words, words_capacity);
     if (status != TREMOLO_OK && strncmp(words, STORE_IN_USE, strlen(STORE_IN_USE)) == 0) {
         (void)snprintf(words, words_capacity,
                        "a server uses this directory; ask it: tremolo fit URL");

@@ -67,4 +67,9 @@ struct store {
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
                                                        char *words, size_t words_capacity);
 
+/* The same store for reading: nothing is created or changed, and append and put fail.
+ * BAD_ARGUMENT when the directory has no database. */
+TREMOLO_MUST_USE enum tremolo_status store_read_sqlite(struct store **store, const char *path,
+                                                       char *words, size_t words_capacity);
+
 #endif

@@ -10,6 +10,11 @@
  * returns only after that. The lock is exclusive, so a second server on the same
  * directory is refused instead of interleaving.
  *
+ * Who only reads must not write, and SQLite does: it makes a write-ahead log where
+ * there is none, and carries one over when it closes. So a database whose server ended
+ * well, which has no log, is opened as immutable, and one with a log under the server's
+ * own lock, without carrying over. A server that runs has a log, and is noticed.
+ *
  * A sync the disk did not confirm is final for this handle: the kernel may
  * have dropped the pages and would report the next sync as good. */
 #include "store.h"
@@ -61,6 +66,10 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS state (kind TEXT NOT NULL, key BLOB NOT NULL,"
     " value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;"
     "PRAGMA user_version = 1;";
+
+static const char reading[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;";
+
+enum { PATH_BYTES_MAX = 4096, URI_BYTES_MAX = 3 * PATH_BYTES_MAX + 32 };
 
 struct sqlite_store {
     struct store base;
@@ -249,10 +258,10 @@ static void sqlite_close(struct store *base)
     free(store);
 }
 
-static enum tremolo_status prepare(struct sqlite_store *store)
+static enum tremolo_status prepare(struct sqlite_store *store, const char *settings)
 {
     enum tremolo_status status =
-        judge(store, sqlite3_exec(store->database, schema, NULL, NULL, NULL));
+        judge(store, sqlite3_exec(store->database, settings, NULL, NULL, NULL));
     for (size_t i = 0; i < STATEMENT_COUNT && status == TREMOLO_OK; i++) {
         status =
             judge(store, sqlite3_prepare_v3(store->database, statement_text[i], -1,
@@ -310,17 +319,26 @@ static void make_for_us_only(const char *file)
     }
 }
 
-static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
+static enum tremolo_status name_database(char file[PATH_BYTES_MAX], struct sqlite_store *store,
+                                         const char *path, const char *suffix)
 {
-    char file[4096];
-    enum tremolo_status status = check_place(store, path);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    int length = snprintf(file, sizeof file, "%s/tremolo.db", path);
-    if (length < 0 || (size_t)length >= sizeof file) {
+    int length = snprintf(file, PATH_BYTES_MAX, "%s/tremolo.db%s", path, suffix);
+    if (length < 0 || length >= PATH_BYTES_MAX) {
         (void)snprintf(store->words, sizeof store->words, "the directory's name is too long");
         return TREMOLO_BAD_ARGUMENT;
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
+{
+    char file[PATH_BYTES_MAX];
+    enum tremolo_status status = check_place(store, path);
+    if (status == TREMOLO_OK) {
+        status = name_database(file, store, path, "");
+    }
+    if (status != TREMOLO_OK) {
+        return status;
     }
     make_for_us_only(file);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -328,7 +346,7 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
         return judge(store, SQLITE_CANTOPEN);
     }
     (void)sqlite3_extended_result_codes(store->database, 1);
-    status = prepare(store);
+    status = prepare(store, schema);
     if (status == TREMOLO_OK && sqlite3_db_readonly(store->database, "main") == 1) {
         status = TREMOLO_STORE_FAILED;
     }
@@ -338,8 +356,73 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
     return status;
 }
 
-enum tremolo_status store_open_sqlite(struct store **store, const char *path, char *words,
-                                      size_t words_capacity)
+/* "file:NAME?immutable=1" with all but plain characters escaped, and the second of two
+ * slashes at the start, which would begin a host's name. */
+static void immutable_uri(char uri[URI_BYTES_MAX], const char *file)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./";
+    size_t used = (size_t)snprintf(uri, URI_BYTES_MAX, "file:");
+    for (size_t i = 0; file[i] != '\0'; i++) {
+        bool kept = strchr(plain, file[i]) != NULL && !(i == 1 && file[i] == '/');
+        used += (size_t)(kept ? snprintf(uri + used, 4, "%c", file[i])
+                              : snprintf(uri + used, 4, "%%%02X", (unsigned char)file[i]));
+    }
+    (void)snprintf(uri + used, URI_BYTES_MAX - used, "?immutable=1");
+}
+
+/* Why a database could not be read. */
+static void explain_reading(struct sqlite_store *store, const char *path, bool has_log)
+{
+    int code = sqlite3_errcode(store->database) & 0xff;
+    if (has_log && code != SQLITE_BUSY && sqlite3_db_readonly(store->database, "main") == 1) {
+        (void)snprintf(store->words, sizeof store->words,
+                       "%s/tremolo.db-wal holds what is not in tremolo.db yet, and only who may "
+                       "write there can read it",
+                       path);
+    } else if (code == SQLITE_ERROR) {
+        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db is no server's: %s", path,
+                       sqlite3_errmsg(store->database));
+    } else if (code == SQLITE_BUSY || code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+        explain_opening(store, path);
+    }
+}
+
+static enum tremolo_status read_database(struct sqlite_store *store, const char *path)
+{
+    char file[PATH_BYTES_MAX], log[PATH_BYTES_MAX], uri[URI_BYTES_MAX];
+    enum tremolo_status status = name_database(file, store, path, "");
+    if (status == TREMOLO_OK) {
+        status = name_database(log, store, path, "-wal");
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    if (access(file, F_OK) != 0) {
+        (void)snprintf(store->words, sizeof store->words,
+                       "this is no server's data directory: tremolo.db: %s", strerror(errno));
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    bool has_log = access(log, F_OK) == 0;
+    int flags = has_log ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    immutable_uri(uri, file);
+    if (sqlite3_open_v2(has_log ? file : uri, &store->database, flags | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
+        return judge(store, SQLITE_CANTOPEN);
+    }
+    (void)sqlite3_extended_result_codes(store->database, 1);
+    (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    status = prepare(store, reading);
+    if (status != TREMOLO_OK) {
+        explain_reading(store, path, has_log);
+    }
+    return status;
+}
+
+typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path);
+
+static enum tremolo_status open_by(open_fn open, struct store **store, const char *path,
+                                   char *words, size_t words_capacity)
 {
     struct sqlite_store *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -355,7 +438,7 @@ enum tremolo_status store_open_sqlite(struct store **store, const char *path, ch
         .explain = sqlite_explain,
         .close = sqlite_close,
     };
-    enum tremolo_status status = open_database(made, path);
+    enum tremolo_status status = open(made, path);
     if (words != NULL) {
         (void)snprintf(words, words_capacity, "%s", made->words);
     }
@@ -365,4 +448,16 @@ enum tremolo_status store_open_sqlite(struct store **store, const char *path, ch
     }
     *store = &made->base;
     return TREMOLO_OK;
+}
+
+enum tremolo_status store_open_sqlite(struct store **store, const char *path, char *words,
+                                      size_t words_capacity)
+{
+    return open_by(open_database, store, path, words, words_capacity);
+}
+
+enum tremolo_status store_read_sqlite(struct store **store, const char *path, char *words,
+                                      size_t words_capacity)
+{
+    return open_by(read_database, store, path, words, words_capacity);
 }

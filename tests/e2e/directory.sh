@@ -21,6 +21,38 @@ refused "reading beside a server" "a server uses this directory; ask it: tremolo
 expect "the first goes on" "$(http_status "$url/v1/studies/$id")" 200
 stop_server
 
+# Reading changes nothing: after a server that ended well, after one that was killed and
+# left its log, and where there is no database at all.
+listed() { (cd "$1" && ls -a && cat ./* 2>/dev/null | cksum); }
+mkdir "$work/empty" "$work/a ?#%b"
+before=$(listed "$work/empty")
+timeout 20 "$tremolo" fit "$work/empty" >"$work/out" 2>"$work/err"
+expect "a directory without a database is refused" $? 2
+expect_match "  and says why" "$work/err" 'empty: this is no server.s data directory: tremolo\.db: No such file'
+expect "  and stays as it was" "$(listed "$work/empty")" "$before"
+: >"$work/empty/tremolo.db"
+refused "an empty database" "tremolo.db is no server's: no such table" "$tremolo" fit "$work/empty"
+cp "$work/data/tremolo.db" "$work/a ?#%b"
+for place in "$work/data" "$work/a ?#%b"; do
+    before=$(listed "$place")
+    "$tremolo" fit "$place" --json >"$work/ended.json" 2>&1
+    expect "a directory whose server ended is read" $? 0
+    expect "  and nothing in it changed" "$(listed "$place")" "$before"
+done
+start_server "$work/data"
+$swarm --url "$url/v1/studies/$id" --devices 50 --threads 1 --batch 10 >/dev/null 2>&1
+curl -s "$url/v1/studies/$id/estimate" >"$work/online.json"
+kill -9 "$server_pid"
+wait "$server_pid" 2>/dev/null
+server_pid=
+before=$(listed "$work/data")
+expect "a server that was killed leaves its log" "$([ -s "$work/data/tremolo.db-wal" ] && echo yes)" yes
+(trap '' XFSZ; ulimit -f 0; "$tremolo" fit "$work/data" --json) 2>"$work/err" | cat >"$work/offline.json"
+expect "which is read where nothing can be written, to the bit" "$(cat "$work/offline.json")" "$(cat "$work/online.json")"
+expect "  and nothing in it changed" "$(listed "$work/data")" "$before"
+start_server "$work/data"
+stop_server
+
 # Permissions do not hold root back, so somebody else tries.
 sums() { cat "$work"/data/* | cksum; }
 before=$(sums)
@@ -31,7 +63,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; 
         refused "a directory of somebody else" "$work/data cannot be written to: Permission denied" \
             $as_nobody "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
     else
-        echo "ok 6 - a directory of somebody else # SKIP the program is out of reach"
+        echo "ok 18 - a directory of somebody else # SKIP the program is out of reach"
     fi
     chmod 700 "$work/data"
 fi
@@ -40,6 +72,8 @@ if mount --bind "$work/data" "$work/frozen" 2>/dev/null &&
     mount -o remount,ro,bind "$work/frozen" 2>/dev/null; then
     refused "a read-only file system" "$work/frozen cannot be written to: Read-only file system" \
         "$tremolo" serve --data "$work/frozen" --listen 127.0.0.1:0
+    "$tremolo" fit "$work/frozen" >"$work/out" 2>&1
+    expect "  but read" $? 0
 else
     echo "# no mount here: a read-only file system was not tried"
 fi
