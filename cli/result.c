@@ -1,18 +1,16 @@
 /* result.c -- the parts of a result's document, and how it is saved. */
 #include "result.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "csv_write.h"
+#include "save.h"
 
 const char result_inference_words[] =
     "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
@@ -226,47 +224,19 @@ static bool write_form(FILE *out, const json_t *result, const char *path)
            fputc('\n', out) != EOF;
 }
 
-/* A new file whose name begins with `beside`, with the mode that any new file gets. */
-static FILE *open_beside(char *beside)
+struct form {
+    const json_t *result;
+    const char *path;
+};
+
+static bool write_result(FILE *out, const void *context)
 {
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    int made = mkostemp(beside, O_CLOEXEC);
-    FILE *out = made >= 0 && fchmod(made, 0666 & ~mask) == 0 ? fdopen(made, "w") : NULL;
-    if (out == NULL && made >= 0) {
-        int reason = errno;
-        (void)close(made);
-        (void)unlink(beside);
-        errno = reason;
-    }
-    return out;
+    const struct form *form = context;
+    return write_form(out, form->result, form->path);
 }
 
 int result_save(const json_t *result, const char *command, const char *path)
 {
-    static const char ending[] = ".XXXXXX";
-    size_t length = strlen(path) + sizeof ending;
-    char *beside = malloc(length);
-    if (result == NULL || beside == NULL) {
-        free(beside);
-        return cli_fail(CLI_FAILED, command, "out of memory");
-    }
-    (void)snprintf(beside, length, "%s%s", path, ending);
-    FILE *out = open_beside(beside);
-    bool good = out != NULL && write_form(out, result, path) && fflush(out) == 0 &&
-                ferror(out) == 0 && fsync(fileno(out)) == 0;
-    int reason = errno;
-    if (out != NULL && fclose(out) != 0 && good) {
-        reason = errno;
-        good = false;
-    }
-    if (good && rename(beside, path) != 0) {
-        reason = errno;
-        good = false;
-    }
-    if (!good && out != NULL) {
-        (void)unlink(beside);
-    }
-    free(beside);
-    return good ? CLI_DONE : cli_fail(CLI_FAILED, command, "%s: %s", path, strerror(reason));
+    return result == NULL ? cli_fail(CLI_FAILED, command, "out of memory")
+                          : cli_save(command, path, write_result, &(struct form){result, path});
 }

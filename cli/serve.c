@@ -94,6 +94,29 @@ static bool is_exposed(const struct serve_arguments *arguments)
     return options->tls_cert == NULL && !arguments->plain_http && !is_loopback(options->address);
 }
 
+/* What the options must be together: an exit code, after saying why. */
+static int check(const struct serve_arguments *arguments)
+{
+    const struct tremolo_server_options *options = &arguments->options;
+    if (!is_numeric(options->address)) {
+        return cli_fail(CLI_USAGE, "serve",
+                        "--listen needs a numeric address, like 127.0.0.1 or [::1], not %s",
+                        options->address);
+    }
+    if ((options->tls_cert == NULL) != (options->tls_key == NULL)) {
+        return cli_fail(CLI_USAGE, "serve",
+                        "--tls-cert and --tls-key go together, and --tls-%s is not given",
+                        options->tls_key == NULL ? "key" : "cert");
+    }
+    if (is_exposed(arguments)) {
+        return cli_fail(CLI_USAGE, "serve",
+                        "%s can be reached from outside: give --tls-cert and --tls-key, or "
+                        "--plain-http behind a proxy that does TLS",
+                        options->address);
+    }
+    return CLI_DONE;
+}
+
 static bool parse_count(unsigned *count, const char *text, long most)
 {
     long value = 0;
@@ -194,16 +217,9 @@ int cli_serve(int argc, char **argv)
     if (arguments.options.data == NULL || optind != argc) {
         return cli_fail(CLI_USAGE, "serve", "--data DIR is needed, and nothing but options");
     }
-    if (!is_numeric(arguments.options.address)) {
-        return cli_fail(CLI_USAGE, "serve",
-                        "--listen needs a numeric address, like 127.0.0.1 or [::1], not %s",
-                        arguments.options.address);
-    }
-    if (is_exposed(&arguments)) {
-        return cli_fail(CLI_USAGE, "serve",
-                        "%s can be reached from outside: give --tls-cert and --tls-key, or "
-                        "--plain-http behind a proxy that does TLS",
-                        arguments.options.address);
+    int code = check(&arguments);
+    if (code != CLI_DONE) {
+        return code;
     }
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);

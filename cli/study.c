@@ -2,17 +2,17 @@
 #include "study.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "csv_header.h"
 #include "input.h"
+#include "save.h"
 #include "study_warnings.h"
 #include "suggest.h"
 #include "word_list.h"
@@ -41,27 +41,43 @@ static const char usage[] =
 
 /* ---------------------------------------------------------------- init */
 
-/* Write where nothing is yet, unless forced. */
+static bool write_text(FILE *out, const void *text)
+{
+    return fputs(text, out) >= 0;
+}
+
+/* Pipes and devices are written to; they must not be replaced by a file. */
+static int write_to_special(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "we");
+    bool good = out != NULL && write_text(out, text);
+    int reason = errno;
+    if (out != NULL && fclose(out) != 0) {
+        reason = errno;
+        good = false;
+    }
+    return good ? CLI_DONE : cli_fail(CLI_FAILED, "study", "%s: %s", path, strerror(reason));
+}
+
+/* Write where nothing is yet, unless forced; whole or not at all. */
 static int write_out(const struct study_options *options, const char *text)
 {
+    struct stat about;
     if (options->out == NULL) {
         return fputs(text, stdout) < 0 || fflush(stdout) != 0
                    ? cli_fail(CLI_FAILED, "study", "cannot write: %s", strerror(errno))
                    : CLI_DONE;
     }
-    int fd = open(options->out, O_WRONLY | O_CREAT | (options->force ? O_TRUNC : O_EXCL), 0644);
-    if (fd < 0 && errno == EEXIST) {
+    if (!options->force && lstat(options->out, &about) == 0) {
         return cli_fail(CLI_USAGE, "study", "%s exists; --force replaces it", options->out);
     }
-    size_t length = strlen(text);
-    bool written = fd >= 0 && write(fd, text, length) == (ssize_t)length;
-    int problem = errno;
-    if (fd >= 0 && close(fd) != 0) {
-        written = false;
-        problem = errno;
+    if (stat(options->out, &about) == 0 && !S_ISREG(about.st_mode)) {
+        return write_to_special(options->out, text);
     }
-    return written ? CLI_DONE
-                   : cli_fail(CLI_FAILED, "study", "%s: %s", options->out, strerror(problem));
+    char *target = realpath(options->out, NULL); /* a link stays one */
+    int code = cli_save("study", target != NULL ? target : options->out, write_text, text);
+    free(target);
+    return code;
 }
 
 static int explain_starter(const struct study_options *options, enum tremolo_status status)

@@ -12,6 +12,24 @@ expect "init does not overwrite" $? 2
 expect_match "and says how to" "$err" '^tremolo study: .*--force'
 $tremolo study init --out "$dir/study.json" --force
 expect "unless forced" $? 0
+mkdir "$dir/disk"
+said=$(trap '' XFSZ; ulimit -f 0; $tremolo study init --out "$dir/disk/new.json" 2>&1)
+expect "on a full disk init fails" "$? $said" "1 tremolo study: $dir/disk/new.json: File too large"
+expect "and leaves no file" "$(ls "$dir/disk")" ""
+echo kept >"$dir/disk/old.json"
+(trap '' XFSZ; ulimit -f 0; $tremolo study init --out "$dir/disk/old.json" --force >"$out" 2>/dev/null)
+expect "nor does it spoil one that is there" "$? $(ls "$dir/disk") $(cat "$dir/disk/old.json")" "1 old.json kept"
+ln -s old.json "$dir/disk/link.json"
+$tremolo study init --out "$dir/disk/link.json" 2>"$err"
+expect "a link is something that exists" $? 2
+$tremolo study init --out "$dir/disk/link.json" --force
+expect "and is followed when forced" "$? $(readlink "$dir/disk/link.json") $(cmp "$dir/disk/old.json" "$dir/study.json")" "0 old.json "
+mkfifo "$dir/disk/pipe"
+cat "$dir/disk/pipe" >"$out" &
+$tremolo study init --out "$dir/disk/pipe" --force
+expect "a pipe is written to, not replaced" "$? $([ -p "$dir/disk/pipe" ] && echo pipe)" "0 pipe"
+wait
+expect "with the whole text" "$(cmp "$out" "$dir/study.json")" ""
 $tremolo study check "$dir/study.json" >"$out"
 expect "the starter is a study" $? 0
 expect_match "in one line" "$out" 'a study of 2 features in 2 coordinates$'
