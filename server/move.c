@@ -221,8 +221,16 @@ static enum tremolo_status make_place(struct move *move)
 
 static enum tremolo_status move_in(struct move *move, const struct tremolo_move_options *options)
 {
+    /* First for reading, so that a wrong name does not become a directory; then with the
+     * lock that keeps servers away meanwhile. */
     enum tremolo_status status =
-        store_open_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
+        store_read_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
+    if (status == TREMOLO_OK) {
+        move->store->close(move->store);
+        move->store = NULL;
+        status =
+            store_open_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
+    }
     if (status == TREMOLO_OK) {
         status = offline_book(&move->book, move->store, options->study, move->words,
                               move->words_capacity);

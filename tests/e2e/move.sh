@@ -37,6 +37,9 @@ id=$(create_study "$work/study.json")
 $swarm --url "$url/v1/studies/$id" --devices 120 --token-file "$work/one/operator.token" >"$work/out" 2>&1
 expect "three rounds on one machine" $? 0
 estimate >"$work/before"
+$tremolo study move "$id" --from "sqlite:$work/typo" --to nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
+expect "a directory that is none is refused, and not made" "$([ $? != 0 ] && ls -d "$work/typo" 2>&1 | grep -c 'No such')" 1
+expect_match "with a sentence" "$work/err" "this is no server.s data directory"
 $tremolo study move "$id" --from "sqlite:$work/one" --to nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
 expect "a directory that a server uses is refused" $? 1
 stop_server
