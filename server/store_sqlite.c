@@ -294,18 +294,28 @@ static enum tremolo_status check_place(struct sqlite_store *store, const char *p
     return TREMOLO_OK;
 }
 
-/* What the first statements failed of, where it can be said better than SQLite does. */
-static void explain_opening(struct sqlite_store *store, const char *path)
+/* In use or damaged, where it can be said better than SQLite does; false when it is neither. */
+static bool explain_state(struct sqlite_store *store, const char *path)
 {
     int code = sqlite3_errcode(store->database) & 0xff;
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
         (void)snprintf(store->words, sizeof store->words, STORE_IN_USE " %s", path);
-    } else if (sqlite3_db_readonly(store->database, "main") == 1) {
-        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db cannot be written to",
-                       path);
-    } else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+        return true;
+    }
+    if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
         (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db is damaged: %s", path,
                        sqlite3_errmsg(store->database));
+        return true;
+    }
+    return false;
+}
+
+/* What the first statements of a server failed of. */
+static void explain_opening(struct sqlite_store *store, const char *path)
+{
+    if (!explain_state(store, path) && sqlite3_db_readonly(store->database, "main") == 1) {
+        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db cannot be written to",
+                       path);
     }
 }
 
@@ -371,20 +381,20 @@ static void immutable_uri(char uri[URI_BYTES_MAX], const char *file)
     (void)snprintf(uri + used, URI_BYTES_MAX - used, "?immutable=1");
 }
 
-/* Why a database could not be read. */
+/* What those of a reader failed of. */
 static void explain_reading(struct sqlite_store *store, const char *path, bool has_log)
 {
-    int code = sqlite3_errcode(store->database) & 0xff;
-    if (has_log && code != SQLITE_BUSY && sqlite3_db_readonly(store->database, "main") == 1) {
+    if (explain_state(store, path)) {
+        return;
+    }
+    if (has_log && sqlite3_db_readonly(store->database, "main") == 1) {
         (void)snprintf(store->words, sizeof store->words,
                        "%s/tremolo.db-wal holds what is not in tremolo.db yet, and only who may "
                        "write there can read it",
                        path);
-    } else if (code == SQLITE_ERROR) {
+    } else if ((sqlite3_errcode(store->database) & 0xff) == SQLITE_ERROR) {
         (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db is no server's: %s", path,
                        sqlite3_errmsg(store->database));
-    } else if (code == SQLITE_BUSY || code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-        explain_opening(store, path);
     }
 }
 

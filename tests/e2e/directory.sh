@@ -50,6 +50,11 @@ expect "a server that was killed leaves its log" "$([ -s "$work/data/tremolo.db-
 (trap '' XFSZ; ulimit -f 0; "$tremolo" fit "$work/data" --json) 2>"$work/err" | cat >"$work/offline.json"
 expect "which is read where nothing can be written, to the bit" "$(cat "$work/offline.json")" "$(cat "$work/online.json")"
 expect "  and nothing in it changed" "$(listed "$work/data")" "$before"
+if mount --bind "$work/data" "$work/a ?#%b" 2>/dev/null && mount -o remount,ro,bind "$work/a ?#%b" 2>/dev/null; then
+    refused "a log on a read-only file system" "tremolo.db-wal holds what is not in tremolo.db yet" \
+        "$tremolo" fit "$work/a ?#%b"
+fi
+umount "$work/a ?#%b" 2>/dev/null
 start_server "$work/data"
 stop_server
 
@@ -63,7 +68,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; 
         refused "a directory of somebody else" "$work/data cannot be written to: Permission denied" \
             $as_nobody "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
     else
-        echo "ok 18 - a directory of somebody else # SKIP the program is out of reach"
+        echo "ok 20 - a directory of somebody else # SKIP the program is out of reach"
     fi
     chmod 700 "$work/data"
 fi
@@ -95,6 +100,7 @@ refused "a place that cannot be" "/proc/tremolo cannot be made" \
     "$tremolo" serve --data /proc/tremolo --listen 127.0.0.1:0
 mkdir "$work/damaged"
 head -c 4096 /dev/urandom >"$work/damaged/tremolo.db"
+refused "reading a damaged database" "damaged/tremolo.db is damaged" "$tremolo" fit "$work/damaged"
 refused "a damaged database" "damaged/tremolo.db is damaged" \
     "$tremolo" serve --data "$work/damaged" --listen 127.0.0.1:0
 
