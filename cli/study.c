@@ -113,7 +113,6 @@ static int init_from_csv(const struct study_options *options, char **json)
     if (code != CLI_DONE) {
         return code;
     }
-    code = CLI_USAGE;
     bool is_text[CSV_HEADER_NAMES_MAX];
     if (!csv_header_parse(&header, text, length)) {
         code = header.problem != NULL
