@@ -84,6 +84,10 @@ TREMOLO_MUST_USE enum tremolo_status plan_expect(struct tremolo_plan_result *res
                                                  const struct plan_request *request,
                                                  const struct tremolo_plan_input *input);
 
+/* How well the mean of a hidden response is known, in the study's own units; in scaled ones its
+ * error is given. */
+void plan_study_print_mean(const struct tremolo_study_file *study, double standard_error);
+
 /* Half widths in the study's own units. */
 void plan_study_print(const struct tremolo_study_file *study, double half_width, double level);
 

@@ -127,6 +127,10 @@ void plan_print_text(const struct plan_request *request, const struct plan_answe
 {
     print_privacy(request, answer);
     print_table(request, answer);
+    if (request->study != NULL && request->response_private) {
+        plan_study_print_mean(request->study,
+                              answer->input.noise_sd / sqrt(request->guess.devices));
+    }
     if (request->study != NULL) {
         plan_study_print(request->study, answer->result.half_width, request->guess.level);
     }

@@ -11,6 +11,16 @@
 
 enum { ROWS_MAX = 20 };
 
+void plan_study_print_mean(const struct tremolo_study_file *study, double standard_error)
+{
+    const struct tremolo_study_feature *response = tremolo_study_file_response(study);
+    (void)printf(
+        "\nNoise alone gives the mean of %s a standard error of %.3g%s%s. The R^2 above is for a\n"
+        "mean near the middle of its bounds; far from it R^2 is lower, and may be below zero.\n",
+        response->name, 0.5 * standard_error * (response->high - response->low),
+        response->unit[0] != '\0' ? " " : "", response->unit);
+}
+
 void plan_study_print(const struct tremolo_study_file *study, double half_width, double level)
 {
     const struct tremolo_study_feature *response = tremolo_study_file_response(study);

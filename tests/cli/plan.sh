@@ -76,6 +76,7 @@ expect "a study that takes several samples of a device" $? 0
 expect_match "pays for all of them" "$out.three" 'one release for each of a device.s samples, all together with epsilon = 1,'
 sed 's/"protects": "features"/"protects": "all"/' "$dir/study.json" >"$dir/all.json"
 $tremolo plan --study "$dir/all.json" --theory >"$out"
+expect_match "and how little its mean is known" "$out" '^Noise alone gives the mean of .* a standard error of '
 expect_match "a private response is said" "$out" '^protects: features and responses'
 expect_match "and adds to the gradient's variance" "$out" '^Gradient variance at the guess [0-9.e+]+, at most'
 error() { sed -n 's/^standard error *\([0-9.e+-]*\) *\([0-9.e+-]*\) .*/\'"$2"'/p' "$1"; }
