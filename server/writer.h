@@ -47,7 +47,7 @@ struct ingest {
     bool wanted; /* there is something that only the writer thread will do */
     bool stopping;
     enum tremolo_status health;
-    bool for_good; /* and it stays so until a restart */
+    bool for_good;   /* and it stays so until a restart */
     struct log *log; /* where its changes are told; NULL: nowhere */
     char words[200];
 
