@@ -35,27 +35,27 @@ static void test_two_clients_exclude_each_other(void **state)
     end(&world);
 }
 
-/* A file operation of the shell's on the state directory, with the client closed. */
-static void meddle(struct world *world, const char *format)
+/* The shell works on $STATE, the state directory, with the client closed. */
+static void meddle(struct world *world, const char *command)
 {
-    char command[600];
-    const char *state = world->folder.state;
     tremolo_client_close(world->client);
     world->client = NULL;
-    (void)snprintf(command, sizeof command, format, state, state, state);
+    assert_int_equal(setenv("STATE", world->folder.state, 1), 0);
     assert_int_equal(system(command), 0);
 }
 
 /* Whoever may enrol does not get a second budget where a ledger cannot be made out. */
 static void test_damage_is_not_absence(void **state)
 {
+    static const char both_slots_of_one_entry[] =
+        "for block in 4 20; do dd if=/dev/zero of=$STATE/ledger bs=1024 seek=$block count=1"
+        " conv=notrunc 2>/dev/null; done";
     static const char *const damage[] = {
-        "truncate -s 4096 %s/ledger",
-        "truncate -s 0 %s/ledger",
-        "dd if=/dev/zero of=%s/ledger bs=4096 seek=1 count=8 conv=notrunc 2>/dev/null",
-        "dd if=/dev/urandom of=%s/ledger bs=4096 seek=1 count=8 conv=notrunc 2>/dev/null",
-        "dd if=/dev/zero of=%s/ledger bs=1024 seek=4 count=1 conv=notrunc 2>/dev/null &&"
-        " dd if=/dev/zero of=%s/ledger bs=1024 seek=20 count=1 conv=notrunc 2>/dev/null",
+        "truncate -s 4096 $STATE/ledger",
+        "truncate -s 0 $STATE/ledger",
+        "dd if=/dev/zero of=$STATE/ledger bs=4096 seek=1 count=8 conv=notrunc 2>/dev/null",
+        "dd if=/dev/urandom of=$STATE/ledger bs=4096 seek=1 count=8 conv=notrunc 2>/dev/null",
+        both_slots_of_one_entry,
     };
     (void)state;
     for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
@@ -83,7 +83,7 @@ static void test_refused_total_makes_no_ledger(void **state)
     world.options.policy = &policy;
     assert_status(report(&world, &receipt), TREMOLO_BUDGET_EXHAUSTED);
     assert_non_null(strstr(tremolo_client_why(world.client), "less than one report"));
-    meddle(&world, "test ! -e %s");
+    meddle(&world, "test ! -e $STATE");
     world.options.policy = NULL;
     assert_status(report(&world, &receipt), TREMOLO_OK);
     end(&world);
@@ -105,12 +105,12 @@ static void test_counter_catches_old_copies(void **state)
     struct tremolo_client_receipt receipt = {0};
     (void)state;
     begin_with_counter(&world);
-    meddle(&world, "cp -r %s %s.old");
+    meddle(&world, "cp -r $STATE $STATE.old");
     assert_status(report(&world, &receipt), TREMOLO_OK);
     assert_status(report(&world, &receipt), TREMOLO_OK);
-    meddle(&world, "rm -r %s && cp -r %s.old %s");
+    meddle(&world, "rm -r $STATE && cp -r $STATE.old $STATE");
     assert_status(report(&world, &receipt), TREMOLO_LEDGER_ROLLED_BACK);
-    meddle(&world, "rm -r %s");
+    meddle(&world, "rm -r $STATE");
     assert_status(report(&world, &receipt), TREMOLO_LEDGER_ROLLED_BACK);
     assert_int_equal(world.server.reports, 3);
     end(&world);
