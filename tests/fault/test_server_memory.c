@@ -11,7 +11,7 @@
 #include "intake.h"
 #include "memory_store.h"
 
-#include "cluster_world.h" /* last: its `study` is global */
+#include "fake_nats.h" /* last: its `study` is global */
 
 /* ---------------------------------------------------------------- a broker with memory */
 
@@ -153,23 +153,6 @@ static void settle(struct bus *base, size_t index)
     atomic_store(&settled_after, pulls);
 }
 
-static void stay_open(struct bus *base)
-{
-    (void)base;
-}
-
-/* The archive's own, which needs NATS, is not linked in then. */
-enum tremolo_status bus_open_nats(struct bus **opened, const struct tremolo_store_options *options,
-                                  const char *role, char *words, size_t words_capacity)
-{
-    (void)options;
-    (void)role;
-    (void)words;
-    (void)words_capacity;
-    *opened = &bus.base;
-    return TREMOLO_OK;
-}
-
 static struct book *make_study(struct ingest *ingest)
 {
     struct job job = {.call = ingest_create_study,
@@ -191,7 +174,6 @@ static void test_message_comes_again(void **state)
     (void)state;
     bus.base.pull = pull;
     bus.base.settle = settle;
-    bus.base.close = stay_open;
     assert_status(ingest_start(&ingest, memory_store_new(), no_key, secret, words, sizeof words),
                   TREMOLO_OK);
     struct book *book = make_study(ingest);
