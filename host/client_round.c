@@ -213,6 +213,9 @@ static enum tremolo_status follow_once(struct tremolo_client *client, bool *done
     }
     if (status == TREMOLO_ROUND_CLOSED) {
         *done = client->round.state == ROUND_DONE;
+        if (client->round.state == ROUND_OPEN) {
+            *last = client->round.number; /* it was when we asked; our report came too late */
+        }
         return TREMOLO_OK;
     }
     if (status != TREMOLO_OK) {

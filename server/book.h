@@ -59,8 +59,9 @@ struct book {
     pthread_mutex_t lock;
     struct book_round *rounds; /* terms->rounds of them */
     unsigned opened;           /* rounds[0..opened) exist; the last is current */
-    uint64_t reports;          /* in the fold, all rounds */
-    uint64_t generation;       /* changes with every fold and every round */
+    bool closing;        /* clustered: the last takes no more reports, and is not closed yet */
+    uint64_t reports;    /* in the fold, all rounds */
+    uint64_t generation; /* changes with every fold and every round */
     /* The last estimate and what it was made from. */
     char *estimate;
     uint64_t estimate_generation;

@@ -13,7 +13,7 @@ const char *estimate_state(const struct book *book, int64_t now)
     if (over || (full && book->opened == book->terms->rounds)) {
         return "done";
     }
-    return full || now < book->terms->opens ? "waiting" : "open";
+    return full || book->closing || now < book->terms->opens ? "waiting" : "open";
 }
 
 struct estimate_window estimate_next(const struct book *book, int64_t now)

@@ -61,7 +61,7 @@ struct nats_bus {
     char words[WORDS_BYTES];
     struct copies copies[COPIES_MAX];
     size_t copies_next; /* to be replaced */
-    uint64_t run;       /* random: no two processes use the same message ids */
+    uint64_t run;       /* random: no two processes use the same serials */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t settled;

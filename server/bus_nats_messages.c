@@ -108,8 +108,9 @@ static void wait_settled(struct nats_bus *bus, int64_t until_ms)
     }
 }
 
-/* A stream without a leader answers "no responders" for a second or two: the
- * same ids again are stored once, so trying again is harmless. */
+/* A stream without a leader answers "no responders" for a second or two. A message that is
+ * sent again may then be in its stream twice, which is harmless: in a log the fold passes over
+ * reports and ends of rounds that it knows, and a blob is named by the number we were told. */
 static bool worth_repeating(const struct nats_bus *bus)
 {
     for (size_t i = 0; i < bus->count; i++) {

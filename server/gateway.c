@@ -39,7 +39,7 @@ struct closing {
     struct closing *next;
     struct job *job;
     bool begun; /* the state says CLOSING */
-    unsigned round;
+    long round; /* -1: the newest, until we have seen which one that is */
     int64_t until_ms;
     int64_t fold_until_ms; /* so long too few reports may be due to the fold */
 };
@@ -233,15 +233,14 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
 }
 
 /* Reports that were acknowledged a moment ago may not be folded yet: a round with too few
- * is looked at again for a while before that is said. */
+ * is looked at again for a while before that is said. Again is by its number: others may have
+ * closed it meanwhile, and the newest is the next one. */
 static enum tremolo_status try_closing(struct gateway *gateway, struct closing *closing)
 {
-    const struct job *job = closing->job;
-    struct mirror *study = job->book->mirror;
-    long named = job->round_named ? (long)job->round : -1;
-    enum tremolo_status status = mirror_close_round(study, gateway->keeping, named);
+    struct mirror *study = closing->job->book->mirror;
+    enum tremolo_status status = mirror_close_round(study, gateway->keeping, closing->round);
     closing->begun = status == TREMOLO_OK;
-    closing->round = job->round_named ? job->round : study->round;
+    closing->round = closing->round < 0 ? (long)study->round : closing->round;
     bool wait = status == TREMOLO_BAD_ARGUMENT && moment_ms() < closing->fold_until_ms;
     return wait ? TREMOLO_OK : status;
 }
@@ -253,6 +252,7 @@ static void begin_closing(struct gateway *gateway, struct job *job)
     if (closing != NULL) {
         *closing = (struct closing){.next = gateway->closings,
                                     .job = job,
+                                    .round = job->round_named ? (long)job->round : -1,
                                     .until_ms = moment_ms() + CLOSE_MS,
                                     .fold_until_ms = moment_ms() + FOLD_MS};
         status = try_closing(gateway, closing);
@@ -274,7 +274,8 @@ static bool is_settled(struct gateway *gateway, struct closing *closing, bool st
     if (*status != TREMOLO_OK) {
         return true;
     }
-    bool moved = closing->begun && (study->round > closing->round || study->phase == CLUSTER_DONE);
+    bool moved =
+        closing->begun && ((long)study->round > closing->round || study->phase == CLUSTER_DONE);
     *status = moved ? TREMOLO_OK : TREMOLO_NETWORK_FAILED;
     return moved || stopping || moment_ms() >= closing->until_ms;
 }

@@ -57,25 +57,30 @@ static bool read_id(uint8_t id[TREMOLO_STUDY_ID_BYTES], const char *subject)
     return tremolo_base64_decode(id, TREMOLO_STUDY_ID_BYTES, text) == TREMOLO_OK;
 }
 
-/* A single report is a CBOR array, a sequence begins with a byte string. */
-static bool split(struct letter *letter, const struct book *book, const struct bus_value *message)
+/* A single report is a CBOR array, a sequence begins with a byte string. MALFORMED: it will
+ * never be anything else. */
+static enum tremolo_status split(struct letter *letter, const struct book *book,
+                                 const struct bus_value *message)
 {
     size_t most = message->length / SHORTEST_REPORT + 1;
     most = most < REPORTS_MAX ? most : REPORTS_MAX;
     letter->arrivals = calloc(most, sizeof *letter->arrivals);
-    if (letter->arrivals == NULL || message->length == 0) {
-        return false;
+    if (letter->arrivals == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (message->length == 0) {
+        return TREMOLO_MALFORMED;
     }
     if ((message->bytes[0] & 0xe0) == 0x80) {
         letter->arrivals[0].bytes = message->bytes;
         letter->arrivals[0].length = (uint16_t)message->length;
         letter->job.count = 1;
-        return message->length <= TREMOLO_MAX_REPORT_BYTES;
+        return message->length <= TREMOLO_MAX_REPORT_BYTES ? TREMOLO_OK : TREMOLO_MALFORMED;
     }
     long count = check_split(letter->arrivals, most, message->bytes, message->length,
                              book->check.secret != NULL);
     letter->job.count = count > 0 ? (size_t)count : 0;
-    return count > 0;
+    return count > 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
 /* False when there is nothing for the writer. */
@@ -90,7 +95,11 @@ static bool read_letter(struct letter *letter, struct intake *intake,
     if (book == NULL && named && ingest_is_unsure(intake->ingest, id)) {
         return false; /* it comes again; by then we shall have heard of the study */
     }
-    if (book == NULL || !split(letter, book, message)) {
+    enum tremolo_status status = book != NULL ? split(letter, book, message) : TREMOLO_OK;
+    if (status == TREMOLO_NO_MEMORY) {
+        return false; /* it was acknowledged to its device, and comes again to us */
+    }
+    if (book == NULL || status != TREMOLO_OK) {
         (void)atomic_fetch_add(book == NULL ? &counters->mqtt_unknown : &counters->mqtt_malformed,
                                1);
         letter->settled = true;

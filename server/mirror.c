@@ -142,6 +142,7 @@ static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
     for (unsigned t = 0; t < book->opened; t++) {
         book->rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
     }
+    book->closing = state->phase == CLUSTER_CLOSING;
     book->generation++;
     (void)pthread_mutex_unlock(&book->lock);
     mirror->phase = state->phase;
@@ -327,6 +328,16 @@ bool mirror_all_ended(const struct mirror *mirror, unsigned round)
 
 /* ---------------------------------------------------------------- moving */
 
+/* From now on nobody is told that the round is open: a device would be charged for a
+ * report that comes too late. */
+static void note_closing(struct book *book)
+{
+    (void)pthread_mutex_lock(&book->lock);
+    book->closing = true;
+    book->generation++;
+    (void)pthread_mutex_unlock(&book->lock);
+}
+
 /* *ours: it was this process that moved the state. Only then may it write markers
  * at once; otherwise the state it knows could be an old one. */
 static enum tremolo_status begin_closing(struct mirror *mirror, struct bus *bus, bool *ours)
@@ -338,6 +349,9 @@ static enum tremolo_status begin_closing(struct mirror *mirror, struct bus *bus,
         state.phase = CLUSTER_CLOSING;
         status = cluster_swap_state(&state, bus, mirror->tag);
         *ours = status == TREMOLO_OK;
+    }
+    if (*ours) {
+        note_closing(mirror->book);
     }
     cluster_state_free(&state);
     atomic_store(&mirror->dirty, true);
@@ -416,7 +430,8 @@ enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64
 {
     enum tremolo_status status = mirror_refresh(mirror, bus, true);
     if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN && rounds_is_due(mirror->book, now)) {
-        status = mirror_close_round(mirror, bus, -1);
+        /* By its number: should we be paused now, the newest may soon be another. */
+        status = mirror_close_round(mirror, bus, (long)mirror->round);
     } else if (status == TREMOLO_OK && mirror->phase == CLUSTER_CLOSING) {
         status = cluster_mark_end(bus, mirror->tag, mirror->shards, mirror->round);
         if (status == TREMOLO_OK && mirror_all_ended(mirror, mirror->round)) {

@@ -5,6 +5,13 @@
  * arrived is then folded anew at its new place and its sums are compared, byte
  * by byte, with those at the old one; before that nobody is told of the study.
  *
+ * A directory gets all or nothing: segments, study and rounds are staged as one
+ * transaction, folded and compared while they are staged, and synced once at the end.
+ * SQLite keeps what is staged in its write-ahead log, on disk, and passes over it
+ * at the next opening when no commit follows. So a move that fails, or is killed, leaves
+ * nothing that a second try would count again. In a store, what an interrupted move left
+ * is erased by the next one; a study counts as moved once it is in the list.
+ *
  * Nothing is taken away at the old place. */
 #include <sodium.h>
 #include <stdio.h>
@@ -260,6 +267,7 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
 
 /* ---------------------------------------------------------------- out of a store */
 
+/* Staged only, like everything that is written to the directory. */
 static enum tremolo_status write_segment(struct move *move)
 {
     uint64_t position = 0;
@@ -273,7 +281,7 @@ static enum tremolo_status write_segment(struct move *move)
                                      segment->length, &position);
     }
     segment_clear(segment);
-    return status == TREMOLO_OK ? move->store->sync(move->store) : status;
+    return status;
 }
 
 static enum tremolo_status take_record(void *context, const struct segment_record *record)
@@ -334,7 +342,7 @@ static enum tremolo_status write_states(struct move *move)
     for (unsigned t = 0; t < book->opened && status == TREMOLO_OK; t++) {
         status = book_put_round(move->store, book, t);
     }
-    return status == TREMOLO_OK ? move->store->sync(move->store) : status;
+    return status;
 }
 
 static bool is_quiet(const struct mirror *study)
@@ -394,9 +402,10 @@ static enum tremolo_status refuse_double(struct move *move, const char *id)
     struct book *there = NULL;
     enum tremolo_status status = offline_book(&there, move->store, id, ignored, sizeof ignored);
     book_free(there);
-    return status == TREMOLO_OK
-               ? say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already")
-               : TREMOLO_OK;
+    if (status == TREMOLO_OK) {
+        return say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already");
+    }
+    return status == TREMOLO_BAD_ARGUMENT ? TREMOLO_OK : status; /* there is no such study */
 }
 
 /* Folders may be a moment behind. */
@@ -441,7 +450,14 @@ static enum tremolo_status move_out(struct move *move, const struct tremolo_move
         status = offline_book(&move->book, move->store, options->study, move->words,
                               move->words_capacity);
     }
-    return status == TREMOLO_OK ? compare_when_folded(move) : status;
+    if (status == TREMOLO_OK) {
+        status = compare_when_folded(move);
+    }
+    if (status == TREMOLO_OK) {
+        status = move->store->sync(move->store);
+        (void)say(move, status, status == TREMOLO_OK ? "" : move->store->explain(move->store));
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------- public */

@@ -13,6 +13,9 @@ void post_drop(struct post *post)
     post->shard = NULL;
     post->moved = false;
     post->rebuilding = false;
+    post->recount = false; /* of a rebuild that did not come to its end */
+    post->expected = 0;
+    post->passed = 0;
     post->lost = false;
 }
 
@@ -101,16 +104,21 @@ enum tremolo_status post_renew(struct post *post, const struct post_world *world
 
 /* ---------------------------------------------------------------- loading */
 
-/* Fold the shard again from its first message: the log is the truth. */
+/* Fold the shard again from its first message: the log is the truth. Without memory nothing is
+ * ours any more: a post that said it is rebuilding would be claimed again without its names. */
 static enum tremolo_status start_over(struct post *post)
 {
     post_drop(post);
+    enum tremolo_status status =
+        shard_new(&post->shard, post->study->book, post->number, post->study->shards);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
     post->rebuilding = true;
     post->rebuilt++;
     post->recount = true;
-    post->expected = 0;
     atomic_store(&post->hinted, true);
-    return shard_new(&post->shard, post->study->book, post->number, post->study->shards);
+    return TREMOLO_OK;
 }
 
 /* A position is a number of the broker's. Should a broker ever number a log anew (a
@@ -353,7 +361,6 @@ static enum tremolo_status fold_slice(struct post *post, const struct post_world
     } else if (status == TREMOLO_OK) {
         post->rebuilding = false; /* this was the end of the log */
         if (is_short(post)) {
-            post->passed = 0;
             return start_over(post);
         }
     }

@@ -82,7 +82,8 @@ TREMOLO_MUST_USE enum tremolo_status post_claim(struct post *post, const struct 
 TREMOLO_MUST_USE enum tremolo_status post_renew(struct post *post, const struct post_world *world);
 
 /* Fold what has come, for POST_SLICE_MS at most, and write a checkpoint when
- * it is time. On CHANGED, or when the fold fails, what we held is dropped. */
+ * it is time. On CHANGED, or when the fold fails, what we held is dropped whole: the next
+ * claim begins with the checkpoint. */
 TREMOLO_MUST_USE enum tremolo_status post_work(struct post *post, const struct post_world *world);
 
 /* Checkpoint and let the lease go. */

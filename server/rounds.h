@@ -27,8 +27,8 @@ TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct book *book, int64_t
 TREMOLO_MUST_USE enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence,
                                                      struct book *book, unsigned round);
 
-/* One evidence from all rounds with at least two reports: sums merged, and the
- * modulation of each round weighted by its share. Lock held. */
+/* One evidence from all rounds, the open one included: sums merged, and the
+ * modulation of each round weighted by its share of the reports. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence,
                                                    struct book *book);
 

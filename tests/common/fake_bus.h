@@ -1,10 +1,12 @@
 /* fake_bus.h -- a broker in memory, with faults on demand.
  *
  * The n-th call (counted from when the fault is armed) does not go well: it is
- * refused, or it is done and its answer lost, or it is lost with its answer. */
+ * refused, or it is done and its answer lost, or it is lost with its answer, or the
+ * process that made it is killed. */
 #ifndef TREMOLO_FAKE_BUS_H
 #define TREMOLO_FAKE_BUS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +31,7 @@ struct fake_value {
     uint64_t revision;
 };
 
-enum fake_fault { FAKE_REFUSES, FAKE_LOSES_ANSWER, FAKE_LOSES_BOTH };
+enum fake_fault { FAKE_REFUSES, FAKE_LOSES_ANSWER, FAKE_LOSES_BOTH, FAKE_KILLS };
 
 /* What is kept; several buses may share it, as several processes do. */
 struct fake_broker {
@@ -58,7 +60,11 @@ static inline struct fake_broker *fake_broker_of(struct bus *bus)
 static inline bool fake_fails(struct fake_broker *broker)
 {
     broker->calls++;
-    return broker->until_fault >= 0 && broker->until_fault-- == 0;
+    bool fails = broker->until_fault >= 0 && broker->until_fault-- == 0;
+    if (fails && broker->fault == FAKE_KILLS) {
+        (void)raise(SIGKILL);
+    }
+    return fails;
 }
 
 /* Patterns of the product end in ">" or name a subject; a "*" stands for one token. */

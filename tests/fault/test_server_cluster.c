@@ -5,139 +5,9 @@
  * memory (fake_bus.h). The oracle is the list of acknowledged reports. */
 #include "testing.h"
 
-#include "fake_bus.h"
-#include "moment.h"
-#include "post.h"
-#include "publish.h"
-#include "server_reports.h"
+#include "cluster_world.h"
 
-enum { SHARDS = 3, REPORTS = 12, MANY = 9000, SEGMENT_REPORTS = 100 };
-
-static struct fake_broker broker;
-static struct fake_bus bus;
-static struct mirror *study; /* as the gateway sees it */
-static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
-static const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES];
-static struct server_report report;
-static size_t id_offset;
-
-static void no_tick(void *context)
-{
-    (void)context;
-}
-
-/* Reports of an open study differ by their ids: take one, change that. */
-static void renumber(struct server_report *made, uint32_t number)
-{
-    *made = report;
-    memcpy(made->bytes + id_offset, &number, sizeof number);
-}
-
-static int begin(void **state)
-{
-    struct book *book = NULL;
-    struct tremolo_report decoded;
-    (void)state;
-    fake_broker_clear(&broker);
-    fake_bus_open(&bus, &broker);
-    assert_status(
-        book_new(&book, NULL, server_study_open, strlen(server_study_open), no_key, secret),
-        TREMOLO_OK);
-    assert_status(cluster_create(&bus.base, book, SHARDS), TREMOLO_OK);
-    assert_status(mirror_open(&study, &bus.base, book->id, no_key, secret), TREMOLO_OK);
-    assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
-    server_report_make(&report, book->study, 0, NULL, NULL);
-    assert_status(tremolo_report_decode(&decoded, report.bytes, report.length), TREMOLO_OK);
-    id_offset = (size_t)(decoded.id - report.bytes);
-    book_free(book);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    mirror_free(study);
-    study = NULL;
-    fake_broker_clear(&broker);
-    return 0;
-}
-
-/* One group of `count` reports through the real publisher; their outcomes. */
-static void send(uint32_t first, size_t count, uint8_t *outcomes)
-{
-    static struct server_report made[SEGMENT_REPORTS];
-    static struct arrival arrivals[SEGMENT_REPORTS];
-    static int16_t rows[SEGMENT_REPORTS * 8];
-    struct job job = {.book = study->book, .arrivals = arrivals, .rows = rows, .count = count};
-    for (size_t i = 0; i < count; i++) {
-        renumber(&made[i], first + (uint32_t)i);
-        arrivals[i] = (struct arrival){.bytes = made[i].bytes, .length = (uint16_t)made[i].length};
-        check_arrival(&arrivals[i], rows + 8 * i, &study->book->check);
-        assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
-    }
-    (void)!publish_jobs(&job, &bus.base, (int64_t)time(NULL));
-    for (size_t i = 0; i < count; i++) {
-        outcomes[i] = arrivals[i].outcome;
-    }
-}
-
-/* ---------------------------------------------------------------- workers */
-
-struct worker {
-    struct post post[SHARDS];
-    struct post_world world;
-};
-
-static void hire(struct worker *worker, const char *name)
-{
-    *worker = (struct worker){.world = {&bus.base, name, no_tick, NULL}};
-    for (unsigned n = 0; n < SHARDS; n++) {
-        worker->post[n].study = study;
-        worker->post[n].number = n;
-        cluster_key_of(worker->post[n].lease_key, "lease", study->tag, n);
-    }
-}
-
-static void dismiss(struct worker *worker)
-{
-    for (unsigned n = 0; n < SHARDS; n++) {
-        post_drop(&worker->post[n]);
-    }
-}
-
-/* Claim what this worker may, whatever the clock says. */
-static void claim_all(struct worker *worker)
-{
-    for (unsigned n = 0; n < SHARDS; n++) {
-        struct post *post = &worker->post[n];
-        if (post->shard == NULL && post_look(post, &worker->world) == TREMOLO_OK) {
-            (void)!post_claim(post, &worker->world);
-        }
-    }
-}
-
-/* Fold all there is and write checkpoints now. */
-static void work(struct worker *worker)
-{
-    for (unsigned n = 0; n < SHARDS; n++) {
-        struct post *post = &worker->post[n];
-        for (int i = 0; i < 200 && post->shard != NULL; i++) {
-            post->stored_ms = INT64_MIN / 2;
-            post->verified_ms = INT64_MIN / 2;
-            atomic_store(&post->hinted, true);
-            enum tremolo_status status = post_work(post, &worker->world);
-            if (status == TREMOLO_OK && !post->moved && !atomic_load(&post->hinted)) {
-                break;
-            }
-        }
-    }
-}
-
-static uint64_t counted(void)
-{
-    assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
-    return study->book->reports;
-}
+enum { REPORTS = 12, MANY = 9000 };
 
 /* ---------------------------------------------------------------- tests */
 
@@ -149,30 +19,30 @@ static void run_with_fault(enum fake_fault fault, long at)
     struct worker first;
     struct worker second;
     uint64_t taken = 0;
-    hire(&first, "first");
-    hire(&second, "second");
+    worker_hire(&first, "first");
+    worker_hire(&second, "second");
     broker.fault = fault;
     broker.until_fault = at;
     for (uint32_t i = 0; i < REPORTS; i++) { /* until it is acknowledged, as devices do */
         do {
-            send(i, 1, &outcomes[i]);
+            world_send(i, 1, &outcomes[i]);
         } while (outcomes[i] == OUTCOME_NOT_STORED);
         assert_int_equal(outcomes[i], OUTCOME_ACCEPTED);
         taken++;
-        claim_all(&first);
-        work(&first);
+        worker_claim(&first);
+        worker_fold(&first);
     }
-    claim_all(&second); /* the first one is paused ... */
-    work(&second);
-    work(&first); /* ... and wakes up */
-    claim_all(&second);
-    work(&second);
+    worker_claim(&second); /* the first one is paused ... */
+    worker_fold(&second);
+    worker_fold(&first); /* ... and wakes up */
+    worker_claim(&second);
+    worker_fold(&second);
     broker.until_fault = -1;
-    claim_all(&second);
-    work(&second);
-    assert_int_equal(counted(), taken);
-    dismiss(&first);
-    dismiss(&second);
+    worker_claim(&second);
+    worker_fold(&second);
+    assert_int_equal(world_counted(), taken);
+    worker_dismiss(&first);
+    worker_dismiss(&second);
 }
 
 static void test_every_call_fails(void **state)
@@ -183,8 +53,8 @@ static void test_every_call_fails(void **state)
     assert_true(calls > 100);
     for (int fault = FAKE_REFUSES; fault <= FAKE_LOSES_BOTH; fault++) {
         for (long at = 0; at < calls; at += 1) {
-            (void)end(state);
-            (void)begin(state);
+            (void)world_end(state);
+            (void)world_begin(state);
             run_with_fault((enum fake_fault)fault, at);
         }
     }
@@ -197,25 +67,25 @@ static void test_paused_owner(void **state)
     struct worker old;
     struct worker young;
     (void)state;
-    hire(&old, "old");
-    hire(&young, "young");
-    send(0, SEGMENT_REPORTS, outcomes);
-    claim_all(&old);
-    work(&old);
-    send(SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
-    claim_all(&young);
-    work(&young);
-    assert_int_equal(counted(), 2 * SEGMENT_REPORTS);
-    work(&old);
+    worker_hire(&old, "old");
+    worker_hire(&young, "young");
+    world_send(0, SEGMENT_REPORTS, outcomes);
+    worker_claim(&old);
+    worker_fold(&old);
+    world_send(SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    worker_claim(&young);
+    worker_fold(&young);
+    assert_int_equal(world_counted(), 2 * SEGMENT_REPORTS);
+    worker_fold(&old);
     for (unsigned n = 0; n < SHARDS; n++) {
         assert_null(old.post[n].shard);
         assert_non_null(young.post[n].shard);
     }
-    send(0, SEGMENT_REPORTS, outcomes); /* all of it again */
-    work(&young);
-    assert_int_equal(counted(), 2 * SEGMENT_REPORTS);
-    dismiss(&old);
-    dismiss(&young);
+    world_send(0, SEGMENT_REPORTS, outcomes); /* all of it again */
+    worker_fold(&young);
+    assert_int_equal(world_counted(), 2 * SEGMENT_REPORTS);
+    worker_dismiss(&old);
+    worker_dismiss(&young);
 }
 
 /* So many reports that their names are in chunks, folded by a worker that then is gone. */
@@ -223,17 +93,17 @@ static void fold_many(void)
 {
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
-    hire(&worker, "one");
-    claim_all(&worker);
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
     for (uint32_t i = 0; i < 2 * MANY; i += SEGMENT_REPORTS) {
-        send(i, SEGMENT_REPORTS, outcomes);
+        world_send(i, SEGMENT_REPORTS, outcomes);
         if (i % 3000 == 0) {
-            work(&worker);
+            worker_fold(&worker);
         }
     }
-    work(&worker);
+    worker_fold(&worker);
     assert_true(worker.post[0].shard->id_chunks.count > 0);
-    dismiss(&worker);
+    worker_dismiss(&worker);
 }
 
 /* Names in chunks, names after the last chunk: a new owner knows all of them. */
@@ -243,17 +113,17 @@ static void test_takeover_knows_names(void **state)
     struct worker worker;
     (void)state;
     fold_many();
-    hire(&worker, "two");
-    claim_all(&worker);
+    worker_hire(&worker, "two");
+    worker_claim(&worker);
     for (uint32_t i = 0; i < 2 * MANY; i += 7 * SEGMENT_REPORTS) {
-        send(i, SEGMENT_REPORTS, outcomes);
+        world_send(i, SEGMENT_REPORTS, outcomes);
     }
-    work(&worker);
-    assert_int_equal(counted(), 2 * MANY);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 2 * MANY);
     for (unsigned n = 0; n < SHARDS; n++) {
         assert_int_equal(worker.post[n].rebuilt, 0);
     }
-    dismiss(&worker);
+    worker_dismiss(&worker);
 }
 
 /* Between two chunks: somebody else has taken the lease, as after a long pause. */
@@ -279,15 +149,15 @@ static void test_lease_lost_while_loading(void **state)
     struct worker worker;
     (void)state;
     fold_many();
-    hire(&worker, "two");
+    worker_hire(&worker, "two");
     worker.world.tick = steal_lease;
     worker.world.context = &worker;
     assert_status(post_look(&worker.post[0], &worker.world), TREMOLO_OK);
     assert_status(post_claim(&worker.post[0], &worker.world), TREMOLO_CHANGED);
     assert_null(worker.post[0].shard);
     assert_memory_equal(fake_find(&broker, worker.post[0].lease_key)->bytes, "thief", 5);
-    assert_int_equal(counted(), 2 * MANY);
-    dismiss(&worker);
+    assert_int_equal(world_counted(), 2 * MANY);
+    worker_dismiss(&worker);
 }
 
 /* A chunk of names that is gone, or whose number is another's now: the log has all. */
@@ -296,7 +166,7 @@ static void lose_chunk(bool renamed)
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
     fold_many();
-    hire(&worker, "two");
+    worker_hire(&worker, "two");
     for (size_t i = 0; i < broker.messages; i++) {
         struct fake_message *message = &broker.message[i];
         if (strstr(message->subject, ".0.ids.0") != NULL) {
@@ -306,14 +176,14 @@ static void lose_chunk(bool renamed)
         }
     }
     for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
-        claim_all(&worker);
+        worker_claim(&worker);
     }
     assert_int_equal(worker.post[0].rebuilt, 1);
     assert_int_equal(worker.post[1].rebuilt, 0);
-    send(0, SEGMENT_REPORTS, outcomes); /* repeats */
-    work(&worker);
-    assert_int_equal(counted(), 2 * MANY);
-    dismiss(&worker);
+    world_send(0, SEGMENT_REPORTS, outcomes); /* repeats */
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 2 * MANY);
+    worker_dismiss(&worker);
 }
 
 static void test_chunk_lost(void **state)
@@ -334,9 +204,9 @@ static void test_release(void **state)
     struct worker worker;
     struct worker next;
     (void)state;
-    hire(&worker, "one");
-    hire(&next, "two");
-    claim_all(&worker);
+    worker_hire(&worker, "one");
+    worker_hire(&next, "two");
+    worker_claim(&worker);
     post_release(&worker.post[0], &worker.world);
     assert_int_equal(fake_find(&broker, worker.post[0].lease_key)->length, 1);
     assert_status(post_look(&next.post[0], &next.world), TREMOLO_OK);
@@ -344,8 +214,8 @@ static void test_release(void **state)
     assert_true(post_is_free(&next.post[0]));
     assert_status(post_look(&next.post[1], &next.world), TREMOLO_OK);
     assert_false(post_is_free(&next.post[1]));
-    dismiss(&worker);
-    dismiss(&next);
+    worker_dismiss(&worker);
+    worker_dismiss(&next);
 }
 
 /* While a shard is folded again from the beginning, what was counted stays visible. */
@@ -355,12 +225,12 @@ static void test_rebuild_is_not_seen(void **state)
     struct worker worker;
     (void)state;
     for (uint32_t i = 0; i < 10; i++) {
-        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
     }
-    hire(&worker, "one");
-    claim_all(&worker);
-    work(&worker);
-    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
     struct post *post = &worker.post[0];
     shard_free(post->shard);
     assert_status(shard_new(&post->shard, study->book, 0, SHARDS), TREMOLO_OK);
@@ -371,11 +241,11 @@ static void test_rebuild_is_not_seen(void **state)
     post->eager_until_ms = 0;
     atomic_store(&post->hinted, false);
     assert_status(post_work(post, &worker.world), TREMOLO_OK);
-    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
-    work(&worker);
+    assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
+    worker_fold(&worker);
     assert_false(post->rebuilding);
-    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
-    dismiss(&worker);
+    assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
 }
 
 /* Another replica leads, and counts from another number. */
@@ -384,40 +254,40 @@ static void test_log_numbered_anew(void **state)
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
     (void)state;
-    hire(&worker, "one");
+    worker_hire(&worker, "one");
     broker.shift = 4;
-    claim_all(&worker);
+    worker_claim(&worker);
     for (uint32_t i = 0; i < 5; i++) {
-        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
-        work(&worker);
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+        worker_fold(&worker);
     }
-    send(5 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    world_send(5 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
     broker.shift = 0; /* what is new has a number that was passed already */
-    work(&worker);
-    assert_int_equal(counted(), 6 * SEGMENT_REPORTS);
-    send(6 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
-    work(&worker);
-    assert_int_equal(counted(), 7 * SEGMENT_REPORTS);
-    dismiss(&worker);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 6 * SEGMENT_REPORTS);
+    world_send(6 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 7 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
     broker.shift = 7; /* and again, between two owners */
-    hire(&worker, "two");
-    claim_all(&worker);
-    work(&worker);
-    send(7 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
-    work(&worker);
-    assert_int_equal(counted(), 8 * SEGMENT_REPORTS);
-    dismiss(&worker);
+    worker_hire(&worker, "two");
+    worker_claim(&worker);
+    worker_fold(&worker);
+    world_send(7 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 8 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
     broker.shift = 0; /* now our position is beyond the log's end */
-    hire(&worker, "three");
+    worker_hire(&worker, "three");
     for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
-        claim_all(&worker);
+        worker_claim(&worker);
     }
-    work(&worker);
-    assert_int_equal(counted(), 8 * SEGMENT_REPORTS);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 8 * SEGMENT_REPORTS);
     for (unsigned n = 0; n < SHARDS; n++) {
         assert_true(worker.post[n].rebuilt > 0);
     }
-    dismiss(&worker);
+    worker_dismiss(&worker);
 }
 
 /* The numbers change between two reads, before anybody looks at the position again: the
@@ -427,17 +297,17 @@ static void test_numbered_anew_between_reads(void **state)
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
     (void)state;
-    hire(&worker, "one");
+    worker_hire(&worker, "one");
     broker.shift =
         2 * SHARDS; /* so that every shard passes over one, in whatever order they come */
-    claim_all(&worker);
+    worker_claim(&worker);
     for (uint32_t i = 0; i < 5; i++) {
-        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
     }
-    work(&worker);
+    worker_fold(&worker);
     broker.shift = 0;
     for (uint32_t i = 5; i < 10; i++) {
-        send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
     }
     for (unsigned n = 0; n < SHARDS; n++) {
         worker.post[n].verified_ms = moment_ms();
@@ -446,13 +316,13 @@ static void test_numbered_anew_between_reads(void **state)
         assert_int_equal(worker.post[n].rebuilt, 0); /* it did not notice */
     }
     for (int i = 0; i < POST_PASSED_MAX + 1; i++) {
-        work(&worker);
+        worker_fold(&worker);
     }
-    assert_int_equal(counted(), 10 * SEGMENT_REPORTS);
+    assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
     for (unsigned n = 0; n < SHARDS; n++) {
         assert_int_equal(worker.post[n].rebuilt, 1);
     }
-    dismiss(&worker);
+    worker_dismiss(&worker);
 }
 
 /* What stands after the marker is late, and its sender is told so. */
@@ -461,21 +331,21 @@ static void test_end_of_round(void **state)
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
     (void)state;
-    hire(&worker, "one");
-    claim_all(&worker);
-    send(0, SEGMENT_REPORTS, outcomes);
-    work(&worker);
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    world_send(0, SEGMENT_REPORTS, outcomes);
+    worker_fold(&worker);
     assert_status(mirror_close_round(study, &bus.base, -1), TREMOLO_OK);
-    send(1000, SEGMENT_REPORTS, outcomes); /* this gateway has not heard of it */
+    world_send(1000, SEGMENT_REPORTS, outcomes); /* this gateway has not heard of it */
     for (size_t i = 0; i < SEGMENT_REPORTS; i++) {
         assert_int_equal(outcomes[i], OUTCOME_CLOSED);
     }
-    work(&worker);
+    worker_fold(&worker);
     assert_status(mirror_steward(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
-    assert_int_equal(counted(), SEGMENT_REPORTS);
+    assert_int_equal(world_counted(), SEGMENT_REPORTS);
     assert_int_equal(study->phase, CLUSTER_DONE);
     assert_true(book_is_done(study->book));
-    dismiss(&worker);
+    worker_dismiss(&worker);
 }
 
 /* The same id in a shard that is not its own would count twice. */
@@ -486,7 +356,7 @@ static void test_wrong_shard(void **state)
     struct worker worker;
     char subject[BUS_NAME_BYTES];
     (void)state;
-    renumber(&made, 1);
+    world_report(&made, 1);
     struct segment_record record = {.report = made.bytes, .length = (uint16_t)made.length};
     uint32_t offset = 0;
     assert_status(segment_add(&segment, &record, &offset), TREMOLO_OK);
@@ -496,30 +366,30 @@ static void test_wrong_shard(void **state)
         (void)fake_append(&broker, subject, segment.bytes, segment.length);
         (void)fake_append(&broker, subject, segment.bytes, segment.length - 1); /* damaged */
     }
-    hire(&worker, "one");
-    claim_all(&worker);
-    work(&worker);
-    assert_int_equal(counted(), 1);
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 1);
     assert_int_equal(study->shard[0].counts.damaged, 1);
     segment_free(&segment);
-    dismiss(&worker);
+    worker_dismiss(&worker);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_call_fails, begin, end),
-        cmocka_unit_test_setup_teardown(test_paused_owner, begin, end),
-        cmocka_unit_test_setup_teardown(test_takeover_knows_names, begin, end),
-        cmocka_unit_test_setup_teardown(test_lease_lost_while_loading, begin, end),
-        cmocka_unit_test_setup_teardown(test_chunk_lost, begin, end),
-        cmocka_unit_test_setup_teardown(test_chunk_of_another, begin, end),
-        cmocka_unit_test_setup_teardown(test_release, begin, end),
-        cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, begin, end),
-        cmocka_unit_test_setup_teardown(test_log_numbered_anew, begin, end),
-        cmocka_unit_test_setup_teardown(test_numbered_anew_between_reads, begin, end),
-        cmocka_unit_test_setup_teardown(test_end_of_round, begin, end),
-        cmocka_unit_test_setup_teardown(test_wrong_shard, begin, end),
+        cmocka_unit_test_setup_teardown(test_every_call_fails, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_paused_owner, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_takeover_knows_names, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_lease_lost_while_loading, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_chunk_lost, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_chunk_of_another, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_release, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_log_numbered_anew, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_numbered_anew_between_reads, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_end_of_round, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_wrong_shard, world_begin, world_end),
     };
     if (sodium_init() < 0) {
         return 1;

@@ -1,0 +1,152 @@
+/* cluster_world.h -- a clustered study on a broker in memory (fake_bus.h), the gateway's
+ * real publisher, and workers with the folder's real posts.
+ *
+ * world_begin and world_end are for cmocka. Other studies than the plain open one: set
+ * world_study before. */
+#ifndef TREMOLO_CLUSTER_WORLD_H
+#define TREMOLO_CLUSTER_WORLD_H
+
+#include <time.h>
+
+#include "fake_bus.h"
+#include "moment.h"
+#include "post.h"
+#include "publish.h"
+#include "server_reports.h"
+#include "testing.h"
+
+enum { SHARDS = 3, SEGMENT_REPORTS = 100 };
+
+static struct fake_broker broker;
+static struct fake_bus bus;
+static struct mirror *study; /* as the gateway sees it */
+static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
+static const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES];
+static const char *world_study = server_study_open;
+static struct server_report report; /* of the round at hand */
+static size_t id_offset;
+
+static inline void world_no_tick(void *context)
+{
+    (void)context;
+}
+
+/* Reports of an open study differ by their ids: take one, change that. */
+static inline void world_report(struct server_report *made, uint32_t number)
+{
+    *made = report;
+    memcpy(made->bytes + id_offset, &number, sizeof number);
+}
+
+/* From now on reports are of this round. */
+static inline void world_round(unsigned round)
+{
+    struct tremolo_report decoded;
+    server_report_make(&report, study->book->study, round, NULL, NULL);
+    assert_status(tremolo_report_decode(&decoded, report.bytes, report.length), TREMOLO_OK);
+    id_offset = (size_t)(decoded.id - report.bytes);
+}
+
+static inline int world_begin(void **state)
+{
+    struct book *book = NULL;
+    (void)state;
+    fake_broker_clear(&broker);
+    fake_bus_open(&bus, &broker);
+    assert_status(book_new(&book, NULL, world_study, strlen(world_study), no_key, secret),
+                  TREMOLO_OK);
+    assert_status(cluster_create(&bus.base, book, SHARDS), TREMOLO_OK);
+    assert_status(mirror_open(&study, &bus.base, book->id, no_key, secret), TREMOLO_OK);
+    assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
+    world_round(0);
+    book_free(book);
+    return 0;
+}
+
+static inline int world_end(void **state)
+{
+    (void)state;
+    mirror_free(study);
+    study = NULL;
+    fake_broker_clear(&broker);
+    return 0;
+}
+
+/* One group of `count` reports through the real publisher; their outcomes. */
+static inline void world_send(uint32_t first, size_t count, uint8_t *outcomes)
+{
+    static struct server_report made[SEGMENT_REPORTS];
+    static struct arrival arrivals[SEGMENT_REPORTS];
+    static int16_t rows[SEGMENT_REPORTS * 8];
+    struct job job = {.book = study->book, .arrivals = arrivals, .rows = rows, .count = count};
+    for (size_t i = 0; i < count; i++) {
+        world_report(&made[i], first + (uint32_t)i);
+        arrivals[i] = (struct arrival){.bytes = made[i].bytes, .length = (uint16_t)made[i].length};
+        check_arrival(&arrivals[i], rows + 8 * i, &study->book->check);
+        assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
+    }
+    (void)!publish_jobs(&job, &bus.base, (int64_t)time(NULL));
+    for (size_t i = 0; i < count; i++) {
+        outcomes[i] = arrivals[i].outcome;
+    }
+}
+
+/* ---------------------------------------------------------------- workers */
+
+struct worker {
+    struct post post[SHARDS];
+    struct post_world world;
+};
+
+static inline void worker_hire(struct worker *worker, const char *name)
+{
+    *worker = (struct worker){.world = {&bus.base, name, world_no_tick, NULL}};
+    for (unsigned n = 0; n < SHARDS; n++) {
+        worker->post[n].study = study;
+        worker->post[n].number = n;
+        cluster_key_of(worker->post[n].lease_key, "lease", study->tag, n);
+    }
+}
+
+static inline void worker_dismiss(struct worker *worker)
+{
+    for (unsigned n = 0; n < SHARDS; n++) {
+        post_drop(&worker->post[n]);
+    }
+}
+
+/* Claim what this worker may, whatever the clock says. */
+static inline void worker_claim(struct worker *worker)
+{
+    for (unsigned n = 0; n < SHARDS; n++) {
+        struct post *post = &worker->post[n];
+        if (post->shard == NULL && post_look(post, &worker->world) == TREMOLO_OK) {
+            (void)!post_claim(post, &worker->world);
+        }
+    }
+}
+
+/* Fold all there is and write checkpoints now. */
+static inline void worker_fold(struct worker *worker)
+{
+    for (unsigned n = 0; n < SHARDS; n++) {
+        struct post *post = &worker->post[n];
+        for (int i = 0; i < 200 && post->shard != NULL; i++) {
+            post->stored_ms = INT64_MIN / 2;
+            post->verified_ms = INT64_MIN / 2;
+            atomic_store(&post->hinted, true);
+            enum tremolo_status status = post_work(post, &worker->world);
+            if (status == TREMOLO_OK && !post->moved && !atomic_load(&post->hinted)) {
+                break;
+            }
+        }
+    }
+}
+
+static inline uint64_t world_counted(void)
+{
+    assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
+    return study->book->reports;
+}
+
+#endif

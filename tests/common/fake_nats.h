@@ -1,0 +1,27 @@
+/* fake_nats.h -- whoever connects to NATS gets the bus of cluster_world.h, which stays open.
+ *
+ * The function stands before the archive's, whose file is then not linked in. */
+#ifndef TREMOLO_FAKE_NATS_H
+#define TREMOLO_FAKE_NATS_H
+
+#include "cluster_world.h"
+
+static inline void fake_stay_open(struct bus *base)
+{
+    (void)base;
+}
+
+enum tremolo_status bus_open_nats(struct bus **opened, const struct tremolo_store_options *options,
+                                  const char *role, char *words, size_t words_capacity)
+{
+    (void)options;
+    (void)role;
+    if (words_capacity > 0) {
+        words[0] = '\0';
+    }
+    bus.base.close = fake_stay_open;
+    *opened = &bus.base;
+    return TREMOLO_OK;
+}
+
+#endif

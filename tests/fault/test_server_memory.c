@@ -1,0 +1,202 @@
+/* test_server_memory.c -- memory that runs out in a folder and in a gateway's intake.
+ *
+ * A shard whose owner had no memory at some point still counts every report once, and
+ * an MQTT message that could not be read for lack of memory comes again. The broker in memory
+ * always has some. */
+#include "failing_memory.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "intake.h"
+#include "memory_store.h"
+
+#include "fake_nats.h" /* last: its `study` is global */
+
+/* ---------------------------------------------------------------- a broker with memory */
+
+static enum tremolo_status get(struct bus *base, const char *key, struct bus_value *value)
+{
+    int was = armed;
+    armed = 0;
+    enum tremolo_status status = fake_get(base, key, value);
+    armed = was;
+    return status;
+}
+
+static enum tremolo_status swap(struct bus *base, const char *key, uint64_t expected,
+                                const uint8_t *bytes, size_t length, uint64_t *revision)
+{
+    int was = armed;
+    armed = 0;
+    enum tremolo_status status = fake_swap(base, key, expected, bytes, length, revision);
+    armed = was;
+    return status;
+}
+
+static enum tremolo_status publish(struct bus *base, struct bus_message *messages, size_t count)
+{
+    int was = armed;
+    armed = 0;
+    enum tremolo_status status = fake_publish(base, messages, count);
+    armed = was;
+    return status;
+}
+
+static enum tremolo_status next(struct bus *base, const char *stream, const char *subjects,
+                                uint64_t from, struct bus_value *message)
+{
+    int was = armed;
+    armed = 0;
+    enum tremolo_status status = fake_next(base, stream, subjects, from, message);
+    armed = was;
+    return status;
+}
+
+static int begin(void **state)
+{
+    (void)world_begin(state);
+    bus.base.get = get;
+    bus.base.swap = swap;
+    bus.base.publish = publish;
+    bus.base.next = next;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- a folder */
+
+static void send_three(void)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    for (uint32_t i = 0; i < 3; i++) {
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+}
+
+/* Claim, fold, and fold again from the beginning because the log is numbered anew; the n-th
+ * request for memory is refused. Then the old numbers are back, as when one replica led for
+ * a moment only: the checkpoint of before is good, and repeats must be known as such. False:
+ * there were fewer requests. */
+static bool live_without(int n)
+{
+    struct worker worker;
+    send_three();
+    worker_hire(&worker, "one");
+    countdown = n;
+    armed = 1;
+    worker_claim(&worker);
+    worker_fold(&worker);
+    broker.shift = 4;
+    worker_fold(&worker);
+    armed = 0;
+    bool was_refused = countdown < 0;
+    broker.shift = 0;
+    for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
+        worker_claim(&worker);
+    }
+    send_three();
+    worker_fold(&worker);
+    worker_claim(&worker);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 3 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
+    return was_refused;
+}
+
+static void test_folder_without_memory(void **state)
+{
+    int n = 0;
+    while (live_without(n)) {
+        (void)world_end(state);
+        (void)begin(state);
+        n++;
+        assert_true(n < LIMIT);
+    }
+    assert_true(n > 20);
+}
+
+/* ---------------------------------------------------------------- an intake */
+
+enum { REFUSALS = 3 }; /* what reading asks for: the letters, its reports, their rows */
+
+static char subject[BUS_NAME_BYTES];
+static struct server_report message;
+static int pulls;
+static atomic_int settled_after; /* so many pulls; 0: not yet */
+
+/* The same message until it is settled. Reading it, the n-th time, lacks what it asks for at
+ * its n-th request. */
+static enum tremolo_status pull(struct bus *base, struct bus_value *messages, size_t capacity,
+                                size_t *count)
+{
+    (void)base;
+    (void)capacity;
+    armed = 0;
+    *count = 0;
+    if (atomic_load(&settled_after) != 0) {
+        (void)usleep(1000);
+        return TREMOLO_OK;
+    }
+    messages[0] = (struct bus_value){
+        .bytes = fake_copy(message.bytes, message.length), .length = message.length, .revision = 1};
+    (void)snprintf(messages[0].subject, sizeof messages[0].subject, "%s", subject);
+    *count = 1;
+    countdown = pulls++;
+    armed = countdown < REFUSALS;
+    return TREMOLO_OK;
+}
+
+static void settle(struct bus *base, size_t index)
+{
+    (void)base;
+    (void)index;
+    atomic_store(&settled_after, pulls);
+}
+
+static struct book *make_study(struct ingest *ingest)
+{
+    struct job job = {.call = ingest_create_study,
+                      .text = server_study_open,
+                      .text_length = strlen(server_study_open)};
+    assert_true(ingest_submit_and_wait(ingest, &job));
+    assert_status(job.status, TREMOLO_OK);
+    server_report_make(&message, job.book->study, 0, NULL, NULL);
+    (void)snprintf(subject, sizeof subject, "$MQTT.msgs.tremolo.%s.reports", job.book->id_text);
+    return job.book;
+}
+
+static void test_message_comes_again(void **state)
+{
+    struct tremolo_store_options options = {0};
+    struct ingest *ingest = NULL;
+    struct intake *intake = NULL;
+    char words[256];
+    (void)state;
+    bus.base.pull = pull;
+    bus.base.settle = settle;
+    assert_status(ingest_start(&ingest, memory_store_new(), no_key, secret, words, sizeof words),
+                  TREMOLO_OK);
+    struct book *book = make_study(ingest);
+    assert_status(intake_start(&intake, ingest, &options, words, sizeof words), TREMOLO_OK);
+    for (int i = 0; i < 10000 && atomic_load(&settled_after) == 0; i++) {
+        (void)usleep(1000);
+    }
+    intake_stop(intake);
+    armed = 0;
+    assert_int_equal(atomic_load(&settled_after), REFUSALS + 1);
+    assert_int_equal(atomic_load(&ingest_counters(ingest)->mqtt_malformed), 0);
+    assert_int_equal(book->reports, 1);
+    ingest_stop(ingest);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_folder_without_memory, begin, world_end),
+        cmocka_unit_test_setup_teardown(test_message_comes_again, begin, world_end),
+    };
+    if (sodium_init() < 0) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
