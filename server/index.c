@@ -59,7 +59,7 @@ static void move_slots(struct index *index, size_t count)
             put(index, &index->old[index->moved]);
         }
     }
-    if (index->old != NULL && index->moved == index->old_capacity) {
+    if (index->moved == index->old_capacity) {
         forget_old(index);
     }
 }
@@ -90,7 +90,9 @@ void index_add(struct index *index, uint64_t hash, uint64_t place)
 {
     put(index, &(struct index_slot){hash, place});
     index->count++;
-    move_slots(index, MOVES);
+    if (index->old != NULL) {
+        move_slots(index, MOVES);
+    }
 }
 
 void index_prefetch(const struct index *index, uint64_t hash)
@@ -114,8 +116,8 @@ uint64_t index_hash(const uint8_t secret[INDEX_KEY_BYTES], const void *key, size
 
 /* Counts `*cursor` up from `first` along the run of slots where the hash belongs, past the
  * slots before `from`. */
-static uint64_t search(const struct index_slot *slots, size_t capacity, size_t from, uint64_t hash,
-                       size_t first, size_t *cursor)
+static inline uint64_t search(const struct index_slot *slots, size_t capacity, size_t from,
+                              uint64_t hash, size_t first, size_t *cursor)
 {
     for (; *cursor - first < capacity; ++*cursor) {
         size_t at = (size_t)(hash + *cursor - first) & (capacity - 1);
