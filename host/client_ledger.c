@@ -111,7 +111,10 @@ enum tremolo_status client_make_ledger(struct tremolo_client *client)
     }
     status = enrol(client);
     if (status != TREMOLO_OK) {
-        return client_ledger_fails(client, status);
+        (void)client_ledger_fails(client, status);
+        tremolo_ledger_file_close(client->ledger); /* the next try opens what there is then */
+        client->ledger = NULL;
+        return status;
     }
     client->to_enrol = false;
     return client_pin_key(client);

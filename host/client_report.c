@@ -127,9 +127,12 @@ static enum tremolo_status check_total(struct tremolo_client *client)
 
 static enum tremolo_status make_new(struct tremolo_client *client, uint8_t *report, size_t *length)
 {
-    enum tremolo_status status = check_total(client);
+    enum tremolo_status status = client->to_enrol ? check_total(client) : TREMOLO_OK;
     if (status == TREMOLO_OK) {
-        status = client_make_ledger(client);
+        status = client_make_ledger(client); /* or another process did, and spent some of it */
+    }
+    if (status == TREMOLO_OK) {
+        status = check_total(client);
     }
     if (status != TREMOLO_OK) {
         return status;

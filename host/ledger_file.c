@@ -112,12 +112,22 @@ static int give_name(struct tremolo_ledger_file *ledger)
         return -1;
     }
     if (host_path(temporary, ledger->directory, "ledger.new") != 0 ||
-        files->rename(files->context, temporary, ledger->ledger_path) != 0 ||
-        host_sync_directory(files, ledger->directory) != 0) {
+        files->rename(files->context, temporary, ledger->ledger_path) != 0) {
         return failed(ledger, "make the ledger");
     }
     ledger->unborn = false;
-    return 0;
+    return host_sync_directory(files, ledger->directory) == 0 ? 0
+                                                              : failed(ledger, "make the ledger");
+}
+
+/* A ledger whose name may not last must not be charged: bytes would leave, and the next enrolment
+ * would know nothing of them. Nothing goes through this handle any more; whoever opens it
+ * anew finds a whole ledger and makes its name durable, or finds none. */
+static int spoil(struct tremolo_ledger_file *ledger)
+{
+    (void)host_close_after(&ledger->files, ledger->fd, -1);
+    ledger->fd = -1;
+    return -1;
 }
 
 static int ledger_write(void *context, unsigned slot, const uint8_t *bytes, size_t length)
@@ -131,7 +141,8 @@ static int ledger_write(void *context, unsigned slot, const uint8_t *bytes, size
     if (files->fsync(files->context, ledger->fd) != 0) {
         return failed(ledger, "sync the ledger");
     }
-    return ledger->unborn && slot == WRITTEN_LAST ? give_name(ledger) : 0;
+    bool named = !ledger->unborn || slot != WRITTEN_LAST || give_name(ledger) == 0;
+    return named ? 0 : spoil(ledger);
 }
 
 static int ledger_entropy(void *context, uint8_t *bytes, size_t length)
@@ -237,6 +248,11 @@ static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
     if (ledger->fd < 0) {
         (void)failed(ledger, ledger->ledger_path);
         return errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED;
+    }
+    /* Whoever made it may have been cut off before its name was durable. */
+    if (!ledger->unborn && host_sync_directory(files, ledger->directory) != 0) {
+        (void)failed(ledger, "sync the ledger's directory");
+        return TREMOLO_STORAGE_FAILED;
     }
     return TREMOLO_OK;
 }

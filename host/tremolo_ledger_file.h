@@ -41,7 +41,8 @@ struct tremolo_ledger_file; /* opaque */
  * LEDGER_DAMAGED when a file of its name holds none, LEDGER_ROLLED_BACK when it was made
  * with a counter and none is given, LEDGER_BUSY, STORAGE_FAILED, NO_MEMORY. A ledger
  * that is made is empty: enrol the device next (tremolo_device_enrol); until then it has
- * no name, and nothing is left of it but ledger.new. On failure *ledger is untouched
+ * no name, and nothing is left of it but ledger.new. After an enrolment that failed close
+ * it and open it again. On failure *ledger is untouched
  * and `why`, unless NULL, holds a sentence. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,

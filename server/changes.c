@@ -103,11 +103,14 @@ enum tremolo_status ingest_create_study(struct ingest *ingest, struct job *job)
 
 /* ---------------------------------------------------------------- rounds */
 
-/* Stage the end of the newest round and, unless it was the last, the next. */
+/* Stage the end of the newest round and, unless it was the last, the next. Not when our sums may
+ * lack what the log has: they would be the round's for good. */
 static enum tremolo_status stage_close(struct ingest *ingest, struct book *book, int64_t now)
 {
     unsigned closing = book->opened - 1;
-    enum tremolo_status status = book_put_checkpoint(ingest->store, book);
+    enum tremolo_status status = ingest_health(ingest, NULL, 0) == TREMOLO_NOT_SYNCED
+                                     ? TREMOLO_NOT_SYNCED
+                                     : book_put_checkpoint(ingest->store, book);
     book->rounds[closing].closed_at = now;
     if (status == TREMOLO_OK && book->opened < book->terms->rounds) {
         status = rounds_open_next(book, now);

@@ -27,7 +27,7 @@ enum {
     REFRESH_MS = 2000, /* read everything without a hint */
     START_MS = 15000,  /* for a store that is just coming up */
     LEARN_MS = 3000,   /* to hear of a study that was made elsewhere */
-    ASK_MS = 2000,     /* between questions to a store that failed */
+    QUIET_MS = 5000,   /* without a failure, before a store may count as well again */
     STRANGERS = 64,    /* ids that were asked for and nobody knows */
     FOLD_MS = 4000,    /* for reports to be folded before a round has too few */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
@@ -60,7 +60,7 @@ struct gateway {
     size_t studies;
     int64_t listed_ms;
     int64_t refreshed_ms;
-    int64_t asked_ms; /* the writer's: whether a store that failed answers again */
+    int64_t failed_ms; /* the writer's: when the store failed last */
     struct closing *closings;
 
     pthread_mutex_t lock;
@@ -366,6 +366,7 @@ static void gateway_group(struct ingest *ingest, struct job *jobs)
     if (status == TREMOLO_OK && was_published(jobs)) {
         writer_note_success(ingest);
     } else if (status != TREMOLO_OK) {
+        gateway->failed_ms = moment_ms();
         writer_note_failure(ingest, status, gateway->bus->explain(gateway->bus), false);
     }
     while (jobs != NULL) {
@@ -387,19 +388,21 @@ static void gateway_call(struct ingest *ingest, struct job *job)
 }
 
 /* Whoever asks for our health sends nothing while we say no, so no report would ever show that
- * the store is back: it is well again once it answers a question. */
+ * the store is back: it counts as well once nothing has failed for a while and it answers a
+ * question. (A log that is full or has no leader shows with the next report.) */
 static void gateway_idle(struct ingest *ingest)
 {
     struct gateway *gateway = ingest->context;
     struct bus_value value = {0};
-    int64_t now = moment_ms();
-    if (ingest_health(ingest, NULL, 0) == TREMOLO_OK || now - gateway->asked_ms < ASK_MS) {
+    if (ingest_health(ingest, NULL, 0) == TREMOLO_OK ||
+        moment_ms() - gateway->failed_ms < QUIET_MS) {
         return;
     }
-    gateway->asked_ms = now;
     if (gateway->bus->get(gateway->bus, "keys", &value) == TREMOLO_OK) {
         free(value.bytes);
         writer_note_success(ingest);
+    } else {
+        gateway->failed_ms = moment_ms(); /* the writer has other things to do as well */
     }
 }
 

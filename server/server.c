@@ -89,7 +89,9 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
     }
     bool any = false;
     status = book_each_study(store, note_study, &any);
-    if (status == TREMOLO_OK) {
+    if (status != TREMOLO_OK) {
+        (void)snprintf(words, capacity, "the studies cannot be read: %s", store->explain(store));
+    } else {
         status = load_keys(server, options, !any, words, capacity);
     }
     if (status == TREMOLO_OK) {

@@ -2,6 +2,9 @@
  * at a time, and an older copy of it is noticed. */
 #include "client_world.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 static void test_no_ledger_without_enrolment(void **state)
 {
     struct world world;
@@ -89,6 +92,97 @@ static void test_refused_total_makes_no_ledger(void **state)
     end(&world);
 }
 
+/* ---------------------------------------------------------------- a name that does not come */
+
+static struct {
+    struct tremolo_files system;
+    bool no_rename; /* of the ledger that is made */
+    bool no_sync;   /* of directories */
+    int directory;  /* the descriptor of the last that was opened */
+} flaky;
+
+static int flaky_open(void *context, const char *path, int flags, unsigned mode)
+{
+    int fd = flaky.system.open(context, path, flags, mode);
+    flaky.directory = (flags & O_DIRECTORY) != 0 ? fd : flaky.directory;
+    return fd;
+}
+
+static int flaky_fsync(void *context, int fd)
+{
+    if (flaky.no_sync && fd == flaky.directory) {
+        errno = EIO;
+        return -1;
+    }
+    return flaky.system.fsync(context, fd);
+}
+
+static int flaky_rename(void *context, const char *from, const char *to)
+{
+    if (flaky.no_rename && strstr(from, "ledger.new") != NULL) {
+        errno = EIO;
+        return -1;
+    }
+    return flaky.system.rename(context, from, to);
+}
+
+static struct tremolo_files begin_flaky(struct world *world, bool with_counter)
+{
+    begin(world, NULL, NULL, NULL, NULL);
+    world->options.counter_file = with_counter ? world->folder.counter : NULL;
+    flaky.system = tremolo_files_system();
+    flaky.no_rename = false;
+    flaky.no_sync = false;
+    struct tremolo_files files = flaky.system;
+    files.open = flaky_open;
+    files.fsync = flaky_fsync;
+    files.rename = flaky_rename;
+    return files;
+}
+
+/* However often the same client tries, nothing leaves from a ledger that has no name. */
+static void test_nothing_leaves_without_a_name(void **state)
+{
+    (void)state;
+    for (int with_counter = 0; with_counter < 2; with_counter++) {
+        struct world world;
+        struct tremolo_client_receipt receipt = {0};
+        struct tremolo_files files = begin_flaky(&world, with_counter == 1);
+        world.around.files = &files;
+        flaky.no_rename = true;
+        assert_status(report(&world, &receipt), TREMOLO_STORAGE_FAILED);
+        for (int i = 0; i < 3; i++) {
+            assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_STORAGE_FAILED);
+        }
+        assert_int_equal(world.server.reports, 0);
+        flaky.no_rename = false;
+        assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_OK);
+        meddle(&world, "test ! -e $STATE/ledger.new");
+        end(&world);
+    }
+}
+
+/* A name that might not last is made to before anything leaves, by the same client and by others. */
+static void test_nothing_leaves_before_the_name_lasts(void **state)
+{
+    (void)state;
+    for (int with_counter = 0; with_counter < 2; with_counter++) {
+        struct world world;
+        struct tremolo_client_receipt receipt = {0};
+        struct tremolo_files files = begin_flaky(&world, with_counter == 1);
+        world.around.files = &files;
+        assert_status(open_with_sample(&world), TREMOLO_OK);
+        flaky.no_sync = true;
+        assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_STORAGE_FAILED);
+        assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_STORAGE_FAILED);
+        assert_status(report(&world, &receipt), TREMOLO_STORAGE_FAILED);
+        assert_int_equal(world.server.reports, 0);
+        flaky.no_sync = false;
+        assert_status(report(&world, &receipt), TREMOLO_OK);
+        end(&world);
+    }
+}
+
 static void begin_with_counter(struct world *world)
 {
     struct tremolo_client_receipt receipt = {0};
@@ -141,6 +235,8 @@ int main(void)
         cmocka_unit_test(test_two_clients_exclude_each_other),
         cmocka_unit_test(test_damage_is_not_absence),
         cmocka_unit_test(test_refused_total_makes_no_ledger),
+        cmocka_unit_test(test_nothing_leaves_without_a_name),
+        cmocka_unit_test(test_nothing_leaves_before_the_name_lasts),
         cmocka_unit_test(test_counter_catches_old_copies),
         cmocka_unit_test(test_counter_cannot_be_left_out),
     };
