@@ -97,14 +97,15 @@ static void test_refused_total_makes_no_ledger(void **state)
 static struct {
     struct tremolo_files system;
     bool no_rename; /* of the ledger that is made */
-    bool no_sync;   /* of directories */
-    int directory;  /* the descriptor of the last that was opened */
+    bool no_sync;   /* of the state directory, */
+    const char *state;
+    int directory; /* whose descriptor this is */
 } flaky;
 
 static int flaky_open(void *context, const char *path, int flags, unsigned mode)
 {
     int fd = flaky.system.open(context, path, flags, mode);
-    flaky.directory = (flags & O_DIRECTORY) != 0 ? fd : flaky.directory;
+    flaky.directory = strcmp(path, flaky.state) == 0 ? fd : flaky.directory;
     return fd;
 }
 
@@ -131,6 +132,8 @@ static struct tremolo_files begin_flaky(struct world *world, bool with_counter)
     begin(world, NULL, NULL, NULL, NULL);
     world->options.counter_file = with_counter ? world->folder.counter : NULL;
     flaky.system = tremolo_files_system();
+    flaky.state = world->folder.state;
+    flaky.directory = -1;
     flaky.no_rename = false;
     flaky.no_sync = false;
     struct tremolo_files files = flaky.system;
