@@ -291,8 +291,21 @@ static void test_rounds(void **state)
     free(embedded);
 }
 
-/* A broker that dies and comes back: nothing is acknowledged meanwhile, what was
- * acknowledged before is there. */
+/* The broker dies after the first report, refuses the second, and is back. */
+static struct book *lose_broker(struct place *place)
+{
+    make_place(place, true);
+    struct book *book = create(place, server_study_open);
+    make_open_reports(book);
+    assert_int_equal(send_report(place, book, &open_reports[0]), OUTCOME_ACCEPTED);
+    nats_node_stop(&place->node, SIGKILL);
+    assert_int_equal(send_report(place, book, &open_reports[1]), OUTCOME_NOT_STORED);
+    assert_int_not_equal(ingest_health(place->ingest, NULL, 0), TREMOLO_OK);
+    assert_true(nats_node_start(&place->node));
+    return book;
+}
+
+/* Nothing is acknowledged meanwhile, what was acknowledged before is there. */
 static void test_broker_dies(void **state)
 {
     struct place place;
@@ -300,14 +313,7 @@ static void test_broker_dies(void **state)
     if (!has_nats()) {
         skip();
     }
-    make_place(&place, true);
-    struct book *book = create(&place, server_study_open);
-    make_open_reports(book);
-    assert_int_equal(send_report(&place, book, &open_reports[0]), OUTCOME_ACCEPTED);
-    nats_node_stop(&place.node, SIGKILL);
-    assert_int_equal(send_report(&place, book, &open_reports[1]), OUTCOME_NOT_STORED);
-    assert_int_not_equal(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
-    assert_true(nats_node_start(&place.node));
+    struct book *book = lose_broker(&place);
     enum server_outcome outcome = OUTCOME_NOT_STORED;
     for (int i = 0; i < 20 && outcome != OUTCOME_ACCEPTED; i++) {
         outcome = send_report(&place, book, &open_reports[1]);
@@ -326,13 +332,7 @@ static void test_health_comes_back_without_reports(void **state)
     if (!has_nats()) {
         skip();
     }
-    make_place(&place, true);
-    struct book *book = create(&place, server_study_open);
-    make_open_reports(book);
-    nats_node_stop(&place.node, SIGKILL);
-    assert_int_equal(send_report(&place, book, &open_reports[0]), OUTCOME_NOT_STORED);
-    assert_int_not_equal(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
-    assert_true(nats_node_start(&place.node));
+    (void)lose_broker(&place);
     for (int i = 0; i < PATIENCE_MS / 10 && ingest_health(place.ingest, NULL, 0) != TREMOLO_OK;
          i++) {
         (void)usleep(10000);

@@ -96,8 +96,9 @@ static void test_refused_total_makes_no_ledger(void **state)
 
 static struct {
     struct tremolo_files system;
-    bool no_rename; /* of the ledger that is made */
-    bool no_sync;   /* of the state directory, */
+    struct tremolo_files files; /* the system's, but for what fails below */
+    bool no_rename;             /* of the ledger that is made */
+    bool no_sync;               /* of the state directory, */
     const char *state;
     int directory; /* whose descriptor this is */
 } flaky;
@@ -127,20 +128,20 @@ static int flaky_rename(void *context, const char *from, const char *to)
     return flaky.system.rename(context, from, to);
 }
 
-static struct tremolo_files begin_flaky(struct world *world, bool with_counter)
+static void begin_flaky(struct world *world, bool with_counter)
 {
     begin(world, NULL, NULL, NULL, NULL);
     world->options.counter_file = with_counter ? world->folder.counter : NULL;
     flaky.system = tremolo_files_system();
+    flaky.files = flaky.system;
+    flaky.files.open = flaky_open;
+    flaky.files.fsync = flaky_fsync;
+    flaky.files.rename = flaky_rename;
     flaky.state = world->folder.state;
     flaky.directory = -1;
     flaky.no_rename = false;
     flaky.no_sync = false;
-    struct tremolo_files files = flaky.system;
-    files.open = flaky_open;
-    files.fsync = flaky_fsync;
-    files.rename = flaky_rename;
-    return files;
+    world->around.files = &flaky.files;
 }
 
 /* However often the same client tries, nothing leaves from a ledger that has no name. */
@@ -150,8 +151,7 @@ static void test_nothing_leaves_without_a_name(void **state)
     for (int with_counter = 0; with_counter < 2; with_counter++) {
         struct world world;
         struct tremolo_client_receipt receipt = {0};
-        struct tremolo_files files = begin_flaky(&world, with_counter == 1);
-        world.around.files = &files;
+        begin_flaky(&world, with_counter == 1);
         flaky.no_rename = true;
         assert_status(report(&world, &receipt), TREMOLO_STORAGE_FAILED);
         for (int i = 0; i < 3; i++) {
@@ -172,8 +172,7 @@ static void test_nothing_leaves_before_the_name_lasts(void **state)
     for (int with_counter = 0; with_counter < 2; with_counter++) {
         struct world world;
         struct tremolo_client_receipt receipt = {0};
-        struct tremolo_files files = begin_flaky(&world, with_counter == 1);
-        world.around.files = &files;
+        begin_flaky(&world, with_counter == 1);
         assert_status(open_with_sample(&world), TREMOLO_OK);
         flaky.no_sync = true;
         assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_STORAGE_FAILED);

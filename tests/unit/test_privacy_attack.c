@@ -196,17 +196,19 @@ static void reconstruction_bounds_are_ordered(void **state)
     assert_int_equal(tremolo_reconstruction_bounds(&bounds, &setup), TREMOLO_BAD_ARGUMENT);
 }
 
+static const struct tremolo_promise any_two = {.neighbours = TREMOLO_NEIGHBOURS_ANY,
+                                               .distance = 2.0,
+                                               .dimension = 8,
+                                               .mu = 0.35,
+                                               .releases = 1,
+                                               .delta = 1e-5,
+                                               .response_private = true};
+
 static void words_match_the_neighbours(void **state)
 {
     (void)state;
     char text[TREMOLO_EXPLAIN_BYTES];
-    struct tremolo_promise promise = {.neighbours = TREMOLO_NEIGHBOURS_ANY,
-                                      .distance = 2.0,
-                                      .dimension = 8,
-                                      .mu = 0.35,
-                                      .releases = 1,
-                                      .delta = 1e-5,
-                                      .response_private = true};
+    struct tremolo_promise promise = any_two;
     assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text, "guessing between any two candidates, is right at most 57.0%"));
     assert_non_null(strstr(text, "nobody sees your sample, not even us"));
@@ -250,15 +252,10 @@ static void words_count_samples_and_rounds(void **state)
 {
     (void)state;
     char text[TREMOLO_EXPLAIN_BYTES];
-    struct tremolo_promise promise = {.neighbours = TREMOLO_NEIGHBOURS_ANY,
-                                      .distance = 2.0,
-                                      .dimension = 8,
-                                      .mu = 0.35,
-                                      .releases = 15,
-                                      .samples = 3,
-                                      .clip = 1.0,
-                                      .delta = 1e-5,
-                                      .response_private = true};
+    struct tremolo_promise promise = any_two;
+    promise.releases = 15;
+    promise.samples = 3;
+    promise.clip = 1.0;
     assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
     assert_non_null(strstr(text,
                            "makes 15 releases, of up to 3 samples in each of 5 rounds. It "
