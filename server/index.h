@@ -44,8 +44,8 @@ static inline uint64_t index_place(uint64_t position, uint32_t offset)
 void index_free(struct index *index);
 void index_clear(struct index *index);
 
-/* Room for `more` keys without another allocation. Only asking for more room than doubling
- * gives takes a time that grows with the index. */
+/* Room for `more` keys without another allocation. Its time does not grow with the index, but
+ * for an index that must grow again before all keys have moved: then the rest move now. */
 TREMOLO_MUST_USE enum tremolo_status index_reserve(struct index *index, size_t more);
 
 /* Never fails after a sufficient index_reserve. Equal keys may be added. */
