@@ -1,4 +1,4 @@
-# tremolo -- one Makefile for every room.
+# tremolo -- one Makefile for every module.
 #
 #   make               build/tremolo and build/libtremolo.a
 #   make run           the main job, end to end, on embedded defaults
@@ -8,12 +8,12 @@
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-cluster  users, operation, MQTT and faults of a NATS cluster
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
-#   make check-layers  the arrows between rooms         make lint    format, tidy, cppcheck, man
+#   make check-layers  the order of the modules         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
 #
-# A room is a folder of sources. USES_<room> are the rooms it may include and
-# call; it is compiled with exactly those on its include path, and
-# check-layers proves the same of the linked symbols.
+# A module is a folder of src/ with its sources, in folders of its own if it is large, and with
+# its public headers in include/. USES_<module> are the modules it depends on; it is compiled with
+# exactly their include/ on its path, and check-layers proves the same of the linked symbols.
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -22,17 +22,17 @@ CC      ?= gcc
 CFLAGS  ?= -O2 -g
 VERSION := 0.1.0
 
-ROOMS := device privacy regression study host web server cli
+MODULES := device privacy study regression host web server cli
 USES_device     :=
 USES_privacy    :=
-USES_regression := privacy
 USES_study      := device privacy
+USES_regression := privacy
 USES_host       := device study
 USES_web        :=
 USES_server     := device study regression web
-USES_cli        := device privacy regression study host web server
+USES_cli        := device privacy study regression host web server
 
-# Well-kept parts from Debian, each named by the room that needs it.
+# Well-kept parts from Debian, each named by the module that needs it.
 PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
@@ -57,17 +57,21 @@ QUIET   := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2))
 STD_host   := -std=c11 -D_GNU_SOURCE -ffp-contract=off
 
-sources = $(sort $(wildcard $(1)/*.c))
+sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
+# A module's own headers, which the others never see.
+private = $(sort $(1) $(patsubst %/,%,$(dir $(wildcard $(1)/*/*.[ch]))))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
-LIBRARY_ROOMS := $(filter-out cli,$(ROOMS))
-LIBRARY_OBJECTS := $(foreach room,$(LIBRARY_ROOMS),$(call objects,$(room)))
-LIBRARY_OBJECTS += $(if $(filter web,$(ROOMS)),$(BUILD)/obj/web/table.o)
-CLI_OBJECTS := $(if $(filter cli,$(ROOMS)),$(call objects,cli))
-packages := $(foreach room,$(ROOMS),$(if $(call sources,$(room)),$(PKGS_$(room))))
+module_objects = $(call objects,src/$(1))
+LIBRARY_MODULES := $(filter-out cli,$(MODULES))
+LIBRARY_OBJECTS := $(foreach module,$(LIBRARY_MODULES),$(call module_objects,$(module)))
+LIBRARY_OBJECTS += $(if $(filter web,$(MODULES)),$(BUILD)/obj/src/web/table.o)
+CLI_OBJECTS := $(if $(filter cli,$(MODULES)),$(call module_objects,cli))
+packages := $(sort $(foreach module,$(MODULES),$(PKGS_$(module))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 # libcsv has no pkg-config file.
 LIBS = $(PACKAGE_LIBS) -lcsv -lpthread -lm
-ALL_INCLUDES := -Istatus $(addprefix -I,$(LIBRARY_ROOMS))
+# What tests and measurements see: every header, public and private.
+ALL_INCLUDES := -Isrc/include $(foreach module,$(MODULES),$(addprefix -I,$(call private,src/$(module))))
 
 .PHONY: all run serve test test-ports bench size check-layers lint format install clean help \
         amalgamation
@@ -80,35 +84,36 @@ $(BUILD)/.setup-%: tools/setup
 	@mkdir -p $(@D) && touch $@
 
 # ---------------------------------------------------------------- building
-define room_rules
-$(BUILD)/obj/$(1)/%.o: $(1)/%.c | $(BUILD)/.setup-build
+define module_rules
+$(BUILD)/obj/src/$(1)/%.o: src/$(1)/%.c | $(BUILD)/.setup-build
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
 	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
-	  -DTREMOLO_VERSION='"$(VERSION)"' -Istatus -I$(1) $(addprefix -I,$(USES_$(1))) \
+	  -DTREMOLO_VERSION='"$(VERSION)"' -Isrc/include $(addprefix -I,$(call private,src/$(1))) \
+	  $(foreach used,$(USES_$(1)),-Isrc/$(used)/include) \
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) $(DEFINES_$(1)) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+$(foreach module,$(MODULES),$(eval $(call module_rules,$(module))))
 # The objects that depend on libnats are made again when that comes or goes.
-$(filter $(BUILD)/obj/server/bus_nats%,$(call objects,server)): $(BUILD)/.nats-$(NATS)
+$(filter $(BUILD)/obj/src/server/cluster/bus_nats%,$(call module_objects,server)): $(BUILD)/.nats-$(NATS)
 $(BUILD)/.nats-$(NATS):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.nats-* && touch $@
 
 # The device core for the participant's page: plain clang and wasm-ld.
 WEB_ASSETS := $(BUILD)/web-core/tremolo.wasm
-$(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard device/*.[ch] status/*.h ports/wasm/*.c) \
+$(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard src/device/*.[ch] src/device/include/*.h src/include/*.h ports/wasm/*.c) \
     ports/wasm/build | $(BUILD)/.setup-build
 	$(call say,WASM,$@)
 	$(QUIET)tools/amalgamate $(@D) && ports/wasm/build $(@D)
 
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard web/*.html web/*.js web/*.css web/*.svg ports/wasm/tremolo.mjs) $(WEB_ASSETS) | $(BUILD)/.setup-build
+$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*.css src/web/*.svg ports/wasm/tremolo.mjs) $(WEB_ASSETS) | $(BUILD)/.setup-build
 	$(call say,WEB,$@)
 	$(QUIET)tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
-$(BUILD)/obj/web/table.o: $(BUILD)/web/table.c web/web_files.h
+$(BUILD)/obj/src/web/table.o: $(BUILD)/web/table.c src/web/include/web_files.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) -Iweb -c -o $@ $<
+	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) -Isrc/web/include -c -o $@ $<
 
 $(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
 	@rm -f $@
@@ -119,7 +124,7 @@ $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 	$(call say,LINK,$@)
 	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
 
-# Programs outside the rooms: tests, benchmarks and examples see every
+# Programs outside the modules: tests, benchmarks and examples see every
 # public header and link the library as a user would; tests and benchmarks
 # also reach the command's own parts.
 $(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
@@ -128,7 +133,7 @@ $(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
 	$(QUIET)$(AR) rcs $@ $^
 PARTS_tests := $(BUILD)/libcommand.a
 PARTS_bench := $(BUILD)/libcommand.a
-PROGRAM_FLAGS = $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Icli -Itests/common -MMD -MP
+PROGRAM_FLAGS = $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP
 $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -206,7 +211,7 @@ fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
 
 # Unit and fault tests under ASan and UBSan with gcc (but for those that bring
 # their own malloc, as the sanitizers do), and those of the device, which need no
-# other room, under MSan, which only clang has.
+# other module, under MSan, which only clang has.
 test-sanitize: test-asan test-msan test-tsan
 # The server under load with every data race reported.
 .PHONY: test-tsan
@@ -217,7 +222,7 @@ test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*.c tests/fault/*.c)))"
 test-msan: $(BUILD)/.setup-build $(BUILD)/.setup-test
-	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory ROOMS=device \
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory MODULES=device \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/test_device_*.c tests/fault/test_device_*.c))"
 .PHONY: run-programs
 run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
@@ -241,16 +246,16 @@ size: $(BUILD)/.setup-ports
 
 # ---------------------------------------------------------------- checks
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
-	@BUILD=$(BUILD) tools/check-layers $(foreach room,$(ROOMS),$(room):$(subst $() ,$(),$(foreach used,$(USES_$(room)),$(used),)))
+	@BUILD=$(BUILD) tools/check-layers $(foreach module,$(MODULES),$(module):$(subst $() ,$(),$(foreach used,$(USES_$(module)),$(used),)))
 
-LINTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) status examples bench tests/* $(FOLDER_PROGRAMS) ports ports/*)))
+LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* $(FOLDER_PROGRAMS) ports ports/*)))
 lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint
 	@clang-format -i $(LINTED)
 
 # ---------------------------------------------------------------- installing
-PUBLIC_HEADERS := $(sort $(wildcard status/tremolo_*.h $(addsuffix /tremolo_*.h,$(LIBRARY_ROOMS))))
+PUBLIC_HEADERS := $(sort $(wildcard src/include/tremolo_*.h $(foreach module,$(LIBRARY_MODULES),src/$(module)/include/tremolo_*.h)))
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	  $(DESTDIR)$(PREFIX)/include/tremolo $(DESTDIR)$(PREFIX)/share/man/man1 \
@@ -260,8 +265,8 @@ install: all
 	install -m 755 tools/fetch-data $(DESTDIR)$(PREFIX)/share/tremolo/
 	install -m 644 $(BUILD)/libtremolo.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/tremolo/
-	for page in $(wildcard man/*.1); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done
-	for page in $(wildcard man/*.3); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man3/; done
+	for page in $(wildcard docs/man/*.1); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done
+	for page in $(wildcard docs/man/*.3); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man3/; done
 	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/tremolo\n\nName: tremolo\nDescription: private linear regression from devices that each hold one sample\nVersion: %s\nLibs: -L$${libdir} -ltremolo\nLibs.private: %s\nCflags: -I$${includedir}\n' \
 	  '$(PREFIX)' '$(VERSION)' '$(LIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tremolo.pc
 

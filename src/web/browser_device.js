@@ -4,7 +4,7 @@
  * of a device: the study's id recomputed, its signature checked, the policy,
  * a ledger that is durable before a byte leaves, one tab at a time, and the
  * same bytes again until the server has answered. */
-import { Tremolo } from '../ports/wasm/tremolo.mjs';
+import { Tremolo } from '../../ports/wasm/tremolo.mjs';
 import * as api from './api.js';
 import { LedgerStore } from './ledger_store.js';
 import { POLICY, refusal } from './policy.js';

@@ -37,11 +37,11 @@ say $? "samples 25% too large are caught"
 # The same core with four fifths of its noise, built apart from the sources, so
 # that it does not matter how the rest was built.
 cc=${CC:-cc}
-sound=$(ls device/*.c | grep -v '^device/device\.c$')
+sound=$(ls src/device/*.c | grep -v '/device\.c$')
 # shellcheck disable=SC2086 # a list of files
-$cc -std=c99 -Istatus -Idevice -Dtremolo_noise_draw=weak_noise_draw -O2 -c -o "$work/device.o" device/device.c &&
-    $cc -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -Istatus -Idevice -Iprivacy -Icli -o "$work/weak" \
-        tests/common/weak_audit.c cli/audit.c cli/audit_run.c cli/common.c cli/options.c cli/suggest.c privacy/*.c \
+$cc -std=c99 -Isrc/include -Isrc/device -Isrc/device/include -Dtremolo_noise_draw=weak_noise_draw -O2 -c -o "$work/device.o" src/device/device.c &&
+    $cc -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -Isrc/include -Isrc/device/include -Isrc/privacy/include -Isrc/host/include -Isrc/cli -o "$work/weak" \
+        tests/common/weak_audit.c src/cli/audit.c src/cli/audit_run.c src/cli/common.c src/cli/options.c src/cli/suggest.c src/privacy/*.c \
         "$work/device.o" $sound -ljansson -lfftw3 -lpthread -lm 2>"$work/err"
 built=$?
 [ $built -eq 0 ] || sed 's/^/# /' "$work/err"

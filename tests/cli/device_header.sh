@@ -41,14 +41,14 @@ int main(void)
         return 1;
     }
 START
-    sed -n '/\*\/$/q; s/^ \*     //p' device/tremolo_device.h
+    sed -n '/\*\/$/q; s/^ \*     //p' src/device/include/tremolo_device.h
     cat <<'END'
     return sent == length && status == TREMOLO_OK ? 0 : 1;
 }
 END
 } >"$work/example.c"
 
-lines=$(sed -n '/\*\/$/q; s/^ \*     //p' device/tremolo_device.h | wc -l)
+lines=$(sed -n '/\*\/$/q; s/^ \*     //p' src/device/include/tremolo_device.h | wc -l)
 [ "$lines" -ge 8 ] && [ "$lines" -le 14 ]
 expect "the header's example has $lines lines" $? 0
 

@@ -6,8 +6,8 @@ rules="device: privacy: host:device,"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch/obj/device" "$scratch/obj/privacy" "$scratch/obj/host"
-compile() { printf '%s\n' "$2" | ${CC:-cc} -x c -c -O0 -fno-builtin -o "$scratch/obj/$1.o" -; }
+mkdir -p "$scratch/obj/src/device" "$scratch/obj/src/privacy" "$scratch/obj/src/host"
+compile() { printf '%s\n' "$2" | ${CC:-cc} -x c -c -O0 -fno-builtin -o "$scratch/obj/src/$1.o" -; }
 check() { BUILD=$scratch tools/check-layers $rules >"$scratch/out" 2>&1; }
 
 compile device/a 'int device_call(void) { return 1; }'
@@ -30,5 +30,5 @@ expect_match "and the symbol is named" "$scratch/out" 'memcpy'
 cat >"$scratch/include.c" <<'SOURCE'
 #include "tremolo_device.h"
 SOURCE
-${CC:-cc} -Istatus -Iprivacy -c -o "$scratch/include.o" "$scratch/include.c" 2>"$scratch/out"
+${CC:-cc} -Isrc/include -Isrc/privacy/include -c -o "$scratch/include.o" "$scratch/include.c" 2>"$scratch/out"
 expect "privacy/ cannot include the device's header" $? 1

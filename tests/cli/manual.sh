@@ -23,7 +23,7 @@ differ() {
 
 for command in $(commands); do
     case $command in version | help) continue ;; esac
-    page=man/tremolo-$command.1
+    page=docs/man/tremolo-$command.1
     expect "tremolo-$command(1) exists" "$(ls "$page" 2>&1)" "$page"
     $tremolo "$command" --help >"$scratch/help" 2>&1
     # One subcommand has a page of help to itself.
@@ -32,12 +32,12 @@ for command in $(commands); do
     expect "$command: page and --help have the same options" "$(differ "$scratch/help" "$page")" ""
 done
 expect "tremolo-study(1) has the subcommands of --help in its synopsis and its list" \
-    "$(sed -nE 's/^\.(It )?Cm ([a-z]+).*/\2/p' man/tremolo-study.1 | sort | uniq -c | awk '$1 >= 2 { print $2 }' | tr '\n' ' ')" \
+    "$(sed -nE 's/^\.(It )?Cm ([a-z]+).*/\2/p' docs/man/tremolo-study.1 | sort | uniq -c | awk '$1 >= 2 { print $2 }' | tr '\n' ' ')" \
     "$($tremolo study --help | sed -nE 's/^(usage:|      ) tremolo study ([a-z]+) .*/\2/p' | sort -u | tr '\n' ' ')"
 expect "tremolo(1) lists the commands of tremolo --help" \
-    "$(sed -nE 's/^\.It Cm ([a-z]+).*/\1/p' man/tremolo.1 | sort | tr '\n' ' ')" "$(commands | sort | tr '\n' ' ')"
-for page in man/tremolo-*.1; do
-    command=${page#man/tremolo-}
+    "$(sed -nE 's/^\.It Cm ([a-z]+).*/\1/p' docs/man/tremolo.1 | sort | tr '\n' ' ')" "$(commands | sort | tr '\n' ' ')"
+for page in docs/man/tremolo-*.1; do
+    command=${page#docs/man/tremolo-}
     expect "${page#man/} belongs to a command" "$(commands | grep -cx "${command%.1}")" 1
 done
 

@@ -18,7 +18,7 @@ import mechanism
 
 DIMENSION_LARGE = 64  # cases beyond this are for hosts
 
-# The statuses a request can meet here, as status/tremolo_status.h numbers them.
+# The statuses a request can meet here, as src/include/tremolo_status.h numbers them.
 STATUS = {"OK": 0, "MALFORMED": 31, "UNKNOWN_VERSION": 32, "WRONG_STUDY": 33, "OUT_OF_BOUNDS": 34,
           "BUDGET_EXHAUSTED": 90, "ROUND_PASSED": 96}
 

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from './tap.mjs';
-import { caught, epsilonAt, guessedRight, normalBelow, normalQuantile } from '../../web/gaussian.js';
-import { atMost } from '../../web/format.js';
+import { caught, epsilonAt, guessedRight, normalBelow, normalQuantile } from '../../src/web/gaussian.js';
+import { atMost } from '../../src/web/format.js';
 
 const account = (...words) => JSON.parse(execFileSync(process.env.TREMOLO, ['account', ...words, '--json']));
 const close = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} is not ${b}`);

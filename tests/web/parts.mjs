@@ -2,10 +2,10 @@
  * the shapes of a study. */
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
-import { count, counted, date, exact, listed, number, pValue, rate, stateWord } from '../../web/format.js';
-import { differenceCells } from '../../web/differences.js';
-import { datesSentence } from '../../web/terms.js';
-import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../web/study_terms.js';
+import { count, counted, date, exact, listed, number, pValue, rate, stateWord } from '../../src/web/format.js';
+import { differenceCells } from '../../src/web/differences.js';
+import { datesSentence } from '../../src/web/terms.js';
+import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/study_terms.js';
 
 await test('numbers as people read them', () => {
     assert.deepEqual([0, 1.5, -3.14159, 20000, 1234.5, 1e-5, -2.5e9, 0.00012345].map((value) => number(value)),

@@ -5,8 +5,8 @@
  * `budget` is what tremolo_policy_budget() gives for the default policy. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { POLICY, epsilonOfCharge } from '../../web/policy.js';
-import { blake2b256, fromBase64, studyId, toBase64 } from '../../web/study_id.js';
+import { POLICY, epsilonOfCharge } from '../../src/web/policy.js';
+import { blake2b256, fromBase64, studyId, toBase64 } from '../../src/web/study_id.js';
 import { test } from './tap.mjs';
 
 const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
