@@ -34,7 +34,7 @@ static const struct option long_options[] = {
 };
 
 /* "ADDR:PORT" or "[ADDR]:PORT"; the text is taken apart in place. */
-static bool take_place(struct tremolo_folder_options *options, char *text)
+static bool take_place(struct tremolo_worker_options *options, char *text)
 {
     char *colon = strrchr(text, ':');
     long port = -1;
@@ -49,7 +49,7 @@ static bool take_place(struct tremolo_folder_options *options, char *text)
 }
 
 /* One option; false when its value is no good. */
-static bool take_option(struct tremolo_folder_options *options, int option)
+static bool take_option(struct tremolo_worker_options *options, int option)
 {
     bool known = false;
     bool good = store_option(&options->store, option, optarg, &known);
@@ -63,8 +63,8 @@ static bool take_option(struct tremolo_folder_options *options, int option)
 
 int cli_fold(int argc, char **argv)
 {
-    struct tremolo_folder_options options = {.log = stderr};
-    struct tremolo_folder *folder = NULL;
+    struct tremolo_worker_options options = {.log = stderr};
+    struct tremolo_worker *worker = NULL;
     char words[512] = "";
     sigset_t signals;
     int option;
@@ -88,17 +88,17 @@ int cli_fold(int argc, char **argv)
     (void)sigaddset(&signals, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    if (tremolo_folder_start(&folder, &options, words, sizeof words) != TREMOLO_OK) {
+    if (tremolo_worker_start(&worker, &options, words, sizeof words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "fold", "%s", words);
     }
     (void)puts("folding");
-    if (tremolo_folder_port(folder) != 0) {
+    if (tremolo_worker_port(worker) != 0) {
         (void)printf("metrics on http://%s:%u/metrics\n", options.address,
-                     tremolo_folder_port(folder));
+                     tremolo_worker_port(worker));
     }
     (void)fflush(stdout);
     int signal_number = 0;
     (void)sigwait(&signals, &signal_number);
-    tremolo_folder_stop(folder);
+    tremolo_worker_stop(worker);
     return CLI_DONE;
 }

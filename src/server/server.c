@@ -14,7 +14,7 @@
 
 #include "gateway.h"
 #include "http.h"
-#include "intake.h"
+#include "mqtt.h"
 #include "keys.h"
 #include "listen.h"
 #include "request.h"
@@ -67,7 +67,7 @@ static enum tremolo_status note_study(void *context, const uint8_t *key, size_t 
 }
 
 /* New keys are for new directories: studies that were signed with others would be nobody's. */
-static enum tremolo_status start_ingest(struct tremolo_server *server,
+static enum tremolo_status start_writer(struct tremolo_server *server,
                                         const struct tremolo_server_options *options, char *words,
                                         size_t capacity)
 {
@@ -76,11 +76,11 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
         (void)mkdir(options->data, 0700); /* what is wrong with it shows in a moment */
         enum tremolo_status status = load_keys(server, options, true, words, capacity);
         if (status == TREMOLO_OK) {
-            status = gateway_start(&server->ingest, &options->store, server->signing_key,
+            status = gateway_start(&server->writer, &options->store, server->signing_key,
                                    server->device_secret, words, capacity);
         }
         return status == TREMOLO_OK
-                   ? intake_start(&server->intake, server->ingest, &options->store, words, capacity)
+                   ? mqtt_start(&server->mqtt, server->writer, &options->store, words, capacity)
                    : status;
     }
     enum tremolo_status status = store_open_sqlite(&store, options->data, words, capacity);
@@ -88,15 +88,15 @@ static enum tremolo_status start_ingest(struct tremolo_server *server,
         return status;
     }
     bool any = false;
-    status = book_each_study(store, note_study, &any);
+    status = served_each_study(store, note_study, &any);
     if (status != TREMOLO_OK) {
         (void)snprintf(words, capacity, "the studies cannot be read: %s", store->explain(store));
     } else {
         status = load_keys(server, options, !any, words, capacity);
     }
     if (status == TREMOLO_OK) {
-        status = ingest_start(&server->ingest, store, server->signing_key, server->device_secret,
-                              words, capacity);
+        status = embedded_start(&server->writer, store, server->signing_key, server->device_secret,
+                                words, capacity);
     }
     if (status != TREMOLO_OK) {
         store->close(store);
@@ -144,7 +144,7 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
         return status;
     }
     server->connections = connections_new(server->request_seconds);
-    server->sampler = sampler_start(server->ingest);
+    server->sampler = sampler_start(server->writer);
     server->estimator = estimator_start(&server->stopping);
     if (server->connections != NULL && server->sampler != NULL && server->estimator != NULL &&
         http_make_receipts(server)) {
@@ -201,10 +201,10 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
         status = tls_new(&made->tls, options->tls_cert, options->tls_key, words, words_capacity);
     }
     if (status == TREMOLO_OK) {
-        status = start_ingest(made, options, words, words_capacity);
+        status = start_writer(made, options, words, words_capacity);
     }
     if (status == TREMOLO_OK) {
-        ingest_tell(made->ingest, &made->log);
+        writer_set_log(made->writer, &made->log);
         status = start_listening(made, options, words, words_capacity);
     }
     if (status != TREMOLO_OK) {
@@ -213,7 +213,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
     }
     log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address", options->address,
               "port", (int)made->port, "tls", made->tls != NULL, "studies",
-              (json_int_t)ingest_studies(made->ingest));
+              (json_int_t)writer_study_count(made->writer));
     made->has_started = true;
     *server = made;
     return TREMOLO_OK;
@@ -249,8 +249,8 @@ void tremolo_server_stop(struct tremolo_server *server)
     connections_free(server->connections);
     sampler_stop(server->sampler);
     estimator_stop(server->estimator);
-    intake_stop(server->intake);
-    ingest_stop(server->ingest);
+    mqtt_stop(server->mqtt);
+    writer_stop(server->writer);
     loops_free(server->loops);
     http_free_receipts(server);
     tls_free(server->tls);

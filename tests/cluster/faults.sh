@@ -107,7 +107,7 @@ gateway_start a --quiet && gateway_start b --quiet
 gateway_wait a && gateway_wait b || exit 1
 folder_start a
 folder_start b
-lease_seconds=4.5 # leases last 3 s (src/server/cluster/post.h)
+lease_seconds=4.5 # leases last 3 s (src/server/cluster/lease.h)
 
 swarm_is_done() { ! kill -0 "$swarm_pid" 2>/dev/null; }
 study_ids=0

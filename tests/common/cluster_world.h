@@ -1,5 +1,5 @@
 /* cluster_world.h -- a clustered study on a broker in memory (fake_bus.h), the gateway's
- * real publisher, and workers with the folder's real posts.
+ * real publisher, and workers with the folder's real leases.
  *
  * world_begin and world_end are for cmocka. Other studies than the plain open one: set
  * world_study before. */
@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "fake_bus.h"
-#include "moment.h"
-#include "post.h"
+#include "clock.h"
+#include "lease.h"
 #include "publish.h"
 #include "server_reports.h"
 #include "testing.h"
@@ -42,24 +42,24 @@ static inline void world_report(struct server_report *made, uint32_t number)
 static inline void world_round(unsigned round)
 {
     struct tremolo_report decoded;
-    server_report_make(&report, study->book->study, round, NULL, NULL);
+    server_report_make(&report, study->served->study, round, NULL, NULL);
     assert_status(tremolo_report_decode(&decoded, report.bytes, report.length), TREMOLO_OK);
     id_offset = (size_t)(decoded.id - report.bytes);
 }
 
 static inline int world_begin(void **state)
 {
-    struct book *book = NULL;
+    struct served_study *served = NULL;
     (void)state;
     fake_broker_clear(&broker);
     fake_bus_open(&bus, &broker);
-    assert_status(book_new(&book, NULL, world_study, strlen(world_study), no_key, secret),
+    assert_status(served_new(&served, NULL, world_study, strlen(world_study), no_key, secret),
                   TREMOLO_OK);
-    assert_status(cluster_create(&bus.base, book, SHARDS), TREMOLO_OK);
-    assert_status(mirror_open(&study, &bus.base, book->id, no_key, secret), TREMOLO_OK);
+    assert_status(cluster_create(&bus.base, served, SHARDS), TREMOLO_OK);
+    assert_status(mirror_open(&study, &bus.base, served->id, no_key, secret), TREMOLO_OK);
     assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
     world_round(0);
-    book_free(book);
+    served_free(served);
     return 0;
 }
 
@@ -78,11 +78,11 @@ static inline void world_send(uint32_t first, size_t count, uint8_t *outcomes)
     static struct server_report made[SEGMENT_REPORTS];
     static struct arrival arrivals[SEGMENT_REPORTS];
     static int16_t rows[SEGMENT_REPORTS * 8];
-    struct job job = {.book = study->book, .arrivals = arrivals, .rows = rows, .count = count};
+    struct job job = {.served = study->served, .arrivals = arrivals, .rows = rows, .count = count};
     for (size_t i = 0; i < count; i++) {
         world_report(&made[i], first + (uint32_t)i);
         arrivals[i] = (struct arrival){.bytes = made[i].bytes, .length = (uint16_t)made[i].length};
-        check_arrival(&arrivals[i], rows + 8 * i, &study->book->check);
+        check_report(&arrivals[i], rows + 8 * i, &study->served->check);
         assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
     }
     (void)!publish_jobs(&job, &bus.base, (int64_t)time(NULL));
@@ -94,24 +94,24 @@ static inline void world_send(uint32_t first, size_t count, uint8_t *outcomes)
 /* ---------------------------------------------------------------- workers */
 
 struct worker {
-    struct post post[SHARDS];
-    struct post_world world;
+    struct lease lease[SHARDS];
+    struct lease_holder holder;
 };
 
 static inline void worker_hire(struct worker *worker, const char *name)
 {
-    *worker = (struct worker){.world = {&bus.base, name, world_no_tick, NULL}};
+    *worker = (struct worker){.holder = {&bus.base, name, world_no_tick, NULL}};
     for (unsigned n = 0; n < SHARDS; n++) {
-        worker->post[n].study = study;
-        worker->post[n].number = n;
-        cluster_key_of(worker->post[n].lease_key, "lease", study->tag, n);
+        worker->lease[n].study = study;
+        worker->lease[n].number = n;
+        cluster_key_of(worker->lease[n].key, "lease", study->tag, n);
     }
 }
 
 static inline void worker_dismiss(struct worker *worker)
 {
     for (unsigned n = 0; n < SHARDS; n++) {
-        post_drop(&worker->post[n]);
+        lease_drop(&worker->lease[n]);
     }
 }
 
@@ -119,9 +119,9 @@ static inline void worker_dismiss(struct worker *worker)
 static inline void worker_claim(struct worker *worker)
 {
     for (unsigned n = 0; n < SHARDS; n++) {
-        struct post *post = &worker->post[n];
-        if (post->shard == NULL && post_look(post, &worker->world) == TREMOLO_OK) {
-            (void)!post_claim(post, &worker->world);
+        struct lease *lease = &worker->lease[n];
+        if (lease->shard == NULL && lease_look(lease, &worker->holder) == TREMOLO_OK) {
+            (void)!lease_claim(lease, &worker->holder);
         }
     }
 }
@@ -130,13 +130,13 @@ static inline void worker_claim(struct worker *worker)
 static inline void worker_fold(struct worker *worker)
 {
     for (unsigned n = 0; n < SHARDS; n++) {
-        struct post *post = &worker->post[n];
-        for (int i = 0; i < 200 && post->shard != NULL; i++) {
-            post->stored_ms = INT64_MIN / 2;
-            post->verified_ms = INT64_MIN / 2;
-            atomic_store(&post->hinted, true);
-            enum tremolo_status status = post_work(post, &worker->world);
-            if (status == TREMOLO_OK && !post->moved && !atomic_load(&post->hinted)) {
+        struct lease *lease = &worker->lease[n];
+        for (int i = 0; i < 200 && lease->shard != NULL; i++) {
+            lease->stored_ms = INT64_MIN / 2;
+            lease->verified_ms = INT64_MIN / 2;
+            atomic_store(&lease->hinted, true);
+            enum tremolo_status status = lease_work(lease, &worker->holder);
+            if (status == TREMOLO_OK && !lease->moved && !atomic_load(&lease->hinted)) {
                 break;
             }
         }
@@ -146,7 +146,7 @@ static inline void worker_fold(struct worker *worker)
 static inline uint64_t world_counted(void)
 {
     assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
-    return study->book->reports;
+    return study->served->reports;
 }
 
 #endif

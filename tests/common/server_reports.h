@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arrival.h"
+#include "check_report.h"
 #include "tremolo_device.h"
 #include "tremolo_host.h"
 #include "tremolo_study_file.h"

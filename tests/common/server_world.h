@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ingest.h"
+#include "writer.h"
 #include "server_reports.h"
 #include "testing.h"
 
@@ -42,13 +42,13 @@ static inline int remove_directory(void)
     return rmdir(directory);
 }
 
-static inline struct ingest *start_ingest(struct store *store)
+static inline struct writer *start_writer(struct store *store)
 {
-    struct ingest *ingest = NULL;
+    struct writer *writer = NULL;
     char words[200] = "";
-    assert_status(ingest_start(&ingest, store, signing_key, secret, words, sizeof words),
+    assert_status(embedded_start(&writer, store, signing_key, secret, words, sizeof words),
                   TREMOLO_OK);
-    return ingest;
+    return writer;
 }
 
 static inline struct store *open_store(void)
@@ -59,18 +59,18 @@ static inline struct store *open_store(void)
     return store;
 }
 
-/* *book is the new study's when it says OK. */
-static inline enum tremolo_status create_study(struct book **book, struct ingest *ingest,
+/* *study is the new study's when it says OK. */
+static inline enum tremolo_status create_study(struct served_study **served, struct writer *writer,
                                                const char *text)
 {
-    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(ingest_submit_and_wait(ingest, &job));
-    *book = job.book;
+    struct job job = {.call = writer_create_study, .text = text, .text_length = strlen(text)};
+    assert_true(writer_submit_and_wait(writer, &job));
+    *served = job.served;
     return job.status;
 }
 
 /* `name` is the device's, "" in an open study. */
-static inline enum server_outcome send_report(struct ingest *ingest, struct book *book,
+static inline enum server_outcome send_report(struct writer *writer, struct served_study *served,
                                               const struct server_report *report, const char *name)
 {
     int16_t row[8];
@@ -79,10 +79,10 @@ static inline enum server_outcome send_report(struct ingest *ingest, struct book
                               .device = (const uint8_t *)name,
                               .device_length = (uint8_t)strlen(name)};
     struct job job = {
-        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
-    check_arrival(&arrival, row, &book->check);
+        .served = served, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
+    check_report(&arrival, row, &served->check);
     if (arrival.outcome == OUTCOME_PENDING) {
-        assert_true(ingest_submit_and_wait(ingest, &job));
+        assert_true(writer_submit_and_wait(writer, &job));
     }
     return arrival.outcome;
 }

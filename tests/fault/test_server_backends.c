@@ -25,8 +25,8 @@ struct place {
     bool clustered;
     char directory[64];
     struct nats_node node;
-    struct ingest *ingest;
-    struct tremolo_folder *folder;
+    struct writer *writer;
+    struct tremolo_worker *folder;
 };
 
 static void open_place(struct place *place)
@@ -34,25 +34,26 @@ static void open_place(struct place *place)
     char words[256] = "";
     if (place->clustered) {
         struct tremolo_store_options store = {.url = place->node.url, .shards = 3};
-        struct tremolo_folder_options folder = {.store = store};
+        struct tremolo_worker_options folder = {.store = store};
         assert_status(
-            gateway_start(&place->ingest, &store, signing_key, secret, words, sizeof words),
+            gateway_start(&place->writer, &store, signing_key, secret, words, sizeof words),
             TREMOLO_OK);
-        assert_status(tremolo_folder_start(&place->folder, &folder, words, sizeof words),
+        assert_status(tremolo_worker_start(&place->folder, &folder, words, sizeof words),
                       TREMOLO_OK);
     } else {
         struct store *store = NULL;
         assert_status(store_open_sqlite(&store, place->directory, words, sizeof words), TREMOLO_OK);
-        assert_status(ingest_start(&place->ingest, store, signing_key, secret, words, sizeof words),
-                      TREMOLO_OK);
+        assert_status(
+            embedded_start(&place->writer, store, signing_key, secret, words, sizeof words),
+            TREMOLO_OK);
     }
 }
 
 static void close_place(struct place *place)
 {
-    ingest_stop(place->ingest);
-    tremolo_folder_stop(place->folder);
-    place->ingest = NULL;
+    writer_stop(place->writer);
+    tremolo_worker_stop(place->folder);
+    place->writer = NULL;
     place->folder = NULL;
 }
 
@@ -84,11 +85,11 @@ static bool has_nats(void)
 {
     struct bus;
     static const char *reason;
-    struct tremolo_folder *folder = NULL;
-    struct tremolo_folder_options options = {.store.url = "nats://127.0.0.1:1"};
+    struct tremolo_worker *folder = NULL;
+    struct tremolo_worker_options options = {.store.url = "nats://127.0.0.1:1"};
     char words[256] = "";
     reason = nats_node_program() == NULL ? "no nats-server on this machine" : NULL;
-    if (tremolo_folder_start(&folder, &options, words, sizeof words) == TREMOLO_BAD_ARGUMENT) {
+    if (tremolo_worker_start(&folder, &options, words, sizeof words) == TREMOLO_BAD_ARGUMENT) {
         reason = "this build has no NATS";
     }
     if (reason != NULL) {
@@ -97,12 +98,12 @@ static bool has_nats(void)
     return reason == NULL;
 }
 
-static struct book *create(struct place *place, const char *text)
+static struct served_study *create(struct place *place, const char *text)
 {
-    struct job job = {.call = ingest_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(ingest_submit_and_wait(place->ingest, &job));
+    struct job job = {.call = writer_create_study, .text = text, .text_length = strlen(text)};
+    assert_true(writer_submit_and_wait(place->writer, &job));
     assert_status(job.status, TREMOLO_OK);
-    return job.book;
+    return job.served;
 }
 
 struct named_report {
@@ -111,7 +112,7 @@ struct named_report {
     uint8_t name_length; /* 0: an open study */
 };
 
-static enum server_outcome send_report(struct place *place, struct book *book,
+static enum server_outcome send_report(struct place *place, struct served_study *served,
                                        const struct named_report *named)
 {
     int16_t row[8];
@@ -119,13 +120,16 @@ static enum server_outcome send_report(struct place *place, struct book *book,
                               .length = (uint16_t)named->report.length,
                               .device = named->name,
                               .device_length = named->name_length};
-    struct job job = {
-        .book = book, .arrivals = &arrival, .rows = row, .count = 1, .bytes = named->report.length};
-    check_arrival(&arrival, row, &book->check);
+    struct job job = {.served = served,
+                      .arrivals = &arrival,
+                      .rows = row,
+                      .count = 1,
+                      .bytes = named->report.length};
+    check_report(&arrival, row, &served->check);
     if (arrival.outcome != OUTCOME_PENDING) {
         return arrival.outcome;
     }
-    assert_true(ingest_submit_and_wait(place->ingest, &job));
+    assert_true(writer_submit_and_wait(place->writer, &job));
     return arrival.outcome;
 }
 
@@ -135,14 +139,14 @@ static bool is_taken(enum server_outcome outcome)
 }
 
 /* The fold may be a moment behind the acknowledgement; it may never be ahead. */
-static void expect_reports(struct book *book, uint64_t wanted)
+static void expect_reports(struct served_study *served, uint64_t wanted)
 {
     uint64_t reports = 0;
     for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
         struct timespec pause = {0, 10000000};
-        (void)pthread_mutex_lock(&book->lock);
-        reports = book->reports;
-        (void)pthread_mutex_unlock(&book->lock);
+        (void)pthread_mutex_lock(&served->lock);
+        reports = served->reports;
+        (void)pthread_mutex_unlock(&served->lock);
         if (reports == wanted) {
             break;
         }
@@ -151,18 +155,18 @@ static void expect_reports(struct book *book, uint64_t wanted)
     assert_int_equal(reports, wanted);
 }
 
-static unsigned newest_round(struct book *book)
+static unsigned newest_round(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&book->lock);
-    unsigned newest = book->opened - 1;
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    unsigned newest = served->opened - 1;
+    (void)pthread_mutex_unlock(&served->lock);
     return newest;
 }
 
-static void close_round(struct place *place, struct book *book)
+static void close_round(struct place *place, struct served_study *served)
 {
-    struct job job = {.call = ingest_close_round, .book = book};
-    assert_true(ingest_submit_and_wait(place->ingest, &job));
+    struct job job = {.call = writer_close_round, .served = served};
+    assert_true(writer_submit_and_wait(place->writer, &job));
     assert_status(job.status, TREMOLO_OK);
 }
 
@@ -170,10 +174,10 @@ static void close_round(struct place *place, struct book *book)
 
 static struct named_report open_reports[DEVICES];
 
-static void make_open_reports(const struct book *book)
+static void make_open_reports(const struct served_study *served)
 {
     for (size_t i = 0; i < DEVICES && open_reports[i].report.length == 0; i++) {
-        server_report_make(&open_reports[i].report, book->study, 0, NULL, NULL);
+        server_report_make(&open_reports[i].report, served->study, 0, NULL, NULL);
     }
 }
 
@@ -183,28 +187,28 @@ static char *run_open_study(bool clustered)
     struct place place;
     char *estimate = NULL;
     make_place(&place, clustered);
-    struct book *book = create(&place, server_study_open);
-    make_open_reports(book);
+    struct served_study *served = create(&place, server_study_open);
+    make_open_reports(served);
     for (size_t i = 0; i < DEVICES; i++) {
-        assert_int_equal(send_report(&place, book, &open_reports[i]), OUTCOME_ACCEPTED);
-        assert_true(is_taken(send_report(&place, book, &open_reports[i])));
+        assert_int_equal(send_report(&place, served, &open_reports[i]), OUTCOME_ACCEPTED);
+        assert_true(is_taken(send_report(&place, served, &open_reports[i])));
     }
-    expect_reports(book, DEVICES);
+    expect_reports(served, DEVICES);
     close_place(&place);
     open_place(&place);
-    book = ingest_study(place.ingest, 0);
-    assert_non_null(book);
+    served = writer_study(place.writer, 0);
+    assert_non_null(served);
     for (size_t i = 0; i < DEVICES; i++) {
-        assert_true(is_taken(send_report(&place, book, &open_reports[i])));
+        assert_true(is_taken(send_report(&place, served, &open_reports[i])));
     }
-    expect_reports(book, DEVICES);
-    assert_true(create(&place, server_study_open) == book); /* the same again is the same */
-    assert_status(estimate_json(&estimate, book), TREMOLO_OK);
-    close_round(&place, book);
+    expect_reports(served, DEVICES);
+    assert_true(create(&place, server_study_open) == served); /* the same again is the same */
+    assert_status(estimate_json(&estimate, served), TREMOLO_OK);
+    close_round(&place, served);
     struct named_report late = {0};
-    server_report_make(&late.report, book->study, 0, NULL, NULL);
-    assert_int_equal(send_report(&place, book, &late), OUTCOME_CLOSED);
-    expect_reports(book, DEVICES);
+    server_report_make(&late.report, served->study, 0, NULL, NULL);
+    assert_int_equal(send_report(&place, served, &late), OUTCOME_CLOSED);
+    expect_reports(served, DEVICES);
     remove_place(&place);
     return estimate;
 }
@@ -213,7 +217,7 @@ static char *run_open_study(bool clustered)
 
 static struct named_report round_reports[ROUNDS][DEVICES];
 
-static void make_round_reports(const struct book *book, unsigned round)
+static void make_round_reports(const struct served_study *served, unsigned round)
 {
     for (size_t i = 0; i < DEVICES && round_reports[round][i].report.length == 0; i++) {
         struct named_report *named = &round_reports[round][i];
@@ -221,18 +225,19 @@ static void make_round_reports(const struct book *book, unsigned round)
         named->name_length = sizeof named->name;
         (void)snprintf((char *)named->name, sizeof named->name, "dev%04zu", i);
         assert_status(tremolo_device_key(key, secret, named->name, named->name_length), TREMOLO_OK);
-        server_report_make(&named->report, book->study, round, book->rounds[round].vectors, key);
+        server_report_make(&named->report, served->study, round, served->rounds[round].vectors,
+                           key);
     }
 }
 
 /* A device that tries a second sample in one round gains nothing by it. */
-static void try_second_sample(struct place *place, struct book *book)
+static void try_second_sample(struct place *place, struct served_study *served)
 {
     struct named_report second = round_reports[0][0];
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
     assert_status(tremolo_device_key(key, secret, second.name, second.name_length), TREMOLO_OK);
-    server_report_make(&second.report, book->study, 0, book->rounds[0].vectors, key);
-    enum server_outcome outcome = send_report(place, book, &second);
+    server_report_make(&second.report, served->study, 0, served->rounds[0].vectors, key);
+    enum server_outcome outcome = send_report(place, served, &second);
     assert_true(outcome == OUTCOME_SAMPLES_USED || place->clustered); /* a gateway cannot tell */
 }
 
@@ -241,25 +246,25 @@ static char *run_rounds(bool clustered)
     struct place place;
     char *estimate = NULL;
     make_place(&place, clustered);
-    struct book *book = create(&place, server_study_rounds);
+    struct served_study *served = create(&place, server_study_rounds);
     for (unsigned t = 0; t < ROUNDS; t++) {
-        assert_int_equal(newest_round(book), t);
-        make_round_reports(book, t);
+        assert_int_equal(newest_round(served), t);
+        make_round_reports(served, t);
         for (size_t i = 0; i < DEVICES; i++) {
-            assert_int_equal(send_report(&place, book, &round_reports[t][i]), OUTCOME_ACCEPTED);
+            assert_int_equal(send_report(&place, served, &round_reports[t][i]), OUTCOME_ACCEPTED);
         }
-        expect_reports(book, (t + 1) * DEVICES);
+        expect_reports(served, (t + 1) * DEVICES);
         if (t == 0) {
-            try_second_sample(&place, book);
+            try_second_sample(&place, served);
         } else {
             struct named_report late = round_reports[t - 1][0];
-            enum server_outcome outcome = send_report(&place, book, &late);
+            enum server_outcome outcome = send_report(&place, served, &late);
             assert_true(outcome == OUTCOME_REPEATED || outcome == OUTCOME_CLOSED);
         }
-        close_round(&place, book);
-        expect_reports(book, (t + 1) * DEVICES);
+        close_round(&place, served);
+        expect_reports(served, (t + 1) * DEVICES);
     }
-    assert_status(estimate_json(&estimate, book), TREMOLO_OK);
+    assert_status(estimate_json(&estimate, served), TREMOLO_OK);
     assert_non_null(strstr(estimate, "\"state\":\"done\""));
     remove_place(&place);
     return estimate;
@@ -292,17 +297,17 @@ static void test_rounds(void **state)
 }
 
 /* The broker dies after the first report, refuses the second, and is back. */
-static struct book *lose_broker(struct place *place)
+static struct served_study *lose_broker(struct place *place)
 {
     make_place(place, true);
-    struct book *book = create(place, server_study_open);
-    make_open_reports(book);
-    assert_int_equal(send_report(place, book, &open_reports[0]), OUTCOME_ACCEPTED);
+    struct served_study *served = create(place, server_study_open);
+    make_open_reports(served);
+    assert_int_equal(send_report(place, served, &open_reports[0]), OUTCOME_ACCEPTED);
     nats_node_stop(&place->node, SIGKILL);
-    assert_int_equal(send_report(place, book, &open_reports[1]), OUTCOME_NOT_STORED);
-    assert_int_not_equal(ingest_health(place->ingest, NULL, 0), TREMOLO_OK);
+    assert_int_equal(send_report(place, served, &open_reports[1]), OUTCOME_NOT_STORED);
+    assert_int_not_equal(writer_health(place->writer, NULL, 0), TREMOLO_OK);
     assert_true(nats_node_start(&place->node));
-    return book;
+    return served;
 }
 
 /* Nothing is acknowledged meanwhile, what was acknowledged before is there. */
@@ -313,14 +318,14 @@ static void test_broker_dies(void **state)
     if (!has_nats()) {
         skip();
     }
-    struct book *book = lose_broker(&place);
+    struct served_study *served = lose_broker(&place);
     enum server_outcome outcome = OUTCOME_NOT_STORED;
     for (int i = 0; i < 20 && outcome != OUTCOME_ACCEPTED; i++) {
-        outcome = send_report(&place, book, &open_reports[1]);
+        outcome = send_report(&place, served, &open_reports[1]);
     }
     assert_int_equal(outcome, OUTCOME_ACCEPTED);
-    assert_status(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
-    expect_reports(book, 2);
+    assert_status(writer_health(place.writer, NULL, 0), TREMOLO_OK);
+    expect_reports(served, 2);
     remove_place(&place);
 }
 
@@ -333,11 +338,11 @@ static void test_health_comes_back_without_reports(void **state)
         skip();
     }
     (void)lose_broker(&place);
-    for (int i = 0; i < PATIENCE_MS / 10 && ingest_health(place.ingest, NULL, 0) != TREMOLO_OK;
+    for (int i = 0; i < PATIENCE_MS / 10 && writer_health(place.writer, NULL, 0) != TREMOLO_OK;
          i++) {
         (void)usleep(10000);
     }
-    assert_status(ingest_health(place.ingest, NULL, 0), TREMOLO_OK);
+    assert_status(writer_health(place.writer, NULL, 0), TREMOLO_OK);
     remove_place(&place);
 }
 
@@ -346,7 +351,7 @@ static void test_other_keys_are_refused(void **state)
 {
     static const uint8_t other[TREMOLO_DEVICE_SECRET_BYTES] = {8};
     struct place place;
-    struct ingest *second = NULL;
+    struct writer *second = NULL;
     char words[256] = "";
     (void)state;
     if (!has_nats()) {

@@ -1,7 +1,7 @@
 /* test_server_cluster.c -- a broker that fails at every call in turn, owners that
  * pause, logs that are numbered anew: every acknowledged report counts, once.
  *
- * The gateway's publisher and the folder's posts are the real ones; the broker is one in
+ * The gateway's publisher and the folder's leases are the real ones; the broker is one in
  * memory (fake_bus.h). The oracle is the list of acknowledged reports. */
 #include "testing.h"
 
@@ -78,8 +78,8 @@ static void test_paused_owner(void **state)
     assert_int_equal(world_counted(), 2 * SEGMENT_REPORTS);
     worker_fold(&old);
     for (unsigned n = 0; n < SHARDS; n++) {
-        assert_null(old.post[n].shard);
-        assert_non_null(young.post[n].shard);
+        assert_null(old.lease[n].shard);
+        assert_non_null(young.lease[n].shard);
     }
     world_send(0, SEGMENT_REPORTS, outcomes); /* all of it again */
     worker_fold(&young);
@@ -102,7 +102,7 @@ static void fold_many(void)
         }
     }
     worker_fold(&worker);
-    assert_true(worker.post[0].shard->id_chunks.count > 0);
+    assert_true(worker.lease[0].shard->id_chunks.count > 0);
     worker_dismiss(&worker);
 }
 
@@ -121,7 +121,7 @@ static void test_takeover_knows_names(void **state)
     worker_fold(&worker);
     assert_int_equal(world_counted(), 2 * MANY);
     for (unsigned n = 0; n < SHARDS; n++) {
-        assert_int_equal(worker.post[n].rebuilt, 0);
+        assert_int_equal(worker.lease[n].rebuilt, 0);
     }
     worker_dismiss(&worker);
 }
@@ -130,17 +130,17 @@ static void test_takeover_knows_names(void **state)
 static void steal_lease(void *context)
 {
     struct worker *worker = context;
-    struct post *post = &worker->post[0];
-    struct fake_value *lease = fake_find(&broker, post->lease_key);
-    if (post->shard == NULL || strncmp((const char *)lease->bytes, "thief", 5) == 0) {
+    struct lease *lease = &worker->lease[0];
+    struct fake_value *value = fake_find(&broker, lease->key);
+    if (lease->shard == NULL || strncmp((const char *)value->bytes, "thief", 5) == 0) {
         return;
     }
-    free(lease->bytes);
-    lease->bytes = fake_copy((const uint8_t *)"thief", 5);
-    lease->length = 5;
-    lease->revision = ++broker.revision;
-    post->renewed_ms = INT64_MIN / 2;
-    (void)!post_renew(post, &worker->world);
+    free(value->bytes);
+    value->bytes = fake_copy((const uint8_t *)"thief", 5);
+    value->length = 5;
+    value->revision = ++broker.revision;
+    lease->renewed_ms = INT64_MIN / 2;
+    (void)!lease_renew(lease, &worker->holder);
 }
 
 /* What is being loaded stays until whoever loads it has let go. */
@@ -150,12 +150,12 @@ static void test_lease_lost_while_loading(void **state)
     (void)state;
     fold_many();
     worker_hire(&worker, "two");
-    worker.world.tick = steal_lease;
-    worker.world.context = &worker;
-    assert_status(post_look(&worker.post[0], &worker.world), TREMOLO_OK);
-    assert_status(post_claim(&worker.post[0], &worker.world), TREMOLO_CHANGED);
-    assert_null(worker.post[0].shard);
-    assert_memory_equal(fake_find(&broker, worker.post[0].lease_key)->bytes, "thief", 5);
+    worker.holder.tick = steal_lease;
+    worker.holder.context = &worker;
+    assert_status(lease_look(&worker.lease[0], &worker.holder), TREMOLO_OK);
+    assert_status(lease_claim(&worker.lease[0], &worker.holder), TREMOLO_CHANGED);
+    assert_null(worker.lease[0].shard);
+    assert_memory_equal(fake_find(&broker, worker.lease[0].key)->bytes, "thief", 5);
     assert_int_equal(world_counted(), 2 * MANY);
     worker_dismiss(&worker);
 }
@@ -175,11 +175,11 @@ static void lose_chunk(bool renamed)
             (void)snprintf(message->subject, sizeof message->subject, "%s", "tremolo.blob.other");
         }
     }
-    for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
+    for (int i = 0; i < 2 * LEASE_MISSING_MAX; i++) {
         worker_claim(&worker);
     }
-    assert_int_equal(worker.post[0].rebuilt, 1);
-    assert_int_equal(worker.post[1].rebuilt, 0);
+    assert_int_equal(worker.lease[0].rebuilt, 1);
+    assert_int_equal(worker.lease[1].rebuilt, 0);
     world_send(0, SEGMENT_REPORTS, outcomes); /* repeats */
     worker_fold(&worker);
     assert_int_equal(world_counted(), 2 * MANY);
@@ -207,13 +207,13 @@ static void test_release(void **state)
     worker_hire(&worker, "one");
     worker_hire(&next, "two");
     worker_claim(&worker);
-    post_release(&worker.post[0], &worker.world);
-    assert_int_equal(fake_find(&broker, worker.post[0].lease_key)->length, 1);
-    assert_status(post_look(&next.post[0], &next.world), TREMOLO_OK);
-    assert_true(post_is_free(&worker.post[0]));
-    assert_true(post_is_free(&next.post[0]));
-    assert_status(post_look(&next.post[1], &next.world), TREMOLO_OK);
-    assert_false(post_is_free(&next.post[1]));
+    lease_release(&worker.lease[0], &worker.holder);
+    assert_int_equal(fake_find(&broker, worker.lease[0].key)->length, 1);
+    assert_status(lease_look(&next.lease[0], &next.holder), TREMOLO_OK);
+    assert_true(lease_is_free(&worker.lease[0]));
+    assert_true(lease_is_free(&next.lease[0]));
+    assert_status(lease_look(&next.lease[1], &next.holder), TREMOLO_OK);
+    assert_false(lease_is_free(&next.lease[1]));
     worker_dismiss(&worker);
     worker_dismiss(&next);
 }
@@ -231,19 +231,19 @@ static void test_rebuild_is_not_seen(void **state)
     worker_claim(&worker);
     worker_fold(&worker);
     assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
-    struct post *post = &worker.post[0];
-    shard_free(post->shard);
-    assert_status(shard_new(&post->shard, study->book, 0, SHARDS), TREMOLO_OK);
-    post->rebuilding = true;
-    post->moved = true;
-    post->stored_ms = INT64_MIN / 2;
-    post->polled_ms = moment_ms(); /* nothing is read in this turn */
-    post->eager_until_ms = 0;
-    atomic_store(&post->hinted, false);
-    assert_status(post_work(post, &worker.world), TREMOLO_OK);
+    struct lease *lease = &worker.lease[0];
+    shard_free(lease->shard);
+    assert_status(shard_new(&lease->shard, study->served, 0, SHARDS), TREMOLO_OK);
+    lease->rebuilding = true;
+    lease->moved = true;
+    lease->stored_ms = INT64_MIN / 2;
+    lease->polled_ms = clock_ms(); /* nothing is read in this turn */
+    lease->eager_until_ms = 0;
+    atomic_store(&lease->hinted, false);
+    assert_status(lease_work(lease, &worker.holder), TREMOLO_OK);
     assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
     worker_fold(&worker);
-    assert_false(post->rebuilding);
+    assert_false(lease->rebuilding);
     assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
     worker_dismiss(&worker);
 }
@@ -279,13 +279,13 @@ static void test_log_numbered_anew(void **state)
     worker_dismiss(&worker);
     broker.shift = 0; /* now our position is beyond the log's end */
     worker_hire(&worker, "three");
-    for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
+    for (int i = 0; i < 2 * LEASE_MISSING_MAX; i++) {
         worker_claim(&worker);
     }
     worker_fold(&worker);
     assert_int_equal(world_counted(), 8 * SEGMENT_REPORTS);
     for (unsigned n = 0; n < SHARDS; n++) {
-        assert_true(worker.post[n].rebuilt > 0);
+        assert_true(worker.lease[n].rebuilt > 0);
     }
     worker_dismiss(&worker);
 }
@@ -310,17 +310,17 @@ static void test_numbered_anew_between_reads(void **state)
         world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
     }
     for (unsigned n = 0; n < SHARDS; n++) {
-        worker.post[n].verified_ms = moment_ms();
-        atomic_store(&worker.post[n].hinted, true);
-        assert_status(post_work(&worker.post[n], &worker.world), TREMOLO_OK);
-        assert_int_equal(worker.post[n].rebuilt, 0); /* it did not notice */
+        worker.lease[n].verified_ms = clock_ms();
+        atomic_store(&worker.lease[n].hinted, true);
+        assert_status(lease_work(&worker.lease[n], &worker.holder), TREMOLO_OK);
+        assert_int_equal(worker.lease[n].rebuilt, 0); /* it did not notice */
     }
-    for (int i = 0; i < POST_PASSED_MAX + 1; i++) {
+    for (int i = 0; i < LEASE_PASSED_MAX + 1; i++) {
         worker_fold(&worker);
     }
     assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
     for (unsigned n = 0; n < SHARDS; n++) {
-        assert_int_equal(worker.post[n].rebuilt, 1);
+        assert_int_equal(worker.lease[n].rebuilt, 1);
     }
     worker_dismiss(&worker);
 }
@@ -344,7 +344,7 @@ static void test_end_of_round(void **state)
     assert_status(mirror_steward(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
     assert_int_equal(world_counted(), SEGMENT_REPORTS);
     assert_int_equal(study->phase, CLUSTER_DONE);
-    assert_true(book_is_done(study->book));
+    assert_true(served_is_done(study->served));
     worker_dismiss(&worker);
 }
 

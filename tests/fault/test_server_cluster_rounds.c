@@ -4,6 +4,7 @@
 
 #include "cluster_world.h"
 #include "estimate.h"
+#include "round_json.h"
 
 /* Rounds that end by themselves after ENOUGH reports. */
 enum { ENOUGH = 4 };
@@ -21,11 +22,11 @@ static int begin(void **state)
 {
     world_study = study_rounds;
     (void)world_begin(state);
-    assert_status(mirror_open(&other, &bus.base, study->book->id, no_key, secret), TREMOLO_OK);
+    assert_status(mirror_open(&other, &bus.base, study->served->id, no_key, secret), TREMOLO_OK);
     assert_status(mirror_refresh(other, &bus.base, true), TREMOLO_OK);
     worker_hire(&worker, "one");
     for (unsigned n = 0; n < SHARDS; n++) {
-        worker.post[n].study = other;
+        worker.lease[n].study = other;
     }
     worker_claim(&worker);
     return 0;
@@ -67,8 +68,7 @@ static void expect_broadcast(struct mirror *copy, const char *word, unsigned rou
     char expected[64];
     char *json = NULL;
     assert_status(tremolo_signing_keys(public_key, signing_key, seed), TREMOLO_OK);
-    assert_status(estimate_round_json(&json, copy->book, signing_key, (int64_t)time(NULL)),
-                  TREMOLO_OK);
+    assert_status(round_json(&json, copy->served, signing_key, (int64_t)time(NULL)), TREMOLO_OK);
     (void)snprintf(expected, sizeof expected, "\"state\":\"%s\"", word);
     assert_non_null(strstr(json, expected));
     (void)snprintf(expected, sizeof expected, "\"round\":%u,", round);

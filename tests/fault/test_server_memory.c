@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "intake.h"
+#include "mqtt.h"
 #include "memory_store.h"
 
 #include "fake_nats.h" /* last: its `study` is global */
@@ -91,7 +91,7 @@ static bool live_without(int n)
     armed = 0;
     bool was_refused = countdown < 0;
     broker.shift = 0;
-    for (int i = 0; i < 2 * POST_MISSING_MAX; i++) {
+    for (int i = 0; i < 2 * LEASE_MISSING_MAX; i++) {
         worker_claim(&worker);
     }
     send_three();
@@ -153,40 +153,40 @@ static void settle(struct bus *base, size_t index)
     atomic_store(&settled_after, pulls);
 }
 
-static struct book *make_study(struct ingest *ingest)
+static struct served_study *make_study(struct writer *writer)
 {
-    struct job job = {.call = ingest_create_study,
+    struct job job = {.call = writer_create_study,
                       .text = server_study_open,
                       .text_length = strlen(server_study_open)};
-    assert_true(ingest_submit_and_wait(ingest, &job));
+    assert_true(writer_submit_and_wait(writer, &job));
     assert_status(job.status, TREMOLO_OK);
-    server_report_make(&message, job.book->study, 0, NULL, NULL);
-    (void)snprintf(subject, sizeof subject, "$MQTT.msgs.tremolo.%s.reports", job.book->id_text);
-    return job.book;
+    server_report_make(&message, job.served->study, 0, NULL, NULL);
+    (void)snprintf(subject, sizeof subject, "$MQTT.msgs.tremolo.%s.reports", job.served->id_text);
+    return job.served;
 }
 
 static void test_message_comes_again(void **state)
 {
     struct tremolo_store_options options = {0};
-    struct ingest *ingest = NULL;
-    struct intake *intake = NULL;
+    struct writer *writer = NULL;
+    struct mqtt *mqtt = NULL;
     char words[256];
     (void)state;
     bus.base.pull = pull;
     bus.base.settle = settle;
-    assert_status(ingest_start(&ingest, memory_store_new(), no_key, secret, words, sizeof words),
+    assert_status(embedded_start(&writer, memory_store_new(), no_key, secret, words, sizeof words),
                   TREMOLO_OK);
-    struct book *book = make_study(ingest);
-    assert_status(intake_start(&intake, ingest, &options, words, sizeof words), TREMOLO_OK);
+    struct served_study *served = make_study(writer);
+    assert_status(mqtt_start(&mqtt, writer, &options, words, sizeof words), TREMOLO_OK);
     for (int i = 0; i < 10000 && atomic_load(&settled_after) == 0; i++) {
         (void)usleep(1000);
     }
-    intake_stop(intake);
+    mqtt_stop(mqtt);
     armed = 0;
     assert_int_equal(atomic_load(&settled_after), REFUSALS + 1);
-    assert_int_equal(atomic_load(&ingest_counters(ingest)->mqtt_malformed), 0);
-    assert_int_equal(book->reports, 1);
-    ingest_stop(ingest);
+    assert_int_equal(atomic_load(&writer_counters(writer)->mqtt_malformed), 0);
+    assert_int_equal(served->reports, 1);
+    writer_stop(writer);
 }
 
 int main(void)

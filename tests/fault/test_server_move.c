@@ -49,8 +49,9 @@ static int end(void **state)
 
 static enum tremolo_status move_out(uint64_t *reports, char *words, size_t capacity)
 {
-    struct tremolo_move_options options = {
-        .study = study->book->id_text, .from_store.url = "nats://in-memory", .to_data = directory};
+    struct tremolo_move_options options = {.study = study->served->id_text,
+                                           .from_store.url = "nats://in-memory",
+                                           .to_data = directory};
     return tremolo_study_move(reports, &options, words, capacity);
 }
 

@@ -24,41 +24,42 @@ static int tear_down(void **state)
     return remove_directory();
 }
 
-static struct ingest *open_ingest(void)
+static struct writer *open_writer(void)
 {
-    return start_ingest(open_store());
+    return start_writer(open_store());
 }
 
-static struct book *create(struct ingest *ingest, const char *text)
+static struct served_study *create(struct writer *writer, const char *text)
 {
-    struct book *book = NULL;
-    return create_study(&book, ingest, text) == TREMOLO_OK ? book : NULL;
+    struct served_study *served = NULL;
+    return create_study(&served, writer, text) == TREMOLO_OK ? served : NULL;
 }
 
 enum { REPORTS = 12 };
 
 /* Fold the reports that were acknowledged, here. */
-static void expect_fold(struct book *book, const struct server_report *reports, const int *acked)
+static void expect_fold(struct served_study *served, const struct server_report *reports,
+                        const int *acked)
 {
     struct tremolo_moments *expected = NULL;
     static uint8_t ours[200000];
     static uint8_t theirs[200000];
     assert_status(
-        tremolo_moments_new(&expected, 3, book->release.wire_max, book->release.response_max),
+        tremolo_moments_new(&expected, 3, served->release.wire_max, served->release.response_max),
         TREMOLO_OK);
     for (size_t i = 0; i < REPORTS; i++) {
         int16_t row[8];
         struct arrival arrival = {.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
-        check_arrival(&arrival, row, &book->check);
+        check_report(&arrival, row, &served->check);
         if (acked[i]) {
             assert_status(tremolo_moments_add(expected, row, &arrival.bucket, 1), TREMOLO_OK);
         }
     }
     size_t length = tremolo_moments_encoded_bytes(expected);
-    assert_int_equal(length, tremolo_moments_encoded_bytes(book->rounds[0].moments));
+    assert_int_equal(length, tremolo_moments_encoded_bytes(served->rounds[0].moments));
     assert_true(length <= sizeof ours);
     assert_status(tremolo_moments_encode(expected, ours, length), TREMOLO_OK);
-    assert_status(tremolo_moments_encode(book->rounds[0].moments, theirs, length), TREMOLO_OK);
+    assert_status(tremolo_moments_encode(served->rounds[0].moments, theirs, length), TREMOLO_OK);
     assert_memory_equal(ours, theirs, length);
     tremolo_moments_free(expected);
 }
@@ -69,38 +70,38 @@ static void run_with_fault(_Atomic long *which, long healthy)
 {
     static struct server_report reports[REPORTS];
     int acked[REPORTS] = {0};
-    struct ingest *ingest = open_ingest();
-    struct book *book = create(ingest, server_study_open);
-    assert_non_null(book);
+    struct writer *writer = open_writer();
+    struct served_study *served = create(writer, server_study_open);
+    assert_non_null(served);
     for (size_t i = 0; i < REPORTS; i++) {
-        server_report_make(&reports[i], book->study, 0, NULL, NULL);
+        server_report_make(&reports[i], served->study, 0, NULL, NULL);
     }
     atomic_store(which, healthy);
     for (size_t i = 0; i < REPORTS; i++) {
-        enum server_outcome outcome = send_report(ingest, book, &reports[i], "");
+        enum server_outcome outcome = send_report(writer, served, &reports[i], "");
         assert_true(outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_NOT_STORED);
         acked[i] = outcome == OUTCOME_ACCEPTED;
     }
     char words[200];
     if (!acked[REPORTS - 1]) {
-        assert_int_not_equal(ingest_health(ingest, words, sizeof words), TREMOLO_OK);
+        assert_int_not_equal(writer_health(writer, words, sizeof words), TREMOLO_OK);
         assert_true(strlen(words) > 10);
     }
-    expect_fold(book, reports, acked);
-    ingest_stop(ingest);
+    expect_fold(served, reports, acked);
+    writer_stop(writer);
     atomic_store(which, -1);
-    ingest = open_ingest();
-    book = ingest_study(ingest, 0);
-    assert_non_null(book);
+    writer = open_writer();
+    served = writer_study(writer, 0);
+    assert_non_null(served);
     /* What was not acknowledged may have become durable all the same: the
      * device sends it again and hears so. What was must be there. */
     for (size_t i = 0; i < REPORTS; i++) {
-        enum server_outcome outcome = send_report(ingest, book, &reports[i], "");
+        enum server_outcome outcome = send_report(writer, served, &reports[i], "");
         assert_true(outcome == OUTCOME_REPEATED || (outcome == OUTCOME_ACCEPTED && !acked[i]));
         acked[i] = 1;
     }
-    expect_fold(book, reports, acked);
-    ingest_stop(ingest);
+    expect_fold(served, reports, acked);
+    writer_stop(writer);
     (void)tear_down(NULL);
     (void)set_up(NULL);
 }
@@ -125,49 +126,49 @@ static void test_failing_sync(void **state)
 static void test_only_a_full_disk_heals(void **state)
 {
     struct server_report report;
-    struct ingest *ingest = open_ingest();
-    struct book *book = create(ingest, server_study_open);
+    struct writer *writer = open_writer();
+    struct served_study *served = create(writer, server_study_open);
     (void)state;
-    server_report_make(&report, book->study, 0, NULL, NULL);
+    server_report_make(&report, served->study, 0, NULL, NULL);
     fault.writes_left = 0;
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
-    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_STORE_FULL);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
+    assert_status(writer_health(writer, NULL, 0), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
-    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_OK);
-    server_report_make(&report, book->study, 0, NULL, NULL);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
+    assert_status(writer_health(writer, NULL, 0), TREMOLO_OK);
+    server_report_make(&report, served->study, 0, NULL, NULL);
     fault.syncs_left = 0;
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
     fault.syncs_left = -1;
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
-    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_NOT_SYNCED);
-    ingest_stop(ingest);
-    ingest = open_ingest();
-    book = ingest_study(ingest, 0);
-    enum server_outcome outcome = send_report(ingest, book, &report, "");
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
+    assert_status(writer_health(writer, NULL, 0), TREMOLO_NOT_SYNCED);
+    writer_stop(writer);
+    writer = open_writer();
+    served = writer_study(writer, 0);
+    enum server_outcome outcome = send_report(writer, served, &report, "");
     assert_true(outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED);
-    ingest_stop(ingest);
+    writer_stop(writer);
 }
 
 /* A proxy that asks for our health sends nothing while we say no. */
 static void test_a_full_disk_heals_without_reports(void **state)
 {
     struct server_report report;
-    struct ingest *ingest = open_ingest();
-    struct book *book = create(ingest, server_study_open);
+    struct writer *writer = open_writer();
+    struct served_study *served = create(writer, server_study_open);
     (void)state;
-    server_report_make(&report, book->study, 0, NULL, NULL);
+    server_report_make(&report, served->study, 0, NULL, NULL);
     fault.writes_left = 0;
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_NOT_STORED);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
     (void)usleep(1500000); /* it tries once a second, and must fail now */
-    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_STORE_FULL);
+    assert_status(writer_health(writer, NULL, 0), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
-    for (int i = 0; i < 500 && ingest_health(ingest, NULL, 0) != TREMOLO_OK; i++) {
+    for (int i = 0; i < 500 && writer_health(writer, NULL, 0) != TREMOLO_OK; i++) {
         (void)usleep(10000);
     }
-    assert_status(ingest_health(ingest, NULL, 0), TREMOLO_OK);
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
-    ingest_stop(ingest);
+    assert_status(writer_health(writer, NULL, 0), TREMOLO_OK);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
+    writer_stop(writer);
 }
 
 /* What was refused because of a report that was not stored in the end was not refused at all:
@@ -183,24 +184,25 @@ static void test_refusals_do_not_outlive_their_reason(void **state)
     struct server_report reports[2];
     struct arrival arrivals[2];
     int16_t rows[16];
-    struct ingest *ingest = open_ingest();
-    struct book *book = create(ingest, one_device);
+    struct writer *writer = open_writer();
+    struct served_study *served = create(writer, one_device);
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        server_report_make(&reports[i], book->study, 0, NULL, NULL);
+        server_report_make(&reports[i], served->study, 0, NULL, NULL);
         arrivals[i] =
             (struct arrival){.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
-        check_arrival(&arrivals[i], rows + i * book->check.row_values, &book->check);
+        check_report(&arrivals[i], rows + i * served->check.row_values, &served->check);
     }
-    struct job job = {.book = book, .arrivals = arrivals, .rows = rows, .count = 2, .bytes = 100};
+    struct job job = {
+        .served = served, .arrivals = arrivals, .rows = rows, .count = 2, .bytes = 100};
     fault.writes_left = 0;
-    assert_true(ingest_submit_and_wait(ingest, &job));
+    assert_true(writer_submit_and_wait(writer, &job));
     fault.writes_left = -1;
     assert_int_equal(arrivals[0].outcome, OUTCOME_NOT_STORED);
     assert_int_equal(arrivals[1].outcome, OUTCOME_NOT_STORED);
-    assert_int_equal(send_report(ingest, book, &reports[1], ""), OUTCOME_ACCEPTED);
-    assert_int_equal(send_report(ingest, book, &reports[0], ""), OUTCOME_CLOSED);
-    ingest_stop(ingest);
+    assert_int_equal(send_report(writer, served, &reports[1], ""), OUTCOME_ACCEPTED);
+    assert_int_equal(send_report(writer, served, &reports[0], ""), OUTCOME_CLOSED);
+    writer_stop(writer);
 }
 
 /* Every acknowledgement is preceded by a sync: as many of one as of the other
@@ -208,28 +210,28 @@ static void test_refusals_do_not_outlive_their_reason(void **state)
 static void test_no_answer_before_a_sync(void **state)
 {
     struct server_report report;
-    struct ingest *ingest = open_ingest();
-    struct book *book = create(ingest, server_study_open);
+    struct writer *writer = open_writer();
+    struct served_study *served = create(writer, server_study_open);
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
         long before = fault.syncs;
-        server_report_make(&report, book->study, 0, NULL, NULL);
-        assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
+        server_report_make(&report, served->study, 0, NULL, NULL);
+        assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
         assert_true(fault.syncs > before);
     }
-    ingest_stop(ingest);
+    writer_stop(writer);
 }
 
 static void test_a_second_server_is_refused(void **state)
 {
     struct store *store = NULL;
     char words[200] = "";
-    struct ingest *ingest = open_ingest();
+    struct writer *writer = open_writer();
     (void)state;
     assert_int_not_equal(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
     assert_non_null(strstr(words, "another server uses"));
     assert_non_null(strstr(words, directory));
-    ingest_stop(ingest);
+    writer_stop(writer);
 }
 
 /* Root may write anywhere, so the place itself is one that cannot be. */

@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "book.h"
+#include "served_study.h"
 #include "checkpoint.h"
 #include "cluster.h"
 #include "fake_bus.h"
@@ -24,7 +24,7 @@ static const char study_text[] =
 
 static struct fake_broker broker;
 static struct fake_bus bus;
-static struct book *book;
+static struct served_study *served;
 static char tag[CLUSTER_TAG_BYTES];
 
 static void no_tick(void *context)
@@ -36,13 +36,14 @@ static void begin(void)
 {
     static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
     static const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES];
-    if (book == NULL && (sodium_init() < 0 || book_new(&book, NULL, study_text, strlen(study_text),
-                                                       no_key, secret) != TREMOLO_OK)) {
+    if (served == NULL &&
+        (sodium_init() < 0 ||
+         served_new(&served, NULL, study_text, strlen(study_text), no_key, secret) != TREMOLO_OK)) {
         abort();
     }
     fake_broker_clear(&broker);
     fake_bus_open(&bus, &broker);
-    cluster_tag(tag, book->id);
+    cluster_tag(tag, served->id);
 }
 
 /* The input as the only value under a key. */
@@ -80,7 +81,7 @@ static void go_on(struct shard *shard, const uint8_t *data, size_t size)
         return;
     }
     fuzz_require(bus.base.get(&bus.base, key, &value) == TREMOLO_OK);
-    fuzz_require(checkpoint_decode(&again, &found, &bus.base, book, 0, 1, &value) == TREMOLO_OK);
+    fuzz_require(checkpoint_decode(&again, &found, &bus.base, served, 0, 1, &value) == TREMOLO_OK);
     fuzz_require(again->position == shard->position && again->active == shard->active &&
                  again->counts.counted == shard->counts.counted && found.fence == 1);
     free(value.bytes);
@@ -101,9 +102,9 @@ static void read_checkpoint(const uint8_t *data, size_t size)
     memcpy(value.bytes, data, size);
     size_t checked = size - CHECK_BYTES;
     (void)crypto_generichash(value.bytes + checked, CHECK_BYTES, value.bytes, checked, NULL, 0);
-    if (checkpoint_decode(&shard, &mark, &bus.base, book, 0, 1, &value) == TREMOLO_OK) {
+    if (checkpoint_decode(&shard, &mark, &bus.base, served, 0, 1, &value) == TREMOLO_OK) {
         struct tremolo_moments *ended = NULL;
-        fuzz_require((shard->moments != NULL) == (shard->active < book->terms->rounds));
+        fuzz_require((shard->moments != NULL) == (shard->active < served->terms->rounds));
         for (unsigned t = 0; t < shard->active; t++) {
             if (checkpoint_ended(&ended, &bus.base, shard, t) == TREMOLO_OK) {
                 fuzz_require(tremolo_moments_count(ended) == shard->ended[t].count);

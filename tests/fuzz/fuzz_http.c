@@ -35,12 +35,12 @@ static struct server_report report;
 
 /* ---------------------------------------------------------------- the server */
 
-static struct book *create(const char *text)
+static struct served_study *create(const char *text)
 {
     struct job job = {
-        .call = ingest_create_study, .text = text, .text_length = strlen(text), .problems = NULL};
-    fuzz_require(ingest_submit_and_wait(server->ingest, &job) && job.status == TREMOLO_OK);
-    return job.book;
+        .call = writer_create_study, .text = text, .text_length = strlen(text), .problems = NULL};
+    fuzz_require(writer_submit_and_wait(server->writer, &job) && job.status == TREMOLO_OK);
+    return job.served;
 }
 
 static void start(void)
@@ -55,17 +55,17 @@ static void start(void)
     (void)snprintf(server->token, sizeof server->token, "fuzz");
     server->request_seconds = 10;
     log_open(&server->log, NULL);
-    fuzz_require(ingest_start(&server->ingest, memory_store_new(), server->signing_key,
-                              server->device_secret, words, sizeof words) == TREMOLO_OK);
+    fuzz_require(embedded_start(&server->writer, memory_store_new(), server->signing_key,
+                                server->device_secret, words, sizeof words) == TREMOLO_OK);
     server->connections = connections_new(server->request_seconds);
     server->estimator = estimator_start(&server->stopping);
     fuzz_require(server->connections != NULL && server->estimator != NULL &&
                  http_make_receipts(server));
     fuzz_require(loop_open(loop, server, -1, 8));
     events = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    const struct book *book = create(server_study_open);
-    (void)snprintf(open_id, sizeof open_id, "%s", book->id_text);
-    server_report_make(&report, book->study, 0, NULL, NULL);
+    const struct served_study *served = create(server_study_open);
+    (void)snprintf(open_id, sizeof open_id, "%s", served->id_text);
+    server_report_make(&report, served->study, 0, NULL, NULL);
     (void)snprintf(keys_id, sizeof keys_id, "%s", create(server_study_rounds)->id_text);
 }
 

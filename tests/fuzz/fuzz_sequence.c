@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrival.h"
+#include "check_report.h"
 #include "fuzz.h"
 #include "segment.h"
 #include "tremolo_study_file.h"
@@ -41,7 +41,7 @@ static void split(const uint8_t *data, size_t size, int named)
     for (long i = 0; i < count; i++) {
         touch(arrivals[i].bytes, arrivals[i].length, data, size);
         touch(arrivals[i].device, arrivals[i].device_length, data, size);
-        check_arrival(&arrivals[i], row, &check);
+        check_report(&arrivals[i], row, &check);
         if (arrivals[i].outcome == OUTCOME_PENDING) {
             touch(arrivals[i].id, TREMOLO_REPORT_ID_BYTES, data, size);
         }

@@ -43,18 +43,18 @@ int main(int argc, char **argv)
     static const char *const names[] = {"empty", "folded", "ended"};
     struct checkpoint_mark mark = {.fence = 1};
     struct shard *shard = NULL;
-    struct book *book = NULL;
+    struct served_study *served = NULL;
     char tag[CLUSTER_TAG_BYTES];
     char key[BUS_NAME_BYTES];
     fake_bus_open(&bus, &broker);
     broker.until_fault = -1;
     if (argc != 2 || sodium_init() < 0 ||
-        book_new(&book, NULL, study_text, strlen(study_text), no_key, secret) != TREMOLO_OK ||
-        cluster_create(&bus.base, book, 1) != TREMOLO_OK ||
-        shard_new(&shard, book, 0, 1) != TREMOLO_OK) {
+        served_new(&served, NULL, study_text, strlen(study_text), no_key, secret) != TREMOLO_OK ||
+        cluster_create(&bus.base, served, 1) != TREMOLO_OK ||
+        shard_new(&shard, served, 0, 1) != TREMOLO_OK) {
         return 1;
     }
-    cluster_tag(tag, book->id);
+    cluster_tag(tag, served->id);
     cluster_key(key, "state", tag);
     save(argv[1], "state", key);
     cluster_key_of(key, "fold", tag, 0);
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
         save(argv[1], names[i], key);
     }
     shard_free(shard);
-    book_free(book);
+    served_free(served);
     fake_broker_clear(&broker);
     return 0;
 }

@@ -12,16 +12,16 @@
 
 enum { ASKERS = 20 };
 
-static struct ingest *ingest;
-static struct book *books[2];
+static struct writer *writer;
+static struct served_study *studies[2];
 static _Atomic bool stopping;
 static _Atomic unsigned answered;
 
-static void report_to(struct book *book)
+static void report_to(struct served_study *served)
 {
     struct server_report report;
-    server_report_make(&report, book->study, 0, NULL, NULL);
-    assert_int_equal(send_report(ingest, book, &report, ""), OUTCOME_ACCEPTED);
+    server_report_make(&report, served->study, 0, NULL, NULL);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
 }
 
 static int set_up(void **state)
@@ -30,11 +30,11 @@ static int set_up(void **state)
     stopping = false;
     answered = 0;
     assert_true(make_keys());
-    ingest = start_ingest(memory_store_new());
-    assert_status(create_study(&books[0], ingest, server_study_open), TREMOLO_OK);
-    assert_status(create_study(&books[1], ingest, server_study_rounds), TREMOLO_OK);
+    writer = start_writer(memory_store_new());
+    assert_status(create_study(&studies[0], writer, server_study_open), TREMOLO_OK);
+    assert_status(create_study(&studies[1], writer, server_study_rounds), TREMOLO_OK);
     for (int i = 0; i < 30; i++) {
-        report_to(books[0]);
+        report_to(studies[0]);
     }
     return 0;
 }
@@ -42,7 +42,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    ingest_stop(ingest);
+    writer_stop(writer);
     return 0;
 }
 
@@ -62,7 +62,7 @@ static void ask_all(struct estimator *estimator, struct asked *asked)
 {
     for (size_t i = 0; i < ASKERS; i++) {
         asked[i].question =
-            (struct question){.book = books[i % 3 == 2], .done = count, .context = &asked[i]};
+            (struct question){.served = studies[i % 3 == 2], .done = count, .context = &asked[i]};
         estimator_ask(estimator, &asked[i].question);
     }
 }
@@ -74,12 +74,12 @@ static void test_everybody_gets_the_estimate(void **state)
     char *wanted[2] = {NULL, NULL};
     (void)state;
     assert_non_null(estimator);
-    assert_null(estimate_kept(books[0]));
+    assert_null(estimate_kept(studies[0]));
     ask_all(estimator, asked);
     estimator_stop(estimator); /* only when all are answered */
     assert_int_equal(answered, ASKERS);
     for (size_t i = 0; i < 2; i++) {
-        wanted[i] = estimate_kept(books[i]);
+        wanted[i] = estimate_kept(studies[i]);
         assert_non_null(wanted[i]);
     }
     assert_string_not_equal(wanted[0], wanted[1]);
@@ -89,8 +89,8 @@ static void test_everybody_gets_the_estimate(void **state)
         assert_false(pthread_equal(asked[i].by, pthread_self()));
         free(asked[i].question.json);
     }
-    report_to(books[0]);
-    assert_null(estimate_kept(books[0])); /* it is another one now */
+    report_to(studies[0]);
+    assert_null(estimate_kept(studies[0])); /* it is another one now */
     free(wanted[0]);
     free(wanted[1]);
 }
@@ -109,7 +109,7 @@ static void test_the_end_forgets_nobody(void **state)
         assert_status(asked[i].question.status, TREMOLO_OK);
         assert_null(asked[i].question.json);
     }
-    assert_null(estimate_kept(books[0]));
+    assert_null(estimate_kept(studies[0]));
 }
 
 int main(void)

@@ -5,30 +5,30 @@
 
 #include <sodium.h>
 
-#include "book.h"
+#include "served_study.h"
 #include "history.h"
-#include "ingest.h"
+#include "writer.h"
 #include "server_reports.h"
 
 static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
 static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
-static struct book *book;
+static struct served_study *served;
 
 static int set_up(void **state)
 {
     uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
     (void)state;
-    book = NULL;
+    served = NULL;
     return sodium_init() < 0 ||
            tremolo_signing_keys(signing_public, signing_key, seed) != TREMOLO_OK ||
-           book_new(&book, NULL, server_study_open, strlen(server_study_open), signing_key, NULL) !=
-               TREMOLO_OK;
+           served_new(&served, NULL, server_study_open, strlen(server_study_open), signing_key,
+                      NULL) != TREMOLO_OK;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    book_free(book);
+    served_free(served);
     return 0;
 }
 
@@ -40,21 +40,21 @@ static void fold(unsigned count)
                           (int16_t)(randombytes_random() % 200 - 100),
                           (int16_t)(randombytes_random() % 20000 - 10000)};
         uint8_t bucket = (uint8_t)(randombytes_random() % 32);
-        assert_status(tremolo_moments_add(book->rounds[0].moments, row, &bucket, 1), TREMOLO_OK);
-        book->reports++;
-        book->generation++;
+        assert_status(tremolo_moments_add(served->rounds[0].moments, row, &bucket, 1), TREMOLO_OK);
+        served->reports++;
+        served->generation++;
     }
 }
 
 static void test_samples_are_bounded_and_cover_everything(void **state)
 {
-    const struct history *history = &book->history;
+    const struct history *history = &served->history;
     const int64_t start = 1000000;
     (void)state;
     fold(50);
     for (int64_t second = 0; second < 2000; second++) {
         fold(1);
-        history_tick(book, start + second, 1000 * second);
+        history_tick(served, start + second, 1000 * second);
         assert_true(history->samples <= HISTORY_SAMPLES_MAX);
     }
     /* 2,000 s at 2 s would be 1,000 samples: thinned three times, 16 s apart. */
@@ -73,9 +73,9 @@ static void test_nothing_new_is_no_sample(void **state)
     (void)state;
     fold(10);
     for (int64_t second = 0; second < 100; second++) {
-        history_tick(book, 1000 + second, 1000 * second);
+        history_tick(served, 1000 + second, 1000 * second);
     }
-    assert_int_equal(book->history.samples, 1);
+    assert_int_equal(served->history.samples, 1);
 }
 
 static double rate_in(const char *json)
@@ -92,18 +92,18 @@ static void test_rate_is_of_the_last_ticks(void **state)
     (void)state;
     for (; second < 30; second++) {
         fold(7);
-        history_tick(book, 1000 + second, 1000 * second);
+        history_tick(served, 1000 + second, 1000 * second);
     }
-    assert_status(history_json(&json, book, 2000), TREMOLO_OK);
+    assert_status(history_json(&json, served, 2000), TREMOLO_OK);
     assert_true(rate_in(json) == 7.0); /* 77 reports in 11 s, exactly */
     free(json);
     for (int i = 0; i < HISTORY_MARKS; i++, second++) {
-        history_tick(book, 1000 + second, 1000 * second);
+        history_tick(served, 1000 + second, 1000 * second);
     }
-    assert_status(history_json(&json, book, 2000), TREMOLO_OK);
+    assert_status(history_json(&json, served, 2000), TREMOLO_OK);
     assert_true(rate_in(json) == 7.0); /* the same second, the same answer */
     free(json);
-    assert_status(history_json(&json, book, 2001), TREMOLO_OK);
+    assert_status(history_json(&json, served, 2001), TREMOLO_OK);
     assert_true(rate_in(json) == 0.0);
     free(json);
 }
@@ -114,13 +114,13 @@ static void test_rate_is_null_at_first(void **state)
     char *json = NULL;
     (void)state;
     for (int64_t second = 0; second < 3; second++) {
-        assert_status(history_json(&json, book, 1000 + second), TREMOLO_OK);
+        assert_status(history_json(&json, served, 1000 + second), TREMOLO_OK);
         assert_int_equal(strstr(json, "\"rate\":null") != NULL, second < 2);
         free(json);
         fold(5);
-        history_tick(book, 1000 + second, 1000 * second);
+        history_tick(served, 1000 + second, 1000 * second);
     }
-    assert_status(history_json(&json, book, 1003), TREMOLO_OK);
+    assert_status(history_json(&json, served, 1003), TREMOLO_OK);
     assert_true(rate_in(json) == 5.0); /* 10 reports in 2 s */
     free(json);
 }

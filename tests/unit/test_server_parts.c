@@ -210,7 +210,7 @@ static void test_norm_bound(void **state)
         server_report_make(&report, check.study, 0, NULL, NULL);
         arrival.bytes = report.bytes;
         arrival.length = (uint16_t)report.length;
-        check_arrival(&arrival, row, &check);
+        check_report(&arrival, row, &check);
         assert_int_equal(arrival.outcome, OUTCOME_PENDING);
         largest = fmax(largest, (double)row[0] * row[0] + (double)row[1] * row[1]);
     }

@@ -1,5 +1,5 @@
 /* test_server_rounds.c -- rounds and enrolment through the writer, and recovery
- * between any two steps. A store in a fresh directory; the same book is opened
+ * between any two steps. A store in a fresh directory; the same study is opened
  * anew after every step and must say the same. */
 #include "testing.h"
 
@@ -8,14 +8,14 @@
 
 enum { DEVICES = 40 };
 
-static struct ingest *ingest;
-static struct book *book;
+static struct writer *writer;
+static struct served_study *served;
 
 static void open_again(void)
 {
-    ingest_stop(ingest);
-    ingest = start_ingest(open_store());
-    book = ingest_study(ingest, 0);
+    writer_stop(writer);
+    writer = start_writer(open_store());
+    served = writer_study(writer, 0);
 }
 
 static int set_up(void **state)
@@ -31,40 +31,40 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    ingest_stop(ingest);
-    ingest = NULL;
+    writer_stop(writer);
+    writer = NULL;
     return remove_directory();
 }
 
 static enum tremolo_status create(const char *text)
 {
-    return create_study(&book, ingest, text);
+    return create_study(&served, writer, text);
 }
 
 static enum tremolo_status close_round(void)
 {
-    struct job job = {.call = ingest_close_round, .book = book};
-    assert_true(ingest_submit_and_wait(ingest, &job));
+    struct job job = {.call = writer_close_round, .served = served};
+    assert_true(writer_submit_and_wait(writer, &job));
     return job.status;
 }
 
 static enum server_outcome send_as(const struct server_report *report, const char *name)
 {
-    return send_report(ingest, book, report, name);
+    return send_report(writer, served, report, name);
 }
 
 static void make_as(struct server_report *report, const char *name, unsigned round)
 {
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
     assert_status(tremolo_device_key(key, secret, (const uint8_t *)name, strlen(name)), TREMOLO_OK);
-    server_report_make(report, book->study, round, book->rounds[round].vectors, key);
+    server_report_make(report, served->study, round, served->rounds[round].vectors, key);
     assert_true(report->length > 0);
 }
 
 static char *estimate(void)
 {
     char *text = NULL;
-    assert_status(estimate_json(&text, book), TREMOLO_OK);
+    assert_status(estimate_json(&text, served), TREMOLO_OK);
     return text;
 }
 
@@ -72,11 +72,11 @@ static char *estimate(void)
 static void expect_the_same_after_a_restart(void)
 {
     char *before = estimate();
-    unsigned opened = book->opened;
+    unsigned opened = served->opened;
     open_again();
     char *after = estimate();
     assert_string_equal(before, after);
-    assert_int_equal(book->opened, opened);
+    assert_int_equal(served->opened, opened);
     free(before);
     free(after);
 }
@@ -90,7 +90,7 @@ static void test_three_rounds_with_restarts(void **state)
     assert_status(create(server_study_rounds), TREMOLO_OK);
     assert_status(close_round(), TREMOLO_BAD_ARGUMENT); /* nobody has reported */
     for (unsigned round = 0; round < 3; round++) {
-        assert_int_equal(book->opened, round + 1);
+        assert_int_equal(served->opened, round + 1);
         for (unsigned i = 0; i < DEVICES - round; i++) { /* some drop out */
             (void)snprintf(name, sizeof name, "device %u", i);
             make_as(&report, name, round);
@@ -113,7 +113,7 @@ static void test_three_rounds_with_restarts(void **state)
         make_as(&report, "latecomer", round);
         assert_int_equal(send_as(&report, "latecomer"), OUTCOME_CLOSED);
     }
-    assert_true(book_is_done(book));
+    assert_true(served_is_done(served));
     assert_status(close_round(), TREMOLO_ROUND_PASSED);
     char *text = estimate();
     assert_non_null(strstr(text, "\"average\":["));
@@ -133,8 +133,8 @@ static void test_vectors_are_orthogonal_to_beta(void **state)
         assert_int_equal(send_as(&report, name), OUTCOME_ACCEPTED);
     }
     assert_status(close_round(), TREMOLO_OK);
-    const double *beta = book->rounds[1].beta;
-    const int16_t *v = book->rounds[1].vectors;
+    const double *beta = served->rounds[1].beta;
+    const int16_t *v = served->rounds[1].vectors;
     double along = beta[0] * v[0] + beta[1] * v[1];
     double length = beta[0] * beta[0] + beta[1] * beta[1];
     assert_true(length > 0.0);
@@ -146,12 +146,12 @@ static void test_a_study_is_created_once(void **state)
 {
     (void)state;
     assert_status(create(server_study_open), TREMOLO_OK);
-    struct book *first = book;
+    struct served_study *first = served;
     assert_status(create(server_study_open), TREMOLO_OK);
-    assert_ptr_equal(book, first);
-    assert_int_equal(ingest_studies(ingest), 1);
+    assert_ptr_equal(served, first);
+    assert_int_equal(writer_study_count(writer), 1);
     assert_status(create("{\"tremolo\": 1}"), TREMOLO_BAD_STUDY);
-    assert_int_equal(ingest_studies(ingest), 1);
+    assert_int_equal(writer_study_count(writer), 1);
 }
 
 /* Two reports with one id in one group: the first is taken, other bytes are a
@@ -164,23 +164,24 @@ static void test_conflicts_within_a_group(void **state)
     struct arrival arrivals[3] = {{0}};
     (void)state;
     assert_status(create(server_study_open), TREMOLO_OK);
-    server_report_make(&report, book->study, 0, NULL, NULL);
+    server_report_make(&report, served->study, 0, NULL, NULL);
     other = report;
     other.bytes[38] ^= 1; /* the response */
     const struct server_report *sent[3] = {&report, &other, &report};
     for (size_t i = 0; i < 3; i++) {
         arrivals[i].bytes = sent[i]->bytes;
         arrivals[i].length = (uint16_t)sent[i]->length;
-        check_arrival(&arrivals[i], rows + 3 * i, &book->check);
+        check_report(&arrivals[i], rows + 3 * i, &served->check);
         assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
     }
-    struct job job = {.book = book, .arrivals = arrivals, .rows = rows, .count = 3, .bytes = 200};
-    assert_true(ingest_submit_and_wait(ingest, &job));
+    struct job job = {
+        .served = served, .arrivals = arrivals, .rows = rows, .count = 3, .bytes = 200};
+    assert_true(writer_submit_and_wait(writer, &job));
     assert_int_equal(arrivals[0].outcome, OUTCOME_ACCEPTED);
     assert_int_equal(arrivals[1].outcome, OUTCOME_OTHER_BYTES);
     assert_int_equal(arrivals[2].outcome, OUTCOME_REPEATED);
     open_again();
-    assert_int_equal(book->reports, 1);
+    assert_int_equal(served->reports, 1);
 }
 
 /* One log holds all studies; each finds its own again. */
@@ -191,42 +192,42 @@ static void test_two_studies_share_a_log(void **state)
     char *texts[2];
     (void)state;
     assert_status(create(server_study_open), TREMOLO_OK);
-    struct book *open = book;
+    struct served_study *open = served;
     assert_status(create(server_study_rounds), TREMOLO_OK);
-    struct book *rounds = book;
+    struct served_study *rounds = served;
     for (unsigned i = 0; i < DEVICES; i++) {
         char name[16];
-        book = i % 3 == 0 ? rounds : open;
+        served = i % 3 == 0 ? rounds : open;
         (void)snprintf(name, sizeof name, "device %u", i);
-        if (book == rounds) {
+        if (served == rounds) {
             make_as(&report, name, 0);
         } else {
-            server_report_make(&report, book->study, 0, NULL, NULL);
+            server_report_make(&report, served->study, 0, NULL, NULL);
         }
-        assert_int_equal(send_as(&report, book == rounds ? name : ""), OUTCOME_ACCEPTED);
+        assert_int_equal(send_as(&report, served == rounds ? name : ""), OUTCOME_ACCEPTED);
     }
     for (size_t i = 0; i < 2; i++) {
-        book = ingest_study(ingest, i);
-        (void)snprintf(before[i], sizeof before[i], "%s", book->id_text);
+        served = writer_study(writer, i);
+        (void)snprintf(before[i], sizeof before[i], "%s", served->id_text);
         texts[i] = estimate();
     }
     open_again();
     for (size_t i = 0; i < 2; i++) { /* they may come in another order */
-        book = ingest_study(ingest, i);
+        served = writer_study(writer, i);
         char *after = estimate();
-        assert_string_equal(after, texts[strcmp(book->id_text, before[0]) == 0 ? 0 : 1]);
+        assert_string_equal(after, texts[strcmp(served->id_text, before[0]) == 0 ? 0 : 1]);
         free(after);
     }
-    assert_int_equal(ingest_study(ingest, 0)->reports + ingest_study(ingest, 1)->reports, DEVICES);
+    assert_int_equal(writer_study(writer, 0)->reports + writer_study(writer, 1)->reports, DEVICES);
     free(texts[0]);
     free(texts[1]);
 }
 
 static void test_a_full_queue_refuses(void **state)
 {
-    struct job job = {.bytes = (size_t)INGEST_QUEUE_BYTES_MAX + 1};
+    struct job job = {.bytes = (size_t)WRITER_QUEUE_BYTES_MAX + 1};
     (void)state;
-    assert_false(ingest_submit(ingest, &job));
+    assert_false(writer_submit(writer, &job));
 }
 
 int main(void)

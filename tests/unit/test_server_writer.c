@@ -12,8 +12,8 @@
 
 enum { FAST_US = 0, SLOW_US = 20000, HELD_US = 300000, LARGE = 1 << 17, TRIES = 50 };
 
-static struct ingest *ingest;
-static struct book *book;
+static struct writer *writer;
+static struct served_study *served;
 static unsigned sync_us;
 
 static void rest(unsigned microseconds)
@@ -40,14 +40,14 @@ static int set_up(void **state)
     }
     struct store *store = open_store();
     store->sync = pretend_to_sync;
-    ingest = start_ingest(store);
-    return create_study(&book, ingest, server_study_open) != TREMOLO_OK;
+    writer = start_writer(store);
+    return create_study(&served, writer, server_study_open) != TREMOLO_OK;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    ingest_stop(ingest);
+    writer_stop(writer);
     return remove_directory();
 }
 
@@ -70,10 +70,10 @@ static void note_thread(struct job *job)
 
 static void prepare(struct sending *sending, size_t bytes)
 {
-    server_report_make(&sending->report, book->study, 0, NULL, NULL);
+    server_report_make(&sending->report, served->study, 0, NULL, NULL);
     sending->arrival = (struct arrival){.bytes = sending->report.bytes,
                                         .length = (uint16_t)sending->report.length};
-    sending->job = (struct job){.book = book,
+    sending->job = (struct job){.served = served,
                                 .arrivals = &sending->arrival,
                                 .rows = sending->row,
                                 .count = 1,
@@ -81,14 +81,14 @@ static void prepare(struct sending *sending, size_t bytes)
                                 .done = note_thread,
                                 .context = sending};
     sending->done = false;
-    check_arrival(&sending->arrival, sending->row, &book->check);
+    check_report(&sending->arrival, sending->row, &served->check);
     assert_int_equal(sending->arrival.outcome, OUTCOME_PENDING);
 }
 
 static void submit(struct sending *sending, size_t bytes)
 {
     prepare(sending, bytes);
-    assert_null(ingest_submit_all(ingest, &sending->job));
+    assert_null(writer_submit_all(writer, &sending->job));
 }
 
 static void wait_until_done(const struct sending *sending)
@@ -117,7 +117,7 @@ static void test_a_small_group_is_written_where_it_is(void **state)
         here += is_done_here(&sending);
     }
     assert_true(here > TRIES / 2);
-    assert_int_equal(book->reports, TRIES);
+    assert_int_equal(served->reports, TRIES);
 }
 
 static void test_a_large_group_is_the_writers(void **state)
@@ -149,7 +149,7 @@ static void test_nobody_waits_for_a_slow_disk_twice(void **state)
 
 static _Atomic bool held;
 
-static enum tremolo_status hold_the_pen(struct ingest *of, struct job *job)
+static enum tremolo_status hold_the_pen(struct writer *of, struct job *job)
 {
     (void)of;
     (void)job;
@@ -161,7 +161,7 @@ static enum tremolo_status hold_the_pen(struct ingest *of, struct job *job)
 static void *ask_to_hold(void *argument)
 {
     struct job *job = argument;
-    (void)ingest_submit_and_wait(ingest, job);
+    (void)writer_submit_and_wait(writer, job);
     return NULL;
 }
 
@@ -184,7 +184,7 @@ static void test_nobody_waits_for_the_pen_for_long(void **state)
     assert_status(hold.status, TREMOLO_OK);
 }
 
-static enum tremolo_status do_nothing(struct ingest *of, struct job *job)
+static enum tremolo_status do_nothing(struct writer *of, struct job *job)
 {
     (void)of;
     (void)job;
@@ -211,11 +211,11 @@ static void test_the_writer_is_called_for_a_call(void **state)
         struct job call = {.call = do_nothing, .done = note_thread, .context = &sending};
         struct sending before;
         if (i % 2 == 0) {
-            assert_null(ingest_submit_all(ingest, &call));
+            assert_null(writer_submit_all(writer, &call));
         } else {
             prepare(&before, 60);
             before.job.next = &call;
-            assert_null(ingest_submit_all(ingest, &before.job));
+            assert_null(writer_submit_all(writer, &before.job));
             wait_until_done(&before);
         }
         for (int wait = 0; wait < 5000 && !sending.done; wait++) {

@@ -197,10 +197,10 @@ static natsStatus subscribe(struct nats_bus *bus, struct listener *listener)
 /* Wait until the library's threads call us no more; false when one still might. */
 static bool is_quiet(struct nats_bus *bus, const size_t *calls)
 {
-    int64_t until = moment_ms() + QUIET_MS;
+    int64_t until = clock_ms() + QUIET_MS;
     (void)pthread_mutex_lock(&bus->lock);
-    while (*calls > 0 && moment_ms() < until) {
-        moment_wait(&bus->settled, &bus->lock, 50);
+    while (*calls > 0 && clock_ms() < until) {
+        clock_wait(&bus->settled, &bus->lock, 50);
     }
     bool quiet = *calls == 0;
     (void)pthread_mutex_unlock(&bus->lock);
@@ -293,11 +293,11 @@ enum tremolo_status bus_nats_reopen(struct nats_bus *bus)
     if (bus->connection != NULL && !natsConnection_IsClosed(bus->connection)) {
         return TREMOLO_OK;
     }
-    if (moment_ms() - bus->opened_ms < REOPEN_MS) {
+    if (clock_ms() - bus->opened_ms < REOPEN_MS) {
         return TREMOLO_NETWORK_FAILED;
     }
     disconnect(bus);
-    bus->opened_ms = moment_ms();
+    bus->opened_ms = clock_ms();
     return connect_now(bus);
 }
 
@@ -406,7 +406,7 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     (void)snprintf(made->name, sizeof made->name, "tremolo-%s", name);
     (void)snprintf(made->inbox, sizeof made->inbox, "_INBOX_%s", name);
     (void)pthread_mutex_init(&made->lock, NULL);
-    moment_cond_init(&made->settled);
+    clock_cond_init(&made->settled);
     enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
     if (made->url == NULL || (made->cert == NULL) != (made->key == NULL)) {
         (void)bus_nats_fail(made, status, "the store", "certificate and key are given together");
@@ -416,7 +416,7 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     } else if (!random_run(&made->run)) {
         status = bus_nats_fail(made, TREMOLO_NO_ENTROPY, "/dev/urandom", "it cannot be read");
     } else {
-        made->opened_ms = moment_ms();
+        made->opened_ms = clock_ms();
         status = connect_now(made);
     }
     if (status == TREMOLO_OK) {

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "bus.h"
-#include "moment.h"
+#include "clock.h"
 
 enum {
     SERVERS_MAX = 16,

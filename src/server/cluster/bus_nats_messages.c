@@ -103,8 +103,8 @@ static void send_open(struct nats_bus *bus, int64_t wait_ms)
 /* Lock held. */
 static void wait_settled(struct nats_bus *bus, int64_t until_ms)
 {
-    while (bus->waiting > 0 && moment_ms() < until_ms) {
-        moment_wait(&bus->settled, &bus->lock, 50);
+    while (bus->waiting > 0 && clock_ms() < until_ms) {
+        clock_wait(&bus->settled, &bus->lock, 50);
     }
 }
 
@@ -125,7 +125,7 @@ static bool worth_repeating(const struct nats_bus *bus)
 enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messages, size_t count)
 {
     struct nats_bus *bus = self(base);
-    int64_t until = moment_ms() + BUS_PUBLISH_MS;
+    int64_t until = clock_ms() + BUS_PUBLISH_MS;
     natsStatus *answers = malloc((count + 1) * sizeof *answers);
     enum tremolo_status status = answers == NULL ? TREMOLO_NO_MEMORY : bus_nats_reopen(bus);
     for (size_t i = 0; i < count; i++) {
@@ -145,9 +145,9 @@ enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messa
     bus->count = count;
     bus->waiting = 0;
     do {
-        send_open(bus, until - moment_ms() > 1 ? until - moment_ms() : 1);
+        send_open(bus, until - clock_ms() > 1 ? until - clock_ms() : 1);
         wait_settled(bus, until);
-        bool again = bus->waiting == 0 && worth_repeating(bus) && moment_ms() + RETRY_MS < until;
+        bool again = bus->waiting == 0 && worth_repeating(bus) && clock_ms() + RETRY_MS < until;
         if (!again) {
             break;
         }

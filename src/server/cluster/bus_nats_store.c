@@ -85,9 +85,9 @@ enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t ex
     options.ExpectLastSubjectSeq = expected;
     options.ExpectNoMessage = expected == 0;
     natsStatus answer = NATS_NO_RESPONDERS;
-    int64_t until = moment_ms() + REQUEST_MS;
+    int64_t until = clock_ms() + REQUEST_MS;
     /* Nobody has heard it: the bucket is being made, or has no leader just now. */
-    while (answer == NATS_NO_RESPONDERS && moment_ms() < until) {
+    while (answer == NATS_NO_RESPONDERS && clock_ms() < until) {
         answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
         if (answer == NATS_NO_RESPONDERS) {
             pause_ms(RETRY_MS);
@@ -186,10 +186,10 @@ static bool is_single(struct nats_bus *bus, const char *stream)
 {
     jsStreamInfo *info = NULL;
     struct copies *copies = copies_of(bus, stream);
-    if (moment_ms() - copies->asked_ms >= SINGLE_MS) {
+    if (clock_ms() - copies->asked_ms >= SINGLE_MS) {
         copies->single = js_GetStreamInfo(&info, bus->stream, stream, NULL, NULL) == NATS_OK &&
                          info->Config->Replicas == 1;
-        copies->asked_ms = moment_ms();
+        copies->asked_ms = clock_ms();
         jsStreamInfo_Destroy(info);
     }
     return copies->single;

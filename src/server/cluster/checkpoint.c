@@ -63,7 +63,7 @@ static struct source source_of(struct bus *bus, const struct shard *shard, const
 {
     struct source source = {.bus = bus};
     char tag[CLUSTER_TAG_BYTES];
-    cluster_tag(tag, shard->book->id);
+    cluster_tag(tag, shard->served->id);
     blob_subject(source.subject, tag, shard->number, kind, round);
     return source;
 }
@@ -494,7 +494,7 @@ static void get_head(struct reader *reader, struct shard *shard, struct checkpoi
     shard->counts.damaged = get_u64(reader);
     shard->messages = get_u64(reader);
     uint32_t ended = get_u32(reader);
-    if (reader->failed || ended > shard->book->terms->rounds) {
+    if (reader->failed || ended > shard->served->terms->rounds) {
         reader->failed = true;
         return;
     }
@@ -545,7 +545,7 @@ static bool is_sound(const struct shard *shard)
     for (unsigned t = 0; t < shard->active; t++) {
         reports += shard->ended[t].count;
     }
-    return (shard->moments != NULL) == (shard->active < shard->book->terms->rounds) &&
+    return (shard->moments != NULL) == (shard->active < shard->served->terms->rounds) &&
            reports == shard->counts.counted && shard->names_position <= shard->position;
 }
 
@@ -562,7 +562,7 @@ static bool is_whole(const struct bus_value *value)
 }
 
 enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_mark *mark,
-                                      struct bus *bus, struct book *book, unsigned number,
+                                      struct bus *bus, struct served_study *served, unsigned number,
                                       unsigned shards, const struct bus_value *value)
 {
     struct shard *made = NULL;
@@ -571,7 +571,7 @@ enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_ma
         return TREMOLO_MALFORMED;
     }
     struct reader reader = {value->bytes, value->length - CHECK_BYTES, false};
-    enum tremolo_status status = shard_new(&made, book, number, shards);
+    enum tremolo_status status = shard_new(&made, served, number, shards);
     if (status != TREMOLO_OK) {
         return status;
     }

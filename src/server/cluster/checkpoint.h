@@ -52,7 +52,7 @@ TREMOLO_MUST_USE enum tremolo_status checkpoint_store(struct shard *shard,
  * parts do not fit together, STORAGE_FAILED when a chunk is gone, or not there yet. */
 TREMOLO_MUST_USE enum tremolo_status checkpoint_decode(struct shard **shard,
                                                        struct checkpoint_mark *mark,
-                                                       struct bus *bus, struct book *book,
+                                                       struct bus *bus, struct served_study *served,
                                                        unsigned number, unsigned shards,
                                                        const struct bus_value *value);
 

@@ -218,12 +218,13 @@ static enum tremolo_status put_once(struct bus *bus, const char *key, const uint
     return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
 }
 
-enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book, unsigned shards)
+enum tremolo_status cluster_put_study(struct bus *bus, const struct served_study *served,
+                                      unsigned shards)
 {
     char tag[CLUSTER_TAG_BYTES];
     char key[BUS_NAME_BYTES];
     char *text = NULL;
-    enum tremolo_status status = tremolo_study_file_json(&text, book->file);
+    enum tremolo_status status = tremolo_study_file_json(&text, served->file);
     size_t length = status == TREMOLO_OK ? strlen(text) : 0;
     uint8_t *bytes = malloc(STUDY_HEAD_BYTES + length + 1);
     if (status == TREMOLO_OK && bytes == NULL) {
@@ -234,7 +235,7 @@ enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book, 
         bytes[4] = (uint8_t)(shards >> 8);
         bytes[5] = (uint8_t)shards;
         memcpy(bytes + STUDY_HEAD_BYTES, text, length + 1);
-        cluster_tag(tag, book->id);
+        cluster_tag(tag, served->id);
         cluster_key(key, "study", tag);
         status = put_once(bus, key, bytes, STUDY_HEAD_BYTES + length);
     }
@@ -265,15 +266,16 @@ enum tremolo_status cluster_get_study(struct bus *bus, const char *tag, struct b
     return TREMOLO_OK;
 }
 
-enum tremolo_status cluster_put_round(struct bus *bus, const struct book *book, unsigned round)
+enum tremolo_status cluster_put_round(struct bus *bus, const struct served_study *served,
+                                      unsigned round)
 {
     char tag[CLUSTER_TAG_BYTES];
     char key[BUS_NAME_BYTES];
     uint8_t *bytes = NULL;
     size_t length = 0;
-    enum tremolo_status status = book_encode_round(&bytes, &length, book, round);
+    enum tremolo_status status = served_encode_round(&bytes, &length, served, round);
     if (status == TREMOLO_OK) {
-        cluster_tag(tag, book->id);
+        cluster_tag(tag, served->id);
         cluster_key_of(key, "round", tag, round);
         status = put_once(bus, key, bytes, length);
     }
@@ -291,23 +293,24 @@ enum tremolo_status cluster_make_streams(struct bus *bus, const char *tag)
     return status == TREMOLO_OK ? bus->make(bus, stream, subjects, 0) : status;
 }
 
-enum tremolo_status cluster_create(struct bus *bus, const struct book *book, unsigned shards)
+enum tremolo_status cluster_create(struct bus *bus, const struct served_study *served,
+                                   unsigned shards)
 {
     char tag[CLUSTER_TAG_BYTES];
     struct cluster_state state = {.phase = CLUSTER_OPEN};
-    cluster_tag(tag, book->id);
+    cluster_tag(tag, served->id);
     enum tremolo_status status = cluster_make_streams(bus, tag);
     if (status == TREMOLO_OK) {
-        status = cluster_put_study(bus, book, shards);
+        status = cluster_put_study(bus, served, shards);
     }
     if (status == TREMOLO_OK) {
-        status = cluster_put_round(bus, book, 0);
+        status = cluster_put_round(bus, served, 0);
     }
     if (status == TREMOLO_OK) {
         status = cluster_swap_state(&state, bus, tag);
         status = status == TREMOLO_CHANGED ? TREMOLO_OK : status;
     }
-    return status == TREMOLO_OK ? cluster_add_to_list(bus, book->id) : status;
+    return status == TREMOLO_OK ? cluster_add_to_list(bus, served->id) : status;
 }
 
 enum tremolo_status cluster_erase(struct bus *bus, const char *tag)

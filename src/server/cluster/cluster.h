@@ -16,7 +16,7 @@
 #ifndef SERVER_CLUSTER_H
 #define SERVER_CLUSTER_H
 
-#include "book.h"
+#include "served_study.h"
 #include "bus.h"
 
 enum {
@@ -70,21 +70,21 @@ void cluster_state_free(struct cluster_state *state);
 
 /* Write a new study: its stream, its record, round 0, its state, its place in the
  * list. Repeating it after a failure completes what is missing. */
-TREMOLO_MUST_USE enum tremolo_status cluster_create(struct bus *bus, const struct book *book,
-                                                    unsigned shards);
+TREMOLO_MUST_USE enum tremolo_status
+cluster_create(struct bus *bus, const struct served_study *served, unsigned shards);
 
 /* The same in steps, for a study that arrives with its rounds (move.c). */
 TREMOLO_MUST_USE enum tremolo_status cluster_make_streams(struct bus *bus, const char *tag);
-TREMOLO_MUST_USE enum tremolo_status cluster_put_study(struct bus *bus, const struct book *book,
-                                                       unsigned shards);
+TREMOLO_MUST_USE enum tremolo_status
+cluster_put_study(struct bus *bus, const struct served_study *served, unsigned shards);
 TREMOLO_MUST_USE enum tremolo_status cluster_add_to_list(struct bus *bus,
                                                          const uint8_t study[STORE_STUDY_BYTES]);
 
 /* Everything about a study but its place in the list. */
 TREMOLO_MUST_USE enum tremolo_status cluster_erase(struct bus *bus, const char *tag);
 
-TREMOLO_MUST_USE enum tremolo_status cluster_put_round(struct bus *bus, const struct book *book,
-                                                       unsigned round);
+TREMOLO_MUST_USE enum tremolo_status
+cluster_put_round(struct bus *bus, const struct served_study *served, unsigned round);
 
 /* The tags of all studies, STORE_STUDY_BYTES each; the caller frees. */
 TREMOLO_MUST_USE enum tremolo_status cluster_list(struct bus *bus, uint8_t **tags, size_t *count);

@@ -6,7 +6,7 @@
  * other. Hints only set flags.
  *
  * Who touches what: `lock` guards the queue of calls and the flag; mirrors are
- * the second thread's, but for their atomic flags; books have their own lock. */
+ * the second thread's, but for their atomic flags; studies have their own lock. */
 #include "gateway.h"
 
 #include <limits.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "mirror.h"
-#include "moment.h"
+#include "clock.h"
 #include "publish.h"
 #include "writer.h"
 
@@ -28,7 +28,7 @@ enum {
     START_MS = 15000,  /* for a store that is just coming up */
     LEARN_MS = 3000,   /* to hear of a study that was made elsewhere */
     QUIET_MS = 5000,   /* without a failure, before a store may count as well again */
-    STRANGERS = 64,    /* ids that were asked for and nobody knows */
+    UNKNOWN_MAX = 64,  /* ids that were asked for and nobody knows */
     FOLD_MS = 4000,    /* for reports to be folded before a round has too few */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
     REST_MS = 50,
@@ -45,13 +45,13 @@ struct closing {
 };
 
 /* An id that somebody asked for, and when first. */
-struct stranger {
+struct unknown_id {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     int64_t asked_ms;
 };
 
 struct gateway {
-    struct ingest *ingest;
+    struct writer *writer;
     struct bus *bus;     /* the writer's */
     struct bus *keeping; /* the second thread's */
     unsigned shards;
@@ -69,8 +69,8 @@ struct gateway {
     struct job **calls_last;
     bool hinted;
     bool stopping;
-    struct stranger stranger[STRANGERS];
-    size_t stranger_next;
+    struct unknown_id unknown[UNKNOWN_MAX];
+    size_t unknown_next;
 };
 
 /* ---------------------------------------------------------------- hints */
@@ -105,7 +105,7 @@ static void on_hint(void *context, const char *subject)
 static struct mirror *find_study(struct gateway *gateway, const uint8_t *tag)
 {
     for (size_t i = 0; i < gateway->studies; i++) {
-        if (memcmp(gateway->study[i]->book->id, tag, STORE_STUDY_BYTES) == 0) {
+        if (memcmp(gateway->study[i]->served->id, tag, STORE_STUDY_BYTES) == 0) {
             return gateway->study[i];
         }
     }
@@ -120,7 +120,7 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = mirror_open(&study, gateway->keeping, tag,
-                                             gateway->ingest->signing_key, gateway->ingest->secret);
+                                             gateway->writer->signing_key, gateway->writer->secret);
     if (status == TREMOLO_OK) {
         status = mirror_refresh(study, gateway->keeping, true);
     }
@@ -131,7 +131,7 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
     (void)pthread_mutex_lock(&gateway->lock);
     gateway->study[gateway->studies++] = study;
     (void)pthread_mutex_unlock(&gateway->lock);
-    writer_add_book(gateway->ingest, study->book);
+    writer_add_study(gateway->writer, study->served);
     return TREMOLO_OK;
 }
 
@@ -140,7 +140,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
     uint8_t *tags = NULL;
     size_t count = 0;
     (void)pthread_mutex_lock(&gateway->lock);
-    gateway->listed_ms = moment_ms();
+    gateway->listed_ms = clock_ms();
     (void)pthread_mutex_unlock(&gateway->lock);
     enum tremolo_status status = cluster_list(gateway->keeping, &tags, &count);
     enum tremolo_status added = status;
@@ -159,32 +159,32 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
 /* A study made through another gateway a moment ago may not have come here, and a
  * device that hears 404 gives up. So the first to ask for an unknown id are told
  * to come again, while we look; only then is it said that there is none. */
-static bool gateway_unsure(struct ingest *ingest, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
+static bool gateway_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {
-    struct gateway *gateway = ingest->context;
-    int64_t now = moment_ms();
+    struct gateway *gateway = writer->context;
+    int64_t now = clock_ms();
     size_t at = 0;
     (void)pthread_mutex_lock(&gateway->lock);
-    while (at < STRANGERS && (gateway->stranger[at].asked_ms == 0 ||
-                              memcmp(gateway->stranger[at].id, id, TREMOLO_STUDY_ID_BYTES) != 0)) {
+    while (at < UNKNOWN_MAX && (gateway->unknown[at].asked_ms == 0 ||
+                                memcmp(gateway->unknown[at].id, id, TREMOLO_STUDY_ID_BYTES) != 0)) {
         at++;
     }
-    bool fresh = at == STRANGERS;
+    bool fresh = at == UNKNOWN_MAX;
     if (fresh) {
-        at = gateway->stranger_next++ % STRANGERS;
-        memcpy(gateway->stranger[at].id, id, TREMOLO_STUDY_ID_BYTES);
-        gateway->stranger[at].asked_ms = now;
+        at = gateway->unknown_next++ % UNKNOWN_MAX;
+        memcpy(gateway->unknown[at].id, id, TREMOLO_STUDY_ID_BYTES);
+        gateway->unknown[at].asked_ms = now;
     }
-    bool unsure = now - gateway->stranger[at].asked_ms < LEARN_MS;
+    bool unsure = now - gateway->unknown[at].asked_ms < LEARN_MS;
     (void)pthread_mutex_unlock(&gateway->lock);
     return unsure;
 }
 
 static void keep_up(struct gateway *gateway)
 {
-    bool all = moment_ms() - gateway->refreshed_ms >= REFRESH_MS;
+    bool all = clock_ms() - gateway->refreshed_ms >= REFRESH_MS;
     (void)pthread_mutex_lock(&gateway->lock);
-    bool list = moment_ms() - gateway->listed_ms >= LIST_MS;
+    bool list = clock_ms() - gateway->listed_ms >= LIST_MS;
     (void)pthread_mutex_unlock(&gateway->lock);
     if (list) {
         (void)learn_studies(gateway); /* it is tried again in a second */
@@ -194,7 +194,7 @@ static void keep_up(struct gateway *gateway)
         status = mirror_refresh(gateway->study[i], gateway->keeping, all);
     }
     if (all) { /* what could not be read stays dirty */
-        gateway->refreshed_ms = moment_ms();
+        gateway->refreshed_ms = clock_ms();
     }
 }
 
@@ -208,27 +208,27 @@ static void finish_call(struct job *job, enum tremolo_status status)
 
 static enum tremolo_status create_study(struct gateway *gateway, struct job *job)
 {
-    struct book *book = NULL;
-    enum tremolo_status status = book_new(&book, job->problems, job->text, job->text_length,
-                                          gateway->ingest->signing_key, gateway->ingest->secret);
+    struct served_study *served = NULL;
+    enum tremolo_status status = served_new(&served, job->problems, job->text, job->text_length,
+                                            gateway->writer->signing_key, gateway->writer->secret);
     if (status != TREMOLO_OK) {
         return status;
     }
-    struct mirror *known = find_study(gateway, book->id);
+    struct mirror *known = find_study(gateway, served->id);
     if (known == NULL) {
-        status = cluster_create(gateway->keeping, book, gateway->shards);
+        status = cluster_create(gateway->keeping, served, gateway->shards);
         if (status == TREMOLO_OK) {
-            status = add_study(gateway, book->id);
+            status = add_study(gateway, served->id);
         }
-        known = find_study(gateway, book->id);
+        known = find_study(gateway, served->id);
     }
     /* Two studies may not share a tag: reports could not be told apart. */
     if (status == TREMOLO_OK &&
-        (known == NULL || memcmp(known->book->id, book->id, TREMOLO_STUDY_ID_BYTES) != 0)) {
+        (known == NULL || memcmp(known->served->id, served->id, TREMOLO_STUDY_ID_BYTES) != 0)) {
         status = TREMOLO_BAD_ARGUMENT;
     }
-    book_free(book);
-    job->book = known != NULL ? known->book : NULL;
+    served_free(served);
+    job->served = known != NULL ? known->served : NULL;
     return status;
 }
 
@@ -237,11 +237,11 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
  * closed it meanwhile, and the newest is the next one. */
 static enum tremolo_status try_closing(struct gateway *gateway, struct closing *closing)
 {
-    struct mirror *study = closing->job->book->mirror;
+    struct mirror *study = closing->job->served->mirror;
     enum tremolo_status status = mirror_close_round(study, gateway->keeping, closing->round);
     closing->begun = status == TREMOLO_OK;
     closing->round = closing->round < 0 ? (long)study->round : closing->round;
-    bool wait = status == TREMOLO_BAD_ARGUMENT && moment_ms() < closing->fold_until_ms;
+    bool wait = status == TREMOLO_BAD_ARGUMENT && clock_ms() < closing->fold_until_ms;
     return wait ? TREMOLO_OK : status;
 }
 
@@ -253,8 +253,8 @@ static void begin_closing(struct gateway *gateway, struct job *job)
         *closing = (struct closing){.next = gateway->closings,
                                     .job = job,
                                     .round = job->round_named ? (long)job->round : -1,
-                                    .until_ms = moment_ms() + CLOSE_MS,
-                                    .fold_until_ms = moment_ms() + FOLD_MS};
+                                    .until_ms = clock_ms() + CLOSE_MS,
+                                    .fold_until_ms = clock_ms() + FOLD_MS};
         status = try_closing(gateway, closing);
     }
     if (status != TREMOLO_OK) {
@@ -269,7 +269,7 @@ static void begin_closing(struct gateway *gateway, struct job *job)
 static bool is_settled(struct gateway *gateway, struct closing *closing, bool stopping,
                        enum tremolo_status *status)
 {
-    const struct mirror *study = closing->job->book->mirror;
+    const struct mirror *study = closing->job->served->mirror;
     *status = closing->begun ? TREMOLO_OK : try_closing(gateway, closing);
     if (*status != TREMOLO_OK) {
         return true;
@@ -277,7 +277,7 @@ static bool is_settled(struct gateway *gateway, struct closing *closing, bool st
     bool moved =
         closing->begun && ((long)study->round > closing->round || study->phase == CLUSTER_DONE);
     *status = moved ? TREMOLO_OK : TREMOLO_NETWORK_FAILED;
-    return moved || stopping || moment_ms() >= closing->until_ms;
+    return moved || stopping || clock_ms() >= closing->until_ms;
 }
 
 /* A worker opens the next round; the operator hears of it when it is there. */
@@ -302,9 +302,9 @@ static void run_calls(struct gateway *gateway, struct job *calls)
     while (calls != NULL) {
         struct job *job = calls;
         calls = job->next;
-        if (job->call == ingest_create_study) {
+        if (job->call == writer_create_study) {
             finish_call(job, create_study(gateway, job));
-        } else if (job->call == ingest_close_round) {
+        } else if (job->call == writer_close_round) {
             begin_closing(gateway, job);
         } else {
             finish_call(job, TREMOLO_BAD_ARGUMENT);
@@ -318,7 +318,7 @@ static void run_calls(struct gateway *gateway, struct job *calls)
 static void rest(struct gateway *gateway)
 {
     if (gateway->calls == NULL && !gateway->hinted && !gateway->stopping) {
-        moment_wait(&gateway->wake, &gateway->lock, REST_MS);
+        clock_wait(&gateway->wake, &gateway->lock, REST_MS);
     }
     gateway->hinted = false;
 }
@@ -355,30 +355,30 @@ static bool was_published(const struct job *jobs)
     return false;
 }
 
-static void gateway_group(struct ingest *ingest, struct job *jobs)
+static void gateway_group(struct writer *writer, struct job *jobs)
 {
-    struct gateway *gateway = ingest->context;
-    int64_t start = moment_ms();
+    struct gateway *gateway = writer->context;
+    int64_t start = clock_ms();
     enum tremolo_status status = publish_jobs(jobs, gateway->bus, writer_seconds());
-    (void)atomic_fetch_add(&ingest->counters.sync_microseconds,
-                           (uint64_t)(moment_ms() - start) * 1000);
-    (void)atomic_fetch_add(&ingest->counters.groups, 1);
+    (void)atomic_fetch_add(&writer->counters.sync_microseconds,
+                           (uint64_t)(clock_ms() - start) * 1000);
+    (void)atomic_fetch_add(&writer->counters.groups, 1);
     if (status == TREMOLO_OK && was_published(jobs)) {
-        writer_note_success(ingest);
+        writer_note_success(writer);
     } else if (status != TREMOLO_OK) {
-        gateway->failed_ms = moment_ms();
-        writer_note_failure(ingest, status, gateway->bus->explain(gateway->bus), false);
+        gateway->failed_ms = clock_ms();
+        writer_note_failure(writer, status, gateway->bus->explain(gateway->bus), false);
     }
     while (jobs != NULL) {
         struct job *job = jobs;
         jobs = job->next;
-        writer_finish_job(ingest, job);
+        writer_finish_job(writer, job);
     }
 }
 
-static void gateway_call(struct ingest *ingest, struct job *job)
+static void gateway_call(struct writer *writer, struct job *job)
 {
-    struct gateway *gateway = ingest->context;
+    struct gateway *gateway = writer->context;
     (void)pthread_mutex_lock(&gateway->lock);
     job->next = NULL;
     *gateway->calls_last = job;
@@ -390,19 +390,19 @@ static void gateway_call(struct ingest *ingest, struct job *job)
 /* Whoever asks for our health sends nothing while we say no, so no report would ever show that
  * the store is back: it counts as well once nothing has failed for a while and it answers a
  * question. (A log that is full or has no leader shows with the next report.) */
-static void gateway_idle(struct ingest *ingest)
+static void gateway_idle(struct writer *writer)
 {
-    struct gateway *gateway = ingest->context;
+    struct gateway *gateway = writer->context;
     struct bus_value value = {0};
-    if (ingest_health(ingest, NULL, 0) == TREMOLO_OK ||
-        moment_ms() - gateway->failed_ms < QUIET_MS) {
+    if (writer_health(writer, NULL, 0) == TREMOLO_OK ||
+        clock_ms() - gateway->failed_ms < QUIET_MS) {
         return;
     }
     if (gateway->bus->get(gateway->bus, "keys", &value) == TREMOLO_OK) {
         free(value.bytes);
-        writer_note_success(ingest);
+        writer_note_success(writer);
     } else {
-        gateway->failed_ms = moment_ms(); /* the writer has other things to do as well */
+        gateway->failed_ms = clock_ms(); /* the writer has other things to do as well */
     }
 }
 
@@ -422,15 +422,15 @@ static void free_gateway(struct gateway *gateway)
     free(gateway);
 }
 
-static void gateway_end(struct ingest *ingest)
+static void gateway_end(struct writer *writer)
 {
-    struct gateway *gateway = ingest->context;
+    struct gateway *gateway = writer->context;
     (void)pthread_mutex_lock(&gateway->lock);
     gateway->stopping = true;
     (void)pthread_cond_signal(&gateway->wake);
     (void)pthread_mutex_unlock(&gateway->lock);
     (void)pthread_join(gateway->thread, NULL);
-    ingest->book_count = 0; /* the mirrors have them */
+    writer->study_count = 0; /* the mirrors have them */
     free_gateway(gateway);
 }
 
@@ -453,9 +453,9 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
     uint64_t revision = 0;
     struct bus *bus = gateway->keeping;
     struct bus_value stored;
-    (void)crypto_generichash(mark, MARK_BYTES, gateway->ingest->signing_key,
+    (void)crypto_generichash(mark, MARK_BYTES, gateway->writer->signing_key,
                              TREMOLO_SIGNING_SECRET_BYTES, NULL, 0);
-    (void)crypto_generichash(mark + MARK_BYTES, MARK_BYTES, gateway->ingest->secret,
+    (void)crypto_generichash(mark + MARK_BYTES, MARK_BYTES, gateway->writer->secret,
                              TREMOLO_DEVICE_SECRET_BYTES, NULL, 0);
     enum tremolo_status status = bus->swap(bus, "keys", 0, mark, sizeof mark, &revision);
     if (status != TREMOLO_CHANGED) {
@@ -482,7 +482,7 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
  * waiting for. */
 static enum tremolo_status read_beginnings(struct gateway *gateway, char *words, size_t capacity)
 {
-    int64_t until = moment_ms() + START_MS;
+    int64_t until = clock_ms() + START_MS;
     enum tremolo_status status = TREMOLO_OK;
     for (;;) {
         status = compare_keys(gateway, words, capacity);
@@ -490,7 +490,7 @@ static enum tremolo_status read_beginnings(struct gateway *gateway, char *words,
             status = learn_studies(gateway);
         }
         if ((status != TREMOLO_NOT_SYNCED && status != TREMOLO_NETWORK_FAILED) ||
-            moment_ms() > until) {
+            clock_ms() > until) {
             return status;
         }
         (void)usleep(1000 * REST_MS);
@@ -526,13 +526,13 @@ static enum tremolo_status connect_both(struct gateway *gateway,
     return status;
 }
 
-enum tremolo_status gateway_start(struct ingest **ingest,
+enum tremolo_status gateway_start(struct writer **writer,
                                   const struct tremolo_store_options *options,
                                   const uint8_t *signing_key, const uint8_t *secret, char *words,
                                   size_t words_capacity)
 {
     struct gateway *gateway = calloc(1, sizeof *gateway);
-    struct ingest *made = gateway != NULL ? writer_new(&publishing, gateway) : NULL;
+    struct writer *made = gateway != NULL ? writer_new(&publishing, gateway) : NULL;
     if (made == NULL) {
         free(gateway);
         (void)snprintf(words, words_capacity, "out of memory");
@@ -540,29 +540,29 @@ enum tremolo_status gateway_start(struct ingest **ingest,
     }
     made->signing_key = signing_key;
     made->secret = secret;
-    gateway->ingest = made;
+    gateway->writer = made;
     gateway->shards = options->shards > 0 ? options->shards : CLUSTER_SHARDS_DEFAULT;
     gateway->calls_last = &gateway->calls;
     (void)pthread_mutex_init(&gateway->lock, NULL);
-    moment_cond_init(&gateway->wake);
+    clock_cond_init(&gateway->wake);
     enum tremolo_status status = connect_both(gateway, options, words, words_capacity);
     if (status == TREMOLO_OK && pthread_create(&gateway->thread, NULL, keeper_main, gateway) != 0) {
         status = TREMOLO_NO_MEMORY;
         (void)snprintf(words, words_capacity, "the gateway's thread cannot be started");
     }
     if (status != TREMOLO_OK) {
-        made->book_count = 0;
+        made->study_count = 0;
         free_gateway(gateway);
         writer_free(made);
         return status;
     }
-    status = writer_start(made);
+    status = writer_run(made);
     if (status != TREMOLO_OK) {
         gateway_end(made);
         writer_free(made);
         (void)snprintf(words, words_capacity, "the writer thread cannot be started");
         return status;
     }
-    *ingest = made;
+    *writer = made;
     return TREMOLO_OK;
 }

@@ -1,15 +1,15 @@
-/* gateway.h -- an ingest without a log of its own: reports go to a stream.
+/* gateway.h -- a writer without a log of its own: reports go to a stream.
  *
  * A gateway holds nothing that is not also in the broker or in its key files:
  * any number of them serve the same studies, and any may die at any moment. */
 #ifndef SERVER_GATEWAY_H
 #define SERVER_GATEWAY_H
 
-#include "ingest.h"
+#include "writer.h"
 #include "tremolo_server.h"
 
-/* Connect and read all studies first. ingest_stop ends it. */
-TREMOLO_MUST_USE enum tremolo_status gateway_start(struct ingest **ingest,
+/* Connect and read all studies first. writer_stop ends it. */
+TREMOLO_MUST_USE enum tremolo_status gateway_start(struct writer **writer,
                                                    const struct tremolo_store_options *options,
                                                    const uint8_t *signing_key,
                                                    const uint8_t *secret, char *words,

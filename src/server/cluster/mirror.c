@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "moment.h"
+#include "clock.h"
 #include "rounds.h"
 
 /* After a hint a replica that is behind may still say what we know: ask for a while. */
@@ -20,10 +20,10 @@ enum { EAGER_MS = 1500 };
 void mirror_hint(struct mirror *mirror, unsigned shard)
 {
     if (shard == MIRROR_STATE) {
-        atomic_store(&mirror->hinted_ms, moment_ms());
+        atomic_store(&mirror->hinted_ms, clock_ms());
         atomic_store(&mirror->dirty, true);
     } else if (shard < mirror->shards) {
-        atomic_store(&mirror->shard[shard].hinted_ms, moment_ms());
+        atomic_store(&mirror->shard[shard].hinted_ms, clock_ms());
         atomic_store(&mirror->shard[shard].dirty, true);
     }
 }
@@ -37,27 +37,27 @@ void mirror_free(struct mirror *mirror)
     }
     for (unsigned n = 0; mirror->shard != NULL && n < mirror->shards; n++) {
         struct mirror_shard *shard = &mirror->shard[n];
-        for (unsigned t = 0; shard->rounds != NULL && t < mirror->book->terms->rounds; t++) {
+        for (unsigned t = 0; shard->rounds != NULL && t < mirror->served->terms->rounds; t++) {
             tremolo_moments_free(shard->rounds[t]);
         }
         free(shard->rounds);
     }
     free(mirror->shard);
     free(mirror->changed);
-    book_free(mirror->book);
+    served_free(mirror->served);
     free(mirror);
 }
 
 static enum tremolo_status allocate(struct mirror *mirror)
 {
     mirror->shard = calloc(mirror->shards, sizeof *mirror->shard);
-    mirror->changed = calloc(mirror->book->terms->rounds, sizeof *mirror->changed);
+    mirror->changed = calloc(mirror->served->terms->rounds, sizeof *mirror->changed);
     if (mirror->shard == NULL || mirror->changed == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (unsigned n = 0; n < mirror->shards; n++) {
         struct mirror_shard *shard = &mirror->shard[n];
-        shard->rounds = calloc(mirror->book->terms->rounds, sizeof(struct tremolo_moments *));
+        shard->rounds = calloc(mirror->served->terms->rounds, sizeof(struct tremolo_moments *));
         if (shard->rounds == NULL) {
             return TREMOLO_NO_MEMORY;
         }
@@ -83,14 +83,14 @@ enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
     enum tremolo_status status =
         cluster_get_study(bus, made->tag, &value, &made->shards, &text, &length);
     if (status == TREMOLO_OK) {
-        status = book_new(&made->book, NULL, text, length, signing_key, secret);
+        status = served_new(&made->served, NULL, text, length, signing_key, secret);
     }
     free(value.bytes);
     if (status == TREMOLO_OK) {
-        made->book->mirror = made;
+        made->served->mirror = made;
         status = allocate(made);
     }
-    if (status == TREMOLO_OK && memcmp(made->book->id, study, STORE_STUDY_BYTES) != 0) {
+    if (status == TREMOLO_OK && memcmp(made->served->id, study, STORE_STUDY_BYTES) != 0) {
         status = TREMOLO_MALFORMED;
     }
     if (status != TREMOLO_OK) {
@@ -113,10 +113,10 @@ static enum tremolo_status read_round(struct mirror *mirror, struct bus *bus, un
         status = TREMOLO_NETWORK_FAILED; /* this replica does not have it yet */
     }
     if (status == TREMOLO_OK) {
-        (void)pthread_mutex_lock(&mirror->book->lock);
-        status = book_decode_round(mirror->book, round, value.bytes, value.length);
-        mirror->book->generation++;
-        (void)pthread_mutex_unlock(&mirror->book->lock);
+        (void)pthread_mutex_lock(&mirror->served->lock);
+        status = served_decode_round(mirror->served, round, value.bytes, value.length);
+        mirror->served->generation++;
+        (void)pthread_mutex_unlock(&mirror->served->lock);
     }
     free(value.bytes);
     return status;
@@ -126,10 +126,10 @@ static enum tremolo_status read_round(struct mirror *mirror, struct bus *bus, un
 static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
                                       const struct cluster_state *state)
 {
-    struct book *book = mirror->book;
+    struct served_study *served = mirror->served;
     enum tremolo_status status = TREMOLO_OK;
     unsigned known = mirror->state_revision == 0 ? 0 : mirror->round + 1;
-    if (state->round >= book->terms->rounds) {
+    if (state->round >= served->terms->rounds) {
         return TREMOLO_MALFORMED;
     }
     for (unsigned t = known; t <= state->round && status == TREMOLO_OK; t++) {
@@ -138,13 +138,13 @@ static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)pthread_mutex_lock(&book->lock);
-    for (unsigned t = 0; t < book->opened; t++) {
-        book->rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
+    (void)pthread_mutex_lock(&served->lock);
+    for (unsigned t = 0; t < served->opened; t++) {
+        served->rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
     }
-    book->closing = state->phase == CLUSTER_CLOSING;
-    book->generation++;
-    (void)pthread_mutex_unlock(&book->lock);
+    served->closing = state->phase == CLUSTER_CLOSING;
+    served->generation++;
+    (void)pthread_mutex_unlock(&served->lock);
     mirror->phase = state->phase;
     mirror->round = state->round;
     mirror->state_revision = state->revision;
@@ -200,7 +200,7 @@ static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, un
     struct checkpoint_mark mark;
     struct shard *shard = NULL;
     enum tremolo_status status =
-        checkpoint_decode(&shard, &mark, bus, mirror->book, number, mirror->shards, value);
+        checkpoint_decode(&shard, &mark, bus, mirror->served, number, mirror->shards, value);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -243,10 +243,10 @@ static enum tremolo_status refresh_shard(struct mirror *mirror, struct bus *bus,
 
 static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
 {
-    struct book *book = mirror->book;
+    struct served_study *served = mirror->served;
     struct tremolo_moments *merged = NULL;
     enum tremolo_status status = tremolo_moments_new(
-        &merged, book->check.row_values, book->release.wire_max, book->release.response_max);
+        &merged, served->check.row_values, served->release.wire_max, served->release.response_max);
     for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
         if (mirror->shard[n].rounds[round] != NULL) {
             status = tremolo_moments_merge(merged, mirror->shard[n].rounds[round]);
@@ -256,12 +256,12 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
         tremolo_moments_free(merged);
         return status;
     }
-    (void)pthread_mutex_lock(&book->lock);
-    struct tremolo_moments *old = book->rounds[round].moments;
-    book->rounds[round].moments = merged;
-    book->reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
-    book->generation++;
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    struct tremolo_moments *old = served->rounds[round].moments;
+    served->rounds[round].moments = merged;
+    served->reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
+    served->generation++;
+    (void)pthread_mutex_unlock(&served->lock);
     tremolo_moments_free(old);
     return TREMOLO_OK;
 }
@@ -271,7 +271,7 @@ static void mark_again(_Atomic bool *dirty, _Atomic int64_t *hinted, bool news,
                        enum tremolo_status status)
 {
     bool expected =
-        !news && moment_ms() - atomic_load(hinted) < EAGER_MS && atomic_load(hinted) != 0;
+        !news && clock_ms() - atomic_load(hinted) < EAGER_MS && atomic_load(hinted) != 0;
     if (news) {
         atomic_store(hinted, 0);
     }
@@ -306,7 +306,7 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
     }
     /* Whatever was read is merged, also when a later shard could not be. Sums of a round that
      * was opened after we read the state wait for the next time. */
-    for (unsigned t = 0; t < mirror->book->opened; t++) {
+    for (unsigned t = 0; t < mirror->served->opened; t++) {
         if (changed[t]) {
             enum tremolo_status merged = merge_round(mirror, t);
             changed[t] = merged != TREMOLO_OK;
@@ -330,12 +330,12 @@ bool mirror_all_ended(const struct mirror *mirror, unsigned round)
 
 /* From now on nobody is told that the round is open: a device would be charged for a
  * report that comes too late. */
-static void note_closing(struct book *book)
+static void note_closing(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&book->lock);
-    book->closing = true;
-    book->generation++;
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    served->closing = true;
+    served->generation++;
+    (void)pthread_mutex_unlock(&served->lock);
 }
 
 /* *ours: it was this process that moved the state. Only then may it write markers
@@ -351,7 +351,7 @@ static enum tremolo_status begin_closing(struct mirror *mirror, struct bus *bus,
         *ours = status == TREMOLO_OK;
     }
     if (*ours) {
-        note_closing(mirror->book);
+        note_closing(mirror->served);
     }
     cluster_state_free(&state);
     atomic_store(&mirror->dirty, true);
@@ -377,7 +377,7 @@ enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus, l
     if (mirror->phase == CLUSTER_CLOSING) {
         return TREMOLO_OK; /* under way */
     }
-    if (tremolo_moments_count(mirror->book->rounds[mirror->round].moments) < 2) {
+    if (tremolo_moments_count(mirror->served->rounds[mirror->round].moments) < 2) {
         return TREMOLO_BAD_ARGUMENT;
     }
     status = begin_closing(mirror, bus, &ours);
@@ -389,28 +389,28 @@ enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus, l
 /* Compute the next round from the final sums and write it down. */
 static enum tremolo_status write_next(struct mirror *mirror, struct bus *bus, int64_t now)
 {
-    struct book *book = mirror->book;
+    struct served_study *served = mirror->served;
     unsigned next = mirror->round + 1;
-    (void)pthread_mutex_lock(&book->lock);
-    book->rounds[mirror->round].closed_at = now;
-    book->opened = next;
-    enum tremolo_status status = rounds_open_next(book, now);
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    served->rounds[mirror->round].closed_at = now;
+    served->opened = next;
+    enum tremolo_status status = rounds_open_next(served, now);
+    (void)pthread_mutex_unlock(&served->lock);
     if (status == TREMOLO_OK) {
-        status = cluster_put_round(bus, book, next);
+        status = cluster_put_round(bus, served, next);
     }
     /* Readers see a round only once the state says so. */
-    (void)pthread_mutex_lock(&book->lock);
-    book->rounds[mirror->round].closed_at = 0;
-    book->opened = next;
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    served->rounds[mirror->round].closed_at = 0;
+    served->opened = next;
+    (void)pthread_mutex_unlock(&served->lock);
     return status;
 }
 
 static enum tremolo_status finish_closing(struct mirror *mirror, struct bus *bus, int64_t now)
 {
     struct cluster_state state = {0};
-    bool last = mirror->round + 1 == mirror->book->terms->rounds;
+    bool last = mirror->round + 1 == mirror->served->terms->rounds;
     enum tremolo_status status = last ? TREMOLO_OK : write_next(mirror, bus, now);
     if (status == TREMOLO_OK) {
         status = cluster_get_state(&state, bus, mirror->tag);
@@ -429,7 +429,8 @@ static enum tremolo_status finish_closing(struct mirror *mirror, struct bus *bus
 enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64_t now)
 {
     enum tremolo_status status = mirror_refresh(mirror, bus, true);
-    if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN && rounds_is_due(mirror->book, now)) {
+    if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN &&
+        rounds_is_due(mirror->served, now)) {
         /* By its number: should we be paused now, the newest may soon be another. */
         status = mirror_close_round(mirror, bus, (long)mirror->round);
     } else if (status == TREMOLO_OK && mirror->phase == CLUSTER_CLOSING) {

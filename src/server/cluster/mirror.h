@@ -1,11 +1,11 @@
 /* mirror.h -- a clustered study as any process sees it: rounds and merged sums.
  *
- * The book's rounds and sums are copies of what is in the broker, made anew
+ * The study's rounds and sums are copies of what is in the broker, made anew
  * from the revisions that changed. Sums are integers, so merging the shards in
  * any order gives the bits a single fold would have. A mirror may lag behind,
  * never lead.
  *
- * mirror_refresh is for one thread; other threads read the book under its lock,
+ * mirror_refresh is for one thread; other threads read the study under its lock,
  * and set the `dirty` flags. */
 #ifndef SERVER_MIRROR_H
 #define SERVER_MIRROR_H
@@ -29,7 +29,7 @@ struct mirror_shard {
 };
 
 struct mirror {
-    struct book *book;
+    struct served_study *served;
     char tag[CLUSTER_TAG_BYTES];
     char stream[BUS_NAME_BYTES];
     unsigned shards;
@@ -37,7 +37,7 @@ struct mirror {
     unsigned round; /* newest, as state.TAG says */
     uint64_t state_revision;
     struct mirror_shard *shard;
-    bool *changed;      /* terms->rounds: sums of a shard are newer than the book's */
+    bool *changed;      /* terms->rounds: sums of a shard are newer than the study's */
     _Atomic bool dirty; /* the state */
     _Atomic int64_t hinted_ms;
 };
@@ -46,7 +46,7 @@ struct mirror {
 #define MIRROR_STATE UINT_MAX
 void mirror_hint(struct mirror *mirror, unsigned shard);
 
-/* Read a study's record and make its book; nothing else is read yet. */
+/* Read a study's record and make its study; nothing else is read yet. */
 TREMOLO_MUST_USE enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
                                                  const uint8_t study[STORE_STUDY_BYTES],
                                                  const uint8_t *signing_key, const uint8_t *secret);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "offline.h"
-#include "post.h"
+#include "lease.h"
 #include "tremolo_server.h"
 
 enum { SEGMENT_FULL = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES };
@@ -28,7 +28,7 @@ enum { SEGMENT_FULL = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES };
 struct move {
     struct store *store;
     struct bus *bus;
-    struct book *book; /* as it is in the directory */
+    struct served_study *served; /* as it is in the directory */
     struct mirror *study;
     unsigned shards;
     char tag[CLUSTER_TAG_BYTES];
@@ -60,7 +60,8 @@ static bool same_moments(const struct tremolo_moments *a, const struct tremolo_m
     return same;
 }
 
-static enum tremolo_status compare(struct move *move, const struct book *a, const struct book *b)
+static enum tremolo_status compare(struct move *move, const struct served_study *a,
+                                   const struct served_study *b)
 {
     bool same = a->opened == b->opened && a->reports == b->reports;
     for (unsigned t = 0; t < a->opened && same; t++) {
@@ -98,7 +99,7 @@ static enum tremolo_status end_round(struct move *move)
     for (unsigned n = 0; n < move->shards && status == TREMOLO_OK; n++) {
         status = flush(move, n);
     }
-    if (status == TREMOLO_OK && move->book->rounds[move->round].closed_at != 0) {
+    if (status == TREMOLO_OK && move->served->rounds[move->round].closed_at != 0) {
         status = cluster_mark_end(move->bus, move->tag, move->shards, move->round);
     }
     move->round++;
@@ -118,7 +119,7 @@ static enum tremolo_status send_record(struct move *move, const struct segment_r
     }
     struct arrival arrival = {
         .id = report.id, .device = record->device, .device_length = record->device_length};
-    unsigned shard = shard_of(move->book, &arrival, move->shards);
+    unsigned shard = shard_of(move->served, &arrival, move->shards);
     if (move->segments[shard].length + record->length + SEGMENT_RECORD_OVERHEAD > SEGMENT_FULL) {
         status = flush(move, shard);
     }
@@ -135,14 +136,14 @@ static enum tremolo_status send_log(struct move *move)
         struct segment_record record;
         uint32_t offset = SEGMENT_HEAD_BYTES;
         bool ours = status == TREMOLO_OK && segment.position != 0 &&
-                    memcmp(segment.study, move->book->id, STORE_STUDY_BYTES) == 0;
+                    memcmp(segment.study, move->served->id, STORE_STUDY_BYTES) == 0;
         while (status == TREMOLO_OK && ours &&
                segment_next(&record, &offset, segment.bytes, segment.length)) {
             status = send_record(move, &record);
         }
         at = segment.position;
     } while (status == TREMOLO_OK && at != 0);
-    while (status == TREMOLO_OK && move->round < move->book->opened) {
+    while (status == TREMOLO_OK && move->round < move->served->opened) {
         status = end_round(move);
     }
     return status;
@@ -150,19 +151,19 @@ static enum tremolo_status send_log(struct move *move)
 
 static enum tremolo_status send_states(struct move *move)
 {
-    struct book *book = move->book;
-    struct cluster_state state = {.phase = book_is_done(book) ? CLUSTER_DONE : CLUSTER_OPEN,
-                                  .round = book->opened - 1};
-    int64_t *closed = calloc(book->opened, sizeof *closed);
+    struct served_study *served = move->served;
+    struct cluster_state state = {.phase = served_is_done(served) ? CLUSTER_DONE : CLUSTER_OPEN,
+                                  .round = served->opened - 1};
+    int64_t *closed = calloc(served->opened, sizeof *closed);
     if (closed == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     state.closed = closed;
-    state.closed_count = book_is_done(book) ? book->opened : book->opened - 1;
-    enum tremolo_status status = cluster_put_study(move->bus, book, move->shards);
-    for (unsigned t = 0; t < book->opened && status == TREMOLO_OK; t++) {
-        closed[t] = book->rounds[t].closed_at;
-        status = cluster_put_round(move->bus, book, t);
+    state.closed_count = served_is_done(served) ? served->opened : served->opened - 1;
+    enum tremolo_status status = cluster_put_study(move->bus, served, move->shards);
+    for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
+        closed[t] = served->rounds[t].closed_at;
+        status = cluster_put_round(move->bus, served, t);
     }
     if (status == TREMOLO_OK) {
         status = cluster_swap_state(&state, move->bus, move->tag);
@@ -179,17 +180,17 @@ static void no_tick(void *context)
 /* Fold a shard here and leave its checkpoint for whoever comes. */
 static enum tremolo_status fold_shard(struct move *move, unsigned number)
 {
-    struct post_world world = {move->bus, "move", no_tick, NULL};
-    struct post post = {.study = move->study, .number = number};
-    cluster_key_of(post.lease_key, "lease", move->tag, number);
-    enum tremolo_status status = post_look(&post, &world);
+    struct lease_holder holder = {move->bus, "move", no_tick, NULL};
+    struct lease lease = {.study = move->study, .number = number};
+    cluster_key_of(lease.key, "lease", move->tag, number);
+    enum tremolo_status status = lease_look(&lease, &holder);
     if (status == TREMOLO_OK) {
-        status = post_claim(&post, &world);
+        status = lease_claim(&lease, &holder);
     }
-    while (status == TREMOLO_OK && atomic_load(&post.hinted)) {
-        status = post_work(&post, &world);
+    while (status == TREMOLO_OK && atomic_load(&lease.hinted)) {
+        status = lease_work(&lease, &holder);
     }
-    post_release(&post, &world);
+    lease_release(&lease, &holder);
     return status;
 }
 
@@ -198,14 +199,14 @@ static enum tremolo_status fold_and_compare(struct move *move)
     static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
     static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
     enum tremolo_status status =
-        mirror_open(&move->study, move->bus, move->book->id, no_key, no_secret);
+        mirror_open(&move->study, move->bus, move->served->id, no_key, no_secret);
     for (unsigned n = 0; n < move->shards && status == TREMOLO_OK; n++) {
         status = fold_shard(move, n);
     }
     if (status == TREMOLO_OK) {
         status = mirror_refresh(move->study, move->bus, true);
     }
-    return status == TREMOLO_OK ? compare(move, move->book, move->study->book) : status;
+    return status == TREMOLO_OK ? compare(move, move->served, move->study->served) : status;
 }
 
 /* What an interrupted move left is removed first; a study that is listed is not. */
@@ -215,7 +216,7 @@ static enum tremolo_status make_place(struct move *move)
     size_t count = 0;
     enum tremolo_status status = cluster_list(move->bus, &tags, &count);
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
-        if (memcmp(tags + i * STORE_STUDY_BYTES, move->book->id, STORE_STUDY_BYTES) == 0) {
+        if (memcmp(tags + i * STORE_STUDY_BYTES, move->served->id, STORE_STUDY_BYTES) == 0) {
             status = say(move, TREMOLO_BAD_ARGUMENT, "the study is in that store already");
         }
     }
@@ -239,8 +240,8 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
             store_open_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
     }
     if (status == TREMOLO_OK) {
-        status = offline_book(&move->book, move->store, options->study, move->words,
-                              move->words_capacity);
+        status = offline_study(&move->served, move->store, options->study, move->words,
+                               move->words_capacity);
     }
     if (status == TREMOLO_OK) {
         status = bus_open_nats(&move->bus, &options->to_store, "gateway", move->words,
@@ -250,7 +251,7 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
         return status;
     }
     move->shards = options->to_store.shards > 0 ? options->to_store.shards : CLUSTER_SHARDS_DEFAULT;
-    cluster_tag(move->tag, move->book->id);
+    cluster_tag(move->tag, move->served->id);
     move->segments = calloc(move->shards, sizeof *move->segments);
     status = move->segments == NULL ? TREMOLO_NO_MEMORY : make_place(move);
     if (status == TREMOLO_OK) {
@@ -262,7 +263,7 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
     if (status == TREMOLO_OK) {
         status = fold_and_compare(move);
     }
-    return status == TREMOLO_OK ? cluster_add_to_list(move->bus, move->book->id) : status;
+    return status == TREMOLO_OK ? cluster_add_to_list(move->bus, move->served->id) : status;
 }
 
 /* ---------------------------------------------------------------- out of a store */
@@ -277,7 +278,7 @@ static enum tremolo_status write_segment(struct move *move)
     }
     enum tremolo_status status = segment_seal(segment);
     if (status == TREMOLO_OK) {
-        status = move->store->append(move->store, move->study->book->id, segment->bytes,
+        status = move->store->append(move->store, move->study->served->id, segment->bytes,
                                      segment->length, &position);
     }
     segment_clear(segment);
@@ -321,7 +322,7 @@ static enum tremolo_status take_log(struct move *move, struct shard **shards, ui
 {
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned n = 0; n < move->shards && status == TREMOLO_OK; n++) {
-        status = shard_new(&shards[n], move->study->book, n, move->shards);
+        status = shard_new(&shards[n], move->study->served, n, move->shards);
         if (status == TREMOLO_OK) {
             shards[n]->counted = take_record;
             shards[n]->counted_context = move;
@@ -337,10 +338,10 @@ static enum tremolo_status take_log(struct move *move, struct shard **shards, ui
 
 static enum tremolo_status write_states(struct move *move)
 {
-    struct book *book = move->study->book;
-    enum tremolo_status status = book_put_study(move->store, book);
-    for (unsigned t = 0; t < book->opened && status == TREMOLO_OK; t++) {
-        status = book_put_round(move->store, book, t);
+    struct served_study *served = move->study->served;
+    enum tremolo_status status = served_put_study(move->store, served);
+    for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
+        status = served_put_round(move->store, served, t);
     }
     return status;
 }
@@ -399,9 +400,9 @@ static enum tremolo_status open_study(struct move *move, const char *id)
 static enum tremolo_status refuse_double(struct move *move, const char *id)
 {
     char ignored[128];
-    struct book *there = NULL;
-    enum tremolo_status status = offline_book(&there, move->store, id, ignored, sizeof ignored);
-    book_free(there);
+    struct served_study *there = NULL;
+    enum tremolo_status status = offline_study(&there, move->store, id, ignored, sizeof ignored);
+    served_free(there);
     if (status == TREMOLO_OK) {
         return say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already");
     }
@@ -416,7 +417,7 @@ static enum tremolo_status compare_when_folded(struct move *move)
     for (int i = 0; i < TRIES && status != TREMOLO_OK; i++) {
         status = mirror_refresh(move->study, move->bus, true);
         if (status == TREMOLO_OK) {
-            status = compare(move, move->book, move->study->book);
+            status = compare(move, move->served, move->study->served);
         }
         if (status != TREMOLO_OK) {
             (void)usleep(PAUSE_US);
@@ -447,8 +448,8 @@ static enum tremolo_status move_out(struct move *move, const struct tremolo_move
     move->segments = calloc(1, sizeof *move->segments);
     status = move->segments == NULL ? TREMOLO_NO_MEMORY : copy_out(move);
     if (status == TREMOLO_OK) {
-        status = offline_book(&move->book, move->store, options->study, move->words,
-                              move->words_capacity);
+        status = offline_study(&move->served, move->store, options->study, move->words,
+                               move->words_capacity);
     }
     if (status == TREMOLO_OK) {
         status = compare_when_folded(move);
@@ -465,7 +466,7 @@ static enum tremolo_status move_out(struct move *move, const struct tremolo_move
 static void free_move(struct move *move)
 {
     mirror_free(move->study);
-    book_free(move->book);
+    served_free(move->served);
     if (move->bus != NULL) {
         move->bus->close(move->bus);
     }
@@ -494,7 +495,7 @@ enum tremolo_status tremolo_study_move(uint64_t *reports,
         (void)say(&move, status, "a study moves from a directory to a store, or back");
     }
     if (status == TREMOLO_OK) {
-        *reports = move.book->reports;
+        *reports = move.served->reports;
     } else if (words[0] == '\0') {
         (void)snprintf(words, words_capacity, "%s%s%s", tremolo_status_sentence(status),
                        move.bus != NULL ? ": " : "",

@@ -67,7 +67,7 @@ static json_t *shard_json(struct bus *bus, const struct mirror *study, unsigned 
 static json_t *study_json(struct bus *bus, struct mirror *study)
 {
     struct bus_state stream = {0};
-    const struct book *book = study->book;
+    const struct served_study *served = study->served;
     if (mirror_refresh(study, bus, true) != TREMOLO_OK ||
         bus->state(bus, study->stream, NULL, &stream) != TREMOLO_OK) {
         return NULL;
@@ -82,9 +82,9 @@ static json_t *study_json(struct bus *bus, struct mirror *study)
         (void)json_array_append_new(shards, shard);
     }
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:{s:s, s:I, s:I, s:I, s:i, s:i, s:s}, s:o}",
-                     "id", book->id_text, "title", book->terms->title, "state",
+                     "id", served->id_text, "title", served->terms->title, "state",
                      phase_name(study->phase), "round", (int)study->round, "rounds",
-                     (int)book->terms->rounds, "reports", (json_int_t)book->reports, "stream",
+                     (int)served->terms->rounds, "reports", (json_int_t)served->reports, "stream",
                      "name", study->stream, "last", (json_int_t)stream.last, "messages",
                      (json_int_t)stream.messages, "bytes", (json_int_t)stream.bytes, "replicas",
                      (int)stream.replicas, "current", (int)stream.current, "leader", stream.leader,

@@ -30,14 +30,14 @@ struct parcel {
 };
 
 struct lane {
-    struct book *book;
+    struct served_study *served;
     unsigned round;
     size_t *open; /* for each shard 1 + its parcel that takes more; 0: none */
 };
 
 /* What the study says about rounds, as far as this gateway knows. */
 struct view {
-    struct book *book;
+    struct served_study *served;
     unsigned newest;
     bool closed;
     bool full;
@@ -57,16 +57,16 @@ struct group {
 
 /* ---------------------------------------------------------------- rounds */
 
-static struct view view_of(struct book *book)
+static struct view view_of(struct served_study *served)
 {
-    struct view view = {.book = book};
-    (void)pthread_mutex_lock(&book->lock);
-    const struct book_round *newest = &book->rounds[book->opened - 1];
-    view.newest = book->opened - 1;
+    struct view view = {.served = served};
+    (void)pthread_mutex_lock(&served->lock);
+    const struct served_round *newest = &served->rounds[served->opened - 1];
+    view.newest = served->opened - 1;
     view.closed = newest->closed_at != 0;
     view.full =
-        tremolo_moments_count(newest->moments) >= book->terms->devices * book->terms->samples;
-    (void)pthread_mutex_unlock(&book->lock);
+        tremolo_moments_count(newest->moments) >= served->terms->devices * served->terms->samples;
+    (void)pthread_mutex_unlock(&served->lock);
     return view;
 }
 
@@ -75,7 +75,7 @@ static void ask_newest(struct view *view, struct bus *bus)
 {
     struct cluster_state state = {0};
     view->asked = true;
-    if (cluster_get_state(&state, bus, view->book->mirror->tag) == TREMOLO_OK) {
+    if (cluster_get_state(&state, bus, view->served->mirror->tag) == TREMOLO_OK) {
         if (state.round > view->newest) {
             view->newest = state.round;
             view->closed = state.phase == CLUSTER_DONE;
@@ -88,7 +88,7 @@ static void ask_newest(struct view *view, struct bus *bus)
 static enum server_outcome check_round(struct view *view, const struct arrival *arrival,
                                        const struct group *group)
 {
-    const struct tremolo_study_terms *terms = view->book->terms;
+    const struct tremolo_study_terms *terms = view->served->terms;
     if (group->now < terms->opens) {
         return OUTCOME_TOO_EARLY;
     }
@@ -104,11 +104,11 @@ static enum server_outcome check_round(struct view *view, const struct arrival *
 
 /* ---------------------------------------------------------------- sorting */
 
-static struct lane *lane_for(struct group *group, struct book *book, unsigned round)
+static struct lane *lane_for(struct group *group, struct served_study *served, unsigned round)
 {
     for (size_t i = group->lane_count; i > 0; i--) {
         struct lane *lane = &group->lanes[i - 1];
-        if (lane->book == book && lane->round == round) {
+        if (lane->served == served && lane->round == round) {
             return lane;
         }
     }
@@ -118,7 +118,7 @@ static struct lane *lane_for(struct group *group, struct book *book, unsigned ro
     }
     group->lanes = grown;
     struct lane *lane = &grown[group->lane_count];
-    *lane = (struct lane){book, round, calloc(book->mirror->shards, sizeof *lane->open)};
+    *lane = (struct lane){served, round, calloc(served->mirror->shards, sizeof *lane->open)};
     if (lane->open == NULL) {
         return NULL;
     }
@@ -159,19 +159,20 @@ static size_t parcel_for(struct group *group, struct lane *lane, unsigned shard,
 }
 
 /* Put a report into its parcel; 0 without memory, else 1 + the parcel. */
-static uint32_t place(struct group *group, struct book *book, const struct arrival *arrival)
+static uint32_t place(struct group *group, struct served_study *served,
+                      const struct arrival *arrival)
 {
     struct segment_record record = {.report = arrival->bytes,
                                     .length = arrival->length,
                                     .device = arrival->device,
                                     .device_length =
-                                        book->check.secret != NULL ? arrival->device_length : 0};
+                                        served->check.secret != NULL ? arrival->device_length : 0};
     uint32_t offset = 0;
-    struct lane *lane = lane_for(group, book, arrival->round);
+    struct lane *lane = lane_for(group, served, arrival->round);
     if (lane == NULL) {
         return 0;
     }
-    unsigned shard = shard_of(book, arrival, book->mirror->shards);
+    unsigned shard = shard_of(served, arrival, served->mirror->shards);
     size_t at = parcel_for(group, lane, shard, arrival->length + (size_t)SEGMENT_RECORD_OVERHEAD);
     if (at == SIZE_MAX ||
         segment_add(&group->parcels[at].segment, &record, &offset) != TREMOLO_OK) {
@@ -184,7 +185,7 @@ static uint32_t place(struct group *group, struct book *book, const struct arriv
  * for our use: a gateway has no index. */
 static void sort_job(struct group *group, struct job *job)
 {
-    struct view view = view_of(job->book);
+    struct view view = view_of(job->served);
     for (size_t i = 0; i < job->count; i++) {
         struct arrival *arrival = &job->arrivals[i];
         arrival->hash = 0;
@@ -193,7 +194,7 @@ static void sort_job(struct group *group, struct job *job)
         }
         enum server_outcome outcome = check_round(&view, arrival, group);
         if (outcome == OUTCOME_PENDING) {
-            arrival->hash = place(group, job->book, arrival);
+            arrival->hash = place(group, job->served, arrival);
             outcome = arrival->hash == 0 ? OUTCOME_NOT_STORED : OUTCOME_PENDING;
         }
         arrival->outcome = (uint8_t)outcome;
@@ -217,7 +218,7 @@ static enum tremolo_status publish_parcels(struct group *group)
         struct parcel *parcel = &group->parcels[i];
         struct bus_message *message = &group->messages[i];
         status = segment_seal(&parcel->segment);
-        cluster_segments(message->subject, group->lanes[parcel->lane].book->mirror->tag,
+        cluster_segments(message->subject, group->lanes[parcel->lane].served->mirror->tag,
                          parcel->shard);
         message->bytes = parcel->segment.bytes;
         message->length = parcel->segment.length;
@@ -232,7 +233,7 @@ static void hint_parcels(struct group *group)
         struct parcel *parcel = &group->parcels[i];
         if (group->messages[i].status == TREMOLO_OK) {
             (void)snprintf(subject, sizeof subject, CLUSTER_HINT_LOG ".%s.%u",
-                           group->lanes[parcel->lane].book->mirror->tag, parcel->shard);
+                           group->lanes[parcel->lane].served->mirror->tag, parcel->shard);
             group->bus->hint(group->bus, subject);
         }
     }
@@ -263,7 +264,7 @@ static enum server_outcome compare_with_marker(struct group *group, const struct
                                                uint64_t sequence)
 {
     const struct lane *lane = &group->lanes[parcel->lane];
-    const struct mirror *study = lane->book->mirror;
+    const struct mirror *study = lane->served->mirror;
     char subject[BUS_NAME_BYTES];
     uint64_t markers = 0;
     cluster_end(subject, study->tag, parcel->shard, lane->round);
@@ -291,7 +292,7 @@ static enum server_outcome compare_with_marker(struct group *group, const struct
 static enum tremolo_status judge_lane(struct group *group, size_t lane_at)
 {
     const struct lane *lane = &group->lanes[lane_at];
-    const struct mirror *study = lane->book->mirror;
+    const struct mirror *study = lane->served->mirror;
     char subjects[BUS_NAME_BYTES];
     uint64_t markers = 0;
     uint64_t last = 0;

@@ -3,7 +3,7 @@
 #define SERVER_PUBLISH_H
 
 #include "bus.h"
-#include "ingest.h"
+#include "writer.h"
 
 /* Decide and publish the reports of all jobs, and set their outcomes. What the
  * result says is for /healthz; every outcome is set whatever it is. */

@@ -5,37 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-unsigned shard_of(const struct book *book, const struct arrival *arrival, unsigned shards)
+unsigned shard_of(const struct served_study *served, const struct arrival *arrival, unsigned shards)
 {
-    bool named = book->terms->enrolment == TREMOLO_STUDY_KEYS;
+    bool named = served->terms->enrolment == TREMOLO_STUDY_KEYS;
     const uint8_t *name = named ? arrival->device : arrival->id;
     size_t length = named ? arrival->device_length : TREMOLO_REPORT_ID_BYTES;
-    return (unsigned)(index_hash(book->id, name, length) % shards);
+    return (unsigned)(index_hash(served->id, name, length) % shards);
 }
 
 /* ---------------------------------------------------------------- memory */
 
-static enum tremolo_status new_moments(struct tremolo_moments **moments, const struct book *book)
+static enum tremolo_status new_moments(struct tremolo_moments **moments,
+                                       const struct served_study *served)
 {
-    return tremolo_moments_new(moments, book->check.row_values, book->release.wire_max,
-                               book->release.response_max);
+    return tremolo_moments_new(moments, served->check.row_values, served->release.wire_max,
+                               served->release.response_max);
 }
 
-enum tremolo_status shard_new(struct shard **shard, struct book *book, unsigned number,
+enum tremolo_status shard_new(struct shard **shard, struct served_study *served, unsigned number,
                               unsigned shards)
 {
     struct shard *made = calloc(1, sizeof *made);
     enum tremolo_status status = TREMOLO_NO_MEMORY;
     if (made != NULL) {
-        made->book = book;
+        made->served = served;
         made->number = number;
         made->shards = shards;
-        made->check = book->check;
+        made->check = served->check;
         made->check.secret = NULL; /* gateways check MACs; a fold needs no secret */
         made->check.hash_key = NULL;
-        made->named = book->terms->enrolment == TREMOLO_STUDY_KEYS;
-        made->ended = calloc(book->terms->rounds, sizeof *made->ended);
-        status = made->ended == NULL ? TREMOLO_NO_MEMORY : new_moments(&made->moments, book);
+        made->named = served->terms->enrolment == TREMOLO_STUDY_KEYS;
+        made->ended = calloc(served->terms->rounds, sizeof *made->ended);
+        status = made->ended == NULL ? TREMOLO_NO_MEMORY : new_moments(&made->moments, served);
     }
     if (status != TREMOLO_OK) {
         shard_free(made);
@@ -154,12 +155,12 @@ static unsigned round_at(const struct shard *shard, uint64_t position)
 static void sample_name(uint8_t name[IDSET_NAME_BYTES], const struct shard *shard,
                         const struct arrival *arrival, uint32_t sample)
 {
-    uint8_t text[4 + BOOK_DEVICE_KEY_BYTES];
+    uint8_t text[4 + SERVED_DEVICE_KEY_BYTES];
     for (size_t i = 0; i < 4; i++) {
         text[i] = (uint8_t)(sample >> (8 * i));
     }
-    size_t length = 4 + book_device_key(text + 4, arrival);
-    (void)crypto_generichash(name, IDSET_NAME_BYTES, text, length, shard->book->id,
+    size_t length = 4 + served_device_key(text + 4, arrival);
+    (void)crypto_generichash(name, IDSET_NAME_BYTES, text, length, shard->served->id,
                              TREMOLO_STUDY_ID_BYTES);
 }
 
@@ -167,7 +168,7 @@ static void sample_name(uint8_t name[IDSET_NAME_BYTES], const struct shard *shar
 static bool take_sample(struct shard *shard, const struct arrival *arrival)
 {
     uint8_t name[IDSET_NAME_BYTES];
-    for (uint32_t sample = 0; sample < shard->book->terms->samples; sample++) {
+    for (uint32_t sample = 0; sample < shard->served->terms->samples; sample++) {
         sample_name(name, shard, arrival, sample);
         if (idset_add(&shard->devices, name, idset_hash(&shard->devices, name))) {
             note_name(&shard->new_devices, name);
@@ -186,7 +187,7 @@ static enum fate decide_fate(struct shard *shard, const struct arrival *arrival,
         return REFUSED;
     }
     /* In another shard it could count twice. */
-    if (shard_of(shard->book, arrival, shard->shards) != shard->number) {
+    if (shard_of(shard->served, arrival, shard->shards) != shard->number) {
         return REFUSED;
     }
     if (idset_has(&shard->ids, arrival->id, arrival->hash)) {
@@ -249,8 +250,8 @@ static void read_block(struct block *block, struct shard *shard, size_t first, u
                                     .length = record->length,
                                     .device = record->device,
                                     .device_length = record->device_length};
-        check_arrival(arrival, shard->rows + (first + block->count) * shard->check.row_values,
-                      &shard->check);
+        check_report(arrival, shard->rows + (first + block->count) * shard->check.row_values,
+                     &shard->check);
         if (arrival->outcome == OUTCOME_PENDING) {
             arrival->hash = idset_hash(&shard->ids, arrival->id);
             idset_prefetch(&shard->ids, arrival->hash);
@@ -265,8 +266,8 @@ static enum tremolo_status keep(struct shard *shard, size_t kept, size_t at,
 {
     size_t n = shard->check.row_values;
     memmove(shard->rows + kept * n, shard->rows + at * n, n * sizeof *shard->rows);
-    shard->buckets[kept] =
-        (uint8_t)book_bucket(shard->book, arrival->bucket, arrival->device, arrival->device_length);
+    shard->buckets[kept] = (uint8_t)served_bucket(shard->served, arrival->bucket, arrival->device,
+                                                  arrival->device_length);
     return shard->counted != NULL ? shard->counted(shard->counted_context, record) : TREMOLO_OK;
 }
 
@@ -348,8 +349,8 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
         shard_tail(shard->tail, end_mark, sizeof end_mark - 1);
         return TREMOLO_OK;
     }
-    if (round + 1 < shard->book->terms->rounds) {
-        enum tremolo_status status = new_moments(&next, shard->book);
+    if (round + 1 < shard->served->terms->rounds) {
+        enum tremolo_status status = new_moments(&next, shard->served);
         if (status != TREMOLO_OK) {
             return status;
         }

@@ -18,7 +18,7 @@
 #ifndef SERVER_SHARD_H
 #define SERVER_SHARD_H
 
-#include "book.h"
+#include "served_study.h"
 #include "idset.h"
 
 enum { SHARD_TAIL_BYTES = 16 };
@@ -54,8 +54,8 @@ struct shard_counts {
 };
 
 struct shard {
-    struct book *book; /* not ours */
-    unsigned number;   /* 0 .. shards - 1 */
+    struct served_study *served; /* not ours */
+    unsigned number;             /* 0 .. shards - 1 */
     unsigned shards;
     struct check_study check;
     bool named; /* devices have names */
@@ -83,9 +83,10 @@ struct shard {
 
 /* The shard of a report: by its id, or by the device where devices have names, because
  * one place must decide how many samples a device gave. */
-unsigned shard_of(const struct book *book, const struct arrival *arrival, unsigned shards);
+unsigned shard_of(const struct served_study *served, const struct arrival *arrival,
+                  unsigned shards);
 
-TREMOLO_MUST_USE enum tremolo_status shard_new(struct shard **shard, struct book *book,
+TREMOLO_MUST_USE enum tremolo_status shard_new(struct shard **shard, struct served_study *served,
                                                unsigned number, unsigned shards);
 void shard_free(struct shard *shard);
 

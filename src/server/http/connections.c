@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "moment.h"
+#include "clock.h"
 
 struct connection {
     struct connection *next;
@@ -57,7 +57,7 @@ static void *watch(void *argument)
     struct connections *connections = argument;
     (void)pthread_mutex_lock(&connections->lock);
     while (!connections->stopping) {
-        moment_wait(&connections->wake, &connections->lock, 1000);
+        clock_wait(&connections->wake, &connections->lock, 1000);
         cut_late(connections);
     }
     (void)pthread_mutex_unlock(&connections->lock);
@@ -72,7 +72,7 @@ struct connections *connections_new(unsigned seconds)
     }
     made->limit_ms = (int64_t)seconds * 1000;
     (void)pthread_mutex_init(&made->lock, NULL);
-    moment_cond_init(&made->wake);
+    clock_cond_init(&made->wake);
     if (pthread_create(&made->thread, NULL, watch, made) != 0) {
         free(made);
         return NULL;

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "head.h"
-#include "moment.h"
+#include "request_head.h"
+#include "clock.h"
 #include "request.h"
 #include "routes.h"
 
@@ -82,7 +82,7 @@ static void log_answer(const struct request *request)
               "{s:s, s:s, s:i, s:I}", "method", request->method, "route",
               request->route != NULL ? request->route->path : "none", "status",
               (int)request->answer.status, "microseconds",
-              (json_int_t)(moment_us() - request->started_us));
+              (json_int_t)(clock_us() - request->started_us));
 }
 
 static enum MHD_Result queue_answer(struct request *request, struct MHD_Response *response)
@@ -155,10 +155,10 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
     request->record = info != NULL ? info->socket_context : NULL;
     request->method = method;
     request->path = url;
-    request->started_us = moment_us();
+    request->started_us = clock_us();
     loop->active++;
     connection_touch(request->record);
-    head_look(request, url);
+    request_read_head(request, url);
     return request;
 }
 
@@ -268,7 +268,7 @@ void request_ask(struct request *request)
         return;
     }
     request->question =
-        (struct question){.book = request->book, .done = on_answer, .context = request};
+        (struct question){.served = request->served, .done = on_answer, .context = request};
     request->waits_for = ESTIMATOR;
     request->loop->asking++;
     connection_leave(request->record);
@@ -283,7 +283,7 @@ void http_refuse(struct request *request)
             request->arrivals[i].outcome = OUTCOME_BUSY;
         }
     }
-    ingest_count(request->server->ingest, request->book, request->arrivals, request->job.count);
+    writer_count(request->server->writer, request->served, request->arrivals, request->job.count);
     request_problem(request, 429, "too many reports are waiting; try again");
     atomic_store_explicit(&request->decided, true, memory_order_relaxed);
 }

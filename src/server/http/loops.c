@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "http.h"
-#include "moment.h"
+#include "clock.h"
 #include "request.h"
 
 enum {
@@ -74,7 +74,7 @@ static void hand_over(struct loop *loop)
     loop->gathered_end = &loop->gathered;
     /* Awake as we are, nobody need wake us; what is decided meanwhile the next turn sees. */
     atomic_store(&loop->woken, true);
-    job = ingest_submit_all(loop->server->ingest, job);
+    job = writer_submit_all(loop->server->writer, job);
     atomic_store(&loop->woken, false);
     loop->progress = true;
     while (job != NULL) {
@@ -145,9 +145,9 @@ static bool is_drained(struct thread *thread)
     }
     stop_accepting(thread);
     if (thread->stopping_since == 0) {
-        thread->stopping_since = moment_ms();
+        thread->stopping_since = clock_ms();
     }
-    bool late = moment_ms() - thread->stopping_since > DRAIN_MS;
+    bool late = clock_ms() - thread->stopping_since > DRAIN_MS;
     const struct loop *loop = &thread->loop;
     return loop->waiting == 0 && loop->asking == 0 && (loop->active == 0 || late);
 }

@@ -2,7 +2,7 @@
  *
  * A loop lets the library work on every connection that is ready, hands all
  * reports that came of it to the writer at once (or is the writer itself, see
- * ingest.h), sleeps until they are decided, and lets the library answer. So a
+ * writer.h), sleeps until they are decided, and lets the library answer. So a
  * report costs no wake-up of its own, groups form by themselves, and a connection
  * is touched by one thread only. */
 #ifndef SERVER_LOOPS_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 struct MHD_Daemon;
-struct book;
+struct served_study;
 struct job;
 struct request;
 struct tremolo_server;
@@ -24,9 +24,9 @@ struct loop {
     /* Only this loop's thread touches these. */
     struct job *gathered; /* for the writer, in order */
     struct job **gathered_end;
-    struct book *recent;    /* the study that was asked for last, */
-    char recent_id[64];     /* in these words */
-    struct request *spares; /* memory for the next requests */
+    struct served_study *recent; /* the study that was asked for last, */
+    char recent_id[64];          /* in these words */
+    struct request *spares;      /* memory for the next requests */
     size_t spare_count;
     struct request *orphans; /* their connections ended before these were decided */
     size_t active;           /* requests under way */
@@ -51,7 +51,7 @@ struct loops *loops_start(struct tremolo_server *server, int listener, unsigned 
 void loops_stop(struct loops *loops);
 void loops_free(struct loops *loops);
 
-/* A loop without a thread, for whoever turns it himself: `listener` -1 has it serve
+/* A loop without a thread, for a caller that turns it itself: `listener` -1 has it serve
  * connections that are added to its daemon. False when it cannot be made. */
 bool loop_open(struct loop *loop, struct tremolo_server *server, int listener,
                unsigned connections);

@@ -33,7 +33,7 @@ static double resident_bytes(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-static void write_outcomes(FILE *out, struct ingest_counters *counters)
+static void write_outcomes(FILE *out, struct writer_counters *counters)
 {
     head(out, "tremolo_reports_total", "counter", "Reports by what became of them.");
     for (int i = OUTCOME_PENDING + 1; i < OUTCOME_COUNT; i++) {
@@ -44,7 +44,7 @@ static void write_outcomes(FILE *out, struct ingest_counters *counters)
     }
 }
 
-static void write_mqtt(FILE *out, struct ingest_counters *counters)
+static void write_mqtt(FILE *out, struct writer_counters *counters)
 {
     head(out, "tremolo_mqtt_messages_total", "counter", "Publications over MQTT.");
     (void)fprintf(out, "tremolo_mqtt_messages_total{outcome=\"taken\"} %llu\n",
@@ -64,16 +64,16 @@ static void write_answers(FILE *out, struct tremolo_server *server)
     }
 }
 
-static void write_studies(FILE *out, struct ingest *ingest)
+static void write_studies(FILE *out, struct writer *writer)
 {
-    size_t count = ingest_studies(ingest);
+    size_t count = writer_study_count(writer);
     head(out, "tremolo_study_reports", "gauge", "Reports in a study's fold.");
     for (size_t i = 0; i < count; i++) {
-        struct book *book = ingest_study(ingest, i);
-        (void)pthread_mutex_lock(&book->lock);
-        uint64_t reports = book->reports;
-        (void)pthread_mutex_unlock(&book->lock);
-        (void)fprintf(out, "tremolo_study_reports{study=\"%s\"} %llu\n", book->id_text,
+        struct served_study *served = writer_study(writer, i);
+        (void)pthread_mutex_lock(&served->lock);
+        uint64_t reports = served->reports;
+        (void)pthread_mutex_unlock(&served->lock);
+        (void)fprintf(out, "tremolo_study_reports{study=\"%s\"} %llu\n", served->id_text,
                       (unsigned long long)reports);
     }
 }
@@ -81,7 +81,7 @@ static void write_studies(FILE *out, struct ingest *ingest)
 void metrics_run(struct request *request)
 {
     struct tremolo_server *server = request->server;
-    struct ingest_counters *counters = ingest_counters(server->ingest);
+    struct writer_counters *counters = writer_counters(server->writer);
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
@@ -90,11 +90,11 @@ void metrics_run(struct request *request)
         return;
     }
     write_outcomes(out, counters);
-    if (server->intake != NULL) {
+    if (server->mqtt != NULL) {
         write_mqtt(out, counters);
     }
     write_answers(out, server);
-    write_studies(out, server->ingest);
+    write_studies(out, server->writer);
     single(out, "tremolo_group_commits_total", "counter", "Syncs of the log.",
            (double)atomic_load(&counters->groups));
     single(out, "tremolo_sync_seconds_total", "counter", "Time spent in syncs.",

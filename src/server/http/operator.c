@@ -14,7 +14,7 @@ void operator_create(struct request *request)
         request_problem(request, 503, "out of memory");
         return;
     }
-    request->job.call = ingest_create_study;
+    request->job.call = writer_create_study;
     request->job.text = (const char *)request->body;
     request->job.text_length = request->length;
     request->job.problems = request->problems;
@@ -40,15 +40,16 @@ void operator_create_finish(struct request *request)
                                                        : tremolo_status_sentence(status));
         return;
     }
-    log_event(&request->server->log, "info", "study", "{s:s}", "study", request->job.book->id_text);
-    request_answer(request, 201, "application/json", strdup(request->job.book->published));
+    log_event(&request->server->log, "info", "study", "{s:s}", "study",
+              request->job.served->id_text);
+    request_answer(request, 201, "application/json", strdup(request->job.served->published));
 }
 
 /* ?round=N closes that round and no other, so that asking again is harmless. */
 static bool read_round(struct request *request)
 {
     const char *text = request_query(request, "round");
-    unsigned rounds = request->book->terms->rounds;
+    unsigned rounds = request->served->terms->rounds;
     char *end = NULL;
     if (text == NULL) {
         return true;
@@ -58,10 +59,10 @@ static bool read_round(struct request *request)
         request_problem(request, 400, "round is not the number of a round of this study");
         return false;
     }
-    (void)pthread_mutex_lock(&request->book->lock);
+    (void)pthread_mutex_lock(&request->served->lock);
     /* A gateway may not have heard of it yet, and asks before it closes anything. */
-    bool begun = number < request->book->opened || request->book->mirror != NULL;
-    (void)pthread_mutex_unlock(&request->book->lock);
+    bool begun = number < request->served->opened || request->served->mirror != NULL;
+    (void)pthread_mutex_unlock(&request->served->lock);
     if (!begun) {
         request_problem(request, 409, "that round has not begun");
         return false;
@@ -76,8 +77,8 @@ void operator_close(struct request *request)
     if (!read_round(request)) {
         return;
     }
-    request->job.call = ingest_close_round;
-    request->job.book = request->book;
+    request->job.call = writer_close_round;
+    request->job.served = request->served;
     request_wait(request);
 }
 
@@ -94,7 +95,7 @@ void operator_close_finish(struct request *request)
         return;
     }
     log_event(&request->server->log, "info", "round closed", "{s:s}", "study",
-              request->book->id_text);
+              request->served->id_text);
     routes_round(request);
 }
 

@@ -20,7 +20,7 @@ static bool type_is(const char *sent, const char *type)
 static bool name_device(struct request *request, struct arrival *arrival)
 {
     const char *text = request_header(request, "Tremolo-Device");
-    if (text == NULL || request->book->check.secret == NULL) {
+    if (text == NULL || request->served->check.secret == NULL) {
         return true;
     }
     size_t length = strlen(text) * 3 / 4;
@@ -64,7 +64,7 @@ static bool split_sequence(struct request *request)
         return false;
     }
     long count = check_split(request->arrivals, most, request->body, request->length,
-                             request->book->check.secret != NULL);
+                             request->served->check.secret != NULL);
     if (count <= 0) {
         request_problem(request, 400,
                         count < 0 ? "the body is not a sequence of byte strings, each a report"
@@ -78,7 +78,7 @@ static bool split_sequence(struct request *request)
 /* Everything that the log has no part in, on this thread. */
 static bool check_all(struct request *request)
 {
-    size_t n = request->book->check.row_values;
+    size_t n = request->served->check.row_values;
     size_t pending = 0;
     request->job.rows = request->job.count * n <= REQUEST_SMALL_ROWS
                             ? request->small_rows
@@ -88,11 +88,12 @@ static bool check_all(struct request *request)
         return false;
     }
     for (size_t i = 0; i < request->job.count; i++) {
-        check_arrival(&request->arrivals[i], request->job.rows + i * n, &request->book->check);
+        check_report(&request->arrivals[i], request->job.rows + i * n, &request->served->check);
         pending += request->arrivals[i].outcome == OUTCOME_PENDING;
     }
     if (pending == 0) {
-        ingest_count(request->server->ingest, request->book, request->arrivals, request->job.count);
+        writer_count(request->server->writer, request->served, request->arrivals,
+                     request->job.count);
     }
     return pending > 0;
 }
@@ -112,7 +113,7 @@ void reports_run(struct request *request)
         return;
     }
     if (check_all(request)) {
-        request->job.book = request->book;
+        request->job.served = request->served;
         request->job.arrivals = request->arrivals;
         request->job.bytes = request->length;
         request_wait(request);
@@ -125,14 +126,14 @@ void reports_run(struct request *request)
 
 static void add_next(json_t *receipt, struct request *request)
 {
-    struct book *book = request->book;
-    if (book->terms->rounds == 1) {
+    struct served_study *served = request->served;
+    if (served->terms->rounds == 1) {
         return;
     }
-    (void)pthread_mutex_lock(&book->lock);
-    bool done = book_is_done(book);
-    struct estimate_window next = estimate_next(book, (int64_t)time(NULL));
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    bool done = served_is_done(served);
+    struct round_window next = round_next(served, (int64_t)time(NULL));
+    (void)pthread_mutex_unlock(&served->lock);
     if (!done) {
         (void)json_object_set_new(receipt, "next",
                                   json_pack("{s:I, s:I}", "earliest", (json_int_t)next.earliest,
@@ -160,7 +161,7 @@ static json_t *list_failures(const struct request *request, size_t *accepted, si
 static bool answer_plainly(struct request *request)
 {
     enum server_outcome outcome = request->arrivals[0].outcome;
-    if (request->job.count != 1 || request->book->terms->rounds != 1 ||
+    if (request->job.count != 1 || request->served->terms->rounds != 1 ||
         (outcome != OUTCOME_ACCEPTED && outcome != OUTCOME_REPEATED) ||
         atomic_load(&request->server->stopping)) {
         return false;

@@ -9,7 +9,7 @@
 
 #include "connections.h"
 #include "estimator.h"
-#include "ingest.h"
+#include "writer.h"
 #include "log.h"
 #include "loops.h"
 #include "tls.h"
@@ -30,8 +30,8 @@ enum {
 
 struct tremolo_server {
     struct loops *loops;
-    struct ingest *ingest;
-    struct intake *intake; /* of a gateway */
+    struct writer *writer;
+    struct mqtt *mqtt; /* of a gateway */
     struct sampler *sampler;
     struct estimator *estimator;
     struct connections *connections;
@@ -77,7 +77,7 @@ struct request {
     const struct route *route;
     const char *method;
     const char *path;
-    struct book *book;
+    struct served_study *served;
     struct answer answer;
     bool answered; /* answer is ready */
     enum { NOBODY, WRITER, ESTIMATOR } waits_for;

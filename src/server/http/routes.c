@@ -78,27 +78,27 @@ static void answer_json(struct request *request, enum tremolo_status status, cha
 
 void routes_study(struct request *request)
 {
-    answer_json(request, TREMOLO_OK, strdup(request->book->published));
+    answer_json(request, TREMOLO_OK, strdup(request->served->published));
 }
 
 void routes_round(struct request *request)
 {
     char *body = NULL;
-    enum tremolo_status status = estimate_round_json(
-        &body, request->book, request->server->signing_key, (int64_t)time(NULL));
+    enum tremolo_status status =
+        round_json(&body, request->served, request->server->signing_key, (int64_t)time(NULL));
     answer_json(request, status, body);
 }
 
 void routes_guarantee(struct request *request)
 {
     char *body = NULL;
-    enum tremolo_status status = estimate_guarantee_json(&body, request->book);
+    enum tremolo_status status = estimate_guarantee_json(&body, request->served);
     answer_json(request, status, body);
 }
 
 void routes_estimate(struct request *request)
 {
-    char *kept = estimate_kept(request->book);
+    char *kept = estimate_kept(request->served);
     if (kept != NULL) {
         answer_json(request, TREMOLO_OK, kept);
     } else {
@@ -120,29 +120,29 @@ void routes_estimated(struct request *request)
 void routes_history(struct request *request)
 {
     char *body = NULL;
-    enum tremolo_status status = history_json(&body, request->book, (int64_t)time(NULL));
+    enum tremolo_status status = history_json(&body, request->served, (int64_t)time(NULL));
     answer_json(request, status, body);
 }
 
-static json_t *study_line(struct book *book)
+static json_t *study_line(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
     json_t *line =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}", "id", book->id_text, "title",
-                  book->terms->title, "state", estimate_state(book, (int64_t)time(NULL)), "round",
-                  (json_int_t)book->opened - 1, "rounds", (json_int_t)book->terms->rounds,
-                  "reports", (json_int_t)book->reports, "devices", (json_int_t)book_devices(book),
-                  "dimension", (int)book->study->dimension);
-    (void)pthread_mutex_unlock(&book->lock);
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}", "id", served->id_text, "title",
+                  served->terms->title, "state", round_state(served, (int64_t)time(NULL)), "round",
+                  (json_int_t)served->opened - 1, "rounds", (json_int_t)served->terms->rounds,
+                  "reports", (json_int_t)served->reports, "devices",
+                  (json_int_t)served_devices(served), "dimension", (int)served->study->dimension);
+    (void)pthread_mutex_unlock(&served->lock);
     return line;
 }
 
 void routes_studies(struct request *request)
 {
     json_t *list = json_array();
-    size_t count = ingest_studies(request->server->ingest);
+    size_t count = writer_study_count(request->server->writer);
     for (size_t i = 0; i < count; i++) {
-        (void)json_array_append_new(list, study_line(ingest_study(request->server->ingest, i)));
+        (void)json_array_append_new(list, study_line(writer_study(request->server->writer, i)));
     }
     json_t *answer = json_pack("{s:o}", "studies", list);
     answer_json(request, TREMOLO_OK, json_dumps(answer, JSON_COMPACT));
@@ -152,7 +152,7 @@ void routes_studies(struct request *request)
 void routes_health(struct request *request)
 {
     char words[200];
-    enum tremolo_status health = ingest_health(request->server->ingest, words, sizeof words);
+    enum tremolo_status health = writer_health(request->server->writer, words, sizeof words);
     if (health != TREMOLO_OK) {
         request_problem(request, 503, words);
     } else {

@@ -3,6 +3,7 @@
 #define SERVER_ROUTES_H
 
 #include "estimate.h"
+#include "round_json.h"
 #include "request.h"
 
 /* routes.c */

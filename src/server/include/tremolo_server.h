@@ -85,7 +85,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const c
 
 /* ---- folding a clustered store ---- */
 
-struct tremolo_folder_options {
+struct tremolo_worker_options {
     struct tremolo_store_options store;
     const char *name;    /* unique among workers; NULL: from host, process and chance */
     FILE *log;           /* one JSON object a line; NULL: silent */
@@ -93,19 +93,19 @@ struct tremolo_folder_options {
     uint16_t port;       /* 0: any free one */
 };
 
-struct tremolo_folder; /* opaque */
+struct tremolo_worker; /* opaque */
 
 /* Start a worker that folds shards of all studies in the store, together with
  * whatever other workers there are. `words` (never NULL) says what failed. */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_folder_start(struct tremolo_folder **folder, const struct tremolo_folder_options *options,
+tremolo_worker_start(struct tremolo_worker **worker, const struct tremolo_worker_options *options,
                      char *words, size_t words_capacity);
 
 /* Where its metrics are; 0: nowhere. */
-uint16_t tremolo_folder_port(const struct tremolo_folder *folder);
+uint16_t tremolo_worker_port(const struct tremolo_worker *worker);
 
 /* Checkpoint, let the shards go, end. NULL is fine. */
-void tremolo_folder_stop(struct tremolo_folder *folder);
+void tremolo_worker_stop(struct tremolo_worker *worker);
 
 /* Studies, streams, shards, owners and how far they are, as JSON; the caller frees
  * *json. Takes about two seconds, to see which leases move. */

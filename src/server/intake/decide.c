@@ -40,51 +40,52 @@ static bool same_device_round(const struct segment_record *record, const struct 
 }
 
 /* Segments come whole and repeats come in runs, so the last one is kept. */
-static bool load_segment(struct book *book, struct store *store, uint64_t position)
+static bool load_segment(struct served_study *served, struct store *store, uint64_t position)
 {
     struct store_segment segment = {0};
-    if (book->log_cached == position) {
+    if (served->log_cached == position) {
         return true;
     }
     if (store->read(store, position, &segment) != TREMOLO_OK || segment.position != position) {
         return false;
     }
-    uint8_t *copy = realloc(book->log_cache, segment.length);
+    uint8_t *copy = realloc(served->log_cache, segment.length);
     if (copy == NULL) {
         return false;
     }
     memcpy(copy, segment.bytes, segment.length);
-    book->log_cache = copy;
-    book->log_cache_length = segment.length;
-    book->log_cached = position;
+    served->log_cache = copy;
+    served->log_cache_length = segment.length;
+    served->log_cached = position;
     return true;
 }
 
-static bool load_record(struct segment_record *record, struct book *book, struct store *store,
-                        uint64_t place)
+static bool load_record(struct segment_record *record, struct served_study *served,
+                        struct store *store, uint64_t place)
 {
     uint32_t offset = (uint32_t)(place & 0xffffff);
-    return load_segment(book, store, place >> 24) &&
-           segment_next(record, &offset, book->log_cache, book->log_cache_length);
+    return load_segment(served, store, place >> 24) &&
+           segment_next(record, &offset, served->log_cache, served->log_cache_length);
 }
 
 /* The segment under construction has no check value yet; its room is there. */
-static bool pending_record(struct segment_record *record, const struct book *book, uint64_t place)
+static bool pending_record(struct segment_record *record, const struct served_study *served,
+                           uint64_t place)
 {
     uint32_t offset = (uint32_t)(place & 0xffffff);
-    return segment_next(record, &offset, book->log_segment.bytes,
-                        book->log_segment.length + SEGMENT_CHECK_BYTES);
+    return segment_next(record, &offset, served->log_segment.bytes,
+                        served->log_segment.length + SEGMENT_CHECK_BYTES);
 }
 
 /* PENDING: the id is new. */
-static enum server_outcome find_repeat(struct book *book, const struct arrival *arrival,
+static enum server_outcome find_repeat(struct served_study *served, const struct arrival *arrival,
                                        struct store *store)
 {
     struct segment_record record;
     uint64_t place;
     size_t cursor = 0;
-    while ((place = index_find(&book->log_ids, arrival->hash, &cursor)) != 0) {
-        if (!load_record(&record, book, store, place)) {
+    while ((place = index_find(&served->log_ids, arrival->hash, &cursor)) != 0) {
+        if (!load_record(&record, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
         if (same_id(&record, arrival)) {
@@ -92,8 +93,8 @@ static enum server_outcome find_repeat(struct book *book, const struct arrival *
         }
     }
     cursor = 0;
-    while ((place = index_find(&book->log_pending_ids, arrival->hash, &cursor)) != 0) {
-        if (pending_record(&record, book, place) && same_id(&record, arrival)) {
+    while ((place = index_find(&served->log_pending_ids, arrival->hash, &cursor)) != 0) {
+        if (pending_record(&record, served, place) && same_id(&record, arrival)) {
             /* Durable only together with this group; the writer settles it. */
             return same_bytes(&record, arrival) ? OUTCOME_REPEATED : OUTCOME_OTHER_BYTES;
         }
@@ -101,177 +102,177 @@ static enum server_outcome find_repeat(struct book *book, const struct arrival *
     return OUTCOME_PENDING;
 }
 
-static enum server_outcome count_samples(struct book *book, const struct arrival *arrival,
+static enum server_outcome count_samples(struct served_study *served, const struct arrival *arrival,
                                          struct store *store)
 {
-    uint8_t key[BOOK_DEVICE_KEY_BYTES];
+    uint8_t key[SERVED_DEVICE_KEY_BYTES];
     struct segment_record record;
     unsigned used = 0;
     uint64_t place;
     size_t cursor = 0;
-    size_t length = book_device_key(key, arrival);
-    uint64_t hash = index_hash(book->hash_key, key, length);
-    while ((place = index_find(&book->log_devices, hash, &cursor)) != 0) {
-        if (!load_record(&record, book, store, place)) {
+    size_t length = served_device_key(key, arrival);
+    uint64_t hash = index_hash(served->hash_key, key, length);
+    while ((place = index_find(&served->log_devices, hash, &cursor)) != 0) {
+        if (!load_record(&record, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
         used += same_device_round(&record, arrival);
     }
     cursor = 0;
-    while ((place = index_find(&book->log_pending_devices, hash, &cursor)) != 0) {
-        used += pending_record(&record, book, place) && same_device_round(&record, arrival);
+    while ((place = index_find(&served->log_pending_devices, hash, &cursor)) != 0) {
+        used += pending_record(&record, served, place) && same_device_round(&record, arrival);
     }
-    return used < book->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
+    return used < served->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
 }
 
-static enum server_outcome check_round(const struct book *book, const struct arrival *arrival,
-                                       int64_t now)
+static enum server_outcome check_round(const struct served_study *served,
+                                       const struct arrival *arrival, int64_t now)
 {
-    unsigned newest = book->opened - 1;
-    const struct book_round *round = &book->rounds[newest];
-    uint64_t taken = tremolo_moments_count(round->moments) + book->log_segment.count;
-    if (now < book->terms->opens) {
+    unsigned newest = served->opened - 1;
+    const struct served_round *round = &served->rounds[newest];
+    uint64_t taken = tremolo_moments_count(round->moments) + served->log_segment.count;
+    if (now < served->terms->opens) {
         return OUTCOME_TOO_EARLY;
     }
     if (arrival->round > newest) {
         return OUTCOME_WRONG_ROUND;
     }
-    bool full = taken >= book->terms->devices * book->terms->samples;
-    bool closed = arrival->round < newest || round->closed_at != 0 || now >= book->terms->closes;
+    bool full = taken >= served->terms->devices * served->terms->samples;
+    bool closed = arrival->round < newest || round->closed_at != 0 || now >= served->terms->closes;
     return closed || full ? OUTCOME_CLOSED : OUTCOME_PENDING;
 }
 
-static bool grow_rows(struct book *book)
+static bool grow_rows(struct served_study *served)
 {
-    size_t n = book->check.row_values;
-    size_t capacity = book->log_capacity == 0 ? 256 : 2 * book->log_capacity;
-    if (book->log_segment.count < book->log_capacity) {
+    size_t n = served->check.row_values;
+    size_t capacity = served->log_capacity == 0 ? 256 : 2 * served->log_capacity;
+    if (served->log_segment.count < served->log_capacity) {
         return true;
     }
-    int16_t *rows = realloc(book->log_rows, capacity * n * sizeof *rows);
+    int16_t *rows = realloc(served->log_rows, capacity * n * sizeof *rows);
     if (rows == NULL) {
         return false;
     }
-    book->log_rows = rows;
-    uint8_t *buckets = realloc(book->log_buckets, capacity);
+    served->log_rows = rows;
+    uint8_t *buckets = realloc(served->log_buckets, capacity);
     if (buckets == NULL) {
         return false;
     }
-    book->log_buckets = buckets;
-    struct decided *decided = realloc(book->log_decided, capacity * sizeof *decided);
+    served->log_buckets = buckets;
+    struct decided *decided = realloc(served->log_decided, capacity * sizeof *decided);
     if (decided == NULL) {
         return false;
     }
-    book->log_decided = decided;
-    book->log_capacity = capacity;
+    served->log_decided = decided;
+    served->log_capacity = capacity;
     return true;
 }
 
-static enum server_outcome stage(struct book *book, const struct arrival *arrival,
+static enum server_outcome stage(struct served_study *served, const struct arrival *arrival,
                                  const int16_t *row)
 {
-    uint8_t key[BOOK_DEVICE_KEY_BYTES];
-    size_t n = book->check.row_values;
+    uint8_t key[SERVED_DEVICE_KEY_BYTES];
+    size_t n = served->check.row_values;
     uint32_t offset = 0;
-    size_t at = book->log_segment.count;
+    size_t at = served->log_segment.count;
     struct segment_record record = {.report = arrival->bytes,
                                     .length = arrival->length,
                                     .device = arrival->device,
                                     .device_length = arrival->device_length};
-    if (!grow_rows(book) || index_reserve(&book->log_pending_ids, 1) != TREMOLO_OK ||
-        index_reserve(&book->log_pending_devices, 1) != TREMOLO_OK ||
-        segment_add(&book->log_segment, &record, &offset) != TREMOLO_OK) {
+    if (!grow_rows(served) || index_reserve(&served->log_pending_ids, 1) != TREMOLO_OK ||
+        index_reserve(&served->log_pending_devices, 1) != TREMOLO_OK ||
+        segment_add(&served->log_segment, &record, &offset) != TREMOLO_OK) {
         return OUTCOME_NOT_STORED;
     }
     uint64_t place = index_place(PENDING_POSITION, offset);
-    struct decided *decided = &book->log_decided[at];
+    struct decided *decided = &served->log_decided[at];
     *decided = (struct decided){arrival->hash, 0, offset};
-    index_add(&book->log_pending_ids, arrival->hash, place);
-    if (book->check.secret != NULL) {
-        size_t length = book_device_key(key, arrival);
-        decided->device_hash = index_hash(book->hash_key, key, length);
-        index_add(&book->log_pending_devices, decided->device_hash, place);
+    index_add(&served->log_pending_ids, arrival->hash, place);
+    if (served->check.secret != NULL) {
+        size_t length = served_device_key(key, arrival);
+        decided->device_hash = index_hash(served->hash_key, key, length);
+        index_add(&served->log_pending_devices, decided->device_hash, place);
     }
-    memcpy(book->log_rows + at * n, row, n * sizeof *row);
-    book->log_buckets[at] =
-        (uint8_t)book_bucket(book, arrival->bucket, arrival->device, arrival->device_length);
+    memcpy(served->log_rows + at * n, row, n * sizeof *row);
+    served->log_buckets[at] =
+        (uint8_t)served_bucket(served, arrival->bucket, arrival->device, arrival->device_length);
     return OUTCOME_ACCEPTED;
 }
 
-enum server_outcome decide(struct book *book, const struct arrival *arrival, const int16_t *row,
-                           struct store *store, int64_t now)
+enum server_outcome decide(struct served_study *served, const struct arrival *arrival,
+                           const int16_t *row, struct store *store, int64_t now)
 {
-    enum server_outcome outcome = find_repeat(book, arrival, store);
+    enum server_outcome outcome = find_repeat(served, arrival, store);
     if (outcome == OUTCOME_PENDING) {
-        outcome = check_round(book, arrival, now);
+        outcome = check_round(served, arrival, now);
     }
-    if (outcome == OUTCOME_PENDING && book->check.secret != NULL) {
-        outcome = count_samples(book, arrival, store);
+    if (outcome == OUTCOME_PENDING && served->check.secret != NULL) {
+        outcome = count_samples(served, arrival, store);
     }
-    return outcome == OUTCOME_PENDING ? stage(book, arrival, row) : outcome;
+    return outcome == OUTCOME_PENDING ? stage(served, arrival, row) : outcome;
 }
 
-enum tremolo_status decide_append(struct book *book, struct store *store)
+enum tremolo_status decide_append(struct served_study *served, struct store *store)
 {
-    size_t count = book->log_segment.count;
+    size_t count = served->log_segment.count;
     if (count == 0) {
         return TREMOLO_OK;
     }
-    enum tremolo_status status = index_reserve(&book->log_ids, count);
-    if (status == TREMOLO_OK && book->check.secret != NULL) {
-        status = index_reserve(&book->log_devices, count);
+    enum tremolo_status status = index_reserve(&served->log_ids, count);
+    if (status == TREMOLO_OK && served->check.secret != NULL) {
+        status = index_reserve(&served->log_devices, count);
     }
     if (status == TREMOLO_OK) {
-        status = segment_seal(&book->log_segment);
+        status = segment_seal(&served->log_segment);
     }
     uint64_t position = 0;
     if (status == TREMOLO_OK) {
-        status = store->append(store, book->id, book->log_segment.bytes, book->log_segment.length,
-                               &position);
+        status = store->append(store, served->id, served->log_segment.bytes,
+                               served->log_segment.length, &position);
     }
     if (status == TREMOLO_OK) {
-        book->log_staged = position;
+        served->log_staged = position;
     }
     return status;
 }
 
-static void learn_ids(struct book *book)
+static void learn_ids(struct served_study *served)
 {
-    for (size_t i = 0; i < book->log_segment.count; i++) {
-        const struct decided *decided = &book->log_decided[i];
-        uint64_t place = index_place(book->log_position, decided->offset);
-        index_add(&book->log_ids, decided->id_hash, place);
-        if (book->check.secret != NULL) {
-            index_add(&book->log_devices, decided->device_hash, place);
+    for (size_t i = 0; i < served->log_segment.count; i++) {
+        const struct decided *decided = &served->log_decided[i];
+        uint64_t place = index_place(served->log_position, decided->offset);
+        index_add(&served->log_ids, decided->id_hash, place);
+        if (served->check.secret != NULL) {
+            index_add(&served->log_devices, decided->device_hash, place);
         }
     }
 }
 
-enum tremolo_status decide_commit(struct book *book)
+enum tremolo_status decide_commit(struct served_study *served)
 {
-    size_t count = book->log_segment.count;
+    size_t count = served->log_segment.count;
     if (count == 0) {
         return TREMOLO_OK;
     }
-    book->log_position = book->log_staged;
-    learn_ids(book);
-    (void)pthread_mutex_lock(&book->lock);
-    struct book_round *newest = &book->rounds[book->opened - 1];
+    served->log_position = served->log_staged;
+    learn_ids(served);
+    (void)pthread_mutex_lock(&served->lock);
+    struct served_round *newest = &served->rounds[served->opened - 1];
     enum tremolo_status status =
-        tremolo_moments_add(newest->moments, book->log_rows, book->log_buckets, count);
+        tremolo_moments_add(newest->moments, served->log_rows, served->log_buckets, count);
     if (status == TREMOLO_OK) {
-        newest->folded_to = book->log_position;
-        book->reports += count;
-        book->generation++;
+        newest->folded_to = served->log_position;
+        served->reports += count;
+        served->generation++;
     }
-    (void)pthread_mutex_unlock(&book->lock);
-    decide_drop(book);
+    (void)pthread_mutex_unlock(&served->lock);
+    decide_drop(served);
     return status;
 }
 
-void decide_drop(struct book *book)
+void decide_drop(struct served_study *served)
 {
-    segment_clear(&book->log_segment);
-    index_clear(&book->log_pending_ids);
-    index_clear(&book->log_pending_devices);
+    segment_clear(&served->log_segment);
+    index_clear(&served->log_pending_ids);
+    index_clear(&served->log_pending_devices);
 }

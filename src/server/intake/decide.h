@@ -1,24 +1,25 @@
 /* decide.h -- what the writer decides about one report, and group commits.
  *
- * Between decide_begin and decide_commit the book collects accepted reports in
+ * Between decide_begin and decide_commit the study collects accepted reports in
  * its segment; decide_drop forgets them. Writer thread only. */
 #ifndef SERVER_DECIDE_H
 #define SERVER_DECIDE_H
 
-#include "book.h"
+#include "served_study.h"
 
 /* Decide `arrival` (outcome PENDING on entry) and, if it is new, stage it. */
-enum server_outcome decide(struct book *book, const struct arrival *arrival, const int16_t *row,
-                           struct store *store, int64_t now);
+enum server_outcome decide(struct served_study *served, const struct arrival *arrival,
+                           const int16_t *row, struct store *store, int64_t now);
 
 /* Stage the collected segment in the store, with room in the indexes made, so
  * that nothing can fail once the sync has succeeded. */
-TREMOLO_MUST_USE enum tremolo_status decide_append(struct book *book, struct store *store);
+TREMOLO_MUST_USE enum tremolo_status decide_append(struct served_study *served,
+                                                   struct store *store);
 
 /* After the sync: ids are known, rows are folded. */
-TREMOLO_MUST_USE enum tremolo_status decide_commit(struct book *book);
+TREMOLO_MUST_USE enum tremolo_status decide_commit(struct served_study *served);
 
 /* After a failure: as if they had never come. */
-void decide_drop(struct book *book);
+void decide_drop(struct served_study *served);
 
 #endif

@@ -29,7 +29,7 @@ void idset_free(struct idset *set);
 TREMOLO_MUST_USE enum tremolo_status idset_reserve(struct idset *set, size_t more);
 
 /* Where a name belongs, good until the next reservation. The set is far larger than any cache:
- * whoever knows several names begins to fetch all their places before he looks. */
+ * a caller with several names prefetches all their places before it looks. */
 uint64_t idset_hash(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES]);
 void idset_prefetch(const struct idset *set, uint64_t hash);
 

@@ -1,4 +1,4 @@
-/* estimate.c -- from a book's sums to the answer an analyst reads.
+/* estimate.c -- from a study's sums to the answer an analyst reads.
  *
  * Inference (table, intervals, p) comes from the unbiased estimator,
  * prediction from the shrunken one, and the two are kept apart. Studies with
@@ -34,12 +34,12 @@ struct snapshot {
     double average[TREMOLO_MAX_FEATURES];
 };
 
-static unsigned largest_round(const struct book *book)
+static unsigned largest_round(const struct served_study *served)
 {
     unsigned largest = 0;
-    for (unsigned t = 1; t < book->opened; t++) {
-        if (tremolo_moments_count(book->rounds[t].moments) >=
-            tremolo_moments_count(book->rounds[largest].moments)) {
+    for (unsigned t = 1; t < served->opened; t++) {
+        if (tremolo_moments_count(served->rounds[t].moments) >=
+            tremolo_moments_count(served->rounds[largest].moments)) {
             largest = t;
         }
     }
@@ -47,30 +47,31 @@ static unsigned largest_round(const struct book *book)
 }
 
 /* Lock held. */
-static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct book *book)
+static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct served_study *served)
 {
-    *snapshot = (struct snapshot){.reports = book->reports, .round = book->opened - 1, .r2 = NAN};
-    snapshot->done = book_is_done(book);
-    snapshot->round_reports = tremolo_moments_count(book->rounds[snapshot->round].moments);
-    snapshot->pooled = book->terms->rounds > 1 && book->check.secret != NULL;
-    snapshot->evidence_round = largest_round(book);
+    *snapshot =
+        (struct snapshot){.reports = served->reports, .round = served->opened - 1, .r2 = NAN};
+    snapshot->done = served_is_done(served);
+    snapshot->round_reports = tremolo_moments_count(served->rounds[snapshot->round].moments);
+    snapshot->pooled = served->terms->rounds > 1 && served->check.secret != NULL;
+    snapshot->evidence_round = largest_round(served);
     snapshot->evidence_reports =
-        snapshot->pooled ? book->reports
-                         : tremolo_moments_count(book->rounds[snapshot->evidence_round].moments);
-    if (book->reports < 2) {
+        snapshot->pooled ? served->reports
+                         : tremolo_moments_count(served->rounds[snapshot->evidence_round].moments);
+    if (served->reports < 2) {
         return TREMOLO_OK;
     }
     enum tremolo_status status =
-        snapshot->pooled ? rounds_pooled(&snapshot->evidence, book)
-                         : rounds_evidence(&snapshot->evidence, book, snapshot->evidence_round);
-    if (status == TREMOLO_OK && snapshot->done && book->terms->rounds > 1) {
+        snapshot->pooled ? rounds_pooled(&snapshot->evidence, served)
+                         : rounds_evidence(&snapshot->evidence, served, snapshot->evidence_round);
+    if (status == TREMOLO_OK && snapshot->done && served->terms->rounds > 1) {
         struct rounds_result result = {snapshot->last, snapshot->average};
-        status = rounds_finish(&result, book);
+        status = rounds_finish(&result, served);
     }
     /* The next round's starting point is the last iterate so far. */
     if (!snapshot->done) {
-        memcpy(snapshot->last, book->rounds[snapshot->round].beta,
-               book->study->dimension * sizeof *snapshot->last);
+        memcpy(snapshot->last, served->rounds[snapshot->round].beta,
+               served->study->dimension * sizeof *snapshot->last);
     }
     return status;
 }
@@ -83,15 +84,15 @@ struct own_units {
     struct tremolo_units units;
 };
 
-static void set_units(struct own_units *own, const struct book *book)
+static void set_units(struct own_units *own, const struct served_study *served)
 {
-    size_t d = book->study->dimension;
+    size_t d = served->study->dimension;
     for (size_t i = 0; i < d; i++) {
-        const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(book->file, i);
+        const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(served->file, i);
         own->centre[i] = (at->low + at->high) / 2.0;
         own->scale[i] = (at->high - at->low) / 2.0;
     }
-    const struct tremolo_study_coordinate *y = tremolo_study_file_coordinate(book->file, d);
+    const struct tremolo_study_coordinate *y = tremolo_study_file_coordinate(served->file, d);
     own->units = (struct tremolo_units){own->centre, own->scale, (y->low + y->high) / 2.0,
                                         (y->high - y->low) / 2.0};
 }
@@ -117,30 +118,30 @@ static json_t *coefficient_json(const char *name, const struct tremolo_coefficie
                      "score", score_json(row));
 }
 
-static const char *row_name(const struct book *book, size_t row)
+static const char *row_name(const struct served_study *served, size_t row)
 {
-    return row == book->study->dimension ? "(intercept)"
-                                         : tremolo_study_file_coordinate(book->file, row)->name;
+    return row == served->study->dimension ? "(intercept)"
+                                           : tremolo_study_file_coordinate(served->file, row)->name;
 }
 
 /* One sentence for all that the noise hides, or none. */
-static json_t *unclear_json(const struct book *book, const struct tremolo_coefficient *rows,
-                            uint64_t devices)
+static json_t *unclear_json(const struct served_study *served,
+                            const struct tremolo_coefficient *rows, uint64_t devices)
 {
     char sentence[1024];
     const char *names[TREMOLO_MAX_FEATURES + 1];
-    size_t count = (size_t)book->study->dimension + 1;
+    size_t count = (size_t)served->study->dimension + 1;
     for (size_t i = 0; i < count; i++) {
-        names[i] = row_name(book, i);
+        names[i] = row_name(served, i);
     }
     tremolo_identification_summary(sentence, sizeof sentence, names, rows, count, devices);
     return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
 }
 
-static void add_inference(json_t *answer, const struct book *book, const struct snapshot *snapshot,
-                          const struct own_units *own)
+static void add_inference(json_t *answer, const struct served_study *served,
+                          const struct snapshot *snapshot, const struct own_units *own)
 {
-    size_t d = book->study->dimension;
+    size_t d = served->study->dimension;
     json_t *table = json_array();
     struct tremolo_coefficient *rows = calloc(d + 1, sizeof *rows);
     enum tremolo_status status = TREMOLO_NO_MEMORY;
@@ -148,7 +149,7 @@ static void add_inference(json_t *answer, const struct book *book, const struct 
         status = tremolo_infer(rows, snapshot->evidence, &own->units, true, level);
     }
     for (size_t i = 0; i <= d && status == TREMOLO_OK; i++) {
-        json_t *row = coefficient_json(row_name(book, i), &rows[i]);
+        json_t *row = coefficient_json(row_name(served, i), &rows[i]);
         if (i < d) { /* what a forest plot needs to put all on one axis */
             (void)json_object_set_new(row, "range", estimate_number(2.0 * own->scale[i]));
         }
@@ -157,15 +158,15 @@ static void add_inference(json_t *answer, const struct book *book, const struct 
     (void)json_object_set_new(answer, "coefficients", table);
     (void)json_object_set_new(answer, "not_identified",
                               status == TREMOLO_OK
-                                  ? unclear_json(book, rows, snapshot->evidence_reports)
+                                  ? unclear_json(served, rows, snapshot->evidence_reports)
                                   : json_pack("[s]", tremolo_status_sentence(status)));
     free(rows);
 }
 
-static json_t *diagnostics_json(const struct book *book, const struct tremolo_fit *fit,
+static json_t *diagnostics_json(const struct served_study *served, const struct tremolo_fit *fit,
                                 const struct own_units *own)
 {
-    const struct tremolo_study *study = book->study;
+    const struct tremolo_study *study = served->study;
     double residual = sqrt(fmax(0.0, fit->residual_variance)) * own->units.response_scale;
     return json_pack("{s:o, s:o, s:I, s:o}", "residual_sd", estimate_number(residual), "condition",
                      estimate_number(fit->condition), "negative_eigenvalues",
@@ -173,10 +174,10 @@ static json_t *diagnostics_json(const struct book *book, const struct tremolo_fi
                      estimate_number(ldexp(1.0, study->noise_log2) / study->unit));
 }
 
-static void add_prediction(json_t *answer, const struct book *book, struct snapshot *snapshot,
-                           const struct own_units *own)
+static void add_prediction(json_t *answer, const struct served_study *served,
+                           struct snapshot *snapshot, const struct own_units *own)
 {
-    size_t d = book->study->dimension;
+    size_t d = served->study->dimension;
     double beta[TREMOLO_MAX_FEATURES];
     double intercept = 0.0;
     struct tremolo_fit fit;
@@ -188,7 +189,7 @@ static void add_prediction(json_t *answer, const struct book *book, struct snaps
     tremolo_fit_to_own(beta, &intercept, beta, fit.intercept, d, &own->units);
     snapshot->r2 = fit.r2;
     (void)json_object_set_new(answer, "r2", estimate_number(fit.r2));
-    (void)json_object_set_new(answer, "diagnostics", diagnostics_json(book, &fit, own));
+    (void)json_object_set_new(answer, "diagnostics", diagnostics_json(served, &fit, own));
     (void)json_object_set_new(answer, "prediction",
                               json_pack("{s:s, s:o, s:o, s:o}", "method", "auto", "coefficients",
                                         estimate_numbers(beta, d), "intercept",
@@ -196,28 +197,28 @@ static void add_prediction(json_t *answer, const struct book *book, struct snaps
 }
 
 /* Null when it cannot be said. */
-static json_t *guarantee_json(const struct book *book)
+static json_t *guarantee_json(const struct served_study *served)
 {
     struct tremolo_study_guarantee promise;
     char words[TREMOLO_STUDY_WORDS_BYTES];
     char neighbours[64] = "any";
-    if (book->terms->distance > 0.0) {
-        (void)snprintf(neighbours, sizeof neighbours, "distance=%.15g", book->terms->distance);
+    if (served->terms->distance > 0.0) {
+        (void)snprintf(neighbours, sizeof neighbours, "distance=%.15g", served->terms->distance);
     }
-    if (tremolo_study_file_guarantee(&promise, book->file, book->terms->delta) != TREMOLO_OK ||
-        tremolo_study_file_words(words, sizeof words, book->file) != TREMOLO_OK) {
+    if (tremolo_study_file_guarantee(&promise, served->file, served->terms->delta) != TREMOLO_OK ||
+        tremolo_study_file_words(words, sizeof words, served->file) != TREMOLO_OK) {
         return json_null();
     }
     return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon",
                      estimate_number(promise.epsilon), "delta", estimate_number(promise.delta),
                      "mu", estimate_number(promise.mu), "rho", estimate_number(promise.rho),
                      "neighbours", neighbours, "protects",
-                     book->terms->response_private ? "all" : "features", "words", words);
+                     served->terms->response_private ? "all" : "features", "words", words);
 }
 
-enum tremolo_status estimate_guarantee_json(char **json, const struct book *book)
+enum tremolo_status estimate_guarantee_json(char **json, const struct served_study *served)
 {
-    json_t *guarantee = guarantee_json(book);
+    json_t *guarantee = guarantee_json(served);
     char *text = json_is_object(guarantee) ? json_dumps(guarantee, ESTIMATE_JSON) : NULL;
     json_decref(guarantee);
     if (text == NULL) {
@@ -235,10 +236,11 @@ static const char why_largest[] =
     "from one device; standard errors over all rounds would be too small, and the table is "
     "therefore made from the round with most reports alone";
 
-static void add_iteration(json_t *answer, const struct book *book, const struct snapshot *snapshot)
+static void add_iteration(json_t *answer, const struct served_study *served,
+                          const struct snapshot *snapshot)
 {
-    size_t d = book->study->dimension;
-    if (book->terms->rounds == 1) {
+    size_t d = served->study->dimension;
+    if (served->terms->rounds == 1) {
         return;
     }
     json_t *iteration = json_pack("{s:o}", "last", estimate_numbers(snapshot->last, d));
@@ -250,89 +252,89 @@ static void add_iteration(json_t *answer, const struct book *book, const struct 
         answer, "inference_from",
         snapshot->pooled
             ? json_string("all rounds")
-            : json_sprintf("round %u of %u", snapshot->evidence_round + 1, book->terms->rounds));
+            : json_sprintf("round %u of %u", snapshot->evidence_round + 1, served->terms->rounds));
     (void)json_object_set_new(answer, "inference_why",
                               json_string(snapshot->pooled ? why_pooled : why_largest));
 }
 
-static char *compose(const struct book *book, struct snapshot *snapshot)
+static char *compose(const struct served_study *served, struct snapshot *snapshot)
 {
     struct own_units own;
-    json_t *answer =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f}", "study", book->id_text, "title",
-                  book->terms->title, "response",
-                  tremolo_study_file_coordinate(book->file, book->study->dimension)->name, "state",
-                  snapshot->done ? "done" : "open", "round", (json_int_t)snapshot->round, "rounds",
-                  (json_int_t)book->terms->rounds, "reports", (json_int_t)snapshot->reports,
-                  "round_reports", (json_int_t)snapshot->round_reports, "level", level);
-    set_units(&own, book);
+    json_t *answer = json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f}", "study", served->id_text, "title",
+        served->terms->title, "response",
+        tremolo_study_file_coordinate(served->file, served->study->dimension)->name, "state",
+        snapshot->done ? "done" : "open", "round", (json_int_t)snapshot->round, "rounds",
+        (json_int_t)served->terms->rounds, "reports", (json_int_t)snapshot->reports,
+        "round_reports", (json_int_t)snapshot->round_reports, "level", level);
+    set_units(&own, served);
     (void)json_object_set_new(answer, "unit",
-                              json_string(tremolo_study_file_response(book->file)->unit));
+                              json_string(tremolo_study_file_response(served->file)->unit));
     (void)json_object_set_new(answer, "range", estimate_number(2.0 * own.units.response_scale));
     if (snapshot->evidence != NULL) {
-        add_inference(answer, book, snapshot, &own);
-        add_prediction(answer, book, snapshot, &own);
+        add_inference(answer, served, snapshot, &own);
+        add_prediction(answer, served, snapshot, &own);
     } else {
         (void)json_object_set_new(answer, "coefficients", json_array());
         (void)json_object_set_new(
             answer, "not_identified",
             json_pack("[s]", "nothing can be said before two devices have reported"));
     }
-    add_iteration(answer, book, snapshot);
-    (void)json_object_set_new(answer, "guarantee", guarantee_json(book));
+    add_iteration(answer, served, snapshot);
+    (void)json_object_set_new(answer, "guarantee", guarantee_json(served));
     char *text = json_dumps(answer, ESTIMATE_JSON);
     json_decref(answer);
     return text;
 }
 
 /* Keep what was composed, unless somebody kept something newer meanwhile. */
-static void keep(struct book *book, char *text, const struct snapshot *snapshot,
+static void keep(struct served_study *served, char *text, const struct snapshot *snapshot,
                  uint64_t generation)
 {
-    (void)pthread_mutex_lock(&book->lock);
-    if (book->estimate == NULL || book->estimate_generation < generation) {
-        char *old = book->estimate;
-        book->estimate = text;
-        book->estimate_generation = generation;
-        book->estimate_r2 = snapshot->r2;
-        book->estimate_reports = snapshot->reports;
+    (void)pthread_mutex_lock(&served->lock);
+    if (served->estimate == NULL || served->estimate_generation < generation) {
+        char *old = served->estimate;
+        served->estimate = text;
+        served->estimate_generation = generation;
+        served->estimate_r2 = snapshot->r2;
+        served->estimate_reports = snapshot->reports;
         text = old;
     }
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_unlock(&served->lock);
     free(text);
 }
 
-/* The answer of this generation: from the book (*text), or its parts (snapshot). */
+/* The answer of this generation: from the study (*text), or its parts (snapshot). */
 static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint64_t *generation,
-                                   struct book *book)
+                                   struct served_study *served)
 {
     enum tremolo_status status = TREMOLO_OK;
-    (void)pthread_mutex_lock(&book->lock);
-    *generation = book->generation;
-    if (book->estimate != NULL && book->estimate_generation == *generation) {
-        *text = strdup(book->estimate);
+    (void)pthread_mutex_lock(&served->lock);
+    *generation = served->generation;
+    if (served->estimate != NULL && served->estimate_generation == *generation) {
+        *text = strdup(served->estimate);
         status = *text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     } else {
-        status = take_snapshot(snapshot, book);
+        status = take_snapshot(snapshot, served);
     }
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_unlock(&served->lock);
     return status;
 }
 
-char *estimate_kept(struct book *book)
+char *estimate_kept(struct served_study *served)
 {
     char *text = NULL;
-    if (pthread_mutex_trylock(&book->lock) != 0) {
+    if (pthread_mutex_trylock(&served->lock) != 0) {
         return NULL; /* perhaps somebody computes */
     }
-    if (book->estimate != NULL && book->estimate_generation == book->generation) {
-        text = strdup(book->estimate);
+    if (served->estimate != NULL && served->estimate_generation == served->generation) {
+        text = strdup(served->estimate);
     }
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_unlock(&served->lock);
     return text;
 }
 
-enum tremolo_status estimate_json(char **json, struct book *book)
+enum tremolo_status estimate_json(char **json, struct served_study *served)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     char *text = NULL;
@@ -340,12 +342,12 @@ enum tremolo_status estimate_json(char **json, struct book *book)
     if (snapshot == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = look_up(&text, snapshot, &generation, book);
+    enum tremolo_status status = look_up(&text, snapshot, &generation, served);
     if (status == TREMOLO_OK && text == NULL) {
-        text = compose(book, snapshot);
+        text = compose(served, snapshot);
         char *kept = text != NULL ? strdup(text) : NULL;
         if (kept != NULL) {
-            keep(book, kept, snapshot, generation);
+            keep(served, kept, snapshot, generation);
         }
     }
     tremolo_debias_free(snapshot->evidence);

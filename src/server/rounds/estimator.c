@@ -23,10 +23,10 @@ static struct question *take_same(struct estimator *estimator)
     struct question *taken = NULL;
     struct question **end = &taken;
     struct question **link = &estimator->first;
-    const struct book *book = estimator->first->book;
+    const struct served_study *served = estimator->first->served;
     while (*link != NULL) {
         struct question *question = *link;
-        if (question->book != book) {
+        if (question->served != served) {
             link = &question->next;
             continue;
         }
@@ -39,7 +39,7 @@ static struct question *take_same(struct estimator *estimator)
     return taken;
 }
 
-/* Everybody gets a copy of his own. */
+/* Each question gets its own copy. */
 static void answer_all(struct question *questions, enum tremolo_status status, const char *json)
 {
     while (questions != NULL) {
@@ -56,7 +56,7 @@ static void answer(const struct estimator *estimator, struct question *questions
     char *json = NULL;
     enum tremolo_status status = TREMOLO_OK;
     if (!atomic_load(estimator->stopping)) {
-        status = estimate_json(&json, questions->book);
+        status = estimate_json(&json, questions->served);
     }
     answer_all(questions, status, json);
     free(json);

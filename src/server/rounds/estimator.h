@@ -9,11 +9,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "book.h"
+#include "served_study.h"
 
 struct question {
     struct question *next;
-    struct book *book;
+    struct served_study *served;
     /* The answer: the estimate, which the asker frees, or why there is none. NULL and OK:
      * it was not computed any more. */
     char *json;

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "served_study.h"
 #include "estimate.h"
+#include "round_json.h"
 #include "estimate_json.h"
 #include "rounds.h"
 
@@ -62,41 +63,41 @@ static bool sample_is_due(struct history *history, uint64_t reports, int64_t now
 }
 
 /* One lock for each round: reports go on being folded between two of them. */
-static void refresh_gradient(struct book *book, unsigned round)
+static void refresh_gradient(struct served_study *served, unsigned round)
 {
-    (void)pthread_mutex_lock(&book->lock);
-    if (round < book->opened) {
-        struct book_round *at = &book->rounds[round];
+    (void)pthread_mutex_lock(&served->lock);
+    if (round < served->opened) {
+        struct served_round *at = &served->rounds[round];
         uint64_t count = tremolo_moments_count(at->moments);
         double norm = NAN;
         if (count != at->gradient_reports &&
-            rounds_gradient_norm(&norm, book, round) == TREMOLO_OK) {
+            rounds_gradient_norm(&norm, served, round) == TREMOLO_OK) {
             at->gradient_norm = norm;
             at->gradient_reports = count;
         }
     }
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_unlock(&served->lock);
 }
 
-void history_tick(struct book *book, int64_t now, int64_t now_ms)
+void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
 {
-    (void)pthread_mutex_lock(&book->lock);
-    add_mark(&book->history, book->reports, now_ms);
-    bool due = sample_is_due(&book->history, book->reports, now);
-    unsigned opened = book->opened;
-    (void)pthread_mutex_unlock(&book->lock);
-    for (unsigned t = 0; t < opened && book->terms->rounds > 1; t++) {
-        refresh_gradient(book, t);
+    (void)pthread_mutex_lock(&served->lock);
+    add_mark(&served->history, served->reports, now_ms);
+    bool due = sample_is_due(&served->history, served->reports, now);
+    unsigned opened = served->opened;
+    (void)pthread_mutex_unlock(&served->lock);
+    for (unsigned t = 0; t < opened && served->terms->rounds > 1; t++) {
+        refresh_gradient(served, t);
     }
     char *estimate = NULL;
-    if (!due || estimate_json(&estimate, book) != TREMOLO_OK) {
+    if (!due || estimate_json(&estimate, served) != TREMOLO_OK) {
         return;
     }
     free(estimate);
-    (void)pthread_mutex_lock(&book->lock);
-    struct history_sample sample = {now, book->estimate_reports, book->estimate_r2};
-    add_sample(&book->history, &sample);
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_lock(&served->lock);
+    struct history_sample sample = {now, served->estimate_reports, served->estimate_r2};
+    add_sample(&served->history, &sample);
+    (void)pthread_mutex_unlock(&served->lock);
 }
 
 /* ---------------------------------------------------------------- answer */
@@ -113,11 +114,11 @@ static json_t *samples_json(const struct history *history)
     return list;
 }
 
-static json_t *round_json(const struct book *book, unsigned round)
+static json_t *round_entry(const struct served_study *served, unsigned round)
 {
-    const struct book_round *at = &book->rounds[round];
-    size_t d = book->study->dimension;
-    bool with_beta = (book->opened - round) * d <= HISTORY_NUMBERS_MAX;
+    const struct served_round *at = &served->rounds[round];
+    size_t d = served->study->dimension;
+    bool with_beta = (served->opened - round) * d <= HISTORY_NUMBERS_MAX;
     bool known = at->gradient_reports >= 2;
     return json_pack("{s:I, s:I, s:o, s:I, s:o, s:o}", "round", (json_int_t)round, "opened",
                      (json_int_t)at->opened_at, "closed",
@@ -127,56 +128,57 @@ static json_t *round_json(const struct book *book, unsigned round)
                      estimate_number(known ? at->gradient_norm : NAN));
 }
 
-static json_t *rounds_json(const struct book *book)
+static json_t *rounds_json(const struct served_study *served)
 {
     json_t *list = json_array();
-    for (unsigned t = 0; t < book->opened; t++) {
-        (void)json_array_append_new(list, round_json(book, t));
+    for (unsigned t = 0; t < served->opened; t++) {
+        (void)json_array_append_new(list, round_entry(served, t));
     }
     return list;
 }
 
-static json_t *outcomes_json(struct book *book)
+static json_t *outcomes_json(struct served_study *served)
 {
     json_t *outcomes = json_object();
     for (int i = OUTCOME_PENDING + 1; i < OUTCOME_COUNT; i++) {
         char label[OUTCOME_LABEL_BYTES];
         outcome_label(label, (enum server_outcome)i);
-        uint64_t count = atomic_load_explicit(&book->outcome[i], memory_order_relaxed);
+        uint64_t count = atomic_load_explicit(&served->outcome[i], memory_order_relaxed);
         (void)json_object_set_new(outcomes, label, json_integer((json_int_t)count));
     }
     return outcomes;
 }
 
 /* Lock held. */
-static char *compose(struct book *book, int64_t now)
+static char *compose(struct served_study *served, int64_t now)
 {
     json_t *answer = json_pack(
         "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "study",
-        book->id_text, "title", book->terms->title, "state", estimate_state(book, now), "time",
-        (json_int_t)now, "since", (json_int_t)book->since, "round", (json_int_t)book->opened - 1,
-        "rounds_planned", (json_int_t)book->terms->rounds, "reports", (json_int_t)book->reports,
-        "devices", (json_int_t)book_devices(book), "round_reports",
-        (json_int_t)tremolo_moments_count(book->rounds[book->opened - 1].moments), "rate",
-        estimate_number(rate_of(&book->history)), "r2", estimate_number(book->estimate_r2),
-        "outcomes", outcomes_json(book), "samples", samples_json(&book->history), "rounds",
-        rounds_json(book));
+        served->id_text, "title", served->terms->title, "state", round_state(served, now), "time",
+        (json_int_t)now, "since", (json_int_t)served->since, "round",
+        (json_int_t)served->opened - 1, "rounds_planned", (json_int_t)served->terms->rounds,
+        "reports", (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
+        "round_reports",
+        (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments), "rate",
+        estimate_number(rate_of(&served->history)), "r2", estimate_number(served->estimate_r2),
+        "outcomes", outcomes_json(served), "samples", samples_json(&served->history), "rounds",
+        rounds_json(served));
     char *text = json_dumps(answer, ESTIMATE_JSON);
     json_decref(answer);
     return text;
 }
 
-enum tremolo_status history_json(char **json, struct book *book, int64_t now)
+enum tremolo_status history_json(char **json, struct served_study *served, int64_t now)
 {
-    (void)pthread_mutex_lock(&book->lock);
-    struct history *history = &book->history;
+    (void)pthread_mutex_lock(&served->lock);
+    struct history *history = &served->history;
     if (history->text == NULL || history->text_time != now) {
         free(history->text);
-        history->text = compose(book, now);
+        history->text = compose(served, now);
         history->text_time = now;
     }
     char *copy = history->text != NULL ? strdup(history->text) : NULL;
-    (void)pthread_mutex_unlock(&book->lock);
+    (void)pthread_mutex_unlock(&served->lock);
     if (copy == NULL) {
         return TREMOLO_NO_MEMORY;
     }

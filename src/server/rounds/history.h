@@ -18,8 +18,8 @@ enum {
     HISTORY_NUMBERS_MAX = 16 * 256, /* coefficients written down, newest rounds first */
 };
 
-struct book;
-struct ingest;
+struct served_study;
+struct writer;
 
 struct history_sample {
     int64_t time; /* Unix seconds */
@@ -32,7 +32,7 @@ struct history_mark {
     uint64_t reports;
 };
 
-/* Part of a book, under its lock. */
+/* Part of a study, under its lock. */
 struct history {
     struct history_sample sample[HISTORY_SAMPLES_MAX];
     size_t samples;
@@ -45,15 +45,16 @@ struct history {
 
 /* Once a second or less often: notes counts, refreshes gradients, and when it
  * is time takes a sample, for which it brings the estimate up to date. */
-void history_tick(struct book *book, int64_t now, int64_t now_ms);
+void history_tick(struct served_study *served, int64_t now, int64_t now_ms);
 
 /* The body of GET .../history, at most a second old; the caller frees it. */
-TREMOLO_MUST_USE enum tremolo_status history_json(char **json, struct book *book, int64_t now);
+TREMOLO_MUST_USE enum tremolo_status history_json(char **json, struct served_study *served,
+                                                  int64_t now);
 
-/* The thread that ticks for every study of `ingest`, which must outlive it. NULL
+/* The thread that ticks for every study of `writer`, which must outlive it. NULL
  * without memory or thread. */
 struct sampler;
-struct sampler *sampler_start(struct ingest *ingest);
+struct sampler *sampler_start(struct writer *writer);
 void sampler_stop(struct sampler *sampler);
 
 #endif

@@ -16,7 +16,7 @@ enum { NAMED_MAX = 2 };
 
 struct wanted {
     const char *id; /* NULL: the only study */
-    struct book *book;
+    struct served_study *served;
     size_t studies;
     char ids[3 * (TREMOLO_STUDY_ID_TEXT_BYTES + 1)]; /* of the first few */
 };
@@ -27,31 +27,32 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
     static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
     static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
     struct wanted *wanted = context;
-    struct book *book = NULL;
+    struct served_study *served = NULL;
     (void)key;
     (void)key_length;
     enum tremolo_status status =
-        book_new(&book, NULL, (const char *)value, length, no_key, no_secret);
+        served_new(&served, NULL, (const char *)value, length, no_key, no_secret);
     if (status != TREMOLO_OK) {
         return status;
     }
     wanted->studies++;
     size_t used = strlen(wanted->ids);
     (void)snprintf(wanted->ids + used, sizeof wanted->ids - used, "%s%s", used > 0 ? ", " : "",
-                   wanted->studies <= NAMED_MAX       ? book->id_text
+                   wanted->studies <= NAMED_MAX       ? served->id_text
                    : wanted->studies == NAMED_MAX + 1 ? "..."
                                                       : "");
-    if (wanted->book == NULL && (wanted->id == NULL || strcmp(wanted->id, book->id_text) == 0)) {
-        wanted->book = book;
+    if (wanted->served == NULL &&
+        (wanted->id == NULL || strcmp(wanted->id, served->id_text) == 0)) {
+        wanted->served = served;
     } else {
-        book_free(book);
+        served_free(served);
     }
     return TREMOLO_OK;
 }
 
 static enum tremolo_status choose(const struct wanted *wanted, char *words, size_t capacity)
 {
-    if (wanted->book == NULL) {
+    if (wanted->served == NULL) {
         (void)snprintf(words, capacity, "there is no such study in this directory");
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -64,29 +65,29 @@ static enum tremolo_status choose(const struct wanted *wanted, char *words, size
     return TREMOLO_OK;
 }
 
-enum tremolo_status offline_book(struct book **book, struct store *store, const char *study,
-                                 char *words, size_t words_capacity)
+enum tremolo_status offline_study(struct served_study **served, struct store *store,
+                                  const char *study, char *words, size_t words_capacity)
 {
     struct wanted wanted = {.id = study};
-    enum tremolo_status status = book_each_study(store, take_study, &wanted);
+    enum tremolo_status status = served_each_study(store, take_study, &wanted);
     if (status == TREMOLO_OK) {
         status = choose(&wanted, words, words_capacity);
     }
     if (status == TREMOLO_OK) {
-        status = book_recover_all(&wanted.book, 1, store);
+        status = served_recover_all(&wanted.served, 1, store);
     }
     if (status != TREMOLO_OK) {
-        book_free(wanted.book);
+        served_free(wanted.served);
         return status;
     }
-    *book = wanted.book;
+    *served = wanted.served;
     return TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,
                                            char *words, size_t words_capacity)
 {
-    struct book *book = NULL;
+    struct served_study *served = NULL;
     struct store *store = NULL;
     words[0] = '\0';
     if (sodium_init() < 0) {
@@ -100,14 +101,14 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = offline_book(&book, store, study, words, words_capacity);
+    status = offline_study(&served, store, study, words, words_capacity);
     if (status == TREMOLO_OK) {
-        status = estimate_json(json, book);
+        status = estimate_json(json, served);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, words_capacity, "%s", tremolo_status_sentence(status));
     }
-    book_free(book);
+    served_free(served);
     store->close(store);
     return status;
 }

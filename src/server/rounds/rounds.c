@@ -5,24 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "served_study.h"
 #include "bytes_order.h"
 
-static struct tremolo_iterate_options options_of(const struct book *book)
+static struct tremolo_iterate_options options_of(const struct served_study *served)
 {
     return (struct tremolo_iterate_options){
-        .rounds = book->terms->rounds,
-        .vectors = book->study->vectors,
-        .step = book->terms->step > 0.0 ? book->terms->step : 1.0,
-        .radius = book->terms->radius,
-        .seed = bytes_get_u64(book->id),
+        .rounds = served->terms->rounds,
+        .vectors = served->study->vectors,
+        .step = served->terms->step > 0.0 ? served->terms->step : 1.0,
+        .radius = served->terms->radius,
+        .seed = bytes_get_u64(served->id),
         .intercept = true,
     };
 }
 
-static struct tremolo_release release_of(const struct book *book, const double *V, size_t vectors)
+static struct tremolo_release release_of(const struct served_study *served, const double *V,
+                                         size_t vectors)
 {
-    const struct tremolo_study_release *study = &book->release;
+    const struct tremolo_study_release *study = &served->release;
     return (struct tremolo_release){
         .dimension = study->dimension,
         .keep = study->keep,
@@ -44,11 +45,11 @@ static void unquantise(double *V, const int16_t *vectors, size_t count, double w
     }
 }
 
-static enum tremolo_status debias(struct tremolo_debiased **evidence, struct book *book,
+static enum tremolo_status debias(struct tremolo_debiased **evidence, struct served_study *served,
                                   struct tremolo_moments *moments, const double *V, size_t vectors)
 {
     struct tremolo_sums sums[TREMOLO_BUCKETS];
-    struct tremolo_release release = release_of(book, V, vectors);
+    struct tremolo_release release = release_of(served, V, vectors);
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
         status = tremolo_moments_bucket(moments, &sums[b], b);
@@ -57,39 +58,39 @@ static enum tremolo_status debias(struct tremolo_debiased **evidence, struct boo
                                 : status;
 }
 
-enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence, struct book *book,
+enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence, struct served_study *served,
                                     unsigned round)
 {
-    size_t count = (size_t)book->study->vectors * book->study->dimension;
+    size_t count = (size_t)served->study->vectors * served->study->dimension;
     double *V = calloc(count + 1, sizeof *V);
     if (V == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    unquantise(V, book->rounds[round].vectors, count, 1.0);
+    unquantise(V, served->rounds[round].vectors, count, 1.0);
     enum tremolo_status status =
-        debias(evidence, book, book->rounds[round].moments, V, book->study->vectors);
+        debias(evidence, served, served->rounds[round].moments, V, served->study->vectors);
     free(V);
     return status;
 }
 
-enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct book *book)
+enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct served_study *served)
 {
-    size_t d = book->study->dimension;
-    size_t m = book->study->vectors;
+    size_t d = served->study->dimension;
+    size_t m = served->study->vectors;
     struct tremolo_moments *merged = NULL;
-    double *V = calloc(book->opened * m * d + 1, sizeof *V);
+    double *V = calloc(served->opened * m * d + 1, sizeof *V);
     enum tremolo_status status = V == NULL
                                      ? TREMOLO_NO_MEMORY
-                                     : tremolo_moments_new(&merged, d + 1, book->release.wire_max,
-                                                           book->release.response_max);
-    for (unsigned t = 0; t < book->opened && status == TREMOLO_OK; t++) {
-        double count = (double)tremolo_moments_count(book->rounds[t].moments);
-        double share = book->reports > 0 ? count / (double)book->reports : 0.0;
-        unquantise(V + t * m * d, book->rounds[t].vectors, m * d, sqrt(share));
-        status = tremolo_moments_merge(merged, book->rounds[t].moments);
+                                     : tremolo_moments_new(&merged, d + 1, served->release.wire_max,
+                                                           served->release.response_max);
+    for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
+        double count = (double)tremolo_moments_count(served->rounds[t].moments);
+        double share = served->reports > 0 ? count / (double)served->reports : 0.0;
+        unquantise(V + t * m * d, served->rounds[t].vectors, m * d, sqrt(share));
+        status = tremolo_moments_merge(merged, served->rounds[t].moments);
     }
     if (status == TREMOLO_OK) {
-        status = debias(evidence, book, merged, V, book->opened * m);
+        status = debias(evidence, served, merged, V, served->opened * m);
     }
     tremolo_moments_free(merged);
     free(V);
@@ -101,16 +102,16 @@ enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct boo
 /* The callback answers closed rounds from their sums and stops at the first
  * one that is not closed, keeping what it would be released with. */
 struct replay {
-    struct book *book;
+    struct served_study *served;
     double *beta;
     double *V;
     bool stopped;
 };
 
-static unsigned closed_rounds(const struct book *book)
+static unsigned closed_rounds(const struct served_study *served)
 {
     unsigned closed = 0;
-    while (closed < book->opened && book->rounds[closed].closed_at != 0) {
+    while (closed < served->opened && served->rounds[closed].closed_at != 0) {
         closed++;
     }
     return closed;
@@ -121,9 +122,9 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
                                         struct tremolo_debiased **evidence)
 {
     struct replay *replay = context;
-    size_t d = replay->book->study->dimension;
-    if (round < closed_rounds(replay->book)) {
-        return rounds_evidence(evidence, replay->book, (unsigned)round);
+    size_t d = replay->served->study->dimension;
+    if (round < closed_rounds(replay->served)) {
+        return rounds_evidence(evidence, replay->served, (unsigned)round);
     }
     memcpy(replay->beta, beta, d * sizeof *beta);
     if (vectors > 0) {
@@ -140,22 +141,22 @@ static void quantise(int16_t *vectors, const double *V, size_t count)
     }
 }
 
-enum tremolo_status rounds_open_next(struct book *book, int64_t now)
+enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
 {
-    struct book_round *next = &book->rounds[book->opened];
-    size_t d = book->study->dimension;
-    size_t m = book->study->vectors;
-    if (!book_prepare_round(book, book->opened)) {
+    struct served_round *next = &served->rounds[served->opened];
+    size_t d = served->study->dimension;
+    size_t m = served->study->vectors;
+    if (!served_prepare_round(served, served->opened)) {
         return TREMOLO_NO_MEMORY;
     }
     double *beta = calloc(d, sizeof *beta);
     double *V = calloc(m * d + 1, sizeof *V);
-    struct tremolo_iterate_options options = options_of(book);
-    struct replay replay = {book, beta, V, false};
+    struct tremolo_iterate_options options = options_of(served);
+    struct replay replay = {served, beta, V, false};
     enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (book->opened > 0) { /* what came before is in the beta of the round that has closed */
-        options.first = book->opened - 1;
-        options.start = book->rounds[options.first].beta;
+    if (served->opened > 0) { /* what came before is in the beta of the round that has closed */
+        options.first = served->opened - 1;
+        options.start = served->rounds[options.first].beta;
     }
     if (beta != NULL && V != NULL) {
         status = tremolo_iterate(NULL, NULL, NULL, d, &options, replay_round, &replay);
@@ -163,27 +164,27 @@ enum tremolo_status rounds_open_next(struct book *book, int64_t now)
     if (replay.stopped) {
         memcpy(next->beta, beta, d * sizeof *beta);
         quantise(next->vectors, V, m * d);
-        struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL, (uint16_t)book->opened};
-        status = tremolo_round_check(book->study, &broadcast);
+        struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL, (uint16_t)served->opened};
+        status = tremolo_round_check(served->study, &broadcast);
     }
     if (status == TREMOLO_OK) {
         next->opened_at = now;
         next->closed_at = 0;
-        book->opened++;
+        served->opened++;
     }
     free(beta);
     free(V);
     return status;
 }
 
-enum tremolo_status rounds_finish(const struct rounds_result *result, struct book *book)
+enum tremolo_status rounds_finish(const struct rounds_result *result, struct served_study *served)
 {
-    struct tremolo_iterate_options options = options_of(book);
-    struct replay replay = {book, NULL, NULL, false};
-    if (!book_is_done(book)) {
+    struct tremolo_iterate_options options = options_of(served);
+    struct replay replay = {served, NULL, NULL, false};
+    if (!served_is_done(served)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    return tremolo_iterate(result->last, result->average, NULL, book->study->dimension, &options,
+    return tremolo_iterate(result->last, result->average, NULL, served->study->dimension, &options,
                            replay_round, &replay);
 }
 
@@ -200,11 +201,11 @@ static double gradient_norm(const double *S, const double *Z, const double *beta
     return sqrt(norm2);
 }
 
-enum tremolo_status rounds_gradient_norm(double *norm, struct book *book, unsigned round)
+enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *served, unsigned round)
 {
-    size_t d = book->study->dimension;
+    size_t d = served->study->dimension;
     struct tremolo_debiased *evidence = NULL;
-    if (tremolo_moments_count(book->rounds[round].moments) < 2) {
+    if (tremolo_moments_count(served->rounds[round].moments) < 2) {
         *norm = NAN;
         return TREMOLO_OK;
     }
@@ -213,10 +214,10 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct book *book, unsign
         return TREMOLO_NO_MEMORY;
     }
     double *Z = S + d * d;
-    enum tremolo_status status = rounds_evidence(&evidence, book, round);
+    enum tremolo_status status = rounds_evidence(&evidence, served, round);
     if (status == TREMOLO_OK) {
-        tremolo_debias_moments(S, Z, NULL, evidence, options_of(book).intercept);
-        *norm = gradient_norm(S, Z, book->rounds[round].beta, d);
+        tremolo_debias_moments(S, Z, NULL, evidence, options_of(served).intercept);
+        *norm = gradient_norm(S, Z, served->rounds[round].beta, d);
     }
     tremolo_debias_free(evidence);
     free(S);
@@ -225,15 +226,15 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct book *book, unsign
 
 /* ---------------------------------------------------------------- closing */
 
-bool rounds_is_due(const struct book *book, int64_t now)
+bool rounds_is_due(const struct served_study *served, int64_t now)
 {
-    const struct book_round *newest = &book->rounds[book->opened - 1];
+    const struct served_round *newest = &served->rounds[served->opened - 1];
     uint64_t count = tremolo_moments_count(newest->moments);
-    if (newest->closed_at != 0 || count < 2 || book->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
+    if (newest->closed_at != 0 || count < 2 || served->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
         return false;
     }
-    bool by_count = book->terms->close_reports > 0 && count >= book->terms->close_reports;
-    bool by_time = book->terms->close_seconds > 0 &&
-                   now - newest->opened_at >= (int64_t)book->terms->close_seconds;
+    bool by_count = served->terms->close_reports > 0 && count >= served->terms->close_reports;
+    bool by_time = served->terms->close_seconds > 0 &&
+                   now - newest->opened_at >= (int64_t)served->terms->close_seconds;
     return by_count || by_time;
 }

@@ -12,7 +12,7 @@
 
 #include "tremolo_regression.h"
 
-struct book;
+struct served_study;
 
 /* What the rounds closed so far give. All pointers may be NULL. */
 struct rounds_result {
@@ -20,28 +20,28 @@ struct rounds_result {
     double *average; /* d numbers, only when all rounds are closed */
 };
 
-/* Compute beta and vectors of round book->opened and open it in memory. */
-TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct book *book, int64_t now);
+/* Compute beta and vectors of round served->opened and open it in memory. */
+TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct served_study *served, int64_t now);
 
 /* Debias one round's sums with the vectors exactly as broadcast. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence,
-                                                     struct book *book, unsigned round);
+                                                     struct served_study *served, unsigned round);
 
 /* One evidence from all rounds, the open one included: sums merged, and the
  * modulation of each round weighted by its share of the reports. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence,
-                                                   struct book *book);
+                                                   struct served_study *served);
 
 /* The iterate after all rounds, once the study is done. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *result,
-                                                   struct book *book);
+                                                   struct served_study *served);
 
 /* The norm of the gradient S beta - Z of one round, at the beta it started from and
  * in scaled units; NAN before it has two reports. Lock held. */
-TREMOLO_MUST_USE enum tremolo_status rounds_gradient_norm(double *norm, struct book *book,
+TREMOLO_MUST_USE enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *served,
                                                           unsigned round);
 
 /* Does the study's count or clock say that the newest round ends now? */
-bool rounds_is_due(const struct book *book, int64_t now);
+bool rounds_is_due(const struct served_study *served, int64_t now);
 
 #endif

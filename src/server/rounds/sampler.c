@@ -9,13 +9,13 @@
 #include <time.h>
 
 #include "history.h"
-#include "ingest.h"
-#include "moment.h"
+#include "writer.h"
+#include "clock.h"
 
 enum { TICK_MS = 1000, PAUSE_FACTOR = 19, PAUSE_MS_MAX = 120000 };
 
 struct sampler {
-    struct ingest *ingest;
+    struct writer *writer;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
@@ -25,10 +25,10 @@ struct sampler {
 /* False when it is time to end. */
 static bool pause_for(struct sampler *sampler, int64_t ms)
 {
-    int64_t until = moment_ms() + ms;
+    int64_t until = clock_ms() + ms;
     (void)pthread_mutex_lock(&sampler->lock);
-    for (int64_t left = ms; !sampler->stopping && left > 0; left = until - moment_ms()) {
-        moment_wait(&sampler->wake, &sampler->lock, left);
+    for (int64_t left = ms; !sampler->stopping && left > 0; left = until - clock_ms()) {
+        clock_wait(&sampler->wake, &sampler->lock, left);
     }
     bool stopping = sampler->stopping;
     (void)pthread_mutex_unlock(&sampler->lock);
@@ -48,12 +48,12 @@ static void *sampler_main(void *argument)
     struct sampler *sampler = argument;
     int64_t pause = TICK_MS;
     while (pause_for(sampler, pause)) {
-        int64_t start = moment_ms();
-        size_t count = ingest_studies(sampler->ingest);
+        int64_t start = clock_ms();
+        size_t count = writer_study_count(sampler->writer);
         for (size_t i = 0; i < count && !is_stopping(sampler); i++) {
-            history_tick(ingest_study(sampler->ingest, i), (int64_t)time(NULL), moment_ms());
+            history_tick(writer_study(sampler->writer, i), (int64_t)time(NULL), clock_ms());
         }
-        pause = PAUSE_FACTOR * (moment_ms() - start);
+        pause = PAUSE_FACTOR * (clock_ms() - start);
         pause = pause < TICK_MS ? TICK_MS : pause > PAUSE_MS_MAX ? PAUSE_MS_MAX : pause;
     }
     return NULL;
@@ -66,15 +66,15 @@ static void free_sampler(struct sampler *sampler)
     free(sampler);
 }
 
-struct sampler *sampler_start(struct ingest *ingest)
+struct sampler *sampler_start(struct writer *writer)
 {
     struct sampler *sampler = calloc(1, sizeof *sampler);
     if (sampler == NULL) {
         return NULL;
     }
-    sampler->ingest = ingest;
+    sampler->writer = writer;
     (void)pthread_mutex_init(&sampler->lock, NULL);
-    moment_cond_init(&sampler->wake);
+    clock_cond_init(&sampler->wake);
     if (pthread_create(&sampler->thread, NULL, sampler_main, sampler) != 0) {
         free_sampler(sampler);
         return NULL;

@@ -1,28 +1,28 @@
-/* moment.h -- the monotonic clock, and waiting by it.
+/* clock.h -- the monotonic clock, and waiting by it.
  *
  * A wall clock that is set back would make a wait of 20 ms one of an hour, in which no
  * lease is renewed; so conditions that are waited for with a limit use this one. */
-#ifndef SERVER_MOMENT_H
-#define SERVER_MOMENT_H
+#ifndef SERVER_CLOCK_H
+#define SERVER_CLOCK_H
 
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t moment_us(void)
+static inline int64_t clock_us(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static inline int64_t moment_ms(void)
+static inline int64_t clock_ms(void)
 {
-    return moment_us() / 1000;
+    return clock_us() / 1000;
 }
 
 /* So much later than now, by a clock of the caller's choice. */
-static inline struct timespec moment_after(clockid_t clock, int64_t us)
+static inline struct timespec clock_after(clockid_t clock, int64_t us)
 {
     struct timespec time;
     (void)clock_gettime(clock, &time);
@@ -35,7 +35,7 @@ static inline struct timespec moment_after(clockid_t clock, int64_t us)
     return time;
 }
 
-static inline void moment_cond_init(pthread_cond_t *condition)
+static inline void clock_cond_init(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);
@@ -45,15 +45,15 @@ static inline void moment_cond_init(pthread_cond_t *condition)
 }
 
 /* Lock held: wait for a signal, for `us` at most. */
-static inline void moment_wait_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t us)
+static inline void clock_wait_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t us)
 {
-    struct timespec until = moment_after(CLOCK_MONOTONIC, us);
+    struct timespec until = clock_after(CLOCK_MONOTONIC, us);
     (void)pthread_cond_timedwait(condition, lock, &until);
 }
 
-static inline void moment_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t ms)
+static inline void clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t ms)
 {
-    moment_wait_us(condition, lock, 1000 * ms);
+    clock_wait_us(condition, lock, 1000 * ms);
 }
 
 #endif

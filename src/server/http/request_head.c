@@ -1,5 +1,5 @@
-/* head.c -- which route, whose study, and may he? */
-#include "head.h"
+/* request_head.c -- which route, which study, and whether the sender is allowed to. */
+#include "request_head.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,37 +25,38 @@ static bool token_matches(struct request *request)
     return difference == 0 && expected > 0;
 }
 
-/* Most requests are for the study of the one before, and books never go away. */
-static struct book *find_again(const struct loop *loop, const char *id_text)
+/* Most requests are for the study of the one before, and studies never go away. */
+static struct served_study *find_again(const struct loop *loop, const char *id_text)
 {
     return strcmp(loop->recent_id, id_text) == 0 ? loop->recent : NULL;
 }
 
-static void remember_book(struct loop *loop, const char *id_text, struct book *book)
+static void remember_study(struct loop *loop, const char *id_text, struct served_study *served)
 {
-    if (book != NULL && strlen(id_text) < sizeof loop->recent_id) {
+    if (served != NULL && strlen(id_text) < sizeof loop->recent_id) {
         memcpy(loop->recent_id, id_text, strlen(id_text) + 1);
-        loop->recent = book;
+        loop->recent = served;
     }
 }
 
-static void find_book(struct request *request, const char *id_text)
+static void find_study(struct request *request, const char *id_text)
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
-    request->book = find_again(request->loop, id_text);
-    if (request->book != NULL) {
+    request->served = find_again(request->loop, id_text);
+    if (request->served != NULL) {
         return;
     }
     bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
     if (decoded) {
-        request->book = ingest_find(request->server->ingest, id);
-        remember_book(request->loop, id_text, request->book);
+        request->served = writer_find(request->server->writer, id);
+        remember_study(request->loop, id_text, request->served);
     }
-    bool unsure = request->book == NULL && decoded && ingest_is_unsure(request->server->ingest, id);
+    bool unsure =
+        request->served == NULL && decoded && writer_is_unsure(request->server->writer, id);
     if (unsure && !pages_is_for_people(request)) { /* the page itself asks until there is news */
         request_problem(request, 503, "this gateway has not heard of such a study yet");
         request->answer.retry_after = 1;
-    } else if (request->book == NULL && !unsure) {
+    } else if (request->served == NULL && !unsure) {
         pages_missing(request, "no such study");
     }
 }
@@ -77,7 +78,7 @@ static void refuse_path(struct request *request, bool path_known)
     }
 }
 
-void head_look(struct request *request, const char *url)
+void request_read_head(struct request *request, const char *url)
 {
     char id[64] = "";
     bool path_known = false;
@@ -92,7 +93,7 @@ void head_look(struct request *request, const char *url)
     } else {
         check_length(request);
         if (!request->answered && id[0] != '\0') {
-            find_book(request, id);
+            find_study(request, id);
         }
     }
 }

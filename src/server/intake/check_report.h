@@ -1,10 +1,10 @@
-/* arrival.h -- what one arriving report is worth, before the log is asked.
+/* check_report.h -- what one arriving report is worth, before the log is asked.
  *
  * Pure functions of the bytes and the study: any thread may run them. What
  * depends on the log (repeats, rounds, a device's samples) is decided by the
  * writer alone (decide.c). */
-#ifndef SERVER_ARRIVAL_H
-#define SERVER_ARRIVAL_H
+#ifndef SERVER_CHECK_REPORT_H
+#define SERVER_CHECK_REPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ void outcome_label(char label[OUTCOME_LABEL_BYTES], enum server_outcome outcome)
 struct check_study {
     const struct tremolo_study *study;
     const uint8_t *secret;   /* TREMOLO_DEVICE_SECRET_BYTES; NULL: an open study */
-    const uint8_t *hash_key; /* of the book's indexes; may be NULL: no hash */
+    const uint8_t *hash_key; /* of the study's indexes; may be NULL: no hash */
     double norm2_max;        /* squared, wire units */
     size_t row_values;       /* d + 1 */
 };
@@ -72,7 +72,7 @@ struct arrival {
 
 /* Check arrival->bytes[0..length): sets id, round, bucket and outcome
  * (PENDING when nothing is wrong), and the row that the fold takes. */
-void check_arrival(struct arrival *arrival, int16_t *row, const struct check_study *check);
+void check_report(struct arrival *arrival, int16_t *row, const struct check_study *check);
 
 /* tremolo_report_unpack for a study that was checked once: the same answers,
  * without checking the study for every report. */

@@ -1,4 +1,4 @@
-/* post.h -- one shard of one study, as a worker sees it: another's, or its own.
+/* lease.h -- one shard of one study, as a worker sees it: another's, or its own.
  *
  * A lease is a value under lease.TAG.SHARD: the owner's name, "-" when
  * nobody has it. It is changed by compare-and-set only, and its revision at the
@@ -8,9 +8,9 @@
  * an earlier owner writes is refused.
  *
  * Expiry is judged by the watcher's own monotonic clock: a lease whose revision
- * did not change for POST_LEASE_MS may be taken. No two clocks are compared. */
-#ifndef SERVER_POST_H
-#define SERVER_POST_H
+ * did not change for LEASE_MS may be taken. No two clocks are compared. */
+#ifndef SERVER_LEASE_H
+#define SERVER_LEASE_H
 
 #include <stdatomic.h>
 
@@ -18,23 +18,23 @@
 #include "mirror.h"
 
 enum {
-    POST_LEASE_MS = 3000,
-    POST_RENEW_MS = 1000,
-    POST_POLL_MS = 1000,      /* look for messages without a hint */
-    POST_EAGER_MS = 300,      /* and again after one, as a replica may be behind */
-    POST_CHECKPOINT_MS = 250, /* at most so far behind, while sums are small */
-    POST_LARGE_MS = 2000,     /* when they are not */
-    POST_VERIFY_MS = 1000,    /* is the message at our position still the one we folded? */
-    POST_MISSING_MAX = 10,    /* looks before we believe that it is gone */
-    POST_PASSED_MAX = 3,      /* looks before we believe that messages were passed over */
-    POST_SLICE_MS = 50,       /* of folding before others have their turn */
+    LEASE_MS = 3000,
+    LEASE_RENEW_MS = 1000,
+    LEASE_POLL_MS = 1000,      /* look for messages without a hint */
+    LEASE_EAGER_MS = 300,      /* and again after one, as a replica may be behind */
+    LEASE_CHECKPOINT_MS = 250, /* at most so far behind, while sums are small */
+    LEASE_LARGE_MS = 2000,     /* when they are not */
+    LEASE_VERIFY_MS = 1000,    /* is the message at our position still the one we folded? */
+    LEASE_MISSING_MAX = 10,    /* looks before we believe that it is gone */
+    LEASE_PASSED_MAX = 3,      /* looks before we believe that messages were passed over */
+    LEASE_SLICE_MS = 50,       /* of folding before others have their turn */
 };
 
-struct post {
+struct lease {
     struct mirror *study; /* not ours */
     unsigned number;
-    char lease_key[BUS_NAME_BYTES];
-    uint64_t lease;      /* revision last seen, or written */
+    char key[BUS_NAME_BYTES];
+    uint64_t revision;   /* revision last seen, or written */
     char owner[64];      /* as last seen */
     int64_t changed_ms;  /* when the revision was first seen */
     int64_t looked_ms;   /* last time we looked */
@@ -59,9 +59,9 @@ struct post {
     _Atomic bool hinted;
 };
 
-/* What a post needs of its worker. tick is called during long work, so that
+/* What a lease needs of its worker. tick is called during long work, so that
  * leases are renewed meanwhile. */
-struct post_world {
+struct lease_holder {
     struct bus *bus;
     const char *name;
     void (*tick)(void *context);
@@ -69,26 +69,30 @@ struct post_world {
 };
 
 /* See who has the lease. */
-TREMOLO_MUST_USE enum tremolo_status post_look(struct post *post, const struct post_world *world);
+TREMOLO_MUST_USE enum tremolo_status lease_look(struct lease *lease,
+                                                const struct lease_holder *holder);
 
 /* May it be taken? Free, or silent for too long. */
-bool post_is_free(const struct post *post);
+bool lease_is_free(const struct lease *lease);
 
 /* Take the lease, fence the checkpoint, load it. CHANGED: somebody was faster. After
- * any failure the post is not ours. */
-TREMOLO_MUST_USE enum tremolo_status post_claim(struct post *post, const struct post_world *world);
+ * any failure the lease is not ours. */
+TREMOLO_MUST_USE enum tremolo_status lease_claim(struct lease *lease,
+                                                 const struct lease_holder *holder);
 
 /* Renew when it is time. CHANGED: it is another's now; what we held is dropped. */
-TREMOLO_MUST_USE enum tremolo_status post_renew(struct post *post, const struct post_world *world);
+TREMOLO_MUST_USE enum tremolo_status lease_renew(struct lease *lease,
+                                                 const struct lease_holder *holder);
 
-/* Fold what has come, for POST_SLICE_MS at most, and write a checkpoint when
+/* Fold what has come, for LEASE_SLICE_MS at most, and write a checkpoint when
  * it is time. On CHANGED, or when the fold fails, what we held is dropped whole: the next
  * claim begins with the checkpoint. */
-TREMOLO_MUST_USE enum tremolo_status post_work(struct post *post, const struct post_world *world);
+TREMOLO_MUST_USE enum tremolo_status lease_work(struct lease *lease,
+                                                const struct lease_holder *holder);
 
 /* Checkpoint and let the lease go. */
-void post_release(struct post *post, const struct post_world *world);
+void lease_release(struct lease *lease, const struct lease_holder *holder);
 
-void post_drop(struct post *post); /* forget what we hold */
+void lease_drop(struct lease *lease); /* forget what we hold */
 
 #endif

@@ -1,7 +1,7 @@
-/* folder_metrics.c -- a worker's numbers in Prometheus' text format, and its health.
+/* worker_metrics.c -- a worker's numbers in Prometheus' text format, and its health.
  *
  * Healthy is a worker whose thread has finished a turn within the last ten seconds. */
-#include "folder_metrics.h"
+#include "worker_metrics.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "listen.h"
-#include "moment.h"
-#include "post.h"
+#include "clock.h"
+#include "lease.h"
 
 enum { STALE_MS = 10000, CONNECTIONS = 16, TIMEOUT_S = 10 };
 
-struct folder_metrics {
+struct worker_metrics {
     struct MHD_Daemon *daemon;
-    struct folder_counters *counters;
+    struct worker_counters *counters;
     uint16_t port;
 };
 
@@ -28,7 +28,7 @@ static void write_number(FILE *out, const char *name, const char *type, const ch
                   (unsigned long long)value);
 }
 
-static void write_fates(FILE *out, struct folder_counters *counters)
+static void write_fates(FILE *out, struct worker_counters *counters)
 {
     (void)fputs("# HELP tremolo_fold_reports Reports in the shards owned now, by fate.\n"
                 "# TYPE tremolo_fold_reports gauge\n",
@@ -43,7 +43,7 @@ static void write_fates(FILE *out, struct folder_counters *counters)
                   (unsigned long long)atomic_load(&counters->refused));
 }
 
-static char *metrics_text(struct folder_counters *counters, size_t *length)
+static char *metrics_text(struct worker_counters *counters, size_t *length)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
@@ -86,7 +86,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *method, const char *version, const char *data,
                                   size_t *data_length, void **state)
 {
-    struct folder_metrics *metrics = context;
+    struct worker_metrics *metrics = context;
     size_t length = 0;
     (void)version;
     (void)data;
@@ -101,7 +101,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                             : MHD_NO;
     }
     bool health = strcmp(url, "/healthz") == 0;
-    bool well = moment_ms() - atomic_load(&metrics->counters->turn_ms) < STALE_MS;
+    bool well = clock_ms() - atomic_load(&metrics->counters->turn_ms) < STALE_MS;
     const char *body = !health ? "{\"status\":404}"
                        : well  ? "{\"status\":\"ok\"}"
                                : "{\"status\":\"stuck\"}";
@@ -114,12 +114,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                         : MHD_NO;
 }
 
-enum tremolo_status folder_metrics_start(struct folder_metrics **metrics,
-                                         struct folder_counters *counters, const char *address,
+enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,
+                                         struct worker_counters *counters, const char *address,
                                          uint16_t port, char *words, size_t words_capacity)
 {
     int listener = -1;
-    struct folder_metrics *made = calloc(1, sizeof *made);
+    struct worker_metrics *made = calloc(1, sizeof *made);
     if (made == NULL) {
         (void)snprintf(words, words_capacity, "out of memory");
         return TREMOLO_NO_MEMORY;
@@ -147,12 +147,12 @@ enum tremolo_status folder_metrics_start(struct folder_metrics **metrics,
     return TREMOLO_OK;
 }
 
-uint16_t folder_metrics_port(const struct folder_metrics *metrics)
+uint16_t worker_metrics_port(const struct worker_metrics *metrics)
 {
     return metrics != NULL ? metrics->port : 0;
 }
 
-void folder_metrics_stop(struct folder_metrics *metrics)
+void worker_metrics_stop(struct worker_metrics *metrics)
 {
     if (metrics != NULL) {
         MHD_stop_daemon(metrics->daemon);

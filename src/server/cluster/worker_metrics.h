@@ -1,6 +1,6 @@
-/* folder_metrics.h -- GET /metrics and /healthz of a worker. */
-#ifndef SERVER_FOLDER_METRICS_H
-#define SERVER_FOLDER_METRICS_H
+/* worker_metrics.h -- GET /metrics and /healthz of a worker. */
+#ifndef SERVER_WORKER_METRICS_H
+#define SERVER_WORKER_METRICS_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "tremolo_status.h"
 
 /* Numbers that the worker's thread writes and requests read. */
-struct folder_counters {
+struct worker_counters {
     _Atomic uint64_t shards; /* owned now */
     _Atomic uint64_t studies;
     _Atomic uint64_t counted; /* reports, in shards owned now */
@@ -23,14 +23,14 @@ struct folder_counters {
     _Atomic int64_t turn_ms; /* monotonic: when the last turn ended */
 };
 
-struct folder_metrics;
+struct worker_metrics;
 
 /* Listen on a numeric address with a thread of its own. `words` says what failed. */
-TREMOLO_MUST_USE enum tremolo_status folder_metrics_start(struct folder_metrics **metrics,
-                                                          struct folder_counters *counters,
+TREMOLO_MUST_USE enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,
+                                                          struct worker_counters *counters,
                                                           const char *address, uint16_t port,
                                                           char *words, size_t words_capacity);
-uint16_t folder_metrics_port(const struct folder_metrics *metrics);
-void folder_metrics_stop(struct folder_metrics *metrics); /* NULL is fine */
+uint16_t worker_metrics_port(const struct worker_metrics *metrics);
+void worker_metrics_stop(struct worker_metrics *metrics); /* NULL is fine */
 
 #endif

@@ -1,4 +1,4 @@
-/* arrival.c -- decoding, authentication and plausibility of one report.
+/* check_report.c -- decoding, authentication and plausibility of one report.
  *
  * Plausibility: an honest device releases keep x + W + noise, rounded. Its
  * norm is at most that of the clipped sample, of the modulation
@@ -7,7 +7,7 @@
  *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
  * with t = ln 1e9. A liar can therefore pull the moments no further than an
  * unlucky honest device could. */
-#include "arrival.h"
+#include "check_report.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -181,7 +181,7 @@ static enum server_outcome judge(struct arrival *arrival, int16_t *row,
     return outcome;
 }
 
-void check_arrival(struct arrival *arrival, int16_t *row, const struct check_study *check)
+void check_report(struct arrival *arrival, int16_t *row, const struct check_study *check)
 {
     arrival->outcome = (uint8_t)judge(arrival, row, check);
 }

@@ -1,17 +1,17 @@
-/* book.h -- one study as it is served: its rounds, its log, its sums.
+/* served_study.h -- one study as it is served: its rounds, its log, its sums.
  *
- * Who may touch what: whoever writes (ingest.h) alone touches `log_*` members and
+ * Who may touch what: whoever writes (writer.h) alone touches `log_*` members and
  * changes rounds; `lock` guards rounds, moments and counts, which other
  * threads read (estimates, the current round). Everything above the line
- * never changes once the book is open. */
-#ifndef SERVER_BOOK_H
-#define SERVER_BOOK_H
+ * never changes once the study is open. */
+#ifndef SERVER_SERVED_STUDY_H
+#define SERVER_SERVED_STUDY_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arrival.h"
+#include "check_report.h"
 #include "history.h"
 #include "index.h"
 #include "segment.h"
@@ -23,7 +23,7 @@
 struct mirror;
 
 /* One round. closed_at 0: still open. */
-struct book_round {
+struct served_round {
     int64_t opened_at; /* Unix seconds */
     int64_t closed_at;
     double *beta;     /* d numbers, scaled, that this round started from */
@@ -42,7 +42,7 @@ struct decided {
     uint32_t offset;
 };
 
-struct book {
+struct served_study {
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
     const struct tremolo_study_terms *terms;
@@ -57,8 +57,8 @@ struct book {
     _Atomic uint64_t outcome[OUTCOME_COUNT]; /* any thread */
     /* ------------------------------------------------------------ */
     pthread_mutex_t lock;
-    struct book_round *rounds; /* terms->rounds of them */
-    unsigned opened;           /* rounds[0..opened) exist; the last is current */
+    struct served_round *rounds; /* terms->rounds of them */
+    unsigned opened;             /* rounds[0..opened) exist; the last is current */
     bool closing;        /* clustered: the last takes no more reports, and is not closed yet */
     uint64_t reports;    /* in the fold, all rounds */
     uint64_t generation; /* changes with every fold and every round */
@@ -83,61 +83,65 @@ struct book {
     uint64_t log_cached;   /* position of the segment in cache */
     uint8_t *log_cache;
     size_t log_cache_length;
-    struct book *next_touched;
+    struct served_study *next_touched;
     bool touched;
 };
 
-/* A new book with round 0 open in memory, nothing stored. `json` is the study;
- * `seed_key` the server's signing key; `secret` must outlive the book. */
-TREMOLO_MUST_USE enum tremolo_status book_new(struct book **book,
-                                              struct tremolo_study_problems *problems,
-                                              const char *json, size_t length,
-                                              const uint8_t *signing_key, const uint8_t *secret);
-void book_free(struct book *book);
+/* A new study with round 0 open in memory, nothing stored. `json` is the study;
+ * `seed_key` the server's signing key; `secret` must outlive the study. */
+TREMOLO_MUST_USE enum tremolo_status served_new(struct served_study **served,
+                                                struct tremolo_study_problems *problems,
+                                                const char *json, size_t length,
+                                                const uint8_t *signing_key, const uint8_t *secret);
+void served_free(struct served_study *served);
 
 /* Stage the study's text and its newest rounds. */
-TREMOLO_MUST_USE enum tremolo_status book_put_study(struct store *store, const struct book *book);
-TREMOLO_MUST_USE enum tremolo_status book_put_round(struct store *store, const struct book *book,
-                                                    unsigned round);
+TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
+                                                      const struct served_study *served);
+TREMOLO_MUST_USE enum tremolo_status
+served_put_round(struct store *store, const struct served_study *served, unsigned round);
 
 /* A round as it is stored; the caller frees *bytes. Decoding takes the next round, or
  * one that is there again, and makes it the newest. */
-TREMOLO_MUST_USE enum tremolo_status book_encode_round(uint8_t **bytes, size_t *length,
-                                                       const struct book *book, unsigned round);
-TREMOLO_MUST_USE enum tremolo_status book_decode_round(struct book *book, unsigned round,
-                                                       const uint8_t *value, size_t length);
+TREMOLO_MUST_USE enum tremolo_status served_encode_round(uint8_t **bytes, size_t *length,
+                                                         const struct served_study *served,
+                                                         unsigned round);
+TREMOLO_MUST_USE enum tremolo_status served_decode_round(struct served_study *served,
+                                                         unsigned round, const uint8_t *value,
+                                                         size_t length);
 
-/* Stage checkpoints of every round whose fold moved; book_checkpointed() is for
+/* Stage checkpoints of every round whose fold moved; served_checkpointed() is for
  * after the sync. */
-TREMOLO_MUST_USE enum tremolo_status book_put_checkpoint(struct store *store, struct book *book);
-void book_checkpointed(struct book *book);
+TREMOLO_MUST_USE enum tremolo_status served_put_checkpoint(struct store *store,
+                                                           struct served_study *served);
+void served_checkpointed(struct served_study *served);
 
-/* Rounds, checkpoints and log of books just made, in one pass over the log: the folds are
+/* Rounds, checkpoints and log of studies just made, in one pass over the log: the folds are
  * then the same, to the bit, as those that were lost. */
-TREMOLO_MUST_USE enum tremolo_status book_recover_all(struct book *const *books, size_t count,
-                                                      struct store *store);
+TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct served_study *const *studies,
+                                                        size_t count, struct store *store);
 
 /* Call `visit` for each study's text in the store. */
-TREMOLO_MUST_USE enum tremolo_status book_each_study(struct store *store, store_state_fn visit,
-                                                     void *context);
+TREMOLO_MUST_USE enum tremolo_status served_each_study(struct store *store, store_state_fn visit,
+                                                       void *context);
 
 /* Memory for a round, once; false without any. */
-bool book_prepare_round(struct book *book, unsigned round);
+bool served_prepare_round(struct served_study *served, unsigned round);
 
 /* The key under which a device's reports of one round are found. */
-enum { BOOK_DEVICE_KEY_BYTES = 2 + TREMOLO_DEVICE_ID_MAX };
-size_t book_device_key(uint8_t key[BOOK_DEVICE_KEY_BYTES], const struct arrival *arrival);
+enum { SERVED_DEVICE_KEY_BYTES = 2 + TREMOLO_DEVICE_ID_MAX };
+size_t served_device_key(uint8_t key[SERVED_DEVICE_KEY_BYTES], const struct arrival *arrival);
 
 /* How many devices reported, at least: devices may come to every round, and
  * give several samples in one. Lock held. */
-uint64_t book_devices(const struct book *book);
+uint64_t served_devices(const struct served_study *served);
 
 /* Are all rounds closed? Lock held, or the writer. */
-bool book_is_done(const struct book *book);
+bool served_is_done(const struct served_study *served);
 
 /* The bucket of a record: by report, or by device where devices report in
  * several rounds under a name, so that the jackknife leaves whole devices out. */
-unsigned book_bucket(const struct book *book, unsigned report_bucket, const uint8_t *device,
-                     size_t device_length);
+unsigned served_bucket(const struct served_study *served, unsigned report_bucket,
+                       const uint8_t *device, size_t device_length);
 
 #endif

@@ -1,0 +1,268 @@
+/* mqtt.c -- MQTT publications, checked like requests and handed to the writer. */
+#include "mqtt.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bus.h"
+#include "clock.h"
+#include "writer.h"
+
+enum { PULL_MAX = 256, REPORTS_MAX = 20000, SHORTEST_REPORT = 40, RETRY_MS = 2000 };
+
+struct mqtt {
+    struct writer *writer;
+    struct bus *bus;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards `stopping` and `waiting` */
+    pthread_cond_t wake;
+    bool stopping;
+    size_t waiting; /* jobs with the writer */
+};
+
+/* One publication. */
+struct publication {
+    struct mqtt *mqtt;
+    struct job job;
+    struct arrival *arrivals;
+    bool submitted;
+    bool settled; /* its fate is known, and no repeat would change it */
+};
+
+static void on_done(struct job *job)
+{
+    struct publication *publication = job->context;
+    struct mqtt *mqtt = publication->mqtt;
+    (void)pthread_mutex_lock(&mqtt->lock);
+    mqtt->waiting--;
+    (void)pthread_cond_signal(&mqtt->wake);
+    (void)pthread_mutex_unlock(&mqtt->lock);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* "$MQTT.msgs.tremolo.ID.reports" */
+static bool read_id(uint8_t id[TREMOLO_STUDY_ID_BYTES], const char *subject)
+{
+    static const char start[] = "$MQTT.msgs.tremolo.";
+    char text[TREMOLO_STUDY_ID_TEXT_BYTES];
+    if (strncmp(subject, start, sizeof start - 1) != 0 ||
+        strlen(subject) < sizeof start - 1 + sizeof text - 1) {
+        return false;
+    }
+    memcpy(text, subject + sizeof start - 1, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    return tremolo_base64_decode(id, TREMOLO_STUDY_ID_BYTES, text) == TREMOLO_OK;
+}
+
+/* A single report is a CBOR array, a sequence begins with a byte string. MALFORMED: it will
+ * never be anything else. */
+static enum tremolo_status split(struct publication *publication, const struct served_study *served,
+                                 const struct bus_value *message)
+{
+    size_t most = message->length / SHORTEST_REPORT + 1;
+    most = most < REPORTS_MAX ? most : REPORTS_MAX;
+    publication->arrivals = calloc(most, sizeof *publication->arrivals);
+    if (publication->arrivals == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (message->length == 0) {
+        return TREMOLO_MALFORMED;
+    }
+    if ((message->bytes[0] & 0xe0) == 0x80) {
+        publication->arrivals[0].bytes = message->bytes;
+        publication->arrivals[0].length = (uint16_t)message->length;
+        publication->job.count = 1;
+        return message->length <= TREMOLO_MAX_REPORT_BYTES ? TREMOLO_OK : TREMOLO_MALFORMED;
+    }
+    long count = check_split(publication->arrivals, most, message->bytes, message->length,
+                             served->check.secret != NULL);
+    publication->job.count = count > 0 ? (size_t)count : 0;
+    return count > 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
+/* False when there is nothing for the writer. */
+static bool read_publication(struct publication *publication, struct mqtt *mqtt,
+                             const struct bus_value *message)
+{
+    struct writer_counters *counters = writer_counters(mqtt->writer);
+    uint8_t id[TREMOLO_STUDY_ID_BYTES];
+    bool named = read_id(id, message->subject);
+    struct served_study *served = named ? writer_find(mqtt->writer, id) : NULL;
+    publication->mqtt = mqtt;
+    if (served == NULL && named && writer_is_unsure(mqtt->writer, id)) {
+        return false; /* it comes again; by then we shall have heard of the study */
+    }
+    enum tremolo_status status = served != NULL ? split(publication, served, message) : TREMOLO_OK;
+    if (status == TREMOLO_NO_MEMORY) {
+        return false; /* it was acknowledged to its device, and comes again to us */
+    }
+    if (served == NULL || status != TREMOLO_OK) {
+        (void)atomic_fetch_add(served == NULL ? &counters->mqtt_unknown : &counters->mqtt_malformed,
+                               1);
+        publication->settled = true;
+        return false;
+    }
+    size_t n = served->check.row_values;
+    size_t pending = 0;
+    publication->job.rows = malloc(publication->job.count * n * sizeof *publication->job.rows);
+    if (publication->job.rows == NULL) {
+        return false; /* it comes again */
+    }
+    for (size_t i = 0; i < publication->job.count; i++) {
+        check_report(&publication->arrivals[i], publication->job.rows + i * n, &served->check);
+        pending += publication->arrivals[i].outcome == OUTCOME_PENDING;
+    }
+    bool malformed =
+        publication->job.count == 1 && publication->arrivals[0].outcome == OUTCOME_MALFORMED;
+    (void)atomic_fetch_add(malformed ? &counters->mqtt_malformed : &counters->mqtt_taken, 1);
+    publication->job.served = served;
+    publication->job.arrivals = publication->arrivals;
+    publication->job.bytes = message->length;
+    publication->job.done = on_done;
+    publication->job.context = publication;
+    if (pending == 0) {
+        writer_count(mqtt->writer, served, publication->arrivals, publication->job.count);
+        publication->settled = true;
+    }
+    return pending > 0;
+}
+
+/* ---------------------------------------------------------------- settling */
+
+static bool is_final(const struct publication *publication)
+{
+    for (size_t i = 0; i < publication->job.count; i++) {
+        uint8_t outcome = publication->arrivals[i].outcome;
+        if (outcome == OUTCOME_NOT_STORED || outcome == OUTCOME_BUSY ||
+            outcome == OUTCOME_PENDING || outcome == OUTCOME_TOO_EARLY) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void submit(struct mqtt *mqtt, struct publication *publication)
+{
+    (void)pthread_mutex_lock(&mqtt->lock);
+    mqtt->waiting++;
+    (void)pthread_mutex_unlock(&mqtt->lock);
+    publication->submitted = writer_submit(mqtt->writer, &publication->job);
+    if (!publication->submitted) {
+        on_done(&publication->job);
+    }
+}
+
+static void wait_for_all(struct mqtt *mqtt)
+{
+    (void)pthread_mutex_lock(&mqtt->lock);
+    while (mqtt->waiting > 0) {
+        (void)pthread_cond_wait(&mqtt->wake, &mqtt->lock);
+    }
+    (void)pthread_mutex_unlock(&mqtt->lock);
+}
+
+static void take_publications(struct mqtt *mqtt, struct bus_value *messages, size_t count)
+{
+    struct publication *publications = calloc(count, sizeof *publications);
+    for (size_t i = 0; i < count && publications != NULL; i++) {
+        if (messages[i].bytes != NULL && read_publication(&publications[i], mqtt, &messages[i])) {
+            submit(mqtt, &publications[i]);
+        }
+    }
+    wait_for_all(mqtt);
+    for (size_t i = 0; i < count; i++) {
+        if (publications != NULL) {
+            if (publications[i].settled ||
+                (publications[i].submitted && is_final(&publications[i]))) {
+                mqtt->bus->settle(mqtt->bus, i);
+            }
+            free(publications[i].arrivals);
+            free(publications[i].job.rows);
+        }
+        free(messages[i].bytes);
+    }
+    free(publications);
+}
+
+/* ---------------------------------------------------------------- thread */
+
+static bool is_stopping(struct mqtt *mqtt, int64_t wait_ms)
+{
+    (void)pthread_mutex_lock(&mqtt->lock);
+    if (!mqtt->stopping && wait_ms > 0) {
+        clock_wait(&mqtt->wake, &mqtt->lock, wait_ms);
+    }
+    bool stopping = mqtt->stopping;
+    (void)pthread_mutex_unlock(&mqtt->lock);
+    return stopping;
+}
+
+static void free_mqtt(struct mqtt *mqtt)
+{
+    if (mqtt->bus != NULL) {
+        mqtt->bus->close(mqtt->bus);
+    }
+    (void)pthread_mutex_destroy(&mqtt->lock);
+    (void)pthread_cond_destroy(&mqtt->wake);
+    free(mqtt);
+}
+
+static void *mqtt_main(void *argument)
+{
+    static const int64_t no_wait = 0;
+    struct mqtt *mqtt = argument;
+    struct bus_value *messages = calloc(PULL_MAX, sizeof *messages);
+    int64_t pause = no_wait;
+    while (messages != NULL && !is_stopping(mqtt, pause)) {
+        size_t count = 0;
+        enum tremolo_status status = mqtt->bus->pull(mqtt->bus, messages, PULL_MAX, &count);
+        if (count > 0) {
+            take_publications(mqtt, messages, count);
+        }
+        pause = status == TREMOLO_OK ? no_wait : RETRY_MS;
+    }
+    free(messages);
+    return NULL;
+}
+
+enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
+                               const struct tremolo_store_options *options, char *words,
+                               size_t words_capacity)
+{
+    struct mqtt *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        (void)snprintf(words, words_capacity, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    made->writer = writer;
+    (void)pthread_mutex_init(&made->lock, NULL);
+    clock_cond_init(&made->wake);
+    enum tremolo_status status =
+        bus_open_nats(&made->bus, options, "gateway", words, words_capacity);
+    if (status == TREMOLO_OK && pthread_create(&made->thread, NULL, mqtt_main, made) != 0) {
+        (void)snprintf(words, words_capacity, "the thread for MQTT cannot be started");
+        status = TREMOLO_NO_MEMORY;
+    }
+    if (status != TREMOLO_OK) {
+        free_mqtt(made);
+        return status;
+    }
+    *mqtt = made;
+    return TREMOLO_OK;
+}
+
+void mqtt_stop(struct mqtt *mqtt)
+{
+    if (mqtt == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&mqtt->lock);
+    mqtt->stopping = true;
+    (void)pthread_cond_signal(&mqtt->wake);
+    (void)pthread_mutex_unlock(&mqtt->lock);
+    (void)pthread_join(mqtt->thread, NULL);
+    free_mqtt(mqtt);
+}
