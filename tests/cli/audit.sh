@@ -40,7 +40,7 @@ cc=${CC:-cc}
 sound=$(ls src/device/*.c | grep -v '/device\.c$')
 # shellcheck disable=SC2086 # a list of files
 $cc -std=c99 -Isrc/include -Isrc/device -Isrc/device/include -Dtremolo_noise_draw=weak_noise_draw -O2 -c -o "$work/device.o" src/device/device.c &&
-    $cc -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -Isrc/include -Isrc/device/include -Isrc/privacy/include -Isrc/host/include -Isrc/cli -o "$work/weak" \
+    $cc -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -Isrc/include -Isrc/device -Isrc/device/include -Isrc/privacy/include -Isrc/host/include -Isrc/cli -o "$work/weak" \
         tests/common/weak_audit.c src/cli/audit.c src/cli/audit_run.c src/cli/common.c src/cli/options.c src/cli/suggest.c src/privacy/*.c \
         "$work/device.o" $sound -ljansson -lfftw3 -lpthread -lm 2>"$work/err"
 built=$?

@@ -67,9 +67,9 @@ for compiler in g++ clang++; do
 done
 
 code=0
-for source in device/*.c; do
+for source in src/device/*.c; do
     gcc -std=c99 -ffreestanding -Wall -Wextra -Wpedantic -Werror -DTREMOLO_WITHOUT_MAC \
-        -DTREMOLO_MAX_DIMENSION=8 -Istatus -Idevice -c -o "$work/small.o" "$source" || code=1
+        -DTREMOLO_MAX_DIMENSION=8 -Isrc/include -Isrc/device/include -c -o "$work/small.o" "$source" || code=1
 done
 expect "the core compiles without the MAC and with eight features" $code 0
 
