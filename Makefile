@@ -22,15 +22,16 @@ CC      ?= gcc
 CFLAGS  ?= -O2 -g
 VERSION := 0.1.0
 
-MODULES := device privacy study regression host web server cli
+MODULES := device privacy study regression host lab web server cli
 USES_device     :=
 USES_privacy    :=
 USES_study      := device privacy
 USES_regression := privacy
 USES_host       := device study
+USES_lab        := device privacy study regression host
 USES_web        :=
 USES_server     := device study regression web
-USES_cli        := device privacy study regression host web server
+USES_cli        := device privacy study regression host lab web server
 
 # Well-kept parts from Debian, each named by the module that needs it.
 PKGS_privacy    := fftw3

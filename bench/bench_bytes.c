@@ -16,7 +16,7 @@
 #include "parts.h"
 #include "tremolo_host.h"
 #include "tremolo_moments.h"
-#include "variates.h"
+#include "tremolo_random.h"
 
 enum { D = 10, ROWS = 4096, WORKERS_MAX = 16, WIRE_MAX = 2047 };
 
@@ -79,8 +79,8 @@ static void *work_on(void *argument)
     struct tremolo_host_memory memory = {0};
     static const struct tremolo_round round = {NULL, 0};
     static const struct tremolo_sample sample = {NULL, 1 << 20, 0};
-    struct normal_source source;
-    normal_seed(&source, 1, worker->index);
+    struct tremolo_normals source;
+    tremolo_normals_seed(&source, 1, worker->index);
     worker->platform = tremolo_host_memory_platform(&memory);
     worker->failed =
         tremolo_generator_seed(&worker->work.generator, &worker->platform) != TREMOLO_OK;
@@ -90,7 +90,7 @@ static void *work_on(void *argument)
     worker->work.sample = &sample;
     for (size_t done = 0; done < worker->devices && !worker->failed; done += ROWS) {
         size_t count = worker->devices - done < ROWS ? worker->devices - done : ROWS;
-        normal_fill(&source, worker->noise, (size_t)ROWS * 16);
+        tremolo_normals_fill(&source, worker->noise, (size_t)ROWS * 16);
         for (size_t row = 0; row < count; row++) {
             worker->failed |= pass_one(worker, row);
         }

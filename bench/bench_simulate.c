@@ -13,21 +13,22 @@
 
 #include "bench.h"
 #include "fleet.h"
-#include "variates.h"
+#include "tremolo_random.h"
 
 enum { BENCH_FEATURES_MAX = 100 };
 
 static double *make_rows(size_t rows, size_t columns)
 {
-    struct normal_source source;
-    size_t count = (rows * columns + NORMAL_STEP - 1) / NORMAL_STEP * NORMAL_STEP;
+    struct tremolo_normals source;
+    size_t count =
+        (rows * columns + TREMOLO_NORMALS_STEP - 1) / TREMOLO_NORMALS_STEP * TREMOLO_NORMALS_STEP;
     float *numbers = malloc(count * sizeof *numbers);
     double *made = malloc(count * sizeof *made);
     if (numbers == NULL || made == NULL) {
         exit(1);
     }
-    normal_seed(&source, 1, columns);
-    normal_fill(&source, numbers, count);
+    tremolo_normals_seed(&source, 1, columns);
+    tremolo_normals_fill(&source, numbers, count);
     for (size_t i = 0; i < count; i++) {
         made[i] = (double)numbers[i];
     }

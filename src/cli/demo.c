@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "coefficients.h"
-#include "demo.h"
+#include "tremolo_demo.h"
 #include "fetch.h"
 #include "input.h"
 #include "progress.h"
@@ -99,8 +99,8 @@ static int create_study(struct demo *demo)
                           .url = url,
                           .type = "application/json",
                           .token = token,
-                          .body = demo_study,
-                          .body_length = strlen(demo_study)};
+                          .body = tremolo_demo_study,
+                          .body_length = strlen(tremolo_demo_study)};
     int failed = fetch_run(&fetch);
     free(token);
     if (failed != 0 || fetch.status != 201) {
@@ -142,13 +142,13 @@ static void run_device(struct demo *demo, size_t index)
     struct tremolo_client_receipt receipt;
     char state[PATH_BYTES + 32];
     char why[TREMOLO_CLIENT_WHY_BYTES] = "";
-    double values[DEMO_FEATURES + 1];
+    double values[TREMOLO_DEMO_FEATURES + 1];
     (void)snprintf(state, sizeof state, "%s/devices/%zu", demo->data, index);
     options.study_url = demo->study_url;
     options.state_directory = state;
     options.server_key = tremolo_server_key(demo->server);
     options.enrol = true;
-    policy.distance = demo_distance; /* the default, any two people, would refuse */
+    policy.distance = tremolo_demo_distance; /* the default, any two people, would refuse */
     options.policy = &policy;
     options.ledger_studies = 1;
     enum tremolo_status status = tremolo_client_open(&client, why, &options, &around);
@@ -156,8 +156,8 @@ static void run_device(struct demo *demo, size_t index)
         note_failure(demo, why);
         return;
     }
-    demo_person(values, &values[DEMO_FEATURES], index, (uint64_t)demo->seed);
-    status = tremolo_client_values(client, values, DEMO_FEATURES + 1);
+    tremolo_demo_person(values, &values[TREMOLO_DEMO_FEATURES], index, (uint64_t)demo->seed);
+    status = tremolo_client_values(client, values, TREMOLO_DEMO_FEATURES + 1);
     if (status == TREMOLO_OK) {
         status = tremolo_client_report(client, &receipt);
     }
@@ -209,14 +209,14 @@ static int send_reports(struct demo *demo)
 /* Least squares on what the devices kept to themselves. */
 static bool raw_least_squares(double *beta, double *intercept, const struct demo *demo)
 {
-    double *X = calloc(demo->devices * DEMO_FEATURES, sizeof *X);
+    double *X = calloc(demo->devices * TREMOLO_DEMO_FEATURES, sizeof *X);
     double *y = calloc(demo->devices, sizeof *y);
     bool good = X != NULL && y != NULL;
     for (size_t i = 0; good && i < demo->devices; i++) {
-        demo_person(X + i * DEMO_FEATURES, &y[i], i, (uint64_t)demo->seed);
+        tremolo_demo_person(X + i * TREMOLO_DEMO_FEATURES, &y[i], i, (uint64_t)demo->seed);
     }
     good = good && tremolo_ols(beta, intercept, NULL, NULL, NULL, X, y, demo->devices,
-                               DEMO_FEATURES, true) == TREMOLO_OK;
+                               TREMOLO_DEMO_FEATURES, true) == TREMOLO_OK;
     free(X);
     free(y);
     return good;
@@ -232,10 +232,10 @@ static void print_table(const json_t *answer, const double *raw)
     const json_t *table = json_object_get(answer, "coefficients");
     (void)printf("%-12s %10s %12s | %10s %10s %21s %9s\n", "pulse", "truth", "raw data", "tremolo",
                  "std.err.", "95% interval", "p");
-    for (size_t i = 0; i <= DEMO_FEATURES; i++) {
+    for (size_t i = 0; i <= TREMOLO_DEMO_FEATURES; i++) {
         const json_t *row = json_array_get(table, i);
-        (void)printf("%-12s %10.3f %12.3f | %10.3f", demo_names[i], demo_truth[i], raw[i],
-                     real_in(row, "estimate"));
+        (void)printf("%-12s %10.3f %12.3f | %10.3f", tremolo_demo_names[i], tremolo_demo_truth[i],
+                     raw[i], real_in(row, "estimate"));
         if (json_is_true(json_object_get(row, "identified"))) {
             (void)printf(" %10.3f %10.3f %10.3f %9.2g\n", real_in(row, "standard_error"),
                          real_in(row, "low"), real_in(row, "high"), real_in(row, "p"));
@@ -247,7 +247,7 @@ static void print_table(const json_t *answer, const double *raw)
 
 static int print_results(const struct demo *demo, double took)
 {
-    double raw[DEMO_FEATURES + 1] = {0};
+    double raw[TREMOLO_DEMO_FEATURES + 1] = {0};
     char url[300];
     size_t index;
     json_t *sentence;
@@ -259,7 +259,7 @@ static int print_results(const struct demo *demo, double took)
     }
     json_t *answer = json_loads(fetch.answer, 0, NULL);
     free(fetch.answer);
-    if (!raw_least_squares(raw, &raw[DEMO_FEATURES], demo)) {
+    if (!raw_least_squares(raw, &raw[TREMOLO_DEMO_FEATURES], demo)) {
         json_decref(answer);
         return cli_fail(CLI_FAILED, "demo", "least squares on the raw data failed");
     }
@@ -287,7 +287,7 @@ static int print_results(const struct demo *demo, double took)
         "counts any two people\nand refuses it, as the server's own page /about does: with "
         "that guarantee %zu devices would\nteach nothing. 'tremolo plan' says how many it "
         "takes; 'tremolo study init' starts such a study.\n\n",
-        demo_distance, demo->devices);
+        tremolo_demo_distance, demo->devices);
     json_decref(answer);
     return CLI_DONE;
 }

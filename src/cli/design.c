@@ -4,11 +4,10 @@
  * any other cell in it is then a mistake and named. Otherwise it is a
  * category. The response must be numeric. */
 #include "column_list.h"
-#include "suggest.h"
 #include "table.h"
 
 #include "tremolo_study_file.h"
-#include "word_list.h"
+#include "tremolo_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,8 +38,8 @@ static bool refuse_column(char *error, const struct table *table, const char *na
 {
     char list[TABLE_ERROR_BYTES / 2];
     const char *const *columns = (const char *const *)table->name;
-    const char *meant = cli_nearest(name, columns, table->columns);
-    word_list(list, sizeof list, columns, table->columns);
+    const char *meant = tremolo_words_nearest(name, columns, table->columns);
+    tremolo_words_list(list, sizeof list, columns, table->columns);
     return meant != NULL
                ? refuse(error, "there is no column '%.80s'%s; did you mean '%.80s'?", name, role,
                         meant)

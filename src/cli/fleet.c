@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "variates.h"
+#include "tremolo_random.h"
 #include "tremolo_host.h"
 
 unsigned fleet_processors(void)
@@ -59,7 +59,7 @@ static enum tremolo_status prepare_buckets(struct fleet *fleet)
         return TREMOLO_NO_MEMORY;
     }
     for (size_t r = 0; r < fleet->rows; r++) {
-        uint64_t half[2] = {normal_hash(fleet->seed, r), r};
+        uint64_t half[2] = {tremolo_random_hash(fleet->seed, r), r};
         uint8_t id[16];
         memcpy(id, half, sizeof id);
         fleet->buckets[r] = (uint8_t)tremolo_bucket_of(id);

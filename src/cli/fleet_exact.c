@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "variates.h"
+#include "tremolo_random.h"
 
 /* One device's surroundings: its ledger, and entropy drawn from the seed. */
 struct surroundings {
@@ -18,7 +18,7 @@ static int draw_entropy(void *context, uint8_t *bytes, size_t length)
 {
     struct surroundings *around = context;
     for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
-        uint64_t word = normal_hash(around->key, around->counter++);
+        uint64_t word = tremolo_random_hash(around->key, around->counter++);
         size_t rest = length - i;
         memcpy(bytes + i, &word, rest < sizeof word ? rest : sizeof word);
     }
@@ -110,7 +110,8 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
     const int32_t *raw = fleet->raw + device * (fleet->d + 1);
     const struct tremolo_sample sample = {.features = raw, .response = raw[fleet->d]};
     struct surroundings around = {
-        memory, normal_hash(normal_hash(fleet->seed, device), pass->round.number), 0};
+        memory, tremolo_random_hash(tremolo_random_hash(fleet->seed, device), pass->round.number),
+        0};
     const struct tremolo_platform platform = {.context = &around,
                                               .entropy = draw_entropy,
                                               .read = read_slot,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "variates.h"
+#include "tremolo_random.h"
 
 static double clamp(double value, double bound)
 {
@@ -44,7 +44,7 @@ enum tremolo_status fleet_fast_prepare(struct fleet *fleet, const struct fleet_s
 {
     size_t coordinates = tremolo_study_coordinates(&fleet->study);
     double radius = fleet->study.clip / (double)fleet->study.unit * setup->request.bound;
-    fleet->base = malloc((fleet->rows * coordinates + NORMAL_STEP) * sizeof *fleet->base);
+    fleet->base = malloc((fleet->rows * coordinates + TREMOLO_NORMALS_STEP) * sizeof *fleet->base);
     fleet->response = calloc(fleet->rows, sizeof *fleet->response);
     if (fleet->base == NULL || fleet->response == NULL) {
         return TREMOLO_NO_MEMORY;
@@ -57,7 +57,7 @@ enum tremolo_status fleet_fast_prepare(struct fleet *fleet, const struct fleet_s
 
 /* value += height of each wave times its vector, for rows of d features. */
 static void add_waves(float *value, const struct fleet *fleet, size_t count, size_t coordinates,
-                      struct normal_source *source)
+                      struct tremolo_normals *source)
 {
     float waves[FLEET_BLOCK_ROWS];
     size_t width = fleet->d + (fleet->response_private ? 1 : 0);
@@ -67,7 +67,7 @@ static void add_waves(float *value, const struct fleet *fleet, size_t count, siz
         for (size_t i = 0; i < fleet->d; i++) {
             vector[i] = (float)(amplitude * fleet->V[j * width + i]);
         }
-        normal_waves(source, waves, FLEET_BLOCK_ROWS);
+        tremolo_normals_waves(source, waves, FLEET_BLOCK_ROWS);
         for (size_t r = 0; r < count; r++) {
             for (size_t i = 0; i < fleet->d; i++) {
                 value[r * coordinates + i] += waves[r] * vector[i];
@@ -76,7 +76,7 @@ static void add_waves(float *value, const struct fleet *fleet, size_t count, siz
     }
 }
 
-/* floor(base + sd * noise + 1/2) within the wire's ends, for NORMAL_STEP
+/* floor(base + sd * noise + 1/2) within the wire's ends, for TREMOLO_NORMALS_STEP
  * values at a time. */
 static void round_scalar(int16_t *wire, const float *base, const float *noise, size_t count,
                          float sd, float end)
@@ -95,10 +95,10 @@ round_avx2(int16_t *wire, const float *base, const float *noise, size_t count, f
 {
     __m256 scale = _mm256_set1_ps(sd), half = _mm256_set1_ps(0.5F);
     __m256 high = _mm256_set1_ps(end), low = _mm256_set1_ps(-end);
-    for (size_t i = 0; i < count; i += NORMAL_STEP) {
+    for (size_t i = 0; i < count; i += TREMOLO_NORMALS_STEP) {
         __m256i whole[2];
         for (size_t part = 0; part < 2; part++) {
-            size_t at = i + part * NORMAL_LANES;
+            size_t at = i + part * TREMOLO_NORMALS_LANES;
             __m256 value = _mm256_mul_ps(_mm256_loadu_ps(noise + at), scale);
             value = _mm256_add_ps(_mm256_add_ps(_mm256_loadu_ps(base + at), value), half);
             value = _mm256_max_ps(_mm256_min_ps(_mm256_floor_ps(value), high), low);
@@ -146,11 +146,12 @@ enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, s
 {
     size_t coordinates = tremolo_study_coordinates(&fleet->study);
     size_t values = count * coordinates;
-    size_t padded = (values + NORMAL_STEP - 1) / NORMAL_STEP * NORMAL_STEP;
+    size_t padded =
+        (values + TREMOLO_NORMALS_STEP - 1) / TREMOLO_NORMALS_STEP * TREMOLO_NORMALS_STEP;
     const float *base = fleet->base + from * coordinates;
     float sd = (float)ldexp(1, fleet->study.noise_log2 - fleet->study.wire_shift);
     float end = (float)fleet->scales.wire_max;
-    struct normal_source source;
+    struct tremolo_normals source;
     float *noise = malloc(2 * padded * sizeof *noise);
     int16_t *wire = calloc(padded, sizeof *wire);
     if (noise == NULL || wire == NULL) {
@@ -158,7 +159,7 @@ enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, s
         free(wire);
         return TREMOLO_NO_MEMORY;
     }
-    normal_seed(&source, normal_hash(fleet->seed, pass->stream), from);
+    tremolo_normals_seed(&source, tremolo_random_hash(fleet->seed, pass->stream), from);
     if (fleet->study.vectors > 0) {
         float *modulated = noise + padded;
         memcpy(modulated, base, values * sizeof *base);
@@ -166,7 +167,7 @@ enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, s
         add_waves(modulated, fleet, count, coordinates, &source);
         base = modulated;
     }
-    normal_fill(&source, noise, padded);
+    tremolo_normals_fill(&source, noise, padded);
     round_to_wire(wire, base, noise, padded, sd, end);
     if (fleet->response_private) {
         memcpy(rows, wire, values * sizeof *wire);

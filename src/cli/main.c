@@ -1,6 +1,6 @@
 /* main.c -- the `tremolo` command: find the subcommand and run it. */
 #include "cli.h"
-#include "suggest.h"
+#include "tremolo_words.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static int no_such_command(const char *name)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         words[i] = commands[i].name;
     }
-    const char *meant = cli_nearest(name, words, COMMAND_COUNT);
+    const char *meant = tremolo_words_nearest(name, words, COMMAND_COUNT);
     return meant != NULL
                ? cli_fail(CLI_USAGE, name, "no such command; did you mean 'tremolo %s'?", meant)
                : cli_fail(CLI_USAGE, name, "no such command; 'tremolo help' lists them");

@@ -16,7 +16,7 @@
 
 #include "cli.h"
 #include "design_bounds.h"
-#include "variates.h"
+#include "tremolo_random.h"
 
 static const char command[] = "simulate";
 
@@ -144,10 +144,10 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
     struct experiment_options ols = options->experiment;
     struct split split = {0};
     struct outcome outcome = {.evidence = NULL};
-    uint64_t seed = normal_hash(options->seed, number);
+    uint64_t seed = tremolo_random_hash(options->seed, number);
     enum tremolo_status status =
         split_make(&split, constant, design, 0, options->test_share, options->scaling,
-                   options->experiment.protect_all, normal_hash(seed, 0));
+                   options->experiment.protect_all, tremolo_random_hash(seed, 0));
     if (status == TREMOLO_OK && number == 0) {
         split_outside(result->clamped, &split);
     }
@@ -164,7 +164,7 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
     if (status == TREMOLO_OK) {
         enum split_part part = split.test > 0 ? SPLIT_TEST : SPLIT_TRAIN;
         result->r2_ols[number] = split_r2(&split, part, outcome.beta, outcome.intercept);
-        status = experiment_run(&outcome, &split, &chosen, normal_hash(seed, 1));
+        status = experiment_run(&outcome, &split, &chosen, tremolo_random_hash(seed, 1));
         if (status == TREMOLO_OK) {
             result->r2[number] = split_r2(&split, part, outcome.beta, outcome.intercept);
         }

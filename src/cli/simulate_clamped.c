@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "simulate.h"
-#include "word_list.h"
+#include "tremolo_words.h"
 
 enum { NAMED = 3 };
 
@@ -60,7 +60,7 @@ void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct des
                        result->clamped[chosen[i]]);
         named += result->clamped[chosen[i]];
     }
-    word_list(list, sizeof list, items, found);
+    tremolo_words_list(list, sizeof list, items, found);
     (void)snprintf(text, SIMULATE_SENTENCE_BYTES,
                    "%zu of %zu values are outside of the study's bounds and were clamped to them, "
                    "which biases the estimates; %s in %s.",

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "variates.h"
+#include "tremolo_random.h"
 
 static void shuffle(size_t *order, size_t count, uint64_t seed)
 {
@@ -13,7 +13,7 @@ static void shuffle(size_t *order, size_t count, uint64_t seed)
         order[i] = i;
     }
     for (size_t i = count; i > 1; i--) {
-        size_t other = (size_t)(normal_hash(seed, i) % i);
+        size_t other = (size_t)(tremolo_random_hash(seed, i) % i);
         size_t kept = order[i - 1];
         order[i - 1] = order[other];
         order[other] = kept;

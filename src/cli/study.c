@@ -15,7 +15,7 @@
 #include "save.h"
 #include "study_warnings.h"
 #include "suggest.h"
-#include "word_list.h"
+#include "tremolo_words.h"
 
 static const char usage[] =
     "usage: tremolo study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
@@ -95,8 +95,8 @@ static int explain_column(const struct study_options *options, const char *const
                           size_t count)
 {
     char list[400];
-    const char *meant = cli_nearest(options->response, names, count);
-    word_list(list, sizeof list, names, count);
+    const char *meant = tremolo_words_nearest(options->response, names, count);
+    tremolo_words_list(list, sizeof list, names, count);
     return meant != NULL
                ? cli_fail(CLI_USAGE, "study", "%s: no column is named %s; did you mean %s?",
                           options->csv, options->response, meant)
@@ -394,8 +394,8 @@ static int no_such_action(const char *given)
     for (size_t i = 0; i < ACTIONS; i++) {
         words[i] = actions[i].name;
     }
-    word_list(list, sizeof list, words, ACTIONS);
-    const char *meant = given != NULL ? cli_nearest(given, words, ACTIONS) : NULL;
+    tremolo_words_list(list, sizeof list, words, ACTIONS);
+    const char *meant = given != NULL ? tremolo_words_nearest(given, words, ACTIONS) : NULL;
     return meant != NULL ? cli_fail(CLI_USAGE, "study", "no such action '%s'; did you mean '%s'?",
                                     given, meant)
                          : cli_fail(CLI_USAGE, "study", "say one of %s; --help says more", list);

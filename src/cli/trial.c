@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "variates.h"
+#include "tremolo_random.h"
 
 struct queue {
     struct trial *trials;
@@ -22,7 +22,7 @@ static enum tremolo_status run_trial(struct trial *trial)
         const struct split *split = &trial->splits[r % trial->split_count];
         struct outcome outcome = {.evidence = NULL};
         enum tremolo_status status =
-            experiment_run(&outcome, split, &trial->options, normal_hash(trial->seed, r));
+            experiment_run(&outcome, split, &trial->options, tremolo_random_hash(trial->seed, r));
         if (status != TREMOLO_OK) {
             return status;
         }

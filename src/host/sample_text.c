@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #include "tremolo_host.h"
-#include "word_list.h"
+#include "tremolo_words.h"
 
 static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
 
@@ -65,7 +65,7 @@ static bool set_level(struct reading *reading, const struct tremolo_study_featur
     }
     if (level == feature->level_count) {
         char list[LIST_BYTES];
-        word_list(list, sizeof list, feature->levels, feature->level_count);
+        tremolo_words_list(list, sizeof list, feature->levels, feature->level_count);
         return complain(reading, "%s must be one of %s", feature->name, list);
     }
     for (size_t j = 0; j < feature->width; j++) {
@@ -102,7 +102,7 @@ static bool complain_of_name(const struct reading *reading, const char *name)
     for (size_t i = 0; i < count; i++) {
         names[i] = feature_at(reading->file, i)->name;
     }
-    word_list(list, sizeof list, names, count);
+    tremolo_words_list(list, sizeof list, names, count);
     return complain(reading, "the study has no feature named %.64s; it has %s", name, list);
 }
 

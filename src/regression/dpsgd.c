@@ -4,7 +4,7 @@
  * most 2C, so the noise is calibrated for sensitivity 2C (by the caller). This
  * needs raw rows because it plays the clients; nothing of it runs on a server. */
 #include "linear.h"
-#include "random.h"
+#include "tremolo_random.h"
 #include "tremolo_regression.h"
 
 #include <math.h>
@@ -35,12 +35,12 @@ enum tremolo_status tremolo_dpsgd(double *beta, const double *X, const double *y
     }
     double now[TREMOLO_MAX_FEATURES] = {0};
     double gradient[TREMOLO_MAX_FEATURES];
-    struct seeded random = seeded_from(options->seed, 0);
+    struct tremolo_random random = tremolo_random_from(options->seed, 0);
     double noise = options->noise_sd / sqrt((double)rows);
     for (size_t t = 0; t < options->rounds; t++) {
         mean_clipped_gradient(gradient, now, X, y, rows, dimension, options->clip);
         for (size_t j = 0; j < dimension; j++) {
-            now[j] -= options->step * (gradient[j] + noise * seeded_normal(&random));
+            now[j] -= options->step * (gradient[j] + noise * tremolo_random_normal(&random));
         }
     }
     memcpy(beta, now, dimension * sizeof *beta);

@@ -5,7 +5,7 @@
  * throws away: all rounds together carry the whole budget's information. */
 #include "evidence.h"
 #include "linear.h"
-#include "random.h"
+#include "tremolo_random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,12 +39,12 @@ static bool normalise(double *v, size_t d)
 /* One more row of V, orthogonal to beta's direction and the rows before it.
  * Two passes of Gram-Schmidt leave nothing of the order of rounding. */
 static bool draw_direction(double *V, size_t k, const double *avoid, size_t d,
-                           struct seeded *random)
+                           struct tremolo_random *random)
 {
     double *v = V + k * d;
     for (int attempt = 0; attempt < DIRECTION_TRIES; attempt++) {
         for (size_t i = 0; i < d; i++) {
-            v[i] = seeded_normal(random);
+            v[i] = tremolo_random_normal(random);
         }
         bool usable = true;
         for (int pass = 0; pass < 2 && usable; pass++) {
@@ -83,7 +83,7 @@ enum tremolo_status tremolo_directions(double *V, size_t vectors, const double *
     if (drawn == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    struct seeded random = seeded_from(seed, round);
+    struct tremolo_random random = tremolo_random_from(seed, round);
     enum tremolo_status status = TREMOLO_OK;
     for (size_t k = 0; k < vectors && status == TREMOLO_OK; k++) {
         if (!draw_direction(drawn, k, moving ? unit : NULL, dimension, &random)) {

@@ -1,9 +1,10 @@
-/* test_host_words.c -- lists of words in sentences: whole, quoted, within their room. */
+/* test_host_words.c -- lists of words in sentences: whole, quoted, within their room.
+ * Slips of the keys are answered with what was meant, other words with none. */
 #include "testing.h"
 
 #include <string.h>
 
-#include "word_list.h"
+#include "tremolo_words.h"
 
 enum { WORDS = 6 };
 static const char *const words[WORDS] = {"age", "steps, daily", "a \"b\"", "gr\u00f6\u00dfe", "",
@@ -13,11 +14,11 @@ static void test_words_are_quoted_where_needed(void **state)
 {
     char text[200];
     (void)state;
-    word_list(text, sizeof text, words, WORDS);
+    tremolo_words_list(text, sizeof text, words, WORDS);
     assert_string_equal(text, "age, \"steps, daily\", \"a \"\"b\"\"\", gr\u00f6\u00dfe, , z");
-    word_list(text, sizeof text, words, 1);
+    tremolo_words_list(text, sizeof text, words, 1);
     assert_string_equal(text, "age");
-    word_list(text, sizeof text, words, 0);
+    tremolo_words_list(text, sizeof text, words, 0);
     assert_string_equal(text, "");
 }
 
@@ -27,10 +28,10 @@ static void test_no_word_is_cut(void **state)
     char whole[200];
     char text[200];
     (void)state;
-    word_list(whole, sizeof whole, words, WORDS);
+    tremolo_words_list(whole, sizeof whole, words, WORDS);
     for (size_t bytes = 4; bytes <= strlen(whole) + 1; bytes++) {
         memset(text, '#', sizeof text);
-        word_list(text, bytes, words, WORDS);
+        tremolo_words_list(text, bytes, words, WORDS);
         assert_true(strlen(text) < bytes);
         assert_int_equal(text[bytes], '#');
         if (bytes > strlen(whole)) {
@@ -49,11 +50,49 @@ static void test_no_word_is_cut(void **state)
     }
 }
 
+static const char *const commands[] = {"account", "audit",  "demo", "fit",
+                                       "plan",    "status", "study"};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const char *meant(const char *word)
+{
+    const char *nearest = tremolo_words_nearest(word, commands, COMMANDS);
+    return nearest != NULL ? nearest : "";
+}
+
+static void test_slips(void **state)
+{
+    (void)state;
+    assert_string_equal(meant("stauts"), "status");  /* neighbours swapped */
+    assert_string_equal(meant("studdy"), "study");   /* one too many */
+    assert_string_equal(meant("acount"), "account"); /* one too few */
+    assert_string_equal(meant("adit"), "audit");
+    assert_string_equal(meant("STUDY"), "study");
+    assert_string_equal(meant("fti"), "fit");
+    assert_string_equal(meant("plan"), "plan");
+}
+
+static void test_other_words(void **state)
+{
+    char endless[200];
+    (void)state;
+    assert_string_equal(meant(""), "");
+    assert_string_equal(meant("x"), "");
+    assert_string_equal(meant("ab"), "");
+    assert_string_equal(meant("frobnicate"), "");
+    memset(endless, 'a', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    assert_string_equal(meant(endless), "");
+    assert_null(tremolo_words_nearest("study", commands, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_quoted_where_needed),
         cmocka_unit_test(test_no_word_is_cut),
+        cmocka_unit_test(test_slips),
+        cmocka_unit_test(test_other_words),
     };
     return cmocka_run_group_tests_name("host words", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* variates.c -- Box-Muller on eight lanes.
+/* random.c -- the seeded generator, one number at a time and on eight lanes.
  *
- * Each step draws 32-bit words a and b in every lane and gives
+ * Each step of the eight lanes draws 32-bit words a and b in every lane and gives
  * sqrt(-2 ln u) times the cosine and the sine of an angle, with
  *
  *     u = (floor(a / 2) + 1/2) / 2^31, so that the tail reaches 6.6 deviations,
@@ -9,7 +9,7 @@
  * Logarithm, sine and cosine are polynomials in single precision (relative
  * error below 2e-7, which is the resolution of the numbers themselves). The
  * scalar and the AVX2 form perform the same operations in the same order. */
-#include "variates.h"
+#include "tremolo_random.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,21 +25,57 @@ static const float half_pi = 1.57079632679489662F;
 static const float ln_2 = 0.693147180559945309F;
 static const float root_half = 0.707106781186547524F;
 
-uint64_t normal_hash(uint64_t a, uint64_t b)
+/* ------------------------------------------------------------- one at a time */
+
+static const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15);
+
+uint64_t tremolo_random_hash(uint64_t a, uint64_t b)
 {
-    uint64_t z = a + UINT64_C(0x9E3779B97F4A7C15) * (b + 1);
+    uint64_t z = a + golden * (b + 1);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return z ^ (z >> 31);
 }
 
-void normal_seed(struct normal_source *source, uint64_t seed, uint64_t stream)
+uint64_t tremolo_random_bits(struct tremolo_random *random)
 {
-    uint64_t key = normal_hash(seed, stream);
+    uint64_t bits = tremolo_random_hash(random->state, 0);
+    random->state += golden;
+    return bits;
+}
+
+/* Both numbers are mixed into the state, so that streams differ. */
+struct tremolo_random tremolo_random_from(uint64_t seed, uint64_t stream)
+{
+    struct tremolo_random random = {seed};
+    uint64_t first = tremolo_random_bits(&random);
+    random.state = first ^ (stream * UINT64_C(0xd1342543de82ef95) + 1u);
+    (void)tremolo_random_bits(&random);
+    return random;
+}
+
+double tremolo_random_uniform(struct tremolo_random *random)
+{
+    return ((double)(tremolo_random_bits(random) >> 11) + 0.5) * 0x1p-53;
+}
+
+double tremolo_random_normal(struct tremolo_random *random)
+{
+    double u = tremolo_random_uniform(random);
+    double v = tremolo_random_uniform(random);
+    return sqrt(-2.0 * log(u)) * cos(2.0 * 3.14159265358979323846 * v);
+}
+
+/* ------------------------------------------------------------- eight lanes */
+
+void tremolo_normals_seed(struct tremolo_normals *source, uint64_t seed, uint64_t stream)
+{
+    uint64_t key = tremolo_random_hash(seed, stream);
     for (unsigned word = 0; word < 4; word++) {
-        for (unsigned lane = 0; lane < NORMAL_LANES; lane++) {
+        for (unsigned lane = 0; lane < TREMOLO_NORMALS_LANES; lane++) {
             source->state[word][lane] =
-                (uint32_t)(normal_hash(key, word * NORMAL_LANES + lane) >> 32) | (word == 0);
+                (uint32_t)(tremolo_random_hash(key, word * TREMOLO_NORMALS_LANES + lane) >> 32) |
+                (word == 0);
         }
     }
 }
@@ -51,7 +87,7 @@ static uint32_t rotate(uint32_t value, unsigned count)
     return value << count | value >> (32 - count);
 }
 
-static uint32_t next_word(struct normal_source *source, unsigned lane)
+static uint32_t next_word(struct tremolo_normals *source, unsigned lane)
 {
     uint32_t s[4] = {source->state[0][lane], source->state[1][lane], source->state[2][lane],
                      source->state[3][lane]};
@@ -106,22 +142,22 @@ static void circle_of(float *cosine, float *sine, uint32_t b)
     *sine = (quarter & 2) != 0 ? -second : second;
 }
 
-void normal_fill_scalar(struct normal_source *source, float *out, size_t count)
+void tremolo_normals_fill_scalar(struct tremolo_normals *source, float *out, size_t count)
 {
-    for (size_t i = 0; i < count; i += NORMAL_STEP) {
-        for (unsigned lane = 0; lane < NORMAL_LANES; lane++) {
+    for (size_t i = 0; i < count; i += TREMOLO_NORMALS_STEP) {
+        for (unsigned lane = 0; lane < TREMOLO_NORMALS_LANES; lane++) {
             float cosine, sine, radius = radius_of(next_word(source, lane));
             circle_of(&cosine, &sine, next_word(source, lane));
             out[i + lane] = radius * cosine;
-            out[i + NORMAL_LANES + lane] = radius * sine;
+            out[i + TREMOLO_NORMALS_LANES + lane] = radius * sine;
         }
     }
 }
 
-void normal_waves(struct normal_source *source, float *out, size_t count)
+void tremolo_normals_waves(struct tremolo_normals *source, float *out, size_t count)
 {
-    for (size_t i = 0; i < count; i += NORMAL_LANES) {
-        for (unsigned lane = 0; lane < NORMAL_LANES; lane++) {
+    for (size_t i = 0; i < count; i += TREMOLO_NORMALS_LANES) {
+        for (unsigned lane = 0; lane < TREMOLO_NORMALS_LANES; lane++) {
             float sine;
             circle_of(&out[i + lane], &sine, next_word(source, lane));
         }
@@ -210,38 +246,38 @@ AVX2_INLINE void circle_8(__m256 *cosine, __m256 *sine, __m256i b)
     *sine = _mm256_xor_ps(second, _mm256_castsi256_ps(second_sign));
 }
 
-__attribute__((target("avx2"))) static void fill_avx2(struct normal_source *source, float *out,
+__attribute__((target("avx2"))) static void fill_avx2(struct tremolo_normals *source, float *out,
                                                       size_t count)
 {
     __m256i s[4];
     for (int word = 0; word < 4; word++) {
         s[word] = _mm256_loadu_si256((const __m256i *)(const void *)source->state[word]);
     }
-    for (size_t i = 0; i < count; i += NORMAL_STEP) {
+    for (size_t i = 0; i < count; i += TREMOLO_NORMALS_STEP) {
         __m256 cosine, sine, radius = radius_8(next_word_8(s));
         circle_8(&cosine, &sine, next_word_8(s));
         _mm256_storeu_ps(out + i, _mm256_mul_ps(radius, cosine));
-        _mm256_storeu_ps(out + i + NORMAL_LANES, _mm256_mul_ps(radius, sine));
+        _mm256_storeu_ps(out + i + TREMOLO_NORMALS_LANES, _mm256_mul_ps(radius, sine));
     }
     for (int word = 0; word < 4; word++) {
         _mm256_storeu_si256((__m256i *)(void *)source->state[word], s[word]);
     }
 }
 
-void normal_fill(struct normal_source *source, float *out, size_t count)
+void tremolo_normals_fill(struct tremolo_normals *source, float *out, size_t count)
 {
     if (__builtin_cpu_supports("avx2")) {
         fill_avx2(source, out, count);
     } else {
-        normal_fill_scalar(source, out, count);
+        tremolo_normals_fill_scalar(source, out, count);
     }
 }
 
 #else
 
-void normal_fill(struct normal_source *source, float *out, size_t count)
+void tremolo_normals_fill(struct tremolo_normals *source, float *out, size_t count)
 {
-    normal_fill_scalar(source, out, count);
+    tremolo_normals_fill_scalar(source, out, count);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* test_cli_variates.c -- the simulation's normal numbers.
+/* test_regression_random.c -- the simulation's normal numbers.
  *
  * Fixed seeds. With N = 2^24 numbers: the Kolmogorov distance to the normal
  * law exceeds 2.6 / sqrt(N) by chance with probability 2.7e-6; the first four
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "variates.h"
+#include "tremolo_random.h"
 
 enum { COUNT = 1 << 24, BINS = 4096 };
 
@@ -62,17 +62,17 @@ static bool is_normal(const float *numbers)
 static void test_the_law(void **unused)
 {
     (void)unused;
-    struct normal_source source;
+    struct tremolo_normals source;
     float *numbers = malloc(COUNT * sizeof *numbers);
     assert_non_null(numbers);
-    normal_seed(&source, 1, 2);
-    normal_fill(&source, numbers, COUNT);
+    tremolo_normals_seed(&source, 1, 2);
+    tremolo_normals_fill(&source, numbers, COUNT);
     assert_true(is_normal(numbers));
     for (size_t i = 0; i < COUNT; i++) {
         numbers[i] *= 1.002F;
     }
     assert_false(is_normal(numbers));
-    normal_fill(&source, numbers, COUNT);
+    tremolo_normals_fill(&source, numbers, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         numbers[i] = fabsf(numbers[i]) > 4.0F ? 0 : numbers[i];
     }
@@ -85,11 +85,11 @@ static void test_the_law(void **unused)
 static void test_no_correlation(void **unused)
 {
     (void)unused;
-    struct normal_source source;
+    struct tremolo_normals source;
     float *numbers = malloc(COUNT * sizeof *numbers);
     assert_non_null(numbers);
-    normal_seed(&source, 3, 4);
-    normal_fill(&source, numbers, COUNT);
+    tremolo_normals_seed(&source, 3, 4);
+    tremolo_normals_fill(&source, numbers, COUNT);
     for (size_t lag = 1; lag <= 33; lag++) {
         double sum = 0, squares = 0;
         for (size_t i = 0; i + lag < COUNT; i++) {
@@ -107,12 +107,12 @@ static void test_scalar_form_is_the_same(void **unused)
 {
     (void)unused;
     static float fast[4096], slow[4096];
-    struct normal_source a, b;
-    normal_seed(&a, 5, 6);
+    struct tremolo_normals a, b;
+    tremolo_normals_seed(&a, 5, 6);
     b = a;
     for (int pass = 0; pass < 64; pass++) {
-        normal_fill(&a, fast, 4096);
-        normal_fill_scalar(&b, slow, 4096);
+        tremolo_normals_fill(&a, fast, 4096);
+        tremolo_normals_fill_scalar(&b, slow, 4096);
         assert_memory_equal(fast, slow, sizeof fast);
     }
 }
@@ -123,11 +123,11 @@ static void test_waves(void **unused)
     (void)unused;
     enum { WAVES = 1 << 20 };
     float *waves = malloc(WAVES * sizeof *waves);
-    struct normal_source source;
+    struct tremolo_normals source;
     double mean = 0, square = 0;
     assert_non_null(waves);
-    normal_seed(&source, 7, 8);
-    normal_waves(&source, waves, WAVES);
+    tremolo_normals_seed(&source, 7, 8);
+    tremolo_normals_waves(&source, waves, WAVES);
     for (size_t i = 0; i < WAVES; i++) {
         assert_true(fabsf(waves[i]) <= 1.000001F);
         mean += (double)waves[i];

@@ -1,0 +1,23 @@
+/* tremolo_words.h -- words in a sentence: a list of them, and the one that was meant. */
+#ifndef TREMOLO_WORDS_H
+#define TREMOLO_WORDS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "a, b, c", with dots for the words that do not fit; no word is cut. A word that
+ * holds a comma or a quote is in quotes, as in a CSV file. `bytes` must be at least 4. */
+void tremolo_words_list(char *text, size_t bytes, const char *const *words, size_t count);
+
+/* The word that is a slip of the keys away, or NULL. Letters' case does not
+ * matter. */
+const char *tremolo_words_nearest(const char *word, const char *const *words, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

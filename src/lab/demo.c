@@ -1,0 +1,44 @@
+/* demo.c -- a made-up population with a known truth.
+ *
+ * Resting pulse rises with age and falls with steps and sleep; older people
+ * walk less, active people sleep a little longer. Everything stays within the
+ * study's public bounds but for rare extremes, which the device clamps. */
+#include "tremolo_demo.h"
+
+#include <math.h>
+
+#include "tremolo_random.h"
+
+const char *const tremolo_demo_names[TREMOLO_DEMO_FEATURES + 1] = {"age", "steps", "sleep",
+                                                                   "(intercept)"};
+/* Per year, per thousand steps, per hour; at age 0 without steps or sleep. */
+const double tremolo_demo_truth[TREMOLO_DEMO_FEATURES + 1] = {0.15, -0.9, -1.2, 71.0};
+
+const double tremolo_demo_distance = 0.25;
+const char tremolo_demo_study[] =
+    "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep?\",\n"
+    " \"features\": [{\"name\": \"age\", \"unit\": \"years\", \"low\": 18, \"high\": 88},\n"
+    "              {\"name\": \"steps\", \"unit\": \"thousands a day\", \"low\": 0, \"high\": "
+    "18},\n"
+    "              {\"name\": \"sleep\", \"unit\": \"hours\", \"low\": 4, \"high\": 10}],\n"
+    " \"response\": {\"name\": \"pulse\", \"unit\": \"beats a minute\", \"low\": 35, \"high\": "
+    "95},\n"
+    " \"privacy\": {\"epsilon\": 1, \"delta\": 1e-5, \"neighbours\": {\"distance\": 0.25},\n"
+    "             \"protects\": \"features\"},\n"
+    " \"protocol\": {\"kind\": \"one-shot\"}}\n";
+
+void tremolo_demo_person(double features[TREMOLO_DEMO_FEATURES], double *pulse, size_t index,
+                         uint64_t seed)
+{
+    struct tremolo_random random = {seed * 0x2545f4914f6cdd1du + index};
+    double age = 18.0 + 62.0 * tremolo_random_uniform(&random);
+    double steps = 9.5 - 0.05 * (age - 49.0) + 3.8 * tremolo_random_normal(&random);
+    double sleep = 7.0 + 0.08 * (steps - 9.5) + 1.2 * tremolo_random_normal(&random);
+    features[0] = age;
+    features[1] = fmin(fmax(steps, 0.0), 18.0);
+    features[2] = fmin(fmax(sleep, 4.0), 10.0);
+    *pulse = tremolo_demo_truth[TREMOLO_DEMO_FEATURES] + 3.0 * tremolo_random_normal(&random);
+    for (size_t i = 0; i < TREMOLO_DEMO_FEATURES; i++) {
+        *pulse += tremolo_demo_truth[i] * features[i];
+    }
+}
