@@ -57,7 +57,6 @@ struct demo {
     _Atomic size_t failed;
     char why[TREMOLO_CLIENT_WHY_BYTES];
     pthread_mutex_t lock;
-    struct progress *progress;
 };
 
 static double seconds(void)
@@ -173,7 +172,7 @@ static void *run_devices(void *context)
     size_t index;
     while ((index = atomic_fetch_add(&demo->next, 1)) < demo->devices) {
         run_device(demo, index);
-        progress_add(demo->progress, 1);
+        progress_bar.add(1);
     }
     return NULL;
 }
@@ -188,7 +187,7 @@ static int send_reports(struct demo *demo)
     }
     demo->files = tremolo_files_system();
     demo->files.fsync = no_sync;
-    demo->progress = progress_new("devices", demo->devices);
+    progress_bar.begin("devices", demo->devices);
     size_t started = 0;
     while (started < THREADS && pthread_create(&thread[started], NULL, run_devices, demo) == 0) {
         started++;
@@ -196,7 +195,7 @@ static int send_reports(struct demo *demo)
     for (size_t i = 0; i < started; i++) {
         (void)pthread_join(thread[i], NULL);
     }
-    progress_free(demo->progress);
+    progress_bar.end();
     if (started == 0 || demo->failed > 0) {
         return cli_fail(CLI_FAILED, "demo", "%zu devices could not report: %s",
                         (size_t)demo->failed, demo->why);

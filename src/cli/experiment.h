@@ -48,8 +48,8 @@ struct experiment_options {
     double clip;   /* dp-sgd: C */
     bool fast_noise;
     unsigned threads;
-    struct progress *progress;          /* may be NULL */
-    const struct experiment_save *save; /* may be NULL; needs exact noise */
+    const struct tremolo_progress *progress; /* may be NULL */
+    const struct experiment_save *save;      /* may be NULL; needs exact noise */
 };
 
 /* Releases of a device that its guarantee covers. */

@@ -163,7 +163,7 @@ static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size
         int16_t *at = rows + done * (fleet->d + 1);
         status = fleet->fast ? fleet_fast_block(at, fleet, from + done, block, &worker->pass)
                              : fleet_exact_block(at, fleet, from + done, block, &worker->pass);
-        progress_add(fleet->progress, block);
+        tremolo_progress_add(fleet->progress, block);
     }
     return status;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "progress.h"
+#include "tremolo_progress.h"
 #include "tremolo_mechanism.h"
 #include "tremolo_moments.h"
 #include "tremolo_regression.h"
@@ -29,8 +29,8 @@ struct fleet_setup {
     uint64_t seed;
     unsigned threads; /* 1..TREMOLO_MAX_FOLD_THREADS */
     bool fast_noise;
-    struct progress *progress; /* told of every device's report; may be NULL */
-    FILE *reports;             /* every report's length (2 bytes, low first) and bytes; may be
+    const struct tremolo_progress *progress; /* told of every device's report; may be NULL */
+    FILE *reports; /* every report's length (2 bytes, low first) and bytes; may be
                       NULL. Needs exact noise and one thread. */
 };
 

@@ -16,7 +16,7 @@ struct fleet {
     uint64_t seed;
     unsigned threads;
     bool fast;
-    struct progress *progress;
+    const struct tremolo_progress *progress;
     FILE *reports;
     bool response_private;
     double largest;        /* second moment of a scaled coordinate that its bound allows */

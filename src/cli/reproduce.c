@@ -21,6 +21,7 @@
 #include "cli.h"
 #include "options.h"
 #include "programs.h"
+#include "progress.h"
 
 static const char command[] = "reproduce";
 
@@ -281,9 +282,9 @@ static enum tremolo_status sweep(struct study_case *cases, size_t count,
                                    .seed = options->seed + 100000 + epsilon};
         trials[i].options.epsilon = sweep_epsilon(epsilon);
     }
-    struct progress *progress = progress_new("sweeping epsilon", count * each);
-    enum tremolo_status status = trials_run(trials, count * each, options->threads, progress);
-    progress_free(progress);
+    progress_bar.begin("sweeping epsilon", count * each);
+    enum tremolo_status status = trials_run(trials, count * each, options->threads, &progress_bar);
+    progress_bar.end();
     for (size_t i = 0; i < count * each && status == TREMOLO_OK; i++) {
         cases[i / each].sweep[i % each / SWEEP_EPSILONS][i % SWEEP_EPSILONS] = trials[i];
     }

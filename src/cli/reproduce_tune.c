@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "progress.h"
+
 enum {
     TUNING_EPSILONS = 5,
     TUNING_REPEATS = 5,
@@ -131,9 +133,9 @@ static enum tremolo_status tune_stage(struct study_case *cases, size_t count, va
         used += all[i].count * TUNING_EPSILONS;
     }
     if (status == TREMOLO_OK) {
-        struct progress *progress = progress_new(what, used);
-        status = trials_run(trials, used, options->threads, progress);
-        progress_free(progress);
+        progress_bar.begin(what, used);
+        status = trials_run(trials, used, options->threads, &progress_bar);
+        progress_bar.end();
     }
     used = 0;
     for (size_t i = 0; i < count * SWEEP_METHODS && status == TREMOLO_OK; i++) {

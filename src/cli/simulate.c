@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "design_bounds.h"
+#include "progress.h"
 #include "tremolo_random.h"
 
 static const char command[] = "simulate";
@@ -186,11 +187,12 @@ static enum tremolo_status run_repeats(struct simulate_result *result, const cha
         method_takes_rounds(options->experiment.method) ? options->experiment.rounds : 1;
     size_t train = design->rows - (size_t)(options->test_share * (double)design->rows);
     double start = now();
-    options->experiment.progress = progress_new("simulating", options->repeats * releases * train);
+    progress_bar.begin("simulating", options->repeats * releases * train);
+    options->experiment.progress = &progress_bar;
     for (size_t r = 0; r < options->repeats && status == TREMOLO_OK; r++) {
         status = repeat(result, constant, options, design, r);
     }
-    progress_free(options->experiment.progress);
+    progress_bar.end();
     options->experiment.progress = NULL;
     result->seconds = now() - start;
     return status;

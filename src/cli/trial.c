@@ -12,7 +12,7 @@ struct queue {
     size_t count;
     atomic_size_t next;
     atomic_int status;
-    struct progress *progress;
+    const struct tremolo_progress *progress;
 };
 
 static enum tremolo_status run_trial(struct trial *trial)
@@ -49,12 +49,12 @@ static void *take(void *argument)
         if (status != TREMOLO_OK) {
             atomic_store(&queue->status, (int)status);
         }
-        progress_add(queue->progress, 1);
+        tremolo_progress_add(queue->progress, 1);
     }
 }
 
 enum tremolo_status trials_run(struct trial *trials, size_t count, unsigned threads,
-                               struct progress *progress)
+                               const struct tremolo_progress *progress)
 {
     struct queue queue = {.trials = trials, .count = count, .progress = progress};
     pthread_t thread[TREMOLO_MAX_FOLD_THREADS];

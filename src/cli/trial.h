@@ -21,6 +21,6 @@ struct trial {
 /* Run all; the first failure's status, if any. Results do not depend on the
  * number of threads. */
 enum tremolo_status trials_run(struct trial *trials, size_t count, unsigned threads,
-                               struct progress *progress);
+                               const struct tremolo_progress *progress);
 
 #endif

@@ -5,8 +5,9 @@
  * device core knows of it. */
 #include "parts.h"
 
-#include "audit.h"
-#include "cli.h"
+#include <stdio.h>
+
+#include "tremolo_audit.h"
 
 int32_t weak_noise_draw(struct tremolo_generator *generator, unsigned noise_log2);
 
@@ -15,19 +16,22 @@ int32_t weak_noise_draw(struct tremolo_generator *generator, unsigned noise_log2
     return tremolo_noise_draw(generator, noise_log2) / 5 * 4;
 }
 
-/* Study files need more than this build has. */
-int audit_study_read(struct audit_plan *plan, struct audit_claim *claim, const char *path,
-                     double delta, double clip_factor)
+int main(void)
 {
-    (void)plan;
-    (void)claim;
-    (void)path;
-    (void)delta;
-    (void)clip_factor;
-    return CLI_USAGE;
-}
-
-int main(int argc, char **argv)
-{
-    return cli_audit(argc, argv);
+    static struct tremolo_audit_plan plan;
+    struct tremolo_audit_result result;
+    enum tremolo_status status = tremolo_audit_plan_make(&plan, 1.0, 1e-3, 4, 1.0);
+    plan.pairs = 100000;
+    plan.confidence = 0.95;
+    plan.seed = 7;
+    plan.seeded = true;
+    if (status == TREMOLO_OK) {
+        status = tremolo_audit_run(&result, &plan, NULL);
+    }
+    if (status != TREMOLO_OK) {
+        return 2;
+    }
+    (void)printf("%s, epsilon at least %g\n", result.caught ? "CAUGHT" : "passed",
+                 result.epsilon_lower);
+    return result.caught ? 1 : 0;
 }

@@ -4,19 +4,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 30 };
 
-struct progress {
+static struct {
     const char *what;
-    size_t total;
+    size_t total; /* 0: nothing is drawn */
     atomic_size_t done;
     pthread_mutex_t drawing;
     double start, drawn;
-};
+} bar = {.drawing = PTHREAD_MUTEX_INITIALIZER};
 
 static double now(void)
 {
@@ -25,60 +24,49 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-struct progress *progress_new(const char *what, size_t total)
+static void begin(const char *what, size_t steps)
 {
-    struct progress *progress = NULL;
-    if (isatty(STDERR_FILENO) && total > 0) {
-        progress = calloc(1, sizeof *progress);
-    }
-    if (progress != NULL) {
-        progress->what = what;
-        progress->total = total;
-        progress->start = progress->drawn = now();
-        atomic_init(&progress->done, 0);
-        (void)pthread_mutex_init(&progress->drawing, NULL);
-    }
-    return progress;
+    bar.what = what;
+    bar.total = isatty(STDERR_FILENO) ? steps : 0;
+    bar.start = bar.drawn = now();
+    atomic_store(&bar.done, 0);
 }
 
-static void draw(struct progress *progress, size_t done, double time)
+static void draw(size_t done, double time)
 {
-    char bar[BAR_WIDTH + 1];
-    double share = (double)done / (double)progress->total;
+    char text[BAR_WIDTH + 1];
+    double share = (double)done / (double)bar.total;
     share = share > 1 ? 1 : share;
     for (int i = 0; i < BAR_WIDTH; i++) {
-        bar[i] = i < share * BAR_WIDTH ? '#' : '.';
+        text[i] = i < share * BAR_WIDTH ? '#' : '.';
     }
-    bar[BAR_WIDTH] = '\0';
-    double left = share > 0 ? (time - progress->start) * (1 - share) / share : 0;
-    (void)fprintf(stderr, "\r%s [%s] %3.0f%%  %.0f s left \033[K", progress->what, bar, 100 * share,
+    text[BAR_WIDTH] = '\0';
+    double left = share > 0 ? (time - bar.start) * (1 - share) / share : 0;
+    (void)fprintf(stderr, "\r%s [%s] %3.0f%%  %.0f s left \033[K", bar.what, text, 100 * share,
                   left);
     (void)fflush(stderr);
 }
 
-void progress_add(struct progress *progress, size_t steps)
+static void add(size_t steps)
 {
-    if (progress == NULL) {
-        return;
-    }
-    size_t done = atomic_fetch_add(&progress->done, steps) + steps;
-    if (pthread_mutex_trylock(&progress->drawing) != 0) {
+    size_t done = atomic_fetch_add(&bar.done, steps) + steps;
+    if (bar.total == 0 || pthread_mutex_trylock(&bar.drawing) != 0) {
         return;
     }
     double time = now();
-    if (time - progress->drawn >= 0.1) {
-        progress->drawn = time;
-        draw(progress, done, time);
+    if (time - bar.drawn >= 0.1) {
+        bar.drawn = time;
+        draw(done, time);
     }
-    (void)pthread_mutex_unlock(&progress->drawing);
+    (void)pthread_mutex_unlock(&bar.drawing);
 }
 
-void progress_free(struct progress *progress)
+static void end(void)
 {
-    if (progress == NULL) {
-        return;
+    if (bar.total > 0) {
+        (void)fputs("\r\033[K", stderr);
     }
-    (void)fputs("\r\033[K", stderr);
-    (void)pthread_mutex_destroy(&progress->drawing);
-    free(progress);
+    bar.total = 0;
 }
+
+const struct tremolo_progress progress_bar = {begin, add, end};

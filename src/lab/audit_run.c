@@ -12,12 +12,14 @@
  * features leaves no such choice; its modulation hides a part, and the bounds are
  * weaker. Where a device reports in several rounds, or gives several samples (here
  * the same one each time), the test sees the sum of all its reports. */
-#include "audit.h"
+#include "audit_parts.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/random.h>
+
+#include "tremolo_privacy.h"
+#include "tremolo_random.h"
 
 enum {
     NOISE_LOG2 = 20,
@@ -29,17 +31,9 @@ enum {
 
 struct memory_device {
     struct tremolo_slot slots[2];
-    uint64_t state; /* of the seeded entropy */
+    struct tremolo_random random;
     bool seeded;
 };
-
-static uint64_t next_word(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
 
 /* Seeds only: the device's own ChaCha20 makes everything else of them. */
 static int give_entropy(void *context, uint8_t *bytes, size_t length)
@@ -49,7 +43,7 @@ static int give_entropy(void *context, uint8_t *bytes, size_t length)
         return getrandom(bytes, length, 0) == (ssize_t)length ? 0 : -1;
     }
     for (size_t i = 0; i < length; i += 8) {
-        uint64_t word = next_word(&device->state);
+        uint64_t word = tremolo_random_bits(&device->random);
         memcpy(bytes + i, &word, length - i < 8 ? length - i : 8);
     }
     return 0;
@@ -77,13 +71,15 @@ static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t
 
 /* ---- the plan */
 
-enum tremolo_status audit_plan_make(struct audit_plan *plan, unsigned dimension, double mu,
-                                    double clip_factor, bool modulated)
+/* A study whose claim is plan->claim.mu. */
+static enum tremolo_status make_study(struct tremolo_audit_plan *plan, unsigned dimension,
+                                      double clip_factor)
 {
-    memset(plan, 0, sizeof *plan);
-    double clip = floor(0.5 * mu * ldexp(1.0, NOISE_LOG2)) - 1.0; /* kept() rounds up by one */
+    /* kept() rounds up by one */
+    double clip = floor(0.5 * plan->claim.mu * ldexp(1.0, NOISE_LOG2)) - 1.0;
     clip = floor(clip * clip_factor);
-    if (dimension < 2 || dimension > AUDIT_DIMENSION_MAX || !(clip >= 64.0 && clip <= 16777216.0)) {
+    if (dimension < 2 || dimension > TREMOLO_AUDIT_DIMENSION_MAX ||
+        !(clip >= 64.0 && clip <= 16777216.0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     struct tremolo_study *study = &plan->study;
@@ -102,12 +98,21 @@ enum tremolo_status audit_plan_make(struct audit_plan *plan, unsigned dimension,
     study->noise_log2 = NOISE_LOG2;
     study->wire_shift = WIRE_SHIFT;
     study->wire_bits = WIRE_BITS;
-    if (modulated) {
-        study->vectors = 1;
-        study->amplitude = (uint32_t)(0.5 * clip);
-        study->frequency = 1u << 16;
-    }
+    study->vectors = 1;
+    study->amplitude = (uint32_t)(0.5 * clip);
+    study->frequency = 1u << 16;
     return audit_plan_finish(plan, clip);
+}
+
+enum tremolo_status tremolo_audit_plan_make(struct tremolo_audit_plan *plan, double epsilon,
+                                            double delta, unsigned dimension, double clip_factor)
+{
+    struct tremolo_certified mu = {0.0, 0.0, 0.0};
+    enum tremolo_status status = tremolo_gaussian_mu_for(&mu, epsilon, delta);
+    memset(plan, 0, sizeof *plan);
+    plan->claim = (struct tremolo_audit_claim){
+        .epsilon = epsilon, .delta = delta, .mu = mu.lower, .mu_most = mu.upper};
+    return status == TREMOLO_OK ? make_study(plan, dimension, clip_factor) : status;
 }
 
 /* Row k < d of an orthonormal basis: k ones, then -k, then zeros, all of it scaled; the
@@ -123,7 +128,7 @@ static void fill_vector(int16_t *entry, unsigned row, unsigned d)
     }
 }
 
-enum tremolo_status audit_plan_finish(struct audit_plan *plan, double half_distance)
+enum tremolo_status audit_plan_finish(struct tremolo_audit_plan *plan, double half_distance)
 {
     struct tremolo_study *study = &plan->study;
     plan->coordinates = tremolo_study_coordinates(study);
@@ -146,7 +151,7 @@ enum tremolo_status audit_plan_finish(struct audit_plan *plan, double half_dista
     return tremolo_study_check(study);
 }
 
-uint64_t audit_releases(const struct audit_plan *plan)
+uint64_t tremolo_audit_releases(const struct tremolo_audit_plan *plan)
 {
     return (uint64_t)plan->study.rounds * plan->study.samples;
 }
@@ -154,7 +159,7 @@ uint64_t audit_releases(const struct audit_plan *plan)
 /* ---- running */
 
 /* Counts one report and returns its place on the diagonal. */
-static double count_report(struct audit_counts *counts, const struct audit_plan *plan,
+static double count_report(struct audit_counts *counts, const struct tremolo_audit_plan *plan,
                            unsigned person, const int16_t *values)
 {
     double centre = person == 0 ? plan->centre : -plan->centre;
@@ -173,7 +178,7 @@ static double count_report(struct audit_counts *counts, const struct audit_plan 
 }
 
 /* One report's bytes, and what a server reads from them. */
-static enum tremolo_status one_report(int16_t *values, const struct audit_plan *plan,
+static enum tremolo_status one_report(int16_t *values, const struct tremolo_audit_plan *plan,
                                       struct tremolo_work *work,
                                       const struct tremolo_platform *platform,
                                       const struct tremolo_round *round,
@@ -194,10 +199,11 @@ static enum tremolo_status one_report(int16_t *values, const struct audit_plan *
 }
 
 /* A device's whole life. */
-static enum tremolo_status one_device(struct audit_counts *counts, const struct audit_plan *plan,
-                                      unsigned person, struct memory_device *device)
+static enum tremolo_status one_device(struct audit_counts *counts,
+                                      const struct tremolo_audit_plan *plan, unsigned person,
+                                      struct memory_device *device)
 {
-    static struct tremolo_work work;
+    struct tremolo_work work;
     const struct tremolo_platform platform = {
         .context = device,
         .entropy = give_entropy,
@@ -214,7 +220,7 @@ static enum tremolo_status one_device(struct audit_counts *counts, const struct 
     int32_t response = plan->coordinates > plan->study.dimension ? plan->value[person] : 0;
     memset(device->slots, 0, sizeof device->slots);
     enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX);
-    for (uint64_t k = 0; k < audit_releases(plan) && status == TREMOLO_OK; k++) {
+    for (uint64_t k = 0; k < tremolo_audit_releases(plan) && status == TREMOLO_OK; k++) {
         int16_t values[AUDIT_COORDINATES_MAX] = {0};
         const struct tremolo_round round = {plan->study.vectors > 0 ? plan->vectors : NULL,
                                             (uint16_t)(k / plan->study.samples)};
@@ -225,41 +231,26 @@ static enum tremolo_status one_device(struct audit_counts *counts, const struct 
             sum += count_report(counts, plan, person, values);
         }
     }
-    for (unsigned test = 0; test < AUDIT_TESTS && status == TREMOLO_OK; test++) {
+    for (unsigned test = 0; test < TREMOLO_AUDIT_TESTS && status == TREMOLO_OK; test++) {
         counts->above[test][person] +=
-            sum / sqrt((double)audit_releases(plan)) > plan->threshold[test];
+            sum / sqrt((double)tremolo_audit_releases(plan)) > plan->threshold[test];
     }
     return status;
 }
 
-enum tremolo_status audit_run(struct audit_counts *counts, const struct audit_plan *plan,
-                              void (*progress)(uint64_t done, uint64_t all))
+enum tremolo_status audit_count(struct audit_counts *counts, const struct tremolo_audit_plan *plan,
+                                const struct tremolo_progress *progress)
 {
-    struct memory_device device = {.state = plan->seed, .seeded = plan->seeded};
-    memset(counts, 0, sizeof *counts);
-    for (uint64_t pair = 0; pair < plan->pairs; pair++) {
-        for (unsigned person = 0; person < 2; person++) {
-            enum tremolo_status status = one_device(counts, plan, person, &device);
-            if (status != TREMOLO_OK) {
-                return status;
-            }
+    struct memory_device device = {.random = {plan->seed}, .seeded = plan->seeded};
+    enum tremolo_status status = TREMOLO_OK;
+    tremolo_progress_begin(progress, "auditing", plan->pairs);
+    for (uint64_t pair = 0; pair < plan->pairs && status == TREMOLO_OK; pair++) {
+        status = one_device(counts, plan, 0, &device);
+        if (status == TREMOLO_OK) {
+            status = one_device(counts, plan, 1, &device);
         }
-        if (pair % 8192 == 0) {
-            progress(pair, plan->pairs);
-        }
+        tremolo_progress_add(progress, 1);
     }
-    progress(plan->pairs, plan->pairs);
-    return TREMOLO_OK;
-}
-
-/* For even degrees 2k the tail is Poisson: e^(-x/2) sum_{j<k} (x/2)^j / j!. */
-double audit_chi_squared_tail(double x, unsigned degrees)
-{
-    double term = exp(-0.5 * x);
-    double sum = 0.0;
-    for (unsigned j = 0; j < degrees / 2; j++) {
-        sum += term;
-        term *= 0.5 * x / (double)(j + 1);
-    }
-    return fmin(sum, 1.0);
+    tremolo_progress_end(progress);
+    return status;
 }
