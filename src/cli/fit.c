@@ -61,7 +61,7 @@ struct fitted {
     const char *remark;
     struct tremolo_promise promise;
     double epsilon;
-    struct convergence convergence;
+    struct tremolo_convergence_answer convergence;
 };
 
 /* ---------------------------------------------------------------- options */
@@ -187,7 +187,7 @@ static enum tremolo_status iterate(struct fitted *fitted, struct report_rounds *
 }
 
 /* The last iterate's own account of R^2 is what all rounds say of it. */
-static double iterate_r2(const struct convergence *convergence,
+static double iterate_r2(const struct tremolo_convergence_answer *convergence,
                          const struct tremolo_debiased *evidence)
 {
     double yy = 0.0;
@@ -214,7 +214,7 @@ static enum tremolo_status predict(struct fitted *fitted, struct report_rounds *
         .R = header->study.clip * header->feature_bound / header->study.unit,
         .M = rounds->mechanism.response_private ? header->feature_bound : header->response_bound,
     };
-    fitted->convergence = convergence_of_fit(&input, evidence, fitted->prediction);
+    fitted->convergence = tremolo_convergence_of_fit(&input, evidence, fitted->prediction);
     if (options->predictor == ITERATIVE) {
         fitted->fit.r2 = iterate_r2(&fitted->convergence, evidence);
     }

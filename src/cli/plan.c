@@ -1,6 +1,5 @@
 /* plan.c -- `tremolo plan`: what a study will say before anyone reports. */
 #include "cli.h"
-#include "convergence.h"
 #include "input.h"
 #include "plan.h"
 #include "suggest.h"
@@ -136,7 +135,7 @@ static int read_number(double *values, int index, const char *text)
     return CLI_DONE;
 }
 
-static int read_neighbours(struct plan_request *request, const char *text)
+static int read_neighbours(struct tremolo_plan_request *request, const char *text)
 {
     double distance = 0.0;
     if (strcmp(text, "any") == 0) {
@@ -151,28 +150,28 @@ static int read_neighbours(struct plan_request *request, const char *text)
     return CLI_DONE;
 }
 
-static int read_calibration(struct plan_request *request, const char *text)
+static int read_calibration(struct tremolo_plan_request *request, const char *text)
 {
     static const char *const names[] = {"exact", "zcdp", "paper"};
     for (int i = 0; i < 3; i++) {
         if (strcmp(text, names[i]) == 0) {
-            request->calibration = (enum plan_calibration)i;
+            request->calibration = (enum tremolo_calibration)i;
             return CLI_DONE;
         }
     }
     return cli_fail(CLI_USAGE, "plan", "--calibration is exact, zcdp or paper");
 }
 
-static int read_one(struct plan_request *request, double *values, int code)
+static int read_one(struct plan_options *options, double *values, int code)
 {
     switch (code) {
-    case OPTION_NEIGHBOURS: return read_neighbours(request, optarg);
-    case OPTION_CALIBRATION: return read_calibration(request, optarg);
+    case OPTION_NEIGHBOURS: return read_neighbours(&options->request, optarg);
+    case OPTION_CALIBRATION: return read_calibration(&options->request, optarg);
     case OPTION_STUDY: return CLI_DONE; /* taken before all others */
-    case OPTION_FIGURE: request->figure = optarg; return CLI_DONE;
-    case OPTION_FORCE: request->force = true; return CLI_DONE;
-    case OPTION_THEORY: request->theory = true; return CLI_DONE;
-    case OPTION_JSON: request->json = true; return CLI_DONE;
+    case OPTION_FIGURE: options->figure = optarg; return CLI_DONE;
+    case OPTION_FORCE: options->force = true; return CLI_DONE;
+    case OPTION_THEORY: options->theory = true; return CLI_DONE;
+    case OPTION_JSON: options->json = true; return CLI_DONE;
     default: break;
     }
     if (code >= OPTION_NUMBER && code < OPTION_NUMBER + NUMBERS) {
@@ -181,7 +180,7 @@ static int read_one(struct plan_request *request, double *values, int code)
     return CLI_USAGE; /* not reached: '?' was answered before */
 }
 
-static void settle(struct plan_request *request, const double *values)
+static void settle(struct tremolo_plan_request *request, const double *values)
 {
     double feature_sd = values[FEATURE_SD];
     if (!(feature_sd > 0.0)) {
@@ -210,7 +209,7 @@ static void settle(struct plan_request *request, const double *values)
 }
 
 /* What each number alone cannot show. */
-static int check_together(const struct plan_request *request, const double *values)
+static int check_together(const struct tremolo_plan_request *request, const double *values)
 {
     double d = values[DIMENSION];
     if ((values[POWER] > 0.0) != (values[EFFECT] != 0.0)) {
@@ -236,10 +235,11 @@ static int check_together(const struct plan_request *request, const double *valu
 }
 
 /* Values that a study fixes; a study without a limit on devices leaves that. */
-static void fill_from_study(struct plan_request *request, double *values)
+static void fill_from_study(struct plan_options *options, double *values)
 {
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(request->study);
-    values[DIMENSION] = (double)tremolo_study_file_dimension(request->study);
+    struct tremolo_plan_request *request = &options->request;
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study);
+    values[DIMENSION] = (double)tremolo_study_file_dimension(options->study);
     values[DEVICES] = terms->devices < TREMOLO_STUDY_MAX_DEVICES ? (double)terms->devices : 0.0;
     values[EPSILON] = terms->epsilon;
     values[DELTA] = terms->delta;
@@ -254,55 +254,53 @@ static void fill_from_study(struct plan_request *request, double *values)
     request->samples = (long)terms->samples;
     request->distance = terms->distance;
     request->response_private = terms->response_private;
-    request->calibration = terms->calibration == TREMOLO_STUDY_EXACT  ? PLAN_EXACT
-                           : terms->calibration == TREMOLO_STUDY_ZCDP ? PLAN_ZCDP
-                                                                      : PLAN_PAPER;
+    request->calibration = (enum tremolo_calibration)terms->calibration;
 }
 
 /* The study first, wherever it stands, so that every other option overrides it. */
-static int take_study(struct plan_request *request, double *values, const struct option *options,
+static int take_study(struct plan_options *options, double *values, const struct option *names,
                       int argc, char **argv)
 {
     const char *name = NULL;
     int code = 0;
     opterr = 0;
     optind = 1;
-    while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, "", names, NULL)) != -1) {
         name = code == OPTION_STUDY ? optarg : name;
     }
     if (name == NULL) {
         return CLI_DONE;
     }
-    int result = cli_read_study(&request->study, "plan", name);
+    int result = cli_read_study(&options->study, "plan", name);
     if (result == CLI_DONE) {
-        fill_from_study(request, values);
+        fill_from_study(options, values);
     }
     return result;
 }
 
 /* CLI_DONE with *wants_help when help was asked for. */
-static int read_request(struct plan_request *request, bool *wants_help, int argc, char **argv)
+static int read_request(struct plan_options *options, bool *wants_help, int argc, char **argv)
 {
-    struct option options[NUMBERS + 10];
+    struct option names[NUMBERS + 10];
     double values[NUMBERS] = {
         [DELTA] = 1e-5, [R2] = 0.5, [RESPONSE_SD] = 1.0, [LEVEL] = 0.95, [ROUNDS] = 10};
     int code = 0;
-    *request = (struct plan_request){.distance = 1.0, .samples = 1};
-    fill_options(options);
-    int result = take_study(request, values, options, argc, argv);
+    *options = (struct plan_options){.request = {.distance = 1.0, .samples = 1}};
+    fill_options(names);
+    int result = take_study(options, values, names, argc, argv);
     if (result != CLI_DONE) {
         return result;
     }
     optind = 1;
-    while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (code == OPTION_HELP) {
             *wants_help = true;
             return CLI_DONE;
         }
         if (code == '?') {
-            return cli_bad_option("plan", argv, options);
+            return cli_bad_option("plan", argv, names);
         }
-        result = read_one(request, values, code);
+        result = read_one(options, values, code);
         if (result != CLI_DONE) {
             return result;
         }
@@ -310,98 +308,25 @@ static int read_request(struct plan_request *request, bool *wants_help, int argc
     if (optind < argc) {
         return cli_fail(CLI_USAGE, "plan", "unexpected argument '%s'", argv[optind]);
     }
-    if (request->study != NULL && !(values[DEVICES] > 0.0)) {
+    if (options->study != NULL && !(values[DEVICES] > 0.0)) {
         return cli_fail(CLI_USAGE, "plan", "the study limits no devices: say how many, --devices");
     }
     if (!(values[DIMENSION] > 0.0) || !(values[DEVICES] > 0.0) || !(values[EPSILON] > 0.0)) {
         return cli_fail(CLI_USAGE, "plan", "--dimension, --devices and --epsilon are needed");
     }
-    int sensible = check_together(request, values);
+    int sensible = check_together(&options->request, values);
     if (sensible == CLI_DONE) {
-        settle(request, values);
+        settle(&options->request, values);
     }
     return sensible;
 }
 
 /* ---------------------------------------------------------------- results */
 
-/* T rounds of equal noise s: pooled moments are as noisy as one release of
- * s / T^(1/4), and s itself grows with sqrt(T). */
-static void fill_alternatives(struct plan_answer *answer, const struct plan_request *request)
+static int answer_request(const struct plan_options *options)
 {
-    double T = (double)request->rounds;
-    double round_noise = plan_noise(request, PLAN_EXACT, request->epsilon, request->rounds);
-    struct plan_alternative *list = answer->alternatives;
-    list[0] =
-        (struct plan_alternative){.name = "one release, exact",
-                                  .noise_sd = plan_noise(request, PLAN_EXACT, request->epsilon, 1)};
-    list[1] =
-        (struct plan_alternative){.name = "one release, zCDP",
-                                  .noise_sd = plan_noise(request, PLAN_ZCDP, request->epsilon, 1)};
-    list[2] =
-        (struct plan_alternative){.name = "one release, paper's L",
-                                  .noise_sd = plan_noise(request, PLAN_PAPER, request->epsilon, 1)};
-    list[3] = (struct plan_alternative){.name = "all rounds pooled, exact",
-                                        .noise_sd = round_noise / pow(T, 0.25)};
-    for (int i = 0; i < PLAN_ALTERNATIVES; i++) {
-        struct tremolo_plan_input input = plan_input_at(request, list[i].noise_sd);
-        if (plan_expect(&list[i].result, request, &input) != TREMOLO_OK) {
-            list[i].result = (struct tremolo_plan_result){0};
-        }
-    }
-}
-
-/* The paper's rounds need bounds where a plan has guesses: without a clip radius,
- * and for the response, three standard deviations. */
-static enum tremolo_status fill_convergence(struct plan_answer *answer,
-                                            const struct plan_request *request)
-{
-    const struct tremolo_plan_input *guess = &request->guess;
-    double noise = plan_noise(request, request->calibration, request->epsilon, request->rounds);
-    double typical = sqrt((double)guess->dimension * guess->feature_variance);
-    struct convergence *convergence = &answer->convergence;
-    convergence->input = (struct tremolo_convergence_input){
-        .mechanism = {.dimension = guess->dimension,
-                      .devices = guess->devices,
-                      .alpha = request->alpha,
-                      .lambda = guess->vectors > 0 ? request->lambda : 0.0,
-                      .sigma = (1.0 - request->alpha) * noise,
-                      .response_private = request->response_private},
-        .rounds = (double)request->rounds,
-        .R = request->distance > 0.0 ? 3.0 * typical : 0.5 * plan_sensitivity(request),
-        .M = 3.0 * sqrt(guess->response_variance),
-    };
-    enum tremolo_status status = tremolo_convergence_guess(&convergence->input, guess);
-    convergence->known = status == TREMOLO_OK;
-    if (convergence->known) {
-        convergence->result = tremolo_convergence_of(&convergence->input);
-    }
-    return status;
-}
-
-static enum tremolo_status work_out(struct plan_answer *answer, const struct plan_request *request)
-{
-    *answer = (struct plan_answer){.input = plan_input(request, request->epsilon)};
-    enum tremolo_status status = plan_expect(&answer->result, request, &answer->input);
-    if (status == TREMOLO_OK && request->half_width > 0.0) {
-        status = tremolo_plan_devices(&answer->devices_for_width, &answer->input,
-                                      request->half_width, 0.0, 0.0);
-    }
-    if (status == TREMOLO_OK && request->power > 0.0) {
-        status = tremolo_plan_devices(&answer->devices_for_power, &answer->input, 0.0,
-                                      request->power, request->effect);
-    }
-    if (status == TREMOLO_OK) {
-        fill_alternatives(answer, request);
-        status = fill_convergence(answer, request);
-    }
-    return status;
-}
-
-static int answer_request(const struct plan_request *request)
-{
-    struct plan_answer answer;
-    enum tremolo_status status = work_out(&answer, request);
+    struct tremolo_plan_answer answer;
+    enum tremolo_status status = tremolo_plan_study(&answer, &options->request);
     if (status == TREMOLO_UNREACHABLE) {
         return cli_fail(CLI_REFUSED, "plan",
                         "no number of devices that could be had is enough for that width or power "
@@ -410,27 +335,27 @@ static int answer_request(const struct plan_request *request)
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "plan", "%s", tremolo_status_sentence(status));
     }
-    int result = request->figure != NULL ? plan_figure(request) : CLI_DONE;
+    int result = options->figure != NULL ? plan_figure(options) : CLI_DONE;
     if (result != CLI_DONE) {
         return result;
     }
-    if (request->json) {
-        return plan_print_json(request, &answer);
+    if (options->json) {
+        return plan_print_json(options, &answer);
     }
-    plan_print_text(request, &answer);
+    plan_print_text(options, &answer);
     return CLI_DONE;
 }
 
 int cli_plan(int argc, char **argv)
 {
-    struct plan_request request;
+    struct plan_options options;
     bool wants_help = false;
-    int result = read_request(&request, &wants_help, argc, argv);
+    int result = read_request(&options, &wants_help, argc, argv);
     if (result == CLI_DONE && wants_help) {
         (void)fputs(usage, stdout);
     } else if (result == CLI_DONE) {
-        result = answer_request(&request);
+        result = answer_request(&options);
     }
-    tremolo_study_file_free(request.study);
+    tremolo_study_file_free(options.study);
     return result;
 }

@@ -89,15 +89,16 @@ static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const str
     return TREMOLO_OK;
 }
 
-static struct convergence convergence_of(const struct split *split, const struct outcome *outcome,
-                                         const struct experiment_options *options)
+static struct tremolo_convergence_answer convergence_of(const struct split *split,
+                                                        const struct outcome *outcome,
+                                                        const struct experiment_options *options)
 {
     const struct tremolo_convergence_input input = {.mechanism = outcome->mechanism,
                                                     .rounds = (double)options->rounds,
                                                     .B = options->radius,
                                                     .R = split->radius,
                                                     .M = split->response_bound};
-    return convergence_of_fit(&input, outcome->evidence, outcome->beta);
+    return tremolo_convergence_of_fit(&input, outcome->evidence, outcome->beta);
 }
 
 static enum tremolo_status conclude(struct simulate_result *result, const struct split *split,

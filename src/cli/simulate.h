@@ -44,9 +44,9 @@ struct simulate_result {
     size_t *clamped;     /* values beyond the study's bounds: of each feature, of the response */
     size_t coefficients; /* 0 when there is no inference; else features + intercept */
     struct tremolo_coefficient *coefficient;
-    double *prediction;             /* features, then intercept; own units */
-    const char *remark;             /* why there is no inference, or NULL */
-    struct convergence convergence; /* of methods with rounds */
+    double *prediction;                            /* features, then intercept; own units */
+    const char *remark;                            /* why there is no inference, or NULL */
+    struct tremolo_convergence_answer convergence; /* of methods with rounds */
 };
 
 /* Read the command line. False with the exit code in *code when there is

@@ -114,3 +114,18 @@ enum tremolo_status tremolo_convergence_take(struct tremolo_convergence_input *i
     input->beta_cross = fitted - along;
     return TREMOLO_OK;
 }
+
+struct tremolo_convergence_answer
+tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
+                           const struct tremolo_debiased *evidence, const double *beta)
+{
+    struct tremolo_convergence_answer made = {.input = *input};
+    made.known = tremolo_convergence_take(&made.input, evidence, beta) == TREMOLO_OK;
+    if (!(made.input.B > 0.0)) {
+        made.input.B = sqrt(made.input.beta_norm2);
+    }
+    if (made.known) {
+        made.result = tremolo_convergence_of(&made.input);
+    }
+    return made;
+}

@@ -29,14 +29,14 @@ static const char *terminal_of(const char *path)
     return NULL;
 }
 
-static void write_devices(FILE *script, const struct plan_request *request)
+static void write_devices(FILE *script, const struct tremolo_plan_request *request)
 {
     (void)fputs("$devices << EOD\n", script);
-    struct tremolo_plan_input input = plan_input(request, request->epsilon);
+    struct tremolo_plan_input input = tremolo_plan_guess(request, request->epsilon);
     for (int i = 0; i <= POINTS; i++) {
         struct tremolo_plan_result result;
         input.devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
-        if (input.devices >= 2.0 && plan_expect(&result, request, &input) == TREMOLO_OK) {
+        if (input.devices >= 2.0 && tremolo_plan_expect(&result, request, &input) == TREMOLO_OK) {
             (void)fprintf(script, "%.17g %.17g %.17g\n", input.devices, result.standard_error,
                           result.standard_error_public);
         }
@@ -44,21 +44,21 @@ static void write_devices(FILE *script, const struct plan_request *request)
     (void)fputs("EOD\n", script);
 }
 
-static void write_epsilons(FILE *script, const struct plan_request *request)
+static void write_epsilons(FILE *script, const struct tremolo_plan_request *request)
 {
     (void)fputs("$epsilons << EOD\n", script);
     for (int i = 0; i <= POINTS; i++) {
         double epsilon = 0.1 * pow(100.0, (double)i / POINTS);
-        struct tremolo_plan_input input = plan_input(request, epsilon);
+        struct tremolo_plan_input input = tremolo_plan_guess(request, epsilon);
         struct tremolo_plan_result result;
-        if (plan_expect(&result, request, &input) == TREMOLO_OK) {
+        if (tremolo_plan_expect(&result, request, &input) == TREMOLO_OK) {
             (void)fprintf(script, "%.17g %.17g\n", epsilon, result.r2_auto);
         }
     }
     (void)fputs("EOD\n", script);
 }
 
-static void write_script(FILE *script, const struct plan_request *request)
+static void write_script(FILE *script, const struct tremolo_plan_request *request)
 {
     (void)fprintf(script,
                   "set multiplot layout 1,2\nset grid\nset logscale x\nset key bottom left\n"
@@ -78,7 +78,7 @@ static void write_script(FILE *script, const struct plan_request *request)
 
 /* What is drawn, and where to. */
 struct drawing {
-    const struct plan_request *request;
+    const struct tremolo_plan_request *request;
     const char *part;
     const char *terminal;
 };
@@ -93,9 +93,9 @@ static bool write_all(FILE *script, const void *context)
     return true; /* ferror() tells the rest */
 }
 
-int plan_figure(const struct plan_request *request)
+int plan_figure(const struct plan_options *options)
 {
-    const char *path = request->figure;
+    const char *path = options->figure;
     const char *terminal = terminal_of(path);
     char part[PATH_MAX];
     if (terminal == NULL) {
@@ -105,10 +105,10 @@ int plan_figure(const struct plan_request *request)
         snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
         return cli_fail(CLI_USAGE, "plan", "gnuplot cannot take the figure's name");
     }
-    if (!request->force && access(path, F_OK) == 0) {
+    if (!options->force && access(path, F_OK) == 0) {
         return cli_fail(CLI_USAGE, "plan", "%s exists; --force replaces it", path);
     }
-    const struct drawing drawing = {request, part, terminal};
+    const struct drawing drawing = {&options->request, part, terminal};
     if (!program_gnuplot(NULL, write_all, &drawing)) {
         (void)unlink(part);
         return cli_fail(CLI_FAILED, "plan", "gnuplot is missing or could not draw %s", path);

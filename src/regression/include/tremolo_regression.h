@@ -336,6 +336,19 @@ tremolo_convergence_guess(struct tremolo_convergence_input *input,
                           const struct tremolo_plan_input *plan);
 struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergence_input *input);
 
+/* The evaluated theorems, with what they were evaluated for. */
+struct tremolo_convergence_answer {
+    struct tremolo_convergence_input input;
+    struct tremolo_convergence result;
+    bool known; /* false: noise hides S, there is nothing to say */
+};
+
+/* Evaluate at `beta` for evidence of T rounds. input has mechanism, rounds, B, R and M; a
+ * B of 0 (no projection) becomes |beta|. */
+struct tremolo_convergence_answer
+tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
+                           const struct tremolo_debiased *evidence, const double *beta);
+
 /* The convergence bound as printed, L |b0-b*|^2/(2T) + v/(2 L K), and corrected:
  * eta = 1/(2 L), L |b0-b*|^2/T + v/(2 L); v from the bound above already holds 1/K. */
 double tremolo_convergence_printed(double smoothness, double distance2, double rounds,

@@ -6,26 +6,11 @@
  * the mean squared error, in scaled units, of the averaged iterate. */
 #include "convergence.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "coefficients.h"
 
-struct convergence convergence_of_fit(const struct tremolo_convergence_input *input,
-                                      const struct tremolo_debiased *evidence, const double *beta)
-{
-    struct convergence made = {.input = *input};
-    made.known = tremolo_convergence_take(&made.input, evidence, beta) == TREMOLO_OK;
-    if (!(made.input.B > 0.0)) {
-        made.input.B = sqrt(made.input.beta_norm2);
-    }
-    if (made.known) {
-        made.result = tremolo_convergence_of(&made.input);
-    }
-    return made;
-}
-
-void convergence_print(const struct convergence *convergence, const char *where)
+void convergence_print(const struct tremolo_convergence_answer *convergence, const char *where)
 {
     const struct tremolo_convergence_input *input = &convergence->input;
     const struct tremolo_convergence *result = &convergence->result;
@@ -44,7 +29,7 @@ void convergence_print(const struct convergence *convergence, const char *where)
         "holds that division already, and its step 1/L leaves the proof no room for noise.");
 }
 
-json_t *convergence_json(const struct convergence *convergence)
+json_t *convergence_json(const struct tremolo_convergence_answer *convergence)
 {
     const struct tremolo_convergence_input *input = &convergence->input;
     const struct tremolo_convergence *result = &convergence->result;
