@@ -1,6 +1,7 @@
 /* account_reports.c -- tables and words: compare, modulation, explain. */
 #include "account.h"
-#include "coefficients.h"
+#include "guarantee_json.h"
+#include "guarantee_print.h"
 #include "input.h"
 #include "tremolo_study_file.h"
 
@@ -193,42 +194,30 @@ static enum tremolo_status promise_mu(double *mu, const struct account_options *
     return TREMOLO_OK;
 }
 
-/* What an explanation consists of, whoever made it. */
-struct explained {
-    const char *study; /* its id; NULL without one */
-    const char *reviewer;
-    const char *participant;
-    const char *heading; /* of the table of distances */
-    const char *distances;
-};
-
-static int print_explained(const struct account_options *options, const struct explained *words,
+static int print_explained(const struct account_options *options,
+                           const struct tremolo_explanation *explanation, const char *study,
                            double delta)
 {
-    if (options->json) {
-        json_t *object = json_pack("{s:s,s:s,s:s}", "reviewer", words->reviewer, "participant",
-                                   words->participant, "distances", words->distances);
-        if (words->study != NULL) {
-            (void)json_object_set_new(object, "study", json_string(words->study));
-        }
-        return account_print(object);
+    json_t *object = guarantee_words_json(explanation);
+    if (!options->json) {
+        guarantee_print(object, delta);
+        json_decref(object);
+        return CLI_DONE;
     }
-    (void)printf("For the reviewer\n");
-    coefficients_paragraph(words->reviewer);
-    (void)printf("\nFor the participant\n");
-    coefficients_paragraph(words->participant);
-    (void)printf("\n%s (delta %g)\n%s", words->heading, delta, words->distances);
-    return CLI_DONE;
+    if (study != NULL) {
+        (void)json_object_set_new(object, "study", json_string(study));
+    }
+    return account_print(object);
 }
 
 static int explain_file(const struct account_options *options,
                         const struct tremolo_study_file *file)
 {
-    struct tremolo_study_words words;
+    struct tremolo_explanation explanation;
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
     double delta = or_default(options->delta, terms->delta);
-    enum tremolo_status status = tremolo_study_file_explain(&words, file, delta);
+    enum tremolo_status status = tremolo_study_file_explain(&explanation, file, delta);
     if (status == TREMOLO_OK) {
         status = tremolo_base64_encode(id, sizeof id, tremolo_study_file_id(file),
                                        TREMOLO_STUDY_ID_BYTES);
@@ -239,12 +228,7 @@ static int explain_file(const struct account_options *options,
     if (!options->json) {
         (void)printf("Study %s: %s\n\n", id, terms->title);
     }
-    return print_explained(
-        options,
-        &(struct explained){id, words.reviewer, words.participant,
-                            "The same for two samples that differ in other ways, in half ranges",
-                            words.differences},
-        delta);
+    return print_explained(options, &explanation, id, delta);
 }
 
 static int explain_study(const struct account_options *options)
@@ -260,9 +244,7 @@ static int explain_study(const struct account_options *options)
 
 int account_explain(const struct account_options *options)
 {
-    char reviewer[TREMOLO_EXPLAIN_BYTES];
-    char participant[TREMOLO_EXPLAIN_BYTES];
-    char distances[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_explanation explanation;
     if (options->study != NULL) {
         return explain_study(options);
     }
@@ -282,23 +264,15 @@ int account_explain(const struct account_options *options)
         return CLI_USAGE;
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_explain_reviewer(reviewer, sizeof reviewer, &promise);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_explain_participant(participant, sizeof participant, &promise);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_explain_distances(distances, sizeof distances, &promise);
+        status = tremolo_explain(&explanation, &promise);
     }
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
     account_print_assumed(options);
-    /* For any two people every distance has the same line, and the last one is theirs. */
-    const char *last = options->any_two && !options->json ? strstr(distances, "any two") : NULL;
-    return print_explained(options,
-                           &(struct explained){NULL, reviewer, participant,
-                                               "The same guarantee at other distances",
-                                               last != NULL ? last : distances},
-                           promise.delta);
+    if (options->any_two) { /* the last row is theirs, and no other distance is known */
+        explanation.differences[0] = explanation.differences[explanation.difference_count - 1];
+        explanation.difference_count = 1;
+    }
+    return print_explained(options, &explanation, NULL, promise.delta);
 }

@@ -26,7 +26,9 @@
 #include "coefficients.h"
 #include "tremolo_demo.h"
 #include "fetch.h"
+#include "guarantee_print.h"
 #include "input.h"
+#include "members.h"
 #include "progress.h"
 #include "suggest.h"
 #include "tremolo_client.h"
@@ -275,10 +277,9 @@ static int print_results(const struct demo *demo, double took)
         "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
         "no server saw;\n'tremolo' is what the server has learnt from the noisy "
         "reports.\n\n");
-    const char *words =
-        json_string_value(json_object_get(json_object_get(answer, "guarantee"), "words"));
+    const json_t *guarantee = json_object_get(answer, "guarantee");
     (void)printf("The guarantee\n");
-    coefficients_text(words != NULL ? words : "");
+    guarantee_print(guarantee, member_number(guarantee, "delta"));
     (void)putchar('\n');
     (void)printf(
         "Mind the neighbours: this study protects people at most %g half ranges apart, and "

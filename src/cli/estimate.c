@@ -9,6 +9,7 @@
 #include "coefficients.h"
 #include "estimate_result.h"
 #include "fetch.h"
+#include "guarantee_print.h"
 #include "members.h"
 #include "result.h"
 #include "tremolo_server.h"
@@ -115,7 +116,8 @@ static void print_estimate(const json_t *answer)
                      member_text(answer, "inference_why"));
     }
     (void)putchar('\n');
-    coefficients_text(member_text(json_object_get(answer, "guarantee"), "words"));
+    const json_t *guarantee = json_object_get(answer, "guarantee");
+    guarantee_print(guarantee, member_number(guarantee, "delta"));
 }
 
 static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)

@@ -284,7 +284,7 @@ static bool print_json(const struct fitted *fitted, const struct coefficients *c
 static void print_text(const struct fitted *fitted, const struct coefficients *coefficients,
                        const struct report_header *header, const struct report_rounds *rounds)
 {
-    char text[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_explanation explanation;
     printf("%s ~ %zu feature%s: %zu reports", header->response, coefficients->features,
            coefficients->features == 1 ? "" : "s", rounds->devices);
     if (rounds->count > 1) {
@@ -301,8 +301,8 @@ static void print_text(const struct fitted *fitted, const struct coefficients *c
         convergence_print(&fitted->convergence, "the estimate");
     }
     printf("Privacy: epsilon %.4g, delta %g\n", fitted->epsilon, fitted->promise.delta);
-    if (tremolo_explain_reviewer(text, sizeof text, &fitted->promise) == TREMOLO_OK) {
-        coefficients_paragraph(text);
+    if (tremolo_explain(&explanation, &fitted->promise) == TREMOLO_OK) {
+        coefficients_paragraph(explanation.reviewer);
     }
 }
 

@@ -25,7 +25,7 @@ long long member_integer(const json_t *object, const char *key)
 
 /* Replaces in place; U+0080 to U+009F have two bytes in UTF-8, of which the second
  * alone would be none. False when there was nothing to replace. */
-static bool clean_text(char *text, bool keeps_lines)
+static bool clean_text(char *text)
 {
     bool changed = false;
     char *out = text;
@@ -33,7 +33,7 @@ static bool clean_text(char *text, bool keeps_lines)
         unsigned char byte = (unsigned char)at[0];
         unsigned char next = (unsigned char)at[1];
         bool far = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-        bool near = (byte < 0x20 && !(keeps_lines && byte == '\n')) || byte == 0x7f;
+        bool near = byte < 0x20 || byte == 0x7f;
         changed = changed || far || near;
         *out = at[0];
         if (far || near) {
@@ -46,37 +46,33 @@ static bool clean_text(char *text, bool keeps_lines)
     return changed;
 }
 
-static void clean_string(json_t *string, bool keeps_lines)
+static void clean_string(json_t *string)
 {
     char *text = strdup(json_string_value(string));
     if (text == NULL) {
         (void)json_string_set(string, "");
-    } else if (clean_text(text, keeps_lines)) {
+    } else if (clean_text(text)) {
         (void)json_string_set(string, text);
     }
     free(text);
 }
 
-static void clean(json_t *value, const char *key)
+void members_clean(json_t *document)
 {
     size_t index;
     json_t *item;
-    if (json_is_string(value)) {
-        clean_string(value, strcmp(key, "words") == 0);
-    } else if (json_is_array(value)) {
-        json_array_foreach(value, index, item)
+    const char *key;
+    if (json_is_string(document)) {
+        clean_string(document);
+    } else if (json_is_array(document)) {
+        json_array_foreach(document, index, item)
         {
-            clean(item, "");
+            members_clean(item);
         }
-    } else if (json_is_object(value)) {
-        json_object_foreach(value, key, item)
+    } else if (json_is_object(document)) {
+        json_object_foreach(document, key, item)
         {
-            clean(item, key);
+            members_clean(item);
         }
     }
-}
-
-void members_clean(json_t *document)
-{
-    clean(document, "");
 }

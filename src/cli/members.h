@@ -14,8 +14,8 @@ double member_number(const json_t *object, const char *key);
 long long member_integer(const json_t *object, const char *key);
 
 /* Put '?' in place of every control character in the texts of a document, so that no
- * server can steer the terminal they are printed on. Line feeds stay in the members
- * called "words", which have lines. Without memory a text becomes empty. */
+ * server can steer the terminal they are printed on. Without memory a text becomes
+ * empty. */
 void members_clean(json_t *document);
 
 #endif

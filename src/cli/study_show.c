@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "cli.h"
-#include "coefficients.h"
+#include "guarantee_json.h"
+#include "guarantee_print.h"
+#include "tremolo_privacy.h"
 
 int study_print_json(json_t *object)
 {
@@ -100,12 +102,13 @@ static void show_limits(const struct tremolo_study_terms *terms)
 static int show_words(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
-    char words[TREMOLO_STUDY_WORDS_BYTES];
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
-    enum tremolo_status status = tremolo_study_file_words(words, sizeof words, file);
+    struct tremolo_explanation explanation;
+    enum tremolo_status status = tremolo_study_file_explain(&explanation, file, terms->delta);
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
     }
+    json_t *words = guarantee_words_json(&explanation);
     study_id_text(id, file);
     (void)printf("%s\n", terms->title);
     if (terms->purpose[0] != '\0') {
@@ -120,7 +123,8 @@ static int show_words(const struct tremolo_study_file *file)
     }
     show_limits(terms);
     (void)putchar('\n');
-    coefficients_text(words);
+    guarantee_print(words, terms->delta);
+    json_decref(words);
     return CLI_DONE;
 }
 

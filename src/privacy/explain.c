@@ -1,7 +1,7 @@
-/* explain.c -- a guarantee in words.
+/* explain.c -- a guarantee in words and numbers.
  *
- * Three texts from one promise. Rates are rounded up to the next tenth of a
- * percent, epsilon to four digits and mu and rho to six, so that no sentence
+ * Two texts and a table from one promise. Rates are rounded up to the next tenth of
+ * a percent, epsilon to four digits and mu and rho to six, so that nothing here
  * promises more than was proved. mu grows in proportion to the distance between two
  * samples, which gives the same guarantee at any other distance. */
 #include "tremolo_privacy.h"
@@ -18,7 +18,9 @@ static bool promise_makes_sense(const struct tremolo_promise *promise)
            promise->mu >= TREMOLO_MU_MIN && promise->mu <= TREMOLO_MU_MAX &&
            is_releases(promise->releases) && is_delta(promise->delta) &&
            (promise->samples == 0 || promise->releases % promise->samples == 0) &&
-           (promise->clip == 0.0 || is_positive(promise->clip));
+           (promise->clip == 0.0 || is_positive(promise->clip)) &&
+           promise->way_count <= TREMOLO_EXPLAIN_WAYS &&
+           (promise->ways != NULL || promise->way_count == 0);
 }
 
 /* So many significant digits, rounded up. What exceeds them by less than a
@@ -33,15 +35,11 @@ static double digits_up(double x, int digits)
     return ceil(x / unit - 1e-9) * unit;
 }
 
-static double percent_up(double p)
+/* The guarantee at the row's distance; its name stays. */
+static enum tremolo_status rate(struct tremolo_difference *row,
+                                const struct tremolo_promise *promise)
 {
-    return fmin(ceil(p * 1000.0) / 10.0, 100.0);
-}
-
-/* epsilon and the attacker's success at distance factor times the promise's. */
-static enum tremolo_status rates_at(double *epsilon, double *percent,
-                                    const struct tremolo_promise *promise, double factor)
-{
+    double factor = row->distance / promise->distance;
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified bound;
     struct tremolo_certified accuracy;
@@ -53,8 +51,14 @@ static enum tremolo_status rates_at(double *epsilon, double *percent,
         status = tremolo_attack_accuracy(&accuracy, promise->mu * factor);
     }
     if (status == TREMOLO_OK) {
-        *epsilon = digits_up(bound.upper, 4);
-        *percent = percent_up(accuracy.upper);
+        row->mu = digits_up(promise->mu * factor, 4);
+        row->epsilon = digits_up(bound.upper, 4);
+        row->attacker_right = fmin(ceil(accuracy.upper * 1000.0) / 1000.0, 1.0);
+    } else if (status == TREMOLO_OVERFLOWED) {
+        row->mu = INFINITY;
+        row->epsilon = INFINITY;
+        row->attacker_right = 1.0;
+        status = TREMOLO_OK;
     }
     return status;
 }
@@ -116,42 +120,29 @@ static void say_neighbours(char *text, size_t bytes, const struct tremolo_promis
     }
 }
 
-enum tremolo_status tremolo_explain_reviewer(char *text, size_t bytes,
-                                             const struct tremolo_promise *promise)
+static enum tremolo_status say_reviewer(char text[TREMOLO_EXPLAIN_BYTES],
+                                        const struct tremolo_promise *promise,
+                                        const struct tremolo_difference *promised)
 {
-    double epsilon = 0.0;
-    double percent = 0.0;
-    if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status = rates_at(&epsilon, &percent, promise, 1.0);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
     char given[256];
     char who[256];
     say_what_is_given(given, sizeof given, promise);
     say_neighbours(who, sizeof who, promise);
-    char own[TREMOLO_EXPLAIN_BYTES];
     int written = snprintf(
-        own, sizeof own,
+        text, TREMOLO_EXPLAIN_BYTES,
         "%s For %s, all releases of a device together are "
         "mu-Gaussian private with mu = %.6g (rho = %.6g zCDP), which is (%.4g, %.3g)-differential "
         "privacy; no test between the two, at even odds, is right more than %.1f%% of the time. "
         "%s The guarantee is local: it holds against the server. It assumes exact noise%s and a "
         "ledger that counts every release.",
         given, who, digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6),
-        epsilon, promise->delta, percent,
+        promised->epsilon, promise->delta, 100.0 * promised->attacker_right,
         promise->response_private
             ? "The response is one of the protected coordinates."
             : "The response is sent in the clear and is not protected; it also tells about the "
               "features as far as it depends on them.",
         promise->modulated ? ", phases that never leave the device," : "");
-    status = fits(written, sizeof own < bytes ? sizeof own : bytes);
-    if (status == TREMOLO_OK) {
-        (void)snprintf(text, bytes, "%s", own);
-    }
-    return status;
+    return fits(written, TREMOLO_EXPLAIN_BYTES);
 }
 
 /* Names too long for a sentence are left out. */
@@ -168,8 +159,7 @@ static uint64_t sample_count(const struct tremolo_promise *promise)
 }
 
 /* What nobody sees, and what everybody would. */
-static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise,
-                             const char *features, const char *response)
+static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise)
 {
     if (promise->response_private) {
         (void)snprintf(text, bytes, "nobody sees your sample%s, not even us.",
@@ -179,30 +169,15 @@ static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_prom
     (void)snprintf(text, bytes,
                    "nobody sees your %s, not even us. Your %s is not protected: it is sent as it "
                    "is, without noise.",
-                   name_or(features, "features"), name_or(response, "response"));
+                   name_or(promise->features, "features"), name_or(promise->response, "response"));
 }
 
-enum tremolo_status tremolo_explain_participant(char *text, size_t bytes,
-                                                const struct tremolo_promise *promise)
+static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
+                                           const struct tremolo_promise *promise,
+                                           const struct tremolo_difference *promised)
 {
-    return tremolo_explain_participant_named(text, bytes, promise, NULL, NULL);
-}
-
-enum tremolo_status tremolo_explain_participant_named(char *text, size_t bytes,
-                                                      const struct tremolo_promise *promise,
-                                                      const char *features, const char *response)
-{
-    double epsilon = 0.0;
-    double percent = 0.0;
-    if (text == NULL || promise == NULL || !promise_makes_sense(promise)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status = rates_at(&epsilon, &percent, promise, 1.0);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
     char what[2 * TREMOLO_EXPLAIN_NAMES + 128];
-    say_what_is_seen(what, sizeof what, promise, features, response);
+    say_what_is_seen(what, sizeof what, promise);
     char who[160];
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
         (void)snprintf(who, sizeof who, "guessing between any two candidates");
@@ -220,131 +195,80 @@ enum tremolo_status tremolo_explain_participant_named(char *text, size_t bytes,
     const char *secret = !promise->response_private  ? "what is protected"
                          : sample_count(promise) > 1 ? "your samples"
                                                      : "your sample";
-    char own[TREMOLO_EXPLAIN_BYTES];
     int written = snprintf(
-        own, sizeof own,
+        text, TREMOLO_EXPLAIN_BYTES,
         "Your device adds random noise before anything leaves it, and %s An attacker who knows "
         "everything but %s, %s, is right at most "
         "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
-        what, secret, who, percent, together,
+        what, secret, who, 100.0 * promised->attacker_right, together,
         promise->neighbours == TREMOLO_NEIGHBOURS_ANY
             ? ""
             : " Candidates further apart are easier to tell from each other.");
-    status = fits(written, sizeof own < bytes ? sizeof own : bytes);
+    return fits(written, TREMOLO_EXPLAIN_BYTES);
+}
+
+/* ---------------------------------------------------------------- differences */
+
+/* Add a row; nobody is further apart than the domain's diameter. */
+static enum tremolo_status add_row(struct tremolo_explanation *made,
+                                   const struct tremolo_promise *promise, const char *name,
+                                   double distance)
+{
+    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    double widest = any ? promise->distance : promise->diameter;
+    struct tremolo_difference *row = &made->differences[made->difference_count++];
+    row->distance = widest > 0.0 ? fmin(distance, widest) : distance;
+    if (!is_positive(distance)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    (void)snprintf(row->name, sizeof row->name, "%s", name);
+    return rate(row, promise);
+}
+
+static enum tremolo_status add_rows(struct tremolo_explanation *made,
+                                    const struct tremolo_promise *promise)
+{
+    static const struct tremolo_difference unit = {.name = "unit distance", .distance = 1.0};
+    const struct tremolo_difference *ways = promise->way_count > 0 ? promise->ways : &unit;
+    size_t count = promise->way_count > 0 ? promise->way_count : 1;
+    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; status == TREMOLO_OK && i < count; i++) {
+        status = add_row(made, promise, ways[i].name, ways[i].distance);
+    }
     if (status == TREMOLO_OK) {
-        (void)snprintf(text, bytes, "%s", own);
+        status = add_row(made, promise, "typical pair", sqrt(2.0 * promise->dimension));
+    }
+    if (status == TREMOLO_OK) {
+        status = add_row(made, promise, any ? "any two" : "promised", promise->distance);
+    }
+    if (status == TREMOLO_OK && !any && promise->diameter > 0.0) {
+        status = add_row(made, promise, "any two", promise->diameter);
     }
     return status;
 }
 
-/* ---------------------------------------------------------------- distances */
-
-enum { NAME_BYTES = 48, ROW_BYTES = NAME_BYTES + 100, STANDARD_ROWS = 3 };
-
-/* Bytes of a name that fit, whole characters only. */
-static int name_bytes(const char *name)
+enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
+                                    const struct tremolo_promise *promise)
 {
-    size_t length = strlen(name);
-    if (length > NAME_BYTES) {
-        for (length = NAME_BYTES; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;) {
-            length--;
-        }
-    }
-    return (int)length;
-}
-
-/* Characters of UTF-8 within name_bytes(): bytes that continue none. */
-static int name_columns(const char *name)
-{
-    int columns = 0;
-    for (int i = 0; i < name_bytes(name); i++) {
-        columns += ((unsigned char)name[i] & 0xC0) != 0x80;
-    }
-    return columns;
-}
-
-/* One row; nobody is further apart than the domain's diameter. */
-static enum tremolo_status put_row(char *text, size_t bytes, int width,
-                                   const struct tremolo_promise *promise,
-                                   const struct tremolo_difference *row)
-{
-    double epsilon = 0.0;
-    double percent = 0.0;
-    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    double widest = any ? promise->distance : promise->diameter;
-    double distance = widest > 0.0 ? fmin(row->distance, widest) : row->distance;
-    double factor = distance / promise->distance;
-    enum tremolo_status status = rates_at(&epsilon, &percent, promise, factor);
-    if (status != TREMOLO_OK && status != TREMOLO_OVERFLOWED) {
-        return status;
-    }
-    int length = name_bytes(row->name);
-    int columns = name_columns(row->name);
-    int used = snprintf(text, bytes, "%.*s%*s distance %-9.4g ", length, row->name,
-                        width > columns ? width - columns : 0, "", distance);
-    if (used < 0 || (size_t)used >= bytes) {
-        return TREMOLO_SHORT_BUFFER;
-    }
-    /* Beyond the accountant's range anybody can be told from anybody. */
-    int rates = status == TREMOLO_OVERFLOWED
-                    ? snprintf(text + used, bytes - (size_t)used, "no protection\n")
-                    : snprintf(text + used, bytes - (size_t)used,
-                               "mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n",
-                               digits_up(factor * promise->mu, 4), epsilon, percent);
-    return fits(rates, bytes - (size_t)used);
-}
-
-static enum tremolo_status put_rows(char *text, size_t bytes, const struct tremolo_promise *promise,
-                                    const struct tremolo_difference *rows, size_t count)
-{
-    char own[(TREMOLO_EXPLAIN_ROWS + STANDARD_ROWS) * ROW_BYTES];
-    size_t used = 0;
-    int width = 14;
-    for (size_t i = 0; i < count; i++) {
-        width = name_columns(rows[i].name) > width ? name_columns(rows[i].name) : width;
-    }
-    for (size_t i = 0; i < count; i++) {
-        enum tremolo_status status =
-            put_row(own + used, sizeof own - used, width, promise, &rows[i]);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-        used += strlen(own + used);
-    }
-    if (used >= bytes) {
-        return TREMOLO_SHORT_BUFFER;
-    }
-    (void)snprintf(text, bytes, "%s", own);
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_explain_differences(char *text, size_t bytes,
-                                                const struct tremolo_promise *promise,
-                                                const struct tremolo_difference *rows, size_t count)
-{
-    struct tremolo_difference all[TREMOLO_EXPLAIN_ROWS + STANDARD_ROWS];
-    if (text == NULL || promise == NULL || !promise_makes_sense(promise) ||
-        (rows == NULL && count > 0) || count > TREMOLO_EXPLAIN_ROWS) {
+    struct tremolo_explanation made = {0};
+    struct tremolo_difference promised = {0};
+    if (explanation == NULL || promise == NULL || !promise_makes_sense(promise)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].name == NULL || !is_positive(rows[i].distance)) {
-            return TREMOLO_BAD_ARGUMENT;
-        }
-        all[i] = rows[i];
+    promised.distance = promise->distance;
+    enum tremolo_status status = rate(&promised, promise);
+    if (status == TREMOLO_OK) {
+        status = say_reviewer(made.reviewer, promise, &promised);
     }
-    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    all[count++] = (struct tremolo_difference){"typical pair", sqrt(2.0 * promise->dimension)};
-    all[count++] = (struct tremolo_difference){any ? "any two" : "promised", promise->distance};
-    if (!any && promise->diameter > 0.0) {
-        all[count++] = (struct tremolo_difference){"any two", promise->diameter};
+    if (status == TREMOLO_OK) {
+        status = say_participant(made.participant, promise, &promised);
     }
-    return put_rows(text, bytes, promise, all, count);
-}
-
-enum tremolo_status tremolo_explain_distances(char *text, size_t bytes,
-                                              const struct tremolo_promise *promise)
-{
-    static const struct tremolo_difference unit = {"unit distance", 1.0};
-    return tremolo_explain_differences(text, bytes, promise, &unit, 1);
+    if (status == TREMOLO_OK) {
+        status = add_rows(&made, promise);
+    }
+    if (status == TREMOLO_OK) {
+        *explanation = made;
+    }
+    return status;
 }

@@ -292,50 +292,29 @@ static void list_features(char *text, size_t bytes, const struct tremolo_study_f
     }
 }
 
-/* How two samples may differ in one feature, in words, and how far apart that
- * makes them: half a number's range is 1, yes and no are 2. */
-struct difference {
-    char name[3 * TREMOLO_STUDY_MAX_NAME];
-    double distance;
-};
-
-static void name_difference(struct difference *difference,
+/* How far two samples can be apart in one feature alone, in its own unit: a number's
+ * range is 2, as are yes and no. */
+static void name_difference(struct tremolo_difference *difference,
                             const struct tremolo_study_feature *feature)
 {
     const char *space = feature->unit[0] != '\0' ? " " : "";
+    char *name = difference->name;
     switch (feature->kind) {
     case TREMOLO_STUDY_NUMERIC:
-        (void)snprintf(difference->name, sizeof difference->name, "%s, %.6g%s%s apart",
-                       feature->name, (feature->high - feature->low) / 2, space, feature->unit);
-        difference->distance = 1;
+        (void)snprintf(name, sizeof difference->name, "%s, %.6g%s%s apart", feature->name,
+                       feature->high - feature->low, space, feature->unit);
+        difference->distance = 2;
         return;
     case TREMOLO_STUDY_YES_NO:
-        (void)snprintf(difference->name, sizeof difference->name, "a different answer to %s",
-                       feature->name);
+        (void)snprintf(name, sizeof difference->name, "a different answer to %s", feature->name);
         difference->distance = 2;
         return;
     case TREMOLO_STUDY_CATEGORY:
-        (void)snprintf(difference->name, sizeof difference->name, "a different %s", feature->name);
+        (void)snprintf(name, sizeof difference->name, "a different %s", feature->name);
         /* Two levels that are not the reference differ in two coordinates. */
         difference->distance = feature->level_count > 2 ? sqrt(8) : 2;
         return;
     }
-}
-
-/* The first features, and a private response. */
-static enum tremolo_status explain_differences(char *text, size_t bytes,
-                                               const struct tremolo_promise *promise,
-                                               const struct tremolo_study_file *file)
-{
-    struct difference named[TREMOLO_EXPLAIN_ROWS];
-    struct tremolo_difference rows[TREMOLO_EXPLAIN_ROWS];
-    size_t count = file->feature_count + (promise->response_private ? 1 : 0);
-    count = count < TREMOLO_EXPLAIN_ROWS ? count : TREMOLO_EXPLAIN_ROWS;
-    for (size_t i = 0; i < count; i++) {
-        name_difference(&named[i], &file->features[i].shown);
-        rows[i] = (struct tremolo_difference){named[i].name, named[i].distance};
-    }
-    return tremolo_explain_differences(text, bytes, promise, rows, count);
 }
 
 bool tremolo_study_file_clips(const struct tremolo_study_file *file)
@@ -362,59 +341,32 @@ static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
     };
 }
 
-_Static_assert(TREMOLO_STUDY_PART_BYTES >= TREMOLO_EXPLAIN_BYTES, "a part holds an explanation");
-
-enum tremolo_status tremolo_study_file_explain(struct tremolo_study_words *words,
+enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *explanation,
                                                const struct tremolo_study_file *file, double delta)
 {
     struct tremolo_study_guarantee guarantee;
-    struct tremolo_study_words made;
+    struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS];
     char features[TREMOLO_EXPLAIN_NAMES];
-    if (words == NULL || file == NULL) {
+    if (explanation == NULL || file == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, delta);
     if (status != TREMOLO_OK) {
         return status;
     }
-    list_features(features, sizeof features, file);
     struct tremolo_promise promise = promise_of(file, &guarantee);
-    status = tremolo_explain_reviewer(made.reviewer, sizeof made.reviewer, &promise);
-    if (status == TREMOLO_OK) {
-        status =
-            tremolo_explain_participant_named(made.participant, sizeof made.participant, &promise,
-                                              features, tremolo_study_file_response(file)->name);
+    list_features(features, sizeof features, file);
+    promise.features = features;
+    promise.response = tremolo_study_file_response(file)->name;
+    promise.ways = ways;
+    /* The first features, and a private response, which follows them. */
+    promise.way_count = file->feature_count + (promise.response_private ? 1 : 0);
+    promise.way_count =
+        promise.way_count < TREMOLO_EXPLAIN_WAYS ? promise.way_count : TREMOLO_EXPLAIN_WAYS;
+    for (size_t i = 0; i < promise.way_count; i++) {
+        name_difference(&ways[i], &file->features[i].shown);
     }
-    if (status == TREMOLO_OK) {
-        status = explain_differences(made.differences, sizeof made.differences, &promise, file);
-    }
-    if (status == TREMOLO_OK) {
-        *words = made;
-    }
-    return status;
-}
-
-enum tremolo_status tremolo_study_file_words(char *text, size_t bytes,
-                                             const struct tremolo_study_file *file)
-{
-    struct tremolo_study_words words;
-    if (text == NULL || file == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status = tremolo_study_file_explain(&words, file, file->terms.delta);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    if (strlen(words.reviewer) + strlen(words.participant) + strlen(words.differences) + 128 >
-        bytes) {
-        return TREMOLO_SHORT_BUFFER;
-    }
-    (void)snprintf(text, bytes,
-                   "For the reviewer:\n%s\n\nFor the participant:\n%s\n\n"
-                   "The same for two samples that differ in other ways (distance in half "
-                   "ranges):\n%s",
-                   words.reviewer, words.participant, words.differences);
-    return TREMOLO_OK;
+    return tremolo_explain(explanation, &promise);
 }
 
 enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, double delta)

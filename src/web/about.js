@@ -28,13 +28,6 @@ function askedSection(study) {
             element('a', { href: `/v1/studies/${id}` }, element('code', { text: id }))));
 }
 
-/* The server's own words for participants, which the command prints, too. */
-function participantWords(guarantee) {
-    const mark = 'For the participant:\n';
-    const part = guarantee.words.split('\n\n').find((text) => text.startsWith(mark));
-    return part === undefined ? '' : part.slice(mark.length);
-}
-
 function trustSection(trusted) {
     const checked = trusted.signed
         ? 'This page recomputed the study’s id from its terms, and it is the one in the address above; the signature of the server’s key holds, and the promise above follows from the study’s numbers.'
@@ -64,7 +57,7 @@ async function build() {
         throw new Refused('The server’s words promise something else than the study’s numbers give. Nothing is asked.');
     }
     const guarantee = guaranteeSection(study);
-    const words = participantWords(promise);
+    const words = promise.participant;
     guarantee.node.querySelector('h2').after(element('p', { class: 'lead', text: words }));
     const leaving = await leavingSection(study, device);
     const contribute = contributeSection(study, device);

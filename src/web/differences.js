@@ -1,19 +1,17 @@
-/* differences.js -- the guarantee for people who differ in other ways: the lines of
- * the server's words (tremolo_explain_differences) as a table. */
+/* differences.js -- the guarantee for people who differ in other ways, as a table. The
+ * server rounded the rates up, to the digits that are shown. */
 import { stackedTable } from './dom.js';
+import { atMost, number } from './format.js';
 
 const COLUMNS = ['Two people', 'Distance', 'μ', 'ε', 'Attacker right'];
-const LINE = /^(.*\S)\s+distance (\S+)\s+(?:mu (\S+)\s+epsilon (\S+)\s+attacker right (\S+)|no protection)\s*$/;
 
-/** A line of the server's words on other distances, as the cells of a row. */
-export function differenceCells(line) {
-    const found = LINE.exec(line);
-    if (found === null) return [line];
-    const [, name, distance, mu, epsilon, right] = found;
-    return [name, distance, mu ?? '–', epsilon ?? '–', right ?? 'always: no protection'];
+/** A row of the guarantee's differences as cells; no epsilon means no protection. */
+export function differenceCells({ name, distance, mu, epsilon, attacker_right: right }) {
+    return [name, number(distance), number(mu), number(epsilon),
+        epsilon === null ? 'always: no protection' : atMost(right)];
 }
 
-/** The table of such lines. */
-export function differencesTable(lines) {
-    return stackedTable(COLUMNS, lines.map(differenceCells));
+/** The table of such rows. */
+export function differencesTable(rows) {
+    return stackedTable(COLUMNS, rows.map(differenceCells));
 }

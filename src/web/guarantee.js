@@ -49,13 +49,12 @@ function slider() {
         'aria-describedby': READING });
 }
 
-/* Paragraphs of the server's words: a heading line, then a sentence or lines of a table. */
-function wordsInto(node, text) {
-    node.replaceChildren(...text.trim().split('\n\n').flatMap((part) => {
-        const [heading, ...rest] = part.split('\n');
-        return [element('h3', { text: heading.replace(/:$/, '') }),
-            rest.length > 1 ? differencesTable(rest) : element('p', { text: rest.join('') })];
-    }));
+function wordsInto(node, { reviewer, participant, differences }) {
+    node.replaceChildren(
+        element('h3', { text: 'For the reviewer' }), element('p', { text: reviewer }),
+        element('h3', { text: 'For the participant' }), element('p', { text: participant }),
+        element('h3', { text: 'The same for two people who differ in other ways (distance in half ranges)' }),
+        differencesTable(differences));
 }
 
 function budgetSentence(study, guarantee) {
@@ -112,7 +111,7 @@ export function guaranteeSection(study) {
         update({ estimate }) {
             if (guarantee !== null || estimate.guarantee === null) return; /* it never changes */
             guarantee = estimate.guarantee;
-            wordsInto(words, guarantee.words);
+            wordsInto(words, guarantee);
             setText(budget, budgetSentence(study, guarantee));
             redraw();
         },

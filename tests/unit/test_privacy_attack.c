@@ -207,43 +207,46 @@ static const struct tremolo_promise any_two = {.neighbours = TREMOLO_NEIGHBOURS_
 static void words_match_the_neighbours(void **state)
 {
     (void)state;
-    char text[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_explanation words;
     struct tremolo_promise promise = any_two;
-    assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "guessing between any two candidates, is right at most 57.0%"));
-    assert_non_null(strstr(text, "nobody sees your sample, not even us"));
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "any two samples of the study's domain"));
-    assert_non_null(strstr(text, "The response is one of the protected coordinates."));
-    assert_non_null(strstr(text, "Each device makes 1 release. For any two samples of"));
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(
+        strstr(words.participant, "guessing between any two candidates, is right at most 57.0%"));
+    assert_non_null(strstr(words.participant, "nobody sees your sample, not even us"));
+    assert_non_null(strstr(words.reviewer, "any two samples of the study's domain"));
+    assert_non_null(strstr(words.reviewer, "The response is one of the protected coordinates."));
+    assert_non_null(strstr(words.reviewer, "Each device makes 1 release. For any two samples of"));
     promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
     promise.response_private = false;
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "at most 2 apart, and for those only"));
-    assert_non_null(strstr(text, "in the clear"));
-    assert_int_equal(
-        tremolo_explain_participant_named(text, sizeof text, &promise, "age and steps", "pulse"),
-        TREMOLO_OK);
-    assert_null(strstr(text, "nobody sees your sample"));
-    assert_non_null(strstr(text, "nobody sees your age and steps, not even us. Your pulse is not"));
-    assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "nobody sees your features, not even us. Your response is not"));
-    assert_int_equal(tremolo_explain_distances(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "typical pair   distance 4"));
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, "at most 2 apart, and for those only"));
+    assert_non_null(strstr(words.reviewer, "in the clear"));
+    promise.features = "age and steps";
+    promise.response = "pulse";
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_null(strstr(words.participant, "nobody sees your sample"));
+    assert_non_null(strstr(words.participant,
+                           "nobody sees your age and steps, not even us. Your pulse is not"));
+    promise.features = NULL;
+    promise.response = NULL;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(
+        strstr(words.participant, "nobody sees your features, not even us. Your response is not"));
+    assert_int_equal(words.difference_count, 3);
+    assert_string_equal(words.differences[1].name, "typical pair");
+    assert_true(words.differences[1].distance == 4.0);
     /* At 1e-6 the unit distance has mu = 350,000: beyond any accountant's use. */
     promise.distance = 1e-6;
-    assert_int_equal(tremolo_explain_distances(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "unit distance  distance 1         no protection\n"));
-    assert_non_null(strstr(text, "promised       distance 1e-06     mu 0.35 "));
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_true(words.differences[0].distance == 1.0 && isinf(words.differences[0].epsilon));
+    assert_true(words.differences[0].attacker_right == 1.0);
+    assert_string_equal(words.differences[2].name, "promised");
+    assert_true(fabs(words.differences[2].mu - 0.35) < 1e-12);
     promise.distance = 2;
     /* 0.2680510...: rounded to nearest it would promise more than was proved. */
     promise.mu = 0.26805102825;
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "mu = 0.268052 (rho = 0.0359257 zCDP)"));
-    char small[8] = "before";
-    assert_int_equal(tremolo_explain_participant(small, sizeof small, &promise),
-                     TREMOLO_SHORT_BUFFER);
-    assert_string_equal(small, "before");
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, "mu = 0.268052 (rho = 0.0359257 zCDP)"));
 }
 
 /* The noise pays for neighbours that differ in every release: the words must say so, and
@@ -251,39 +254,81 @@ static void words_match_the_neighbours(void **state)
 static void words_count_samples_and_rounds(void **state)
 {
     (void)state;
-    char text[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_explanation words;
     struct tremolo_promise promise = any_two;
     promise.releases = 15;
     promise.samples = 3;
     promise.clip = 1.0;
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text,
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer,
                            "makes 15 releases, of up to 3 samples in each of 5 rounds. It "
                            "first shortens samples to a norm of at most 1 (the clip). For any "
                            "two devices, which may differ in all of their samples, not only in "
                            "one, by anything in the study's domain (diameter 2), "));
-    assert_int_equal(tremolo_explain_participant(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "nobody sees your samples, not even us"));
-    assert_non_null(strstr(text, "This counts all of the 15 reports that your device may send."));
+    assert_non_null(strstr(words.participant, "nobody sees your samples, not even us"));
+    assert_non_null(
+        strstr(words.participant, "This counts all of the 15 reports that your device may send."));
     promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
     promise.clip = 0.0;
     promise.samples = 15;
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text,
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer,
                            "makes 15 releases, of up to 15 samples. For any two devices, which "
                            "may differ in all of their samples, not only in one, each pair "
                            "at most 2 apart, and for those only (metric privacy), "));
     promise.samples = 1;
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "makes 15 releases, of one sample in each of 15 rounds. For"));
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(
+        strstr(words.reviewer, "makes 15 releases, of one sample in each of 15 rounds. For"));
     promise.samples = 0; /* not known */
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_OK);
-    assert_non_null(strstr(text, "makes 15 releases. For any two devices, "));
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, "makes 15 releases. For any two devices, "));
     promise.samples = 4; /* of 15 releases? */
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_BAD_ARGUMENT);
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
     promise.samples = 3;
     promise.clip = -1.0;
-    assert_int_equal(tremolo_explain_reviewer(text, sizeof text, &promise), TREMOLO_BAD_ARGUMENT);
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
+}
+
+/* Each row is an upper bound at its own distance, rounded up by less than a unit of what
+ * is shown; the caller's ways come first, and nobody is further apart than the diameter. */
+static void rows_round_up(void **state)
+{
+    (void)state;
+    static const struct tremolo_difference ways[] = {{.name = "age", .distance = 0.7},
+                                                     {.name = "far", .distance = 1e3}};
+    struct tremolo_explanation words;
+    struct tremolo_promise promise = any_two;
+    promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+    promise.diameter = 6.0;
+    promise.ways = ways;
+    promise.way_count = 2;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_int_equal(words.difference_count, 5);
+    assert_string_equal(words.differences[0].name, "age");
+    assert_true(words.differences[1].distance == 6.0);
+    assert_string_equal(words.differences[4].name, "any two");
+    for (size_t i = 0; i < words.difference_count; i++) {
+        const struct tremolo_difference *row = &words.differences[i];
+        struct tremolo_gaussian cost = {0};
+        struct tremolo_certified epsilon;
+        struct tremolo_certified right;
+        double mu = promise.mu * row->distance / promise.distance;
+        assert_int_equal(tremolo_gaussian_add(&cost, mu, 1.0, 1), TREMOLO_OK);
+        assert_int_equal(tremolo_gaussian_epsilon(&epsilon, &cost, promise.delta), TREMOLO_OK);
+        assert_int_equal(tremolo_attack_accuracy(&right, mu), TREMOLO_OK);
+        /* A billionth of the last digit is the accountant's own rounding. */
+        assert_true(row->mu >= mu * (1 - 1e-12) && row->mu < mu * 1.001);
+        assert_true(row->epsilon >= epsilon.upper * (1 - 1e-12));
+        assert_true(row->epsilon < epsilon.upper * 1.001);
+        assert_true(row->attacker_right >= right.upper);
+        assert_true(row->attacker_right < right.upper + 0.001);
+    }
+    promise.way_count = TREMOLO_EXPLAIN_WAYS + 1;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
+    promise.way_count = 2;
+    promise.ways = NULL;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
 }
 
 int main(void)
@@ -297,6 +342,7 @@ int main(void)
         cmocka_unit_test(reconstruction_bounds_are_ordered),
         cmocka_unit_test(words_match_the_neighbours),
         cmocka_unit_test(words_count_samples_and_rounds),
+        cmocka_unit_test(rows_round_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* test_study_file.c -- what is a study, what is not and why, and what it says. */
 #include <math.h>
 
+#include "guarantee_json.h"
 #include "study_json.h"
 #include "tremolo_privacy.h"
 
@@ -381,28 +382,55 @@ static void test_release_matches_the_wire_format(void **state)
 
 static void test_words(void **state)
 {
-    char text[TREMOLO_STUDY_WORDS_BYTES];
-    char small[64] = "untouched";
+    static struct tremolo_explanation words;
     struct tremolo_study_file *file = study_with("privacy",
                                                  "{\"epsilon\": 1, \"protects\": \"features\","
                                                  "\"neighbours\": {\"distance\": 0.5}}",
                                                  NULL, NULL);
     (void)state;
-    assert_status(tremolo_study_file_words(text, sizeof text, file), TREMOLO_OK);
-    assert_non_null(strstr(text, "at most 0.5 apart"));
-    assert_non_null(strstr(text, "in the clear"));
-    assert_null(strstr(text, "nobody sees your sample"));
-    assert_non_null(strstr(text, "nobody sees your a, b, c and d, not even us. Your r is not"));
-    assert_status(tremolo_study_file_words(small, sizeof small, file), TREMOLO_SHORT_BUFFER);
-    assert_string_equal(small, "untouched");
-    static struct tremolo_study_words words;
     (void)snprintf(words.reviewer, sizeof words.reviewer, "untouched");
     assert_status(tremolo_study_file_explain(&words, file, 2.0), TREMOLO_BAD_ARGUMENT);
     assert_string_equal(words.reviewer, "untouched");
     assert_status(tremolo_study_file_explain(&words, file, 1e-7), TREMOLO_OK);
     assert_non_null(strstr(words.reviewer, ", 1e-07)-differential privacy"));
-    assert_non_null(strstr(text, words.participant)); /* says nothing of delta */
-    assert_null(strstr(text, words.differences));
+    assert_non_null(strstr(words.reviewer, "at most 0.5 apart"));
+    assert_non_null(strstr(words.reviewer, "in the clear"));
+    assert_non_null(
+        strstr(words.participant, "nobody sees your a, b, c and d, not even us. Your r is not"));
+    double strict = words.differences[0].epsilon;
+    assert_status(tremolo_study_file_explain(&words, file, 1e-5), TREMOLO_OK);
+    assert_true(words.differences[0].epsilon < strict);
+    tremolo_study_file_free(file);
+}
+
+/* What the documents say of a guarantee is what the struct says; the infinite is null. */
+static void test_guarantee_json(void **state)
+{
+    static struct tremolo_explanation words;
+    struct tremolo_study_file *file = study_with("privacy",
+                                                 "{\"epsilon\": 1, \"protects\": \"features\","
+                                                 "\"neighbours\": {\"distance\": 0.0001}}",
+                                                 NULL, NULL);
+    (void)state;
+    double delta = tremolo_study_file_terms(file)->delta;
+    assert_status(tremolo_study_file_explain(&words, file, delta), TREMOLO_OK);
+    json_t *guarantee = guarantee_study_json(file);
+    const json_t *rows = json_object_get(guarantee, "differences");
+    assert_int_equal(json_array_size(rows), words.difference_count);
+    assert_string_equal(json_string_value(json_object_get(guarantee, "participant")),
+                        words.participant);
+    assert_string_equal(json_string_value(json_object_get(guarantee, "neighbours")),
+                        "distance=0.0001");
+    for (size_t i = 0; i < words.difference_count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        const json_t *epsilon = json_object_get(row, "epsilon");
+        assert_string_equal(json_string_value(json_object_get(row, "name")),
+                            words.differences[i].name);
+        assert_true(isinf(words.differences[i].epsilon)
+                        ? json_is_null(epsilon)
+                        : json_real_value(epsilon) == words.differences[i].epsilon);
+    }
+    json_decref(guarantee);
     tremolo_study_file_free(file);
 }
 
@@ -469,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_samples_share_the_budget),
         cmocka_unit_test(test_release_matches_the_wire_format),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_guarantee_json),
         cmocka_unit_test(test_budget_is_the_largest),
         cmocka_unit_test(test_starters_are_studies),
     };

@@ -32,9 +32,9 @@ await test('states and dates', () => {
     assert.match(datesSentence({ closes: future }, 'done'), /^It is closed already/);
 });
 await test('the guarantee at other distances, as cells', () => {
-    assert.deepEqual(differenceCells('a distance 2 away  distance 0.5       mu 0.1234     epsilon 1.5       attacker right 54.3%'),
+    assert.deepEqual(differenceCells({ name: 'a distance 2 away', distance: 0.5, mu: 0.1234, epsilon: 1.5, attacker_right: 0.543 }),
         ['a distance 2 away', '0.5', '0.1234', '1.5', '54.3%']);
-    assert.deepEqual(differenceCells('any two        distance 4         no protection'),
+    assert.deepEqual(differenceCells({ name: 'any two', distance: 4, mu: null, epsilon: null, attacker_right: 1 }),
         ['any two', '4', '–', '–', 'always: no protection']);
 });
 await test('how often a device is asked', () => {

@@ -212,18 +212,3 @@ void coefficients_paragraph(const char *text)
     }
     printf("%s\n", text);
 }
-
-void coefficients_text(const char *text)
-{
-    while (*text != '\0') {
-        size_t length = strcspn(text, "\n");
-        char *copy = strndup(text, length);
-        if (copy == NULL || strstr(copy, "  ") != NULL) {
-            printf("%.*s\n", (int)length, text);
-        } else {
-            coefficients_paragraph(copy);
-        }
-        free(copy);
-        text += length + (text[length] == '\n');
-    }
-}

@@ -49,8 +49,4 @@ json_t *coefficients_number(double value);
 /* Print a paragraph in lines of at most 80 characters. */
 void coefficients_paragraph(const char *text);
 
-/* The same for a text of several lines; a line of a table, which has columns two
- * blanks apart, stays as it is. */
-void coefficients_text(const char *text);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "csv_write.h"
+#include "guarantee_json.h"
 #include "save.h"
 
 const char result_inference_words[] =
@@ -96,37 +97,23 @@ json_t *result_tradeoff(double mu)
     return points;
 }
 
-static bool explain(char *text, size_t bytes, const struct tremolo_promise *promise)
-{
-    char reviewer[TREMOLO_EXPLAIN_BYTES], participant[TREMOLO_EXPLAIN_BYTES];
-    char distances[TREMOLO_EXPLAIN_BYTES];
-    if (tremolo_explain_reviewer(reviewer, sizeof reviewer, promise) != TREMOLO_OK ||
-        tremolo_explain_participant(participant, sizeof participant, promise) != TREMOLO_OK ||
-        tremolo_explain_distances(distances, sizeof distances, promise) != TREMOLO_OK) {
-        return false;
-    }
-    int length = snprintf(text, bytes,
-                          "For the reviewer:\n%s\n\nFor the participant:\n%s\n\n"
-                          "The same at other distances:\n%s",
-                          reviewer, participant, distances);
-    return length > 0 && (size_t)length < bytes;
-}
-
 json_t *result_guarantee(const struct tremolo_promise *promise, double epsilon)
 {
-    char words[4 * TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_explanation explanation;
     char neighbours[64] = "any";
     if (promise->neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
         (void)snprintf(neighbours, sizeof neighbours, "distance=%g", promise->distance);
     }
-    if (!explain(words, sizeof words, promise)) {
+    if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
         return json_null();
     }
-    return json_pack("{s:o,s:o,s:o,s:s,s:s,s:s,s:o}", "epsilon", coefficients_number(epsilon),
-                     "delta", coefficients_number(promise->delta), "mu",
-                     coefficients_number(promise->mu), "neighbours", neighbours, "protects",
-                     promise->response_private ? "all" : "features", "words", words, "tradeoff",
-                     result_tradeoff(promise->mu));
+    json_t *guarantee = json_pack(
+        "{s:o,s:o,s:o,s:s,s:s,s:o}", "epsilon", coefficients_number(epsilon), "delta",
+        coefficients_number(promise->delta), "mu", coefficients_number(promise->mu), "neighbours",
+        neighbours, "protects", promise->response_private ? "all" : "features", "tradeoff",
+        result_tradeoff(promise->mu));
+    (void)json_object_update_new(guarantee, guarantee_words_json(&explanation));
+    return guarantee;
 }
 
 json_t *result_fact(const char *name, double value, const char *words)

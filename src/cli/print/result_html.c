@@ -228,44 +228,37 @@ enum { DISTANCE_CELLS = 4 };
 static const char *const distance_label[DISTANCE_CELLS] = {"Distance", "\u03bc", "\u03b5",
                                                            "Attacker right"};
 
-/* "NAME distance D mu M epsilon E attacker right P", or "no protection" after the
- * distance: a line of tremolo_explain_differences(). A name may hold any words, so the
- * last distance counts; a line that is otherwise is written as it is. */
-static void distance_row(FILE *out, char *line)
+static void distance_cell(FILE *out, size_t column, const char *text)
 {
-    static const char mark[] = " distance ";
-    char distance[16], mu[16], epsilon[16], right[16];
-    char *at = NULL;
-    for (char *next = strstr(line, mark); next != NULL; next = strstr(next + 1, mark)) {
-        at = next;
-    }
-    int read = at != NULL
-                   ? sscanf(at + sizeof mark - 1, "%15s mu %15s epsilon %15s attacker right %15s",
-                            distance, mu, epsilon, right)
-                   : 0;
-    while (read > 0 && at > line && at[-1] == ' ') {
-        at--;
-    }
-    if (read > 0) {
-        *at = '\0';
-    }
-    const char *const cells[DISTANCE_CELLS] = {distance, read == 4 ? mu : "\u2013",
-                                               read == 4 ? epsilon : "\u2013",
-                                               read == 4 ? right : "always: no protection"};
+    (void)fprintf(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[column]);
+    minus_text(out, text);
+    (void)fputs("</span></td>", out);
+}
+
+/* The rates were rounded up where they were computed, to what is written here. */
+static void distance_row(FILE *out, const json_t *row)
+{
+    static const char *const keys[] = {"distance", "mu", "epsilon"};
+    char text[32];
     (void)fputs("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">", out);
-    html_text(out, line);
+    html_text(out, member_text(row, "name"));
     (void)fputs("</th>", out);
-    for (size_t i = 0; read > 0 && i < DISTANCE_CELLS; i++) {
-        (void)fprintf(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[i]);
-        minus_text(out, cells[i]);
-        (void)fputs("</span></td>", out);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        double value = member_number(row, keys[i]);
+        (void)snprintf(text, sizeof text, "%.4g", value);
+        distance_cell(out, i, isnan(value) ? "\u2013" : text);
     }
+    (void)snprintf(text, sizeof text, "%.1f%%", 100 * member_number(row, "attacker_right"));
+    distance_cell(out, DISTANCE_CELLS - 1,
+                  isnan(member_number(row, "epsilon")) ? "always: no protection" : text);
     (void)fputs("</tr>\n", out);
 }
 
 /* A phone shows each row as a block (dashboard.css); the roles keep it a table. */
-static void distance_table(FILE *out, char *lines)
+static void distance_table(FILE *out, const json_t *rows)
 {
+    size_t index;
+    json_t *row;
     (void)fputs("<table class=\"distances stacked\" role=\"table\"><thead role=\"rowgroup\"><tr "
                 "role=\"row\"><th scope=\"col\" role=\"columnheader\">Two people</th>",
                 out);
@@ -273,41 +266,11 @@ static void distance_table(FILE *out, char *lines)
         (void)fprintf(out, "<th scope=\"col\" role=\"columnheader\">%s</th>", distance_label[i]);
     }
     (void)fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);
-    while (lines != NULL) {
-        char *line = strsep(&lines, "\n");
-        if (line[0] != '\0') {
-            distance_row(out, line);
-        }
+    json_array_foreach(rows, index, row)
+    {
+        distance_row(out, row);
     }
     (void)fputs("</tbody></table>\n", out);
-}
-
-/* "Heading:" and text, parted by empty lines; a text of several lines is a table. Either the
- * paragraphs are written or the tables. */
-static void words(FILE *out, const char *text, bool tables)
-{
-    while (*text != '\0') {
-        const char *end = strstr(text, "\n\n");
-        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
-        size_t heading = strcspn(text, "\n");
-        heading = heading < length ? heading : 0;
-        char *title = strndup(text, heading > 0 ? heading - 1 : 0);
-        char *body = strndup(text + heading + (heading > 0), length - heading - (heading > 0));
-        const char *feed = body != NULL ? strchr(body, '\n') : NULL;
-        bool lines = feed != NULL && feed[1] != '\0';
-        if (title != NULL && body != NULL && lines == tables) {
-            element(out, "h3", title);
-            if (lines) {
-                distance_table(out, body);
-            } else {
-                element(out, "p", body);
-            }
-        }
-        free(title);
-        free(body);
-        text += length;
-        text += strspn(text, "\n");
-    }
 }
 
 static void tradeoff(FILE *out, const json_t *points)
@@ -343,11 +306,15 @@ static void guarantee(FILE *out, const json_t *result)
         (void)fputs(", mu ", out);
         number(out, json_object_get(promise, "mu"), "mu");
         (void)fputs("</p>\n<div class=\"pair\"><div class=\"prose\">", out);
-        words(out, member_text(promise, "words"), false);
+        element(out, "h3", "For the reviewer");
+        element(out, "p", member_text(promise, "reviewer"));
+        element(out, "h3", "For the participant");
+        element(out, "p", member_text(promise, "participant"));
         (void)fputs("</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n", out);
         tradeoff(out, json_object_get(promise, "tradeoff"));
         (void)fputs("</div></div>\n", out);
-        words(out, member_text(promise, "words"), true);
+        element(out, "h3", "The same for two people who differ in other ways");
+        distance_table(out, json_object_get(promise, "differences"));
     } else {
         element(out, "p", "Nothing is promised: the computation read raw data.");
     }

@@ -69,15 +69,15 @@ static void print_privacy(const struct simulate_options *options, const struct d
     char clamped[SIMULATE_SENTENCE_BYTES];
     const struct experiment_options *experiment = &options->experiment;
     const struct tremolo_promise promise = simulate_promise(options, result);
-    char text[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_explanation explanation;
     if (experiment->method == METHOD_OLS) {
         printf("Privacy: none; ordinary least squares reads the raw data.\n");
         return;
     }
     printf("Privacy: epsilon %.4g (asked: %g), delta %g, noise sd %.4g in scaled units\n",
            result->privacy.epsilon, experiment->epsilon, experiment->delta, result->privacy.sigma);
-    if (tremolo_explain_reviewer(text, sizeof text, &promise) == TREMOLO_OK) {
-        coefficients_paragraph(text);
+    if (tremolo_explain(&explanation, &promise) == TREMOLO_OK) {
+        coefficients_paragraph(explanation.reviewer);
     }
     if (simulate_clamps(options)) {
         simulate_clamped_words(clamped, design, result);

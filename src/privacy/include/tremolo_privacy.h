@@ -307,6 +307,19 @@ enum tremolo_neighbours {
     TREMOLO_NEIGHBOURS_ANY,      /* any two samples in the study's domain */
 };
 
+/* The guarantee for two samples that differ in one particular way. What it
+ * says is rounded up: mu and epsilon to four digits, attacker_right to a tenth
+ * of a percent. Beyond the accountant's range, where anybody can be told from
+ * anybody, mu and epsilon are infinite and attacker_right is 1. */
+#define TREMOLO_DIFFERENCE_BYTES 256
+struct tremolo_difference {
+    char name[TREMOLO_DIFFERENCE_BYTES];
+    double distance;       /* in the promise's unit */
+    double mu;             /* over all releases */
+    double epsilon;        /* at the promise's delta */
+    double attacker_right; /* share of guesses at even odds */
+};
+
 struct tremolo_promise {
     enum tremolo_neighbours neighbours;
     double distance;       /* r, in the study's unit; for ANY the domain's diameter */
@@ -319,38 +332,29 @@ struct tremolo_promise {
     double delta;          /* at which epsilon is quoted */
     bool response_private; /* y is part of the release */
     bool modulated;        /* so are random phases */
+    const char *features;  /* what is protected, a list in words; NULL: not named */
+    const char *response;  /* its name; NULL: not named */
+    /* Ways to differ that are to be told of, at most TREMOLO_EXPLAIN_WAYS: names
+     * and distances count. Without any, distance 1 is told of. */
+    const struct tremolo_difference *ways;
+    size_t way_count;
 };
 
-/* Two samples that differ in one particular way, named in words. */
-struct tremolo_difference {
-    const char *name;
-    double distance; /* in the promise's unit */
-};
-
-/* Text for the reviewer, for the participant, and the table of the same
- * guarantee at other distances. Each is written with its terminating zero;
- * SHORT_BUFFER when `bytes` is too small (TREMOLO_EXPLAIN_BYTES suffices). The
- * participant's may name what is protected, a list in words, and the response;
- * either may be NULL. A distance beyond the accountant's range is a row that
- * says "no protection". */
+/* A promise for the reviewer and for the participant, in words, and the same
+ * for samples that differ in other ways: the promise's own ways, a typical
+ * pair, what is promised, any two. The words round up as the numbers do. */
 #define TREMOLO_EXPLAIN_BYTES 2048
 #define TREMOLO_EXPLAIN_NAMES 400 /* longer names or lists are not named */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_explain_reviewer(char *text, size_t bytes, const struct tremolo_promise *promise);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_explain_participant(char *text, size_t bytes, const struct tremolo_promise *promise);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_explain_participant_named(char *text, size_t bytes, const struct tremolo_promise *promise,
-                                  const char *features, const char *response);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_explain_distances(char *text, size_t bytes, const struct tremolo_promise *promise);
-
-/* The table with rows of the caller's, at most TREMOLO_EXPLAIN_ROWS, in place
- * of "unit distance". Names of more than 48 bytes are cut. */
-#define TREMOLO_EXPLAIN_ROWS 8
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_explain_differences(char *text, size_t bytes, const struct tremolo_promise *promise,
-                            const struct tremolo_difference *rows, size_t count);
+#define TREMOLO_EXPLAIN_WAYS  8
+#define TREMOLO_EXPLAIN_ROWS  (TREMOLO_EXPLAIN_WAYS + 3)
+struct tremolo_explanation {
+    char reviewer[TREMOLO_EXPLAIN_BYTES];
+    char participant[TREMOLO_EXPLAIN_BYTES];
+    struct tremolo_difference differences[TREMOLO_EXPLAIN_ROWS];
+    size_t difference_count;
+};
+TREMOLO_MUST_USE enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
+                                                     const struct tremolo_promise *promise);
 
 #ifdef __cplusplus
 }

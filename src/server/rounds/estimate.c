@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "estimate_json.h"
+#include "guarantee_json.h"
 #include "rounds.h"
 
 static const double level = 0.95;
@@ -199,21 +200,8 @@ static void add_prediction(json_t *answer, const struct served_study *served,
 /* Null when it cannot be said. */
 static json_t *guarantee_json(const struct served_study *served)
 {
-    struct tremolo_study_guarantee promise;
-    char words[TREMOLO_STUDY_WORDS_BYTES];
-    char neighbours[64] = "any";
-    if (served->terms->distance > 0.0) {
-        (void)snprintf(neighbours, sizeof neighbours, "distance=%.15g", served->terms->distance);
-    }
-    if (tremolo_study_file_guarantee(&promise, served->file, served->terms->delta) != TREMOLO_OK ||
-        tremolo_study_file_words(words, sizeof words, served->file) != TREMOLO_OK) {
-        return json_null();
-    }
-    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "epsilon",
-                     estimate_number(promise.epsilon), "delta", estimate_number(promise.delta),
-                     "mu", estimate_number(promise.mu), "rho", estimate_number(promise.rho),
-                     "neighbours", neighbours, "protects",
-                     served->terms->response_private ? "all" : "features", "words", words);
+    json_t *guarantee = guarantee_study_json(served->file);
+    return guarantee != NULL ? guarantee : json_null();
 }
 
 enum tremolo_status estimate_guarantee_json(char **json, const struct served_study *served)

@@ -236,24 +236,13 @@ tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
 struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
                                                   double distance);
 
-/* The guarantee in words at a delta: for a reviewer, for a participant, and the
- * table of distances, one a line. Untouched on failure. */
-#define TREMOLO_STUDY_PART_BYTES 2048
-struct tremolo_study_words {
-    char reviewer[TREMOLO_STUDY_PART_BYTES];
-    char participant[TREMOLO_STUDY_PART_BYTES];
-    char differences[TREMOLO_STUDY_PART_BYTES];
-};
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_file_explain(struct tremolo_study_words *words, const struct tremolo_study_file *file,
-                           double delta);
+struct tremolo_explanation; /* tremolo_privacy.h */
 
-/* The same at the study's own delta as one text with headings, ending in a line
- * feed. SHORT_BUFFER when it does not fit (TREMOLO_STUDY_WORDS_BYTES does); the
- * text is untouched on failure. */
-#define TREMOLO_STUDY_WORDS_BYTES 8192
+/* The guarantee at a delta in words, and for samples that differ in one feature
+ * by all of its range; distances are in half ranges. Untouched on failure. */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_file_words(char *text, size_t bytes, const struct tremolo_study_file *file);
+tremolo_study_file_explain(struct tremolo_explanation *explanation,
+                           const struct tremolo_study_file *file, double delta);
 
 /* The largest ledger budget (mu^2 / 2^24, rounded down) that keeps a device's
  * whole life within (epsilon, delta). UNREACHABLE when it is below one unit,

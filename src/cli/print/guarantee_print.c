@@ -1,0 +1,70 @@
+/* guarantee_print.c -- a guarantee's words and table on the terminal. */
+#include "guarantee_print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "coefficients.h"
+#include "members.h"
+
+enum { NAME_COLUMNS = 48 };
+
+/* Characters of UTF-8 in so many bytes: bytes that continue none. */
+static int columns_of(const char *name, size_t bytes)
+{
+    int columns = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        columns += ((unsigned char)name[i] & 0xC0) != 0x80;
+    }
+    return columns;
+}
+
+/* Bytes of a name that fit, whole characters only. */
+static size_t bytes_shown(const char *name)
+{
+    size_t bytes = strlen(name);
+    while (columns_of(name, bytes) > NAME_COLUMNS) {
+        bytes--;
+    }
+    return bytes;
+}
+
+static void print_row(const json_t *row, int width)
+{
+    const char *name = member_text(row, "name");
+    size_t bytes = bytes_shown(name);
+    (void)printf("%.*s%*s distance %-9.4g ", (int)bytes, name, width - columns_of(name, bytes), "",
+                 member_number(row, "distance"));
+    if (isnan(member_number(row, "epsilon"))) {
+        (void)printf("no protection\n");
+    } else {
+        (void)printf("mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n", member_number(row, "mu"),
+                     member_number(row, "epsilon"), 100 * member_number(row, "attacker_right"));
+    }
+}
+
+void guarantee_print(const json_t *guarantee, double delta)
+{
+    const json_t *rows = json_object_get(guarantee, "differences");
+    size_t index;
+    json_t *row;
+    int width = 14;
+    json_array_foreach(rows, index, row)
+    {
+        const char *name = member_text(row, "name");
+        int columns = columns_of(name, bytes_shown(name));
+        width = columns > width ? columns : width;
+    }
+    (void)printf("For the reviewer:\n");
+    coefficients_paragraph(member_text(guarantee, "reviewer"));
+    (void)printf("\nFor the participant:\n");
+    coefficients_paragraph(member_text(guarantee, "participant"));
+    (void)printf("\nThe same for two samples that differ in other ways (distance in half ranges, "
+                 "delta %g):\n",
+                 delta);
+    json_array_foreach(rows, index, row)
+    {
+        print_row(row, width);
+    }
+}
