@@ -1,6 +1,7 @@
 # tremolo -- one Makefile for every module.
 #
-#   make               build/tremolo and build/libtremolo.a
+#   make               build/tremolo, libtremolo.a and libtremolo.so; installs nothing
+#   make deps          installs from Debian what a build needs; run, test and the like do it too
 #   make run           the main job, end to end, on embedded defaults
 #   make serve         the same, and the server stays
 #   make run-cluster   a study on a NATS cluster that loses a part of each kind
@@ -10,6 +11,7 @@
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the order of the modules         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
+#   WEB=no             without the pages: no clang, lld, esbuild, d3     NATS=no   without a cluster
 #
 # A module is a folder of src/ with its sources, in folders of its own if it is large, and with
 # its public headers in include/. USES_<module> are the modules it depends on; it is compiled with
@@ -20,7 +22,9 @@ DESTDIR ?=
 BUILD   ?= build
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
-VERSION := 0.1.0
+# The one place that names the version is the file VERSION.
+VERSION := $(file <VERSION)
+SONAME  := libtremolo.so.0
 
 MODULES := device privacy study regression host lab web server cli
 USES_device     :=
@@ -45,6 +49,9 @@ NATS ?= $(if $(shell { pkg-config --exists libnats; } 2>/dev/null && echo yes),y
 PKGS_server     += $(if $(filter yes,$(NATS)),libnats)
 DEFINES_server  := $(if $(filter yes,$(NATS)),-DTREMOLO_HAS_NATS)
 
+# The pages need a compiler for WebAssembly and a bundler; WEB=no leaves them out.
+WEB ?= yes
+
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef $(if $(STRICT),-Werror)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -DTREMOLO_SANITIZED)
@@ -54,6 +61,8 @@ SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -
 STD_device  = -std=c99 -ffreestanding -fno-builtin -DTREMOLO_LANES=4 \
               $(shell $(CC) -fno-tree-loop-distribute-patterns -E - </dev/null >/dev/null 2>&1 \
                 && echo -fno-tree-loop-distribute-patterns)
+# The same objects make the static and the shared library.
+PIC     := -fPIC -fno-semantic-interposition
 QUIET   := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2))
 STD_host   := -std=c11 -D_GNU_SOURCE -ffp-contract=off
@@ -66,6 +75,7 @@ module_objects = $(call objects,src/$(1))
 LIBRARY_MODULES := $(filter-out cli,$(MODULES))
 LIBRARY_OBJECTS := $(foreach module,$(LIBRARY_MODULES),$(call module_objects,$(module)))
 LIBRARY_OBJECTS += $(if $(filter web,$(MODULES)),$(BUILD)/obj/src/web/table.o)
+PUBLIC_HEADERS := $(sort $(wildcard src/include/tremolo_*.h $(foreach module,$(LIBRARY_MODULES),src/$(module)/include/tremolo_*.h)))
 CLI_OBJECTS := $(if $(filter cli,$(MODULES)),$(call module_objects,cli))
 packages := $(sort $(foreach module,$(MODULES),$(PKGS_$(module))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
@@ -74,22 +84,32 @@ LIBS = $(PACKAGE_LIBS) -lcsv -lpthread -lm
 # What tests and measurements see: every header, public and private.
 ALL_INCLUDES := -Isrc/include $(foreach module,$(MODULES),$(addprefix -I,$(call private,src/$(module))))
 
-.PHONY: all run serve test test-ports bench size check-layers lint format install clean help \
+.PHONY: all deps run serve test test-ports bench size check-layers lint format install clean help \
         amalgamation
-all: $(BUILD)/tremolo
+all: $(BUILD)/tremolo $(BUILD)/$(SONAME)
 
 # ---------------------------------------------------------------- packages
-# A stamp per group: the script is silent when nothing is missing.
+# A stamp per group: .found-GROUP looks and says what is missing, .setup-GROUP
+# installs it. Building only ever looks; what a person runs or tests installs first,
+# and then calls make anew, because which parts are there is decided when make reads this file.
+BUILD_GROUPS := build $(if $(filter yes,$(WEB)),web)
+FOUND := $(addprefix $(BUILD)/.found-,$(BUILD_GROUPS))
+DEPS  := $(addprefix $(BUILD)/.setup-,$(BUILD_GROUPS))
+deps:
+	@tools/setup $(BUILD_GROUPS)
+$(BUILD)/.found-%: tools/setup
+	@tools/setup --look $*
+	@mkdir -p $(@D) && touch $@
 $(BUILD)/.setup-%: tools/setup
 	@tools/setup $*
 	@mkdir -p $(@D) && touch $@
 
 # ---------------------------------------------------------------- building
 define module_rules
-$(BUILD)/obj/src/$(1)/%.o: src/$(1)/%.c | $(BUILD)/.setup-build
+$(BUILD)/obj/src/$(1)/%.o: src/$(1)/%.c | $(FOUND)
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
-	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(CFLAGS) $$(SANITIZER) \
+	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(PIC) $$(CFLAGS) $$(SANITIZER) \
 	  -DTREMOLO_VERSION='"$(VERSION)"' -Isrc/include $(addprefix -I,$(call private,src/$(1))) \
 	  $(foreach used,$(USES_$(1)),-Isrc/$(used)/include) \
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) $(DEFINES_$(1)) -MMD -MP -c -o $$@ $$<
@@ -101,25 +121,37 @@ $(BUILD)/.nats-$(NATS):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.nats-* && touch $@
 
 # The device core for the participant's page: plain clang and wasm-ld.
-WEB_ASSETS := $(BUILD)/web-core/tremolo.wasm
+WEB_ASSETS := $(if $(filter yes,$(WEB)),$(BUILD)/web-core/tremolo.wasm)
 $(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard src/device/*.[ch] src/device/include/*.h src/include/*.h ports/wasm/*.c) \
-    ports/wasm/build | $(BUILD)/.setup-build
+    ports/wasm/build | $(FOUND)
 	$(call say,WASM,$@)
 	$(QUIET)tools/amalgamate $(@D) && ports/wasm/build $(@D)
 
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*.css src/web/*.svg ports/wasm/tremolo.mjs) $(WEB_ASSETS) | $(BUILD)/.setup-build
+$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*.css src/web/*.svg ports/wasm/tremolo.mjs) \
+    $(WEB_ASSETS) $(BUILD)/.web-$(WEB) VERSION | $(FOUND)
 	$(call say,WEB,$@)
-	$(QUIET)tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
+	$(QUIET)WEB=$(WEB) tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
+$(BUILD)/.web-$(WEB):
+	@mkdir -p $(@D) && rm -f $(BUILD)/.web-* && touch $@
 $(BUILD)/obj/src/web/table.o: $(BUILD)/web/table.c src/web/include/web_files.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) -Isrc/web/include -c -o $@ $<
+	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(PIC) $(CFLAGS) $(SANITIZER) -Isrc/web/include -c -o $@ $<
 
 $(BUILD)/libtremolo.a: $(LIBRARY_OBJECTS)
 	@rm -f $@
 	$(call say,AR,$@)
 	$(QUIET)$(AR) rcs $@ $^
+
+# Only what the installed headers declare can be seen from outside.
+$(BUILD)/libtremolo.map: tools/public-symbols $(PUBLIC_HEADERS)
+	@mkdir -p $(@D)
+	@tools/public-symbols $(PUBLIC_HEADERS) >$@
+$(BUILD)/$(SONAME): $(LIBRARY_OBJECTS) $(BUILD)/libtremolo.map
+	$(call say,LINK,$@)
+	$(QUIET)$(CC) -shared $(CFLAGS) $(SANITIZER) -Wl,-soname,$(SONAME) -Wl,-z,defs \
+	  -Wl,--version-script=$(BUILD)/libtremolo.map -o $@ $(LIBRARY_OBJECTS) $(LDFLAGS) $(LIBS)
 
 $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
 	$(call say,LINK,$@)
@@ -148,7 +180,7 @@ $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-
 
 # A program of several files has its parts in a folder of its name.
 FOLDER_PROGRAMS := tests/e2e/swarm
-$(BUILD)/obj/tests/%.o: tests/%.c | $(BUILD)/.setup-build
+$(BUILD)/obj/tests/%.o: tests/%.c | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(QUIET)$(CC) $(PROGRAM_FLAGS) -c -o $@ $<
@@ -165,9 +197,11 @@ amalgamation:
 	@echo "$(BUILD)/amalgamation/tremolo_device.c and .h"
 
 # ---------------------------------------------------------------- running
-run: $(BUILD)/tremolo
+run: $(DEPS)
+	@$(MAKE) $(AT_ONCE) $(BUILD)/tremolo
 	@$(BUILD)/tremolo demo
-serve: $(BUILD)/tremolo
+serve: $(DEPS)
+	@$(MAKE) $(AT_ONCE) $(BUILD)/tremolo
 	@$(BUILD)/tremolo demo --stay --listen 8787
 
 # Three NATS nodes, two gateways and two folders on loopback. Packages first:
@@ -175,10 +209,10 @@ serve: $(BUILD)/tremolo
 .PHONY: run-cluster test-cluster
 CLUSTER_PROGRAMS := $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm $(BUILD)/bin/tests/cluster/probe \
                     $(BUILD)/bin/examples/mqtt_device $(BUILD)/bin/tests/fault/test_server_backends
-run-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-cluster
+run-cluster: $(DEPS) $(BUILD)/.setup-cluster
 	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
 	@BUILD=$(BUILD) sh tests/cluster/run.sh
-test-cluster: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster
+test-cluster: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
 	@BUILD=$(BUILD) tools/run-tests $(BUILD)/bin/tests/fault/test_server_backends tests/e2e/move.sh \
 	  $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
@@ -193,11 +227,11 @@ TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends test_se
                    limits.sh move.sh proxy.sh tls.sh watch.sh)
 together_and_alone = --together $(filter-out $(TIMED_TESTS),$(1)) --alone $(filter $(TIMED_TESTS),$(1))
 E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)
-test: $(BUILD)/.setup-build $(BUILD)/.setup-test
+test: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) test-programs
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS="$(if $(filter 0,$(TEST_FUZZ_SECONDS)),,tools/run-fuzz)"
 .PHONY: test-programs run-tests
-test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo
+test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo $(BUILD)/$(SONAME)
 	@:
 run-tests: test-programs
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) $(MORE_TESTS)
@@ -207,7 +241,7 @@ run-tests: test-programs
 FUZZ_SECONDS ?= 60
 TEST_FUZZ_SECONDS ?= 15
 .PHONY: fuzz test-sanitize test-asan test-msan
-fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
+fuzz: $(DEPS) $(BUILD)/.setup-test
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tools/run-fuzz
 
 # Unit and fault tests under ASan and UBSan with gcc (but for those that bring
@@ -216,13 +250,13 @@ fuzz: $(BUILD)/.setup-build $(BUILD)/.setup-test
 test-sanitize: test-asan test-msan test-tsan
 # The server under load with every data race reported.
 .PHONY: test-tsan
-test-tsan: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
+test-tsan: $(DEPS) $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/tsan CC=gcc CFLAGS="-O1 -g" SANITIZE=thread $(BUILD)/tsan/tremolo
 	@BUILD=$(BUILD)/tsan PLAIN=$(BUILD) tools/run-tests tests/sanitize/server_threads.sh
-test-asan: $(BUILD)/.setup-build $(BUILD)/.setup-test
+test-asan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*.c tests/fault/*.c)))"
-test-msan: $(BUILD)/.setup-build $(BUILD)/.setup-test
+test-msan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory MODULES=device \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/test_device_*.c tests/fault/test_device_*.c))"
 .PHONY: run-programs
@@ -232,7 +266,7 @@ run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
 # ---------------------------------------------------------------- measuring
 # Every program bench/bench_*.c and every script bench/*.sh, in turn.
 BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard bench/bench_*.c)))
-bench: $(BUILD)/.setup-build $(BUILD)/.setup-bench $(BUILD)/.setup-cluster
+bench: $(DEPS) $(BUILD)/.setup-bench $(BUILD)/.setup-cluster
 	@$(MAKE) $(AT_ONCE) $(BENCH_PROGRAMS) $(BUILD)/tremolo
 	@for program in $(BENCH_PROGRAMS); do echo "== $${program##*/}"; $$program || exit 1; done
 	@for script in $(sort $(wildcard bench/*.sh)); do \
@@ -250,26 +284,29 @@ check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach module,$(MODULES),$(module):$(subst $() ,$(),$(foreach used,$(USES_$(module)),$(used),)))
 
 LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* $(FOLDER_PROGRAMS) ports ports/*)))
-lint: $(BUILD)/.setup-build $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
+lint: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint
 	@clang-format -i $(LINTED)
 
 # ---------------------------------------------------------------- installing
-PUBLIC_HEADERS := $(sort $(wildcard src/include/tremolo_*.h $(foreach module,$(LIBRARY_MODULES),src/$(module)/include/tremolo_*.h)))
+TO := $(DESTDIR)$(PREFIX)
+configure = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' $(1) >$(2)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-	  $(DESTDIR)$(PREFIX)/include/tremolo $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(DESTDIR)$(PREFIX)/share/man/man3
-	install -m 755 $(BUILD)/tremolo $(DESTDIR)$(PREFIX)/bin/
-	install -d $(DESTDIR)$(PREFIX)/share/tremolo
-	install -m 755 tools/fetch-data $(DESTDIR)$(PREFIX)/share/tremolo/
-	install -m 644 $(BUILD)/libtremolo.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/tremolo/
-	for page in $(wildcard docs/man/*.1); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done
-	for page in $(wildcard docs/man/*.3); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man3/; done
-	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/tremolo\n\nName: tremolo\nDescription: private linear regression from devices that each hold one sample\nVersion: %s\nLibs: -L$${libdir} -ltremolo\nLibs.private: %s\nCflags: -I$${includedir}\n' \
-	  '$(PREFIX)' '$(VERSION)' '$(LIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tremolo.pc
+	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/cmake/tremolo $(TO)/include/tremolo $(TO)/share/tremolo \
+	  $(TO)/share/man/man1 $(TO)/share/man/man3
+	install -m 755 $(BUILD)/tremolo $(TO)/bin/
+	install -m 755 tools/fetch-data $(TO)/share/tremolo/
+	install -m 644 $(BUILD)/libtremolo.a $(TO)/lib/
+	install -m 644 $(BUILD)/$(SONAME) $(TO)/lib/libtremolo.so.$(VERSION)
+	ln -sf libtremolo.so.$(VERSION) $(TO)/lib/$(SONAME)
+	ln -sf $(SONAME) $(TO)/lib/libtremolo.so
+	install -m 644 $(PUBLIC_HEADERS) $(TO)/include/tremolo/
+	install -m 644 docs/man/*.1 $(TO)/share/man/man1/
+	install -m 644 docs/man/*.3 $(TO)/share/man/man3/
+	$(call configure,packaging/tremolo.pc.in,$(TO)/lib/pkgconfig/tremolo.pc)
+	$(call configure,packaging/tremoloConfig.cmake.in,$(TO)/lib/cmake/tremolo/tremoloConfig.cmake)
+	$(call configure,packaging/tremoloConfigVersion.cmake.in,$(TO)/lib/cmake/tremolo/tremoloConfigVersion.cmake)
 
 clean:
 	rm -rf $(BUILD)
