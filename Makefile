@@ -105,8 +105,14 @@ $(BUILD)/.setup-%: tools/setup
 	@mkdir -p $(@D) && touch $@
 
 # ---------------------------------------------------------------- building
+# Objects are made again when their flags or the version change.
+FLAGS := $(PIC) $(CFLAGS) $(SANITIZER) $(VERSION)
+ifneq ($(FLAGS),$(file <$(BUILD)/.flags))
+$(shell mkdir -p $(BUILD))
+$(file >$(BUILD)/.flags,$(FLAGS))
+endif
 define module_rules
-$(BUILD)/obj/src/$(1)/%.o: src/$(1)/%.c | $(FOUND)
+$(BUILD)/obj/src/$(1)/%.o: src/$(1)/%.c $(BUILD)/.flags | $(FOUND)
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
 	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(PIC) $$(CFLAGS) $$(SANITIZER) \
@@ -134,7 +140,7 @@ $(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src
 	$(QUIET)WEB=$(WEB) tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
 $(BUILD)/.web-$(WEB):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.web-* && touch $@
-$(BUILD)/obj/src/web/table.o: $(BUILD)/web/table.c src/web/include/web_files.h
+$(BUILD)/obj/src/web/table.o: $(BUILD)/web/table.c src/web/include/web_files.h $(BUILD)/.flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(QUIET)$(CC) $(STD_host) $(WARNINGS) $(PIC) $(CFLAGS) $(SANITIZER) -Isrc/web/include -c -o $@ $<

@@ -19,7 +19,7 @@ expect "and nothing was installed" "$(ls "$work/installed" 2>/dev/null)" ""
 
 # The objects of this build, without the pages.
 mkdir "$work/plain"
-cp -al "$build/obj" "$work/plain/obj" && cp -a "$build"/.nats-* "$work/plain/"
+cp -al "$build/obj" "$work/plain/obj" && cp -a "$build"/.nats-* "$build/.flags" "$work/plain/"
 rm -f "$work/plain/obj/src/web/table.o" "$work/bin/pkg-config"
 for tool in clang wasm-ld esbuild; do stand_in "$tool" "touch $work/used; exit 1"; done
 PATH=$work/bin:$PATH make -s BUILD="$work/plain" CC="$compiler" WEB=no "$work/plain/tremolo" >"$work/out" 2>&1
