@@ -50,11 +50,11 @@ bool cli_parse_long(long *value, const char *text)
 
 enum cli_exit cli_exit_of(enum tremolo_status status)
 {
-    if (status == TREMOLO_OK) {
-        return CLI_DONE;
+    switch (tremolo_status_kind(status)) {
+    case TREMOLO_KIND_DONE: return CLI_DONE;
+    case TREMOLO_KIND_CALLER:
+    case TREMOLO_KIND_INPUT: return CLI_USAGE;
+    case TREMOLO_KIND_PRIVACY: return CLI_REFUSED;
+    default: return CLI_FAILED;
     }
-    if (status >= 90 && status < 110) {
-        return CLI_REFUSED;
-    }
-    return status < 50 ? CLI_USAGE : CLI_FAILED;
 }

@@ -1,7 +1,7 @@
-/* tremolo_status.h -- what a call can answer, for every room.
+/* tremolo_status.h -- what a call can answer, for every module.
  *
- * This header is vocabulary, not a room: it includes nothing, needs nothing
- * and every room may use it. One list gives the enum, the name and the
+ * This header is vocabulary, not a module: it includes nothing, needs nothing
+ * and every module may use it. One list gives the enum, the name and the
  * sentence, so they cannot drift apart.
  *
  * Numbers are part of the interface: they are never changed or reused, new
@@ -10,7 +10,8 @@
  *     0        done
  *     10..29   the caller's mistake (arguments, parameters out of range)
  *     30..49   input from outside (reports, samples, files)
- *     50..69   the system beneath (entropy, storage, memory)
+ *     50..59   the system beneath (entropy, storage, memory, network)
+ *     60..69   the store of reports
  *     70..89   numerical
  *     90..109  refused for privacy */
 #ifndef TREMOLO_STATUS_H
@@ -81,6 +82,28 @@ enum tremolo_status {
 #else
 #define TREMOLO_MUST_USE
 #endif
+
+/* The ranges above. */
+enum tremolo_status_kind {
+    TREMOLO_KIND_DONE,
+    TREMOLO_KIND_CALLER,
+    TREMOLO_KIND_INPUT,
+    TREMOLO_KIND_SYSTEM,
+    TREMOLO_KIND_STORE,
+    TREMOLO_KIND_NUMERICAL,
+    TREMOLO_KIND_PRIVACY,
+};
+
+static inline enum tremolo_status_kind tremolo_status_kind(enum tremolo_status status)
+{
+    return status < 10   ? TREMOLO_KIND_DONE
+           : status < 30 ? TREMOLO_KIND_CALLER
+           : status < 50 ? TREMOLO_KIND_INPUT
+           : status < 60 ? TREMOLO_KIND_SYSTEM
+           : status < 70 ? TREMOLO_KIND_STORE
+           : status < 90 ? TREMOLO_KIND_NUMERICAL
+                         : TREMOLO_KIND_PRIVACY;
+}
 
 /* The name without its prefix ("NO_ENTROPY"), or "UNKNOWN". Header-only, so
  * that a device that prints nothing carries no strings. */

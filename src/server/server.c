@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gateway.h"
 #include "http.h"
 #include "mqtt.h"
 #include "keys.h"
@@ -76,8 +75,8 @@ static enum tremolo_status start_writer(struct tremolo_server *server,
         (void)mkdir(options->data, 0700); /* what is wrong with it shows in a moment */
         enum tremolo_status status = load_keys(server, options, true, words, capacity);
         if (status == TREMOLO_OK) {
-            status = gateway_start(&server->writer, &options->store, server->signing_key,
-                                   server->device_secret, words, capacity);
+            status = writer_start_gateway(&server->writer, &options->store, server->signing_key,
+                                          server->device_secret, words, capacity);
         }
         return status == TREMOLO_OK
                    ? mqtt_start(&server->mqtt, server->writer, &options->store, words, capacity)
@@ -95,8 +94,8 @@ static enum tremolo_status start_writer(struct tremolo_server *server,
         status = load_keys(server, options, !any, words, capacity);
     }
     if (status == TREMOLO_OK) {
-        status = embedded_start(&server->writer, store, server->signing_key, server->device_secret,
-                                words, capacity);
+        status = writer_start_embedded(&server->writer, store, server->signing_key,
+                                       server->device_secret, words, capacity);
     }
     if (status != TREMOLO_OK) {
         store->close(store);

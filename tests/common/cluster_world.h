@@ -78,7 +78,7 @@ static inline void world_send(uint32_t first, size_t count, uint8_t *outcomes)
     static struct server_report made[SEGMENT_REPORTS];
     static struct arrival arrivals[SEGMENT_REPORTS];
     static int16_t rows[SEGMENT_REPORTS * 8];
-    struct job job = {.served = study->served, .arrivals = arrivals, .rows = rows, .count = count};
+    struct job job = {.served = study->served, .reports = {arrivals, rows, count}};
     for (size_t i = 0; i < count; i++) {
         world_report(&made[i], first + (uint32_t)i);
         arrivals[i] = (struct arrival){.bytes = made[i].bytes, .length = (uint16_t)made[i].length};

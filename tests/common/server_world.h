@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "writer.h"
+#include "server_jobs.h"
 #include "server_reports.h"
 #include "testing.h"
 
@@ -46,7 +46,7 @@ static inline struct writer *start_writer(struct store *store)
 {
     struct writer *writer = NULL;
     char words[200] = "";
-    assert_status(embedded_start(&writer, store, signing_key, secret, words, sizeof words),
+    assert_status(writer_start_embedded(&writer, store, signing_key, secret, words, sizeof words),
                   TREMOLO_OK);
     return writer;
 }
@@ -63,8 +63,8 @@ static inline struct store *open_store(void)
 static inline enum tremolo_status create_study(struct served_study **served, struct writer *writer,
                                                const char *text)
 {
-    struct job job = {.call = writer_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(writer_submit_and_wait(writer, &job));
+    struct job job = job_create(text);
+    assert_true(submit_and_wait(writer, &job));
     *served = job.served;
     return job.status;
 }
@@ -78,11 +78,10 @@ static inline enum server_outcome send_report(struct writer *writer, struct serv
                               .length = (uint16_t)report->length,
                               .device = (const uint8_t *)name,
                               .device_length = (uint8_t)strlen(name)};
-    struct job job = {
-        .served = served, .arrivals = &arrival, .rows = row, .count = 1, .bytes = report->length};
+    struct job job = {.served = served, .reports = {&arrival, row, 1}, .bytes = report->length};
     check_report(&arrival, row, &served->check);
     if (arrival.outcome == OUTCOME_PENDING) {
-        assert_true(writer_submit_and_wait(writer, &job));
+        assert_true(submit_and_wait(writer, &job));
     }
     return arrival.outcome;
 }

@@ -1,7 +1,7 @@
 /* test_server_backends.c -- the same promises of both places a study can live in.
  *
  * One suite, run against the embedded log (SQLite) and against the clustered one (a
- * gateway and a folder on a nats-server of our own): what is acknowledged counts,
+ * gateway and a worker on a nats-server of our own): what is acknowledged counts,
  * once; a restart changes nothing; rounds end for everybody. Reports made for the
  * first place are sent to the second as the same bytes, and the estimates must be
  * the same, character by character. Without NATS the second half is skipped. */
@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 
 #include "estimate.h"
-#include "gateway.h"
 #include "nats_node.h"
+#include "server_jobs.h"
 #include "server_reports.h"
+#include "tremolo_server.h"
 
 enum { DEVICES = 24, ROUNDS = 3, PATIENCE_MS = 15000 };
 
@@ -26,7 +27,7 @@ struct place {
     char directory[64];
     struct nats_node node;
     struct writer *writer;
-    struct tremolo_worker *folder;
+    struct tremolo_worker *worker;
 };
 
 static void open_place(struct place *place)
@@ -34,17 +35,17 @@ static void open_place(struct place *place)
     char words[256] = "";
     if (place->clustered) {
         struct tremolo_store_options store = {.url = place->node.url, .shards = 3};
-        struct tremolo_worker_options folder = {.store = store};
+        struct tremolo_worker_options worker = {.store = store};
         assert_status(
-            gateway_start(&place->writer, &store, signing_key, secret, words, sizeof words),
+            writer_start_gateway(&place->writer, &store, signing_key, secret, words, sizeof words),
             TREMOLO_OK);
-        assert_status(tremolo_worker_start(&place->folder, &folder, words, sizeof words),
+        assert_status(tremolo_worker_start(&place->worker, &worker, words, sizeof words),
                       TREMOLO_OK);
     } else {
         struct store *store = NULL;
         assert_status(store_open_sqlite(&store, place->directory, words, sizeof words), TREMOLO_OK);
         assert_status(
-            embedded_start(&place->writer, store, signing_key, secret, words, sizeof words),
+            writer_start_embedded(&place->writer, store, signing_key, secret, words, sizeof words),
             TREMOLO_OK);
     }
 }
@@ -52,9 +53,9 @@ static void open_place(struct place *place)
 static void close_place(struct place *place)
 {
     writer_stop(place->writer);
-    tremolo_worker_stop(place->folder);
+    tremolo_worker_stop(place->worker);
     place->writer = NULL;
-    place->folder = NULL;
+    place->worker = NULL;
 }
 
 static void make_place(struct place *place, bool clustered)
@@ -85,11 +86,11 @@ static bool has_nats(void)
 {
     struct bus;
     static const char *reason;
-    struct tremolo_worker *folder = NULL;
+    struct tremolo_worker *worker = NULL;
     struct tremolo_worker_options options = {.store.url = "nats://127.0.0.1:1"};
     char words[256] = "";
     reason = nats_node_program() == NULL ? "no nats-server on this machine" : NULL;
-    if (tremolo_worker_start(&folder, &options, words, sizeof words) == TREMOLO_BAD_ARGUMENT) {
+    if (tremolo_worker_start(&worker, &options, words, sizeof words) == TREMOLO_BAD_ARGUMENT) {
         reason = "this build has no NATS";
     }
     if (reason != NULL) {
@@ -100,8 +101,8 @@ static bool has_nats(void)
 
 static struct served_study *create(struct place *place, const char *text)
 {
-    struct job job = {.call = writer_create_study, .text = text, .text_length = strlen(text)};
-    assert_true(writer_submit_and_wait(place->writer, &job));
+    struct job job = job_create(text);
+    assert_true(submit_and_wait(place->writer, &job));
     assert_status(job.status, TREMOLO_OK);
     return job.served;
 }
@@ -120,16 +121,13 @@ static enum server_outcome send_report(struct place *place, struct served_study 
                               .length = (uint16_t)named->report.length,
                               .device = named->name,
                               .device_length = named->name_length};
-    struct job job = {.served = served,
-                      .arrivals = &arrival,
-                      .rows = row,
-                      .count = 1,
-                      .bytes = named->report.length};
+    struct job job = {
+        .served = served, .reports = {&arrival, row, 1}, .bytes = named->report.length};
     check_report(&arrival, row, &served->check);
     if (arrival.outcome != OUTCOME_PENDING) {
         return arrival.outcome;
     }
-    assert_true(writer_submit_and_wait(place->writer, &job));
+    assert_true(submit_and_wait(place->writer, &job));
     return arrival.outcome;
 }
 
@@ -165,8 +163,8 @@ static unsigned newest_round(struct served_study *served)
 
 static void close_round(struct place *place, struct served_study *served)
 {
-    struct job job = {.call = writer_close_round, .served = served};
-    assert_true(writer_submit_and_wait(place->writer, &job));
+    struct job job = {.kind = JOB_CLOSE, .served = served};
+    assert_true(submit_and_wait(place->writer, &job));
     assert_status(job.status, TREMOLO_OK);
 }
 
@@ -359,7 +357,7 @@ static void test_other_keys_are_refused(void **state)
     }
     make_place(&place, true);
     struct tremolo_store_options store = {.url = place.node.url};
-    assert_status(gateway_start(&second, &store, signing_key, other, words, sizeof words),
+    assert_status(writer_start_gateway(&second, &store, signing_key, other, words, sizeof words),
                   TREMOLO_BAD_ARGUMENT);
     assert_non_null(strstr(words, "device.secret"));
     remove_place(&place);

@@ -8,8 +8,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "mqtt.h"
 #include "memory_store.h"
+#include "mqtt.h"
+#include "server_jobs.h"
 
 #include "fake_nats.h" /* last: its `study` is global */
 
@@ -155,10 +156,8 @@ static void settle(struct bus *base, size_t index)
 
 static struct served_study *make_study(struct writer *writer)
 {
-    struct job job = {.call = writer_create_study,
-                      .text = server_study_open,
-                      .text_length = strlen(server_study_open)};
-    assert_true(writer_submit_and_wait(writer, &job));
+    struct job job = job_create(server_study_open);
+    assert_true(submit_and_wait(writer, &job));
     assert_status(job.status, TREMOLO_OK);
     server_report_make(&message, job.served->study, 0, NULL, NULL);
     (void)snprintf(subject, sizeof subject, "$MQTT.msgs.tremolo.%s.reports", job.served->id_text);
@@ -174,8 +173,9 @@ static void test_message_comes_again(void **state)
     (void)state;
     bus.base.pull = pull;
     bus.base.settle = settle;
-    assert_status(embedded_start(&writer, memory_store_new(), no_key, secret, words, sizeof words),
-                  TREMOLO_OK);
+    assert_status(
+        writer_start_embedded(&writer, memory_store_new(), no_key, secret, words, sizeof words),
+        TREMOLO_OK);
     struct served_study *served = make_study(writer);
     assert_status(mqtt_start(&mqtt, writer, &options, words, sizeof words), TREMOLO_OK);
     for (int i = 0; i < 10000 && atomic_load(&settled_after) == 0; i++) {

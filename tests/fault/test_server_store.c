@@ -193,10 +193,9 @@ static void test_refusals_do_not_outlive_their_reason(void **state)
             (struct arrival){.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
         check_report(&arrivals[i], rows + i * served->check.row_values, &served->check);
     }
-    struct job job = {
-        .served = served, .arrivals = arrivals, .rows = rows, .count = 2, .bytes = 100};
+    struct job job = {.served = served, .reports = {arrivals, rows, 2}, .bytes = 100};
     fault.writes_left = 0;
-    assert_true(writer_submit_and_wait(writer, &job));
+    assert_true(submit_and_wait(writer, &job));
     fault.writes_left = -1;
     assert_int_equal(arrivals[0].outcome, OUTCOME_NOT_STORED);
     assert_int_equal(arrivals[1].outcome, OUTCOME_NOT_STORED);

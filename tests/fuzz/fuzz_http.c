@@ -22,6 +22,7 @@
 #include "http.h"
 #include "memory_store.h"
 #include "request.h"
+#include "server_jobs.h"
 #include "server_reports.h"
 
 enum { SENT_MAX = 1 << 16, ANSWERS_MAX = 1 << 20, TURNS_MAX = 2000 };
@@ -37,9 +38,8 @@ static struct server_report report;
 
 static struct served_study *create(const char *text)
 {
-    struct job job = {
-        .call = writer_create_study, .text = text, .text_length = strlen(text), .problems = NULL};
-    fuzz_require(writer_submit_and_wait(server->writer, &job) && job.status == TREMOLO_OK);
+    struct job job = job_create(text);
+    fuzz_require(submit_and_wait(server->writer, &job) && job.status == TREMOLO_OK);
     return job.served;
 }
 
@@ -55,8 +55,8 @@ static void start(void)
     (void)snprintf(server->token, sizeof server->token, "fuzz");
     server->request_seconds = 10;
     log_open(&server->log, NULL);
-    fuzz_require(embedded_start(&server->writer, memory_store_new(), server->signing_key,
-                                server->device_secret, words, sizeof words) == TREMOLO_OK);
+    fuzz_require(writer_start_embedded(&server->writer, memory_store_new(), server->signing_key,
+                                       server->device_secret, words, sizeof words) == TREMOLO_OK);
     server->connections = connections_new(server->request_seconds);
     server->estimator = estimator_start(&server->stopping);
     fuzz_require(server->connections != NULL && server->estimator != NULL &&

@@ -43,8 +43,8 @@ static enum tremolo_status create(const char *text)
 
 static enum tremolo_status close_round(void)
 {
-    struct job job = {.call = writer_close_round, .served = served};
-    assert_true(writer_submit_and_wait(writer, &job));
+    struct job job = {.kind = JOB_CLOSE, .served = served};
+    assert_true(submit_and_wait(writer, &job));
     return job.status;
 }
 
@@ -174,9 +174,8 @@ static void test_conflicts_within_a_group(void **state)
         check_report(&arrivals[i], rows + 3 * i, &served->check);
         assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
     }
-    struct job job = {
-        .served = served, .arrivals = arrivals, .rows = rows, .count = 3, .bytes = 200};
-    assert_true(writer_submit_and_wait(writer, &job));
+    struct job job = {.served = served, .reports = {arrivals, rows, 3}, .bytes = 200};
+    assert_true(submit_and_wait(writer, &job));
     assert_int_equal(arrivals[0].outcome, OUTCOME_ACCEPTED);
     assert_int_equal(arrivals[1].outcome, OUTCOME_OTHER_BYTES);
     assert_int_equal(arrivals[2].outcome, OUTCOME_REPEATED);

@@ -1,4 +1,4 @@
-/* test_server_writer.c -- who writes a group: the thread that brings it, or the writer.
+/* test_server_writer.c -- who writes a batch: the thread that brings it, or the writer.
  *
  * The store is a real one, but for its sync: that only takes as long as a test says, so
  * that disks of any speed stand behind the queue. What was staged goes with the end. */
@@ -74,9 +74,7 @@ static void prepare(struct sending *sending, size_t bytes)
     sending->arrival = (struct arrival){.bytes = sending->report.bytes,
                                         .length = (uint16_t)sending->report.length};
     sending->job = (struct job){.served = served,
-                                .arrivals = &sending->arrival,
-                                .rows = sending->row,
-                                .count = 1,
+                                .reports = {&sending->arrival, sending->row, 1},
                                 .bytes = bytes,
                                 .done = note_thread,
                                 .context = sending};
@@ -107,7 +105,7 @@ static bool is_done_here(const struct sending *sending)
 }
 
 /* The writer looks in five times a second and may happen to be first, but not always. */
-static void test_a_small_group_is_written_where_it_is(void **state)
+static void test_a_small_batch_is_written_where_it_is(void **state)
 {
     struct sending sending;
     unsigned here = 0;
@@ -120,7 +118,7 @@ static void test_a_small_group_is_written_where_it_is(void **state)
     assert_int_equal(served->reports, TRIES);
 }
 
-static void test_a_large_group_is_the_writers(void **state)
+static void test_a_large_batch_is_the_writers(void **state)
 {
     struct sending sending;
     (void)state;
@@ -149,31 +147,24 @@ static void test_nobody_waits_for_a_slow_disk_twice(void **state)
 
 static _Atomic bool held;
 
-static enum tremolo_status hold_the_pen(struct writer *of, struct job *job)
+static void *hold_the_lock(void *argument)
 {
-    (void)of;
-    (void)job;
+    (void)argument;
+    (void)pthread_mutex_lock(&writer->write_lock);
     held = true;
     rest(HELD_US);
-    return TREMOLO_OK;
-}
-
-static void *ask_to_hold(void *argument)
-{
-    struct job *job = argument;
-    (void)writer_submit_and_wait(writer, job);
+    (void)pthread_mutex_unlock(&writer->write_lock);
     return NULL;
 }
 
 /* Somebody else is at it for long: we are back soon, and the writer does ours. */
-static void test_nobody_waits_for_the_pen_for_long(void **state)
+static void test_nobody_waits_for_the_lock_for_long(void **state)
 {
     struct sending sending;
-    struct job hold = {.call = hold_the_pen};
     pthread_t thread;
     (void)state;
     held = false;
-    assert_int_equal(pthread_create(&thread, NULL, ask_to_hold, &hold), 0);
+    assert_int_equal(pthread_create(&thread, NULL, hold_the_lock, NULL), 0);
     while (!held) {
         rest(100);
     }
@@ -181,14 +172,6 @@ static void test_nobody_waits_for_the_pen_for_long(void **state)
     assert_false(sending.done);
     assert_false(is_done_here(&sending));
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_status(hold.status, TREMOLO_OK);
-}
-
-static enum tremolo_status do_nothing(struct writer *of, struct job *job)
-{
-    (void)of;
-    (void)job;
-    return TREMOLO_OK;
 }
 
 static int64_t milliseconds(void)
@@ -198,23 +181,25 @@ static int64_t milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* A call from a request thread, alone or behind a report: the writer is called for it. If
+/* A change from a request thread, alone or behind a report: the writer is called for it. If
  * each waited until the writer looks in by itself, five times a second, all of them would
  * take twice as long as they may. */
-static void test_the_writer_is_called_for_a_call(void **state)
+static void test_the_writer_is_called_for_a_change(void **state)
 {
-    enum { CALLS = 20, LOOK_MS = 200 };
+    enum { CHANGES = 20, LOOK_MS = 200 };
     int64_t start = milliseconds();
     (void)state;
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < CHANGES; i++) {
         struct sending sending = {.done = false};
-        struct job call = {.call = do_nothing, .done = note_thread, .context = &sending};
+        struct job change = job_create(server_study_open); /* it is there: nothing happens */
+        change.done = note_thread;
+        change.context = &sending;
         struct sending before;
         if (i % 2 == 0) {
-            assert_null(writer_submit_all(writer, &call));
+            assert_null(writer_submit_all(writer, &change));
         } else {
             prepare(&before, 60);
-            before.job.next = &call;
+            before.job.next = &change;
             assert_null(writer_submit_all(writer, &before.job));
             wait_until_done(&before);
         }
@@ -224,18 +209,18 @@ static void test_the_writer_is_called_for_a_call(void **state)
         assert_true(sending.done);
         assert_false(pthread_equal(sending.by, pthread_self()));
     }
-    assert_true(milliseconds() - start < CALLS * LOOK_MS / 2);
+    assert_true(milliseconds() - start < CHANGES * LOOK_MS / 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_small_group_is_written_where_it_is, set_up,
+        cmocka_unit_test_setup_teardown(test_a_small_batch_is_written_where_it_is, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_large_group_is_the_writers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_large_batch_is_the_writers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nobody_waits_for_a_slow_disk_twice, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nobody_waits_for_the_pen_for_long, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_writer_is_called_for_a_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nobody_waits_for_the_lock_for_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_writer_is_called_for_a_change, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
-/* gateway.c -- the decider that publishes, and the thread that keeps up.
+/* gateway.c -- the backend that publishes, and the thread that keeps up.
  *
- * The writer thread publishes groups (publish.c) over one connection. A second
+ * The writer thread publishes batches (publish.c) over one connection. A second
  * thread, with a connection of its own, learns of studies, keeps their mirrors
  * up to date and does what operators ask for, so that neither waits for the
  * other. Hints only set flags.
  *
- * Who touches what: `lock` guards the queue of calls and the flag; mirrors are
+ * Who touches what: `lock` guards the queue of changes and the flag; mirrors are
  * the second thread's, but for their atomic flags; studies have their own lock. */
-#include "gateway.h"
-
 #include <limits.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +52,6 @@ struct gateway {
     struct bus *bus;     /* the writer's */
     struct bus *keeping; /* the second thread's */
     unsigned shards;
-    pthread_t thread;
     struct mirror *study[CLUSTER_STUDIES_MAX]; /* added under `lock` */
     size_t studies;
     int64_t listed_ms;
@@ -63,12 +59,10 @@ struct gateway {
     int64_t failed_ms; /* the writer's: when the store failed last */
     struct closing *closings;
 
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    struct job *calls;
-    struct job **calls_last;
+    struct background thread; /* its lock guards all below */
+    struct job *changes;
+    struct job **changes_last;
     bool hinted;
-    bool stopping;
     struct unknown_id unknown[UNKNOWN_MAX];
     size_t unknown_next;
 };
@@ -85,7 +79,7 @@ static void on_hint(void *context, const char *subject)
         return;
     }
     const char *dot = strchr(tag, '.');
-    (void)pthread_mutex_lock(&gateway->lock);
+    background_lock(&gateway->thread);
     for (size_t i = 0; i < gateway->studies; i++) {
         struct mirror *study = gateway->study[i];
         if (strncmp(study->tag, tag, CLUSTER_TAG_BYTES - 1) != 0) {
@@ -96,8 +90,8 @@ static void on_hint(void *context, const char *subject)
     }
     gateway->hinted = true;
     gateway->listed_ms = fold ? gateway->listed_ms : 0; /* it may be a new study */
-    (void)pthread_cond_signal(&gateway->wake);
-    (void)pthread_mutex_unlock(&gateway->lock);
+    background_signal(&gateway->thread);
+    background_unlock(&gateway->thread);
 }
 
 /* ---------------------------------------------------------------- studies */
@@ -128,9 +122,9 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
         mirror_free(study);
         return status;
     }
-    (void)pthread_mutex_lock(&gateway->lock);
+    background_lock(&gateway->thread);
     gateway->study[gateway->studies++] = study;
-    (void)pthread_mutex_unlock(&gateway->lock);
+    background_unlock(&gateway->thread);
     writer_add_study(gateway->writer, study->served);
     return TREMOLO_OK;
 }
@@ -139,9 +133,9 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
 {
     uint8_t *tags = NULL;
     size_t count = 0;
-    (void)pthread_mutex_lock(&gateway->lock);
+    background_lock(&gateway->thread);
     gateway->listed_ms = clock_ms();
-    (void)pthread_mutex_unlock(&gateway->lock);
+    background_unlock(&gateway->thread);
     enum tremolo_status status = cluster_list(gateway->keeping, &tags, &count);
     enum tremolo_status added = status;
     /* One that cannot be read does not hide the others; without an answer none can be. */
@@ -164,7 +158,7 @@ static bool gateway_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY
     struct gateway *gateway = writer->context;
     int64_t now = clock_ms();
     size_t at = 0;
-    (void)pthread_mutex_lock(&gateway->lock);
+    background_lock(&gateway->thread);
     while (at < UNKNOWN_MAX && (gateway->unknown[at].asked_ms == 0 ||
                                 memcmp(gateway->unknown[at].id, id, TREMOLO_STUDY_ID_BYTES) != 0)) {
         at++;
@@ -176,16 +170,16 @@ static bool gateway_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY
         gateway->unknown[at].asked_ms = now;
     }
     bool unsure = now - gateway->unknown[at].asked_ms < LEARN_MS;
-    (void)pthread_mutex_unlock(&gateway->lock);
+    background_unlock(&gateway->thread);
     return unsure;
 }
 
 static void keep_up(struct gateway *gateway)
 {
     bool all = clock_ms() - gateway->refreshed_ms >= REFRESH_MS;
-    (void)pthread_mutex_lock(&gateway->lock);
+    background_lock(&gateway->thread);
     bool list = clock_ms() - gateway->listed_ms >= LIST_MS;
-    (void)pthread_mutex_unlock(&gateway->lock);
+    background_unlock(&gateway->thread);
     if (list) {
         (void)learn_studies(gateway); /* it is tried again in a second */
     }
@@ -198,9 +192,9 @@ static void keep_up(struct gateway *gateway)
     }
 }
 
-/* ---------------------------------------------------------------- calls */
+/* ---------------------------------------------------------------- changes */
 
-static void finish_call(struct job *job, enum tremolo_status status)
+static void finish_change(struct job *job, enum tremolo_status status)
 {
     job->status = status;
     job->done(job);
@@ -209,8 +203,9 @@ static void finish_call(struct job *job, enum tremolo_status status)
 static enum tremolo_status create_study(struct gateway *gateway, struct job *job)
 {
     struct served_study *served = NULL;
-    enum tremolo_status status = served_new(&served, job->problems, job->text, job->text_length,
-                                            gateway->writer->signing_key, gateway->writer->secret);
+    enum tremolo_status status =
+        served_new(&served, job->create.problems, job->create.text, job->create.length,
+                   gateway->writer->signing_key, gateway->writer->secret);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -252,14 +247,14 @@ static void begin_closing(struct gateway *gateway, struct job *job)
     if (closing != NULL) {
         *closing = (struct closing){.next = gateway->closings,
                                     .job = job,
-                                    .round = job->round_named ? (long)job->round : -1,
+                                    .round = job->close.named ? (long)job->close.round : -1,
                                     .until_ms = clock_ms() + CLOSE_MS,
                                     .fold_until_ms = clock_ms() + FOLD_MS};
         status = try_closing(gateway, closing);
     }
     if (status != TREMOLO_OK) {
         free(closing);
-        finish_call(job, status);
+        finish_change(job, status);
         return;
     }
     gateway->closings = closing;
@@ -292,22 +287,20 @@ static void finish_closings(struct gateway *gateway, bool stopping)
             continue;
         }
         *at = closing->next;
-        finish_call(closing->job, status);
+        finish_change(closing->job, status);
         free(closing);
     }
 }
 
-static void run_calls(struct gateway *gateway, struct job *calls)
+static void run_changes(struct gateway *gateway, struct job *changes)
 {
-    while (calls != NULL) {
-        struct job *job = calls;
-        calls = job->next;
-        if (job->call == writer_create_study) {
-            finish_call(job, create_study(gateway, job));
-        } else if (job->call == writer_close_round) {
-            begin_closing(gateway, job);
+    while (changes != NULL) {
+        struct job *job = changes;
+        changes = job->next;
+        if (job->kind == JOB_CREATE) {
+            finish_change(job, create_study(gateway, job));
         } else {
-            finish_call(job, TREMOLO_BAD_ARGUMENT);
+            begin_closing(gateway, job);
         }
     }
 }
@@ -317,8 +310,8 @@ static void run_calls(struct gateway *gateway, struct job *calls)
 /* Lock held: wait for a call, a hint, or a moment. */
 static void rest(struct gateway *gateway)
 {
-    if (gateway->calls == NULL && !gateway->hinted && !gateway->stopping) {
-        clock_wait(&gateway->wake, &gateway->lock, REST_MS);
+    if (gateway->changes == NULL && !gateway->hinted && !gateway->thread.stopping) {
+        background_wait_us(&gateway->thread, 1000 * REST_MS);
     }
     gateway->hinted = false;
 }
@@ -328,14 +321,14 @@ static void *keeper_main(void *argument)
     struct gateway *gateway = argument;
     bool stopping = false;
     while (!stopping) {
-        (void)pthread_mutex_lock(&gateway->lock);
+        background_lock(&gateway->thread);
         rest(gateway);
-        struct job *calls = gateway->calls;
-        gateway->calls = NULL;
-        gateway->calls_last = &gateway->calls;
-        stopping = gateway->stopping;
-        (void)pthread_mutex_unlock(&gateway->lock);
-        run_calls(gateway, calls);
+        struct job *changes = gateway->changes;
+        gateway->changes = NULL;
+        gateway->changes_last = &gateway->changes;
+        stopping = gateway->thread.stopping;
+        background_unlock(&gateway->thread);
+        run_changes(gateway, changes);
         keep_up(gateway);
         finish_closings(gateway, stopping);
     }
@@ -346,8 +339,8 @@ static void *keeper_main(void *argument)
 static bool was_published(const struct job *jobs)
 {
     for (const struct job *job = jobs; job != NULL; job = job->next) {
-        for (size_t i = 0; i < job->count; i++) {
-            if (job->arrivals[i].outcome == OUTCOME_ACCEPTED) {
+        for (size_t i = 0; i < job->reports.count; i++) {
+            if (job->reports.arrivals[i].outcome == OUTCOME_ACCEPTED) {
                 return true;
             }
         }
@@ -355,36 +348,30 @@ static bool was_published(const struct job *jobs)
     return false;
 }
 
-static void gateway_group(struct writer *writer, struct job *jobs)
+static void gateway_batch(struct writer *writer, struct job *jobs)
 {
     struct gateway *gateway = writer->context;
-    int64_t start = clock_ms();
+    int64_t start = clock_us();
     enum tremolo_status status = publish_jobs(jobs, gateway->bus, writer_seconds());
-    (void)atomic_fetch_add(&writer->counters.sync_microseconds,
-                           (uint64_t)(clock_ms() - start) * 1000);
-    (void)atomic_fetch_add(&writer->counters.groups, 1);
+    writer_note_sync(writer, clock_us() - start);
     if (status == TREMOLO_OK && was_published(jobs)) {
         writer_note_success(writer);
     } else if (status != TREMOLO_OK) {
         gateway->failed_ms = clock_ms();
         writer_note_failure(writer, status, gateway->bus->explain(gateway->bus), false);
     }
-    while (jobs != NULL) {
-        struct job *job = jobs;
-        jobs = job->next;
-        writer_finish_job(writer, job);
-    }
+    writer_finish_batch(writer, jobs);
 }
 
-static void gateway_call(struct writer *writer, struct job *job)
+static void gateway_change(struct writer *writer, struct job *job)
 {
     struct gateway *gateway = writer->context;
-    (void)pthread_mutex_lock(&gateway->lock);
+    background_lock(&gateway->thread);
     job->next = NULL;
-    *gateway->calls_last = job;
-    gateway->calls_last = &job->next;
-    (void)pthread_cond_signal(&gateway->wake);
-    (void)pthread_mutex_unlock(&gateway->lock);
+    *gateway->changes_last = job;
+    gateway->changes_last = &job->next;
+    background_signal(&gateway->thread);
+    background_unlock(&gateway->thread);
 }
 
 /* Whoever asks for our health sends nothing while we say no, so no report would ever show that
@@ -417,26 +404,21 @@ static void free_gateway(struct gateway *gateway)
     for (size_t i = 0; i < gateway->studies; i++) {
         mirror_free(gateway->study[i]);
     }
-    (void)pthread_mutex_destroy(&gateway->lock);
-    (void)pthread_cond_destroy(&gateway->wake);
+    background_free(&gateway->thread);
     free(gateway);
 }
 
 static void gateway_end(struct writer *writer)
 {
     struct gateway *gateway = writer->context;
-    (void)pthread_mutex_lock(&gateway->lock);
-    gateway->stopping = true;
-    (void)pthread_cond_signal(&gateway->wake);
-    (void)pthread_mutex_unlock(&gateway->lock);
-    (void)pthread_join(gateway->thread, NULL);
+    background_stop(&gateway->thread);
     writer->study_count = 0; /* the mirrors have them */
     free_gateway(gateway);
 }
 
-static const struct decider publishing = {
-    .run_group = gateway_group,
-    .run_call = gateway_call,
+static const struct backend publishing = {
+    .run_batch = gateway_batch,
+    .run_change = gateway_change,
     .idle = gateway_idle,
     .end = gateway_end,
     .unsure = gateway_unsure,
@@ -526,27 +508,25 @@ static enum tremolo_status connect_both(struct gateway *gateway,
     return status;
 }
 
-enum tremolo_status gateway_start(struct writer **writer,
-                                  const struct tremolo_store_options *options,
-                                  const uint8_t *signing_key, const uint8_t *secret, char *words,
-                                  size_t words_capacity)
+enum tremolo_status writer_start_gateway(struct writer **writer,
+                                         const struct tremolo_store_options *options,
+                                         const uint8_t *signing_key, const uint8_t *secret,
+                                         char *words, size_t words_capacity)
 {
     struct gateway *gateway = calloc(1, sizeof *gateway);
-    struct writer *made = gateway != NULL ? writer_new(&publishing, gateway) : NULL;
+    struct writer *made =
+        gateway != NULL ? writer_new(&publishing, gateway, signing_key, secret) : NULL;
     if (made == NULL) {
         free(gateway);
         (void)snprintf(words, words_capacity, "out of memory");
         return TREMOLO_NO_MEMORY;
     }
-    made->signing_key = signing_key;
-    made->secret = secret;
     gateway->writer = made;
     gateway->shards = options->shards > 0 ? options->shards : CLUSTER_SHARDS_DEFAULT;
-    gateway->calls_last = &gateway->calls;
-    (void)pthread_mutex_init(&gateway->lock, NULL);
-    clock_cond_init(&gateway->wake);
+    gateway->changes_last = &gateway->changes;
+    background_init(&gateway->thread);
     enum tremolo_status status = connect_both(gateway, options, words, words_capacity);
-    if (status == TREMOLO_OK && pthread_create(&gateway->thread, NULL, keeper_main, gateway) != 0) {
+    if (status == TREMOLO_OK && !background_start(&gateway->thread, keeper_main, gateway)) {
         status = TREMOLO_NO_MEMORY;
         (void)snprintf(words, words_capacity, "the gateway's thread cannot be started");
     }
@@ -556,11 +536,10 @@ enum tremolo_status gateway_start(struct writer **writer,
         writer_free(made);
         return status;
     }
-    status = writer_run(made);
+    status = writer_run(made, words, words_capacity);
     if (status != TREMOLO_OK) {
         gateway_end(made);
         writer_free(made);
-        (void)snprintf(words, words_capacity, "the writer thread cannot be started");
         return status;
     }
     *writer = made;

@@ -1,13 +1,11 @@
 /* mqtt.c -- MQTT publications, checked like requests and handed to the writer. */
 #include "mqtt.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bus.h"
-#include "clock.h"
 #include "writer.h"
 
 enum { PULL_MAX = 256, REPORTS_MAX = 20000, SHORTEST_REPORT = 40, RETRY_MS = 2000 };
@@ -15,11 +13,8 @@ enum { PULL_MAX = 256, REPORTS_MAX = 20000, SHORTEST_REPORT = 40, RETRY_MS = 200
 struct mqtt {
     struct writer *writer;
     struct bus *bus;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards `stopping` and `waiting` */
-    pthread_cond_t wake;
-    bool stopping;
-    size_t waiting; /* jobs with the writer */
+    struct background thread; /* its lock guards `waiting` */
+    size_t waiting;           /* jobs with the writer */
 };
 
 /* One publication. */
@@ -35,10 +30,10 @@ static void on_done(struct job *job)
 {
     struct publication *publication = job->context;
     struct mqtt *mqtt = publication->mqtt;
-    (void)pthread_mutex_lock(&mqtt->lock);
+    background_lock(&mqtt->thread);
     mqtt->waiting--;
-    (void)pthread_cond_signal(&mqtt->wake);
-    (void)pthread_mutex_unlock(&mqtt->lock);
+    background_signal(&mqtt->thread);
+    background_unlock(&mqtt->thread);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -74,12 +69,12 @@ static enum tremolo_status split(struct publication *publication, const struct s
     if ((message->bytes[0] & 0xe0) == 0x80) {
         publication->arrivals[0].bytes = message->bytes;
         publication->arrivals[0].length = (uint16_t)message->length;
-        publication->job.count = 1;
+        publication->job.reports.count = 1;
         return message->length <= TREMOLO_MAX_REPORT_BYTES ? TREMOLO_OK : TREMOLO_MALFORMED;
     }
     long count = check_split(publication->arrivals, most, message->bytes, message->length,
                              served->check.secret != NULL);
-    publication->job.count = count > 0 ? (size_t)count : 0;
+    publication->job.reports.count = count > 0 ? (size_t)count : 0;
     return count > 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
@@ -107,24 +102,26 @@ static bool read_publication(struct publication *publication, struct mqtt *mqtt,
     }
     size_t n = served->check.row_values;
     size_t pending = 0;
-    publication->job.rows = malloc(publication->job.count * n * sizeof *publication->job.rows);
-    if (publication->job.rows == NULL) {
+    publication->job.reports.rows =
+        malloc(publication->job.reports.count * n * sizeof *publication->job.reports.rows);
+    if (publication->job.reports.rows == NULL) {
         return false; /* it comes again */
     }
-    for (size_t i = 0; i < publication->job.count; i++) {
-        check_report(&publication->arrivals[i], publication->job.rows + i * n, &served->check);
+    for (size_t i = 0; i < publication->job.reports.count; i++) {
+        check_report(&publication->arrivals[i], publication->job.reports.rows + i * n,
+                     &served->check);
         pending += publication->arrivals[i].outcome == OUTCOME_PENDING;
     }
-    bool malformed =
-        publication->job.count == 1 && publication->arrivals[0].outcome == OUTCOME_MALFORMED;
+    bool malformed = publication->job.reports.count == 1 &&
+                     publication->arrivals[0].outcome == OUTCOME_MALFORMED;
     (void)atomic_fetch_add(malformed ? &counters->mqtt_malformed : &counters->mqtt_taken, 1);
     publication->job.served = served;
-    publication->job.arrivals = publication->arrivals;
+    publication->job.reports.arrivals = publication->arrivals;
     publication->job.bytes = message->length;
     publication->job.done = on_done;
     publication->job.context = publication;
     if (pending == 0) {
-        writer_count(mqtt->writer, served, publication->arrivals, publication->job.count);
+        writer_count(mqtt->writer, served, publication->arrivals, publication->job.reports.count);
         publication->settled = true;
     }
     return pending > 0;
@@ -134,7 +131,7 @@ static bool read_publication(struct publication *publication, struct mqtt *mqtt,
 
 static bool is_final(const struct publication *publication)
 {
-    for (size_t i = 0; i < publication->job.count; i++) {
+    for (size_t i = 0; i < publication->job.reports.count; i++) {
         uint8_t outcome = publication->arrivals[i].outcome;
         if (outcome == OUTCOME_NOT_STORED || outcome == OUTCOME_BUSY ||
             outcome == OUTCOME_PENDING || outcome == OUTCOME_TOO_EARLY) {
@@ -146,9 +143,9 @@ static bool is_final(const struct publication *publication)
 
 static void submit(struct mqtt *mqtt, struct publication *publication)
 {
-    (void)pthread_mutex_lock(&mqtt->lock);
+    background_lock(&mqtt->thread);
     mqtt->waiting++;
-    (void)pthread_mutex_unlock(&mqtt->lock);
+    background_unlock(&mqtt->thread);
     publication->submitted = writer_submit(mqtt->writer, &publication->job);
     if (!publication->submitted) {
         on_done(&publication->job);
@@ -157,11 +154,11 @@ static void submit(struct mqtt *mqtt, struct publication *publication)
 
 static void wait_for_all(struct mqtt *mqtt)
 {
-    (void)pthread_mutex_lock(&mqtt->lock);
+    background_lock(&mqtt->thread);
     while (mqtt->waiting > 0) {
-        (void)pthread_cond_wait(&mqtt->wake, &mqtt->lock);
+        (void)pthread_cond_wait(&mqtt->thread.wake, &mqtt->thread.lock);
     }
-    (void)pthread_mutex_unlock(&mqtt->lock);
+    background_unlock(&mqtt->thread);
 }
 
 static void take_publications(struct mqtt *mqtt, struct bus_value *messages, size_t count)
@@ -180,7 +177,7 @@ static void take_publications(struct mqtt *mqtt, struct bus_value *messages, siz
                 mqtt->bus->settle(mqtt->bus, i);
             }
             free(publications[i].arrivals);
-            free(publications[i].job.rows);
+            free(publications[i].job.reports.rows);
         }
         free(messages[i].bytes);
     }
@@ -191,12 +188,12 @@ static void take_publications(struct mqtt *mqtt, struct bus_value *messages, siz
 
 static bool is_stopping(struct mqtt *mqtt, int64_t wait_ms)
 {
-    (void)pthread_mutex_lock(&mqtt->lock);
-    if (!mqtt->stopping && wait_ms > 0) {
-        clock_wait(&mqtt->wake, &mqtt->lock, wait_ms);
+    background_lock(&mqtt->thread);
+    if (!mqtt->thread.stopping && wait_ms > 0) {
+        background_wait_us(&mqtt->thread, 1000 * wait_ms);
     }
-    bool stopping = mqtt->stopping;
-    (void)pthread_mutex_unlock(&mqtt->lock);
+    bool stopping = mqtt->thread.stopping;
+    background_unlock(&mqtt->thread);
     return stopping;
 }
 
@@ -205,8 +202,7 @@ static void free_mqtt(struct mqtt *mqtt)
     if (mqtt->bus != NULL) {
         mqtt->bus->close(mqtt->bus);
     }
-    (void)pthread_mutex_destroy(&mqtt->lock);
-    (void)pthread_cond_destroy(&mqtt->wake);
+    background_free(&mqtt->thread);
     free(mqtt);
 }
 
@@ -238,11 +234,10 @@ enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
         return TREMOLO_NO_MEMORY;
     }
     made->writer = writer;
-    (void)pthread_mutex_init(&made->lock, NULL);
-    clock_cond_init(&made->wake);
+    background_init(&made->thread);
     enum tremolo_status status =
         bus_open_nats(&made->bus, options, "gateway", words, words_capacity);
-    if (status == TREMOLO_OK && pthread_create(&made->thread, NULL, mqtt_main, made) != 0) {
+    if (status == TREMOLO_OK && !background_start(&made->thread, mqtt_main, made)) {
         (void)snprintf(words, words_capacity, "the thread for MQTT cannot be started");
         status = TREMOLO_NO_MEMORY;
     }
@@ -256,13 +251,8 @@ enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
 
 void mqtt_stop(struct mqtt *mqtt)
 {
-    if (mqtt == NULL) {
-        return;
+    if (mqtt != NULL) {
+        background_stop(&mqtt->thread);
+        free_mqtt(mqtt);
     }
-    (void)pthread_mutex_lock(&mqtt->lock);
-    mqtt->stopping = true;
-    (void)pthread_cond_signal(&mqtt->wake);
-    (void)pthread_mutex_unlock(&mqtt->lock);
-    (void)pthread_join(mqtt->thread, NULL);
-    free_mqtt(mqtt);
 }

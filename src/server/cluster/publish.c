@@ -1,6 +1,6 @@
 /* publish.c -- from checked reports to acknowledged messages.
  *
- * A group's reports are sorted into lanes (one study and round), and in each lane
+ * A batch's reports are sorted into lanes (one study and round), and in each lane
  * into segments, one a shard. All segments are published together. A segment that
  * the stream acknowledged at number s counts if no end marker of its round stands
  * before s in its shard; whoever asks the stream's leader after the acknowledgement
@@ -41,10 +41,10 @@ struct view {
     unsigned newest;
     bool closed;
     bool full;
-    bool asked; /* the broker, in this group */
+    bool asked; /* the broker, in this batch */
 };
 
-struct group {
+struct batch {
     struct bus *bus;
     int64_t now;
     struct parcel *parcels;
@@ -86,80 +86,80 @@ static void ask_newest(struct view *view, struct bus *bus)
 }
 
 static enum server_outcome check_round(struct view *view, const struct arrival *arrival,
-                                       const struct group *group)
+                                       const struct batch *batch)
 {
     const struct tremolo_study_terms *terms = view->served->terms;
-    if (group->now < terms->opens) {
+    if (batch->now < terms->opens) {
         return OUTCOME_TOO_EARLY;
     }
     if (arrival->round > view->newest && !view->asked) {
-        ask_newest(view, group->bus);
+        ask_newest(view, batch->bus);
     }
     if (arrival->round > view->newest) {
         return OUTCOME_WRONG_ROUND;
     }
-    bool closed = arrival->round < view->newest || view->closed || group->now >= terms->closes;
+    bool closed = arrival->round < view->newest || view->closed || batch->now >= terms->closes;
     return closed || view->full ? OUTCOME_CLOSED : OUTCOME_PENDING;
 }
 
 /* ---------------------------------------------------------------- sorting */
 
-static struct lane *lane_for(struct group *group, struct served_study *served, unsigned round)
+static struct lane *lane_for(struct batch *batch, struct served_study *served, unsigned round)
 {
-    for (size_t i = group->lane_count; i > 0; i--) {
-        struct lane *lane = &group->lanes[i - 1];
+    for (size_t i = batch->lane_count; i > 0; i--) {
+        struct lane *lane = &batch->lanes[i - 1];
         if (lane->served == served && lane->round == round) {
             return lane;
         }
     }
-    struct lane *grown = realloc(group->lanes, (group->lane_count + 1) * sizeof *grown);
+    struct lane *grown = realloc(batch->lanes, (batch->lane_count + 1) * sizeof *grown);
     if (grown == NULL) {
         return NULL;
     }
-    group->lanes = grown;
-    struct lane *lane = &grown[group->lane_count];
+    batch->lanes = grown;
+    struct lane *lane = &grown[batch->lane_count];
     *lane = (struct lane){served, round, calloc(served->mirror->shards, sizeof *lane->open)};
     if (lane->open == NULL) {
         return NULL;
     }
-    group->lane_count++;
+    batch->lane_count++;
     return lane;
 }
 
-static bool grow_parcels(struct group *group)
+static bool grow_parcels(struct batch *batch)
 {
-    if (group->parcel_count < group->parcel_capacity) {
+    if (batch->parcel_count < batch->parcel_capacity) {
         return true;
     }
-    size_t capacity = group->parcel_capacity == 0 ? 16 : 2 * group->parcel_capacity;
-    struct parcel *grown = realloc(group->parcels, capacity * sizeof *grown);
+    size_t capacity = batch->parcel_capacity == 0 ? 16 : 2 * batch->parcel_capacity;
+    struct parcel *grown = realloc(batch->parcels, capacity * sizeof *grown);
     if (grown == NULL) {
         return false;
     }
-    group->parcels = grown;
-    group->parcel_capacity = capacity;
+    batch->parcels = grown;
+    batch->parcel_capacity = capacity;
     return true;
 }
 
 /* The parcel that takes this report, or SIZE_MAX without memory. */
-static size_t parcel_for(struct group *group, struct lane *lane, unsigned shard, size_t size)
+static size_t parcel_for(struct batch *batch, struct lane *lane, unsigned shard, size_t size)
 {
     size_t open = lane->open[shard];
-    if (open > 0 && group->parcels != NULL &&
-        group->parcels[open - 1].segment.length + size <= SEGMENT_BYTES_MAX) {
+    if (open > 0 && batch->parcels != NULL &&
+        batch->parcels[open - 1].segment.length + size <= SEGMENT_BYTES_MAX) {
         return open - 1;
     }
-    if (!grow_parcels(group)) {
+    if (!grow_parcels(batch)) {
         return SIZE_MAX;
     }
-    group->parcels[group->parcel_count] =
-        (struct parcel){.lane = (size_t)(lane - group->lanes), .shard = shard};
-    lane->open[shard] = ++group->parcel_count;
-    return group->parcel_count - 1;
+    batch->parcels[batch->parcel_count] =
+        (struct parcel){.lane = (size_t)(lane - batch->lanes), .shard = shard};
+    lane->open[shard] = ++batch->parcel_count;
+    return batch->parcel_count - 1;
 }
 
 /* Put a report into its parcel; 0 without memory, else 1 + the parcel. */
-static uint32_t place(struct group *group, struct served_study *served,
+static uint32_t place(struct batch *batch, struct served_study *served,
                       const struct arrival *arrival)
 {
     struct segment_record record = {.report = arrival->bytes,
@@ -168,14 +168,14 @@ static uint32_t place(struct group *group, struct served_study *served,
                                     .device_length =
                                         served->check.secret != NULL ? arrival->device_length : 0};
     uint32_t offset = 0;
-    struct lane *lane = lane_for(group, served, arrival->round);
+    struct lane *lane = lane_for(batch, served, arrival->round);
     if (lane == NULL) {
         return 0;
     }
     unsigned shard = shard_of(served, arrival, served->mirror->shards);
-    size_t at = parcel_for(group, lane, shard, arrival->length + (size_t)SEGMENT_RECORD_OVERHEAD);
+    size_t at = parcel_for(batch, lane, shard, arrival->length + (size_t)SEGMENT_RECORD_OVERHEAD);
     if (at == SIZE_MAX ||
-        segment_add(&group->parcels[at].segment, &record, &offset) != TREMOLO_OK) {
+        segment_add(&batch->parcels[at].segment, &record, &offset) != TREMOLO_OK) {
         return 0;
     }
     return (uint32_t)at + 1;
@@ -183,18 +183,18 @@ static uint32_t place(struct group *group, struct served_study *served,
 
 /* Everything that can be said before the stream is asked. arrival->hash is free
  * for our use: a gateway has no index. */
-static void sort_job(struct group *group, struct job *job)
+static void sort_job(struct batch *batch, struct job *job)
 {
     struct view view = view_of(job->served);
-    for (size_t i = 0; i < job->count; i++) {
-        struct arrival *arrival = &job->arrivals[i];
+    for (size_t i = 0; i < job->reports.count; i++) {
+        struct arrival *arrival = &job->reports.arrivals[i];
         arrival->hash = 0;
         if (arrival->outcome != OUTCOME_PENDING) {
             continue;
         }
-        enum server_outcome outcome = check_round(&view, arrival, group);
+        enum server_outcome outcome = check_round(&view, arrival, batch);
         if (outcome == OUTCOME_PENDING) {
-            arrival->hash = place(group, job->served, arrival);
+            arrival->hash = place(batch, job->served, arrival);
             outcome = arrival->hash == 0 ? OUTCOME_NOT_STORED : OUTCOME_PENDING;
         }
         arrival->outcome = (uint8_t)outcome;
@@ -203,38 +203,38 @@ static void sort_job(struct group *group, struct job *job)
 
 /* ---------------------------------------------------------------- publishing */
 
-static enum tremolo_status publish_parcels(struct group *group)
+static enum tremolo_status publish_parcels(struct batch *batch)
 {
-    size_t count = group->parcel_count;
+    size_t count = batch->parcel_count;
     enum tremolo_status status = TREMOLO_OK;
-    group->messages = calloc(count + 1, sizeof *group->messages);
-    if (group->messages == NULL) {
+    batch->messages = calloc(count + 1, sizeof *batch->messages);
+    if (batch->messages == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) { /* until the stream says otherwise */
-        group->messages[i].status = TREMOLO_STORE_FAILED;
+        batch->messages[i].status = TREMOLO_STORE_FAILED;
     }
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
-        struct parcel *parcel = &group->parcels[i];
-        struct bus_message *message = &group->messages[i];
+        struct parcel *parcel = &batch->parcels[i];
+        struct bus_message *message = &batch->messages[i];
         status = segment_seal(&parcel->segment);
-        cluster_segments(message->subject, group->lanes[parcel->lane].served->mirror->tag,
+        cluster_segments(message->subject, batch->lanes[parcel->lane].served->mirror->tag,
                          parcel->shard);
         message->bytes = parcel->segment.bytes;
         message->length = parcel->segment.length;
     }
-    return status == TREMOLO_OK ? group->bus->publish(group->bus, group->messages, count) : status;
+    return status == TREMOLO_OK ? batch->bus->publish(batch->bus, batch->messages, count) : status;
 }
 
-static void hint_parcels(struct group *group)
+static void hint_parcels(struct batch *batch)
 {
     char subject[BUS_NAME_BYTES];
-    for (size_t i = 0; i < group->parcel_count; i++) {
-        struct parcel *parcel = &group->parcels[i];
-        if (group->messages[i].status == TREMOLO_OK) {
+    for (size_t i = 0; i < batch->parcel_count; i++) {
+        struct parcel *parcel = &batch->parcels[i];
+        if (batch->messages[i].status == TREMOLO_OK) {
             (void)snprintf(subject, sizeof subject, CLUSTER_HINT_LOG ".%s.%u",
-                           group->lanes[parcel->lane].served->mirror->tag, parcel->shard);
-            group->bus->hint(group->bus, subject);
+                           batch->lanes[parcel->lane].served->mirror->tag, parcel->shard);
+            batch->bus->hint(batch->bus, subject);
         }
     }
 }
@@ -260,15 +260,15 @@ static enum tremolo_status count_markers(struct bus *bus, const char *stream, co
 }
 
 /* A round is ending: did this parcel come before its shard's marker? */
-static enum server_outcome compare_with_marker(struct group *group, const struct parcel *parcel,
+static enum server_outcome compare_with_marker(struct batch *batch, const struct parcel *parcel,
                                                uint64_t sequence)
 {
-    const struct lane *lane = &group->lanes[parcel->lane];
+    const struct lane *lane = &batch->lanes[parcel->lane];
     const struct mirror *study = lane->served->mirror;
     char subject[BUS_NAME_BYTES];
     uint64_t markers = 0;
     cluster_end(subject, study->tag, parcel->shard, lane->round);
-    if (count_markers(group->bus, study->stream, subject, sequence, &markers) != TREMOLO_OK) {
+    if (count_markers(batch->bus, study->stream, subject, sequence, &markers) != TREMOLO_OK) {
         return OUTCOME_NOT_STORED;
     }
     if (markers == 0) {
@@ -276,7 +276,7 @@ static enum server_outcome compare_with_marker(struct group *group, const struct
     }
     for (int i = 0; i < ASK_AGAIN; i++) {
         struct bus_value marker;
-        if (group->bus->next(group->bus, study->stream, subject, 1, &marker) != TREMOLO_OK) {
+        if (batch->bus->next(batch->bus, study->stream, subject, 1, &marker) != TREMOLO_OK) {
             return OUTCOME_NOT_STORED;
         }
         free(marker.bytes);
@@ -289,83 +289,83 @@ static enum server_outcome compare_with_marker(struct group *group, const struct
 }
 
 /* One question a lane, as nearly always no round is ending. */
-static enum tremolo_status judge_lane(struct group *group, size_t lane_at)
+static enum tremolo_status judge_lane(struct batch *batch, size_t lane_at)
 {
-    const struct lane *lane = &group->lanes[lane_at];
+    const struct lane *lane = &batch->lanes[lane_at];
     const struct mirror *study = lane->served->mirror;
     char subjects[BUS_NAME_BYTES];
     uint64_t markers = 0;
     uint64_t last = 0;
-    for (size_t i = 0; i < group->parcel_count; i++) {
-        if (group->parcels[i].lane == lane_at && group->messages[i].sequence > last) {
-            last = group->messages[i].sequence;
+    for (size_t i = 0; i < batch->parcel_count; i++) {
+        if (batch->parcels[i].lane == lane_at && batch->messages[i].sequence > last) {
+            last = batch->messages[i].sequence;
         }
     }
     (void)snprintf(subjects, sizeof subjects, "tremolo.log.%s.*.end.%u", study->tag, lane->round);
     enum tremolo_status status =
-        last == 0 ? TREMOLO_OK : count_markers(group->bus, study->stream, subjects, last, &markers);
-    for (size_t i = 0; i < group->parcel_count; i++) {
-        struct parcel *parcel = &group->parcels[i];
+        last == 0 ? TREMOLO_OK : count_markers(batch->bus, study->stream, subjects, last, &markers);
+    for (size_t i = 0; i < batch->parcel_count; i++) {
+        struct parcel *parcel = &batch->parcels[i];
         if (parcel->lane != lane_at) {
             continue;
         }
-        bool stored = status == TREMOLO_OK && group->messages[i].status == TREMOLO_OK &&
-                      group->messages[i].sequence > 0;
+        bool stored = status == TREMOLO_OK && batch->messages[i].status == TREMOLO_OK &&
+                      batch->messages[i].sequence > 0;
         parcel->outcome = !stored ? OUTCOME_NOT_STORED
                           : markers == 0
                               ? OUTCOME_ACCEPTED
-                              : compare_with_marker(group, parcel, group->messages[i].sequence);
+                              : compare_with_marker(batch, parcel, batch->messages[i].sequence);
     }
     return status;
 }
 
 /* ---------------------------------------------------------------- public */
 
-static void settle_job(const struct group *group, struct job *job)
+static void settle_job(const struct batch *batch, struct job *job)
 {
-    for (size_t i = 0; i < job->count; i++) {
-        struct arrival *arrival = &job->arrivals[i];
+    for (size_t i = 0; i < job->reports.count; i++) {
+        struct arrival *arrival = &job->reports.arrivals[i];
         if (arrival->outcome == OUTCOME_PENDING) {
-            arrival->outcome = (uint8_t)(group->messages != NULL && arrival->hash > 0
-                                             ? group->parcels[arrival->hash - 1].outcome
+            arrival->outcome = (uint8_t)(batch->messages != NULL && arrival->hash > 0
+                                             ? batch->parcels[arrival->hash - 1].outcome
                                              : OUTCOME_NOT_STORED);
         }
     }
 }
 
-static void free_group(struct group *group)
+static void free_batch(struct batch *batch)
 {
-    for (size_t i = 0; i < group->parcel_count; i++) {
-        segment_free(&group->parcels[i].segment);
+    for (size_t i = 0; i < batch->parcel_count; i++) {
+        segment_free(&batch->parcels[i].segment);
     }
-    for (size_t i = 0; i < group->lane_count; i++) {
-        free(group->lanes[i].open);
+    for (size_t i = 0; i < batch->lane_count; i++) {
+        free(batch->lanes[i].open);
     }
-    free(group->parcels);
-    free(group->lanes);
-    free(group->messages);
+    free(batch->parcels);
+    free(batch->lanes);
+    free(batch->messages);
 }
 
 enum tremolo_status publish_jobs(struct job *jobs, struct bus *bus, int64_t now)
 {
-    struct group group = {.bus = bus, .now = now};
+    struct batch batch = {.bus = bus, .now = now};
     enum tremolo_status status = TREMOLO_OK;
     for (struct job *job = jobs; job != NULL; job = job->next) {
-        sort_job(&group, job);
+        sort_job(&batch, job);
     }
-    if (group.parcel_count > 0) {
-        status = publish_parcels(&group);
+    if (batch.parcel_count > 0) {
+        status = publish_parcels(&batch);
     }
-    if (group.messages != NULL) {
-        hint_parcels(&group);
-        for (size_t i = 0; i < group.lane_count; i++) {
-            enum tremolo_status judged = judge_lane(&group, i);
+    if (batch.messages != NULL) {
+        hint_parcels(&batch);
+        for (size_t i = 0; i < batch.lane_count; i++) {
+            enum tremolo_status judged = judge_lane(&batch, i);
             status = status == TREMOLO_OK ? judged : status;
         }
     }
     for (struct job *job = jobs; job != NULL; job = job->next) {
-        settle_job(&group, job);
+        settle_job(&batch, job);
     }
-    free_group(&group);
+    free_batch(&batch);
     return status;
 }

@@ -10,7 +10,6 @@
  * Threads: the worker's thread owns everything; the bus's thread only calls
  * on_hint, which marks leases and workers under `lock`. */
 #include <jansson.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "worker_metrics.h"
-#include "log.h"
+#include "background.h"
 #include "clock.h"
 #include "lease.h"
+#include "log.h"
 #include "tremolo_server.h"
+#include "worker_metrics.h"
 
 enum {
     PEERS_MAX = 256,
@@ -46,8 +46,6 @@ struct tremolo_worker {
     struct worker_counters counters;
     struct worker_metrics *metrics;
     char name[NAME_BYTES];
-    pthread_t thread;
-    _Atomic bool stopping;
     struct mirror *study[CLUSTER_STUDIES_MAX];
     int64_t stewarded_ms[CLUSTER_STUDIES_MAX];
     size_t studies;
@@ -55,8 +53,7 @@ struct tremolo_worker {
     int64_t beat_ms;
     int64_t released_ms;
 
-    pthread_mutex_t lock; /* guards all below; leases are added under it */
-    pthread_cond_t wake;
+    struct background thread; /* its lock guards all below; leases are added under it */
     struct lease **lease;
     size_t leases;
     struct peer peer[PEERS_MAX];
@@ -89,7 +86,7 @@ static void note_log(struct tremolo_worker *worker, const char *rest)
         if (lease->number == number &&
             strncmp(lease->study->tag, rest, CLUSTER_TAG_BYTES - 1) == 0) {
             atomic_store(&lease->hinted, true);
-            (void)pthread_cond_signal(&worker->wake);
+            background_signal(&worker->thread);
             return;
         }
     }
@@ -106,23 +103,23 @@ static void on_hint(void *context, const char *subject)
 {
     struct tremolo_worker *worker = context;
     const char *rest = NULL;
-    (void)pthread_mutex_lock(&worker->lock);
+    background_lock(&worker->thread);
     if (starts_with(subject, CLUSTER_HINT_LOG, &rest)) {
         note_log(worker, rest);
     } else if (starts_with(subject, CLUSTER_HINT_WORKER, &rest)) {
         note_peer(worker, rest);
     } else if (starts_with(subject, CLUSTER_HINT_STATE, &rest)) {
         worker->listed_hint = true;
-        (void)pthread_cond_signal(&worker->wake);
+        background_signal(&worker->thread);
     }
-    (void)pthread_mutex_unlock(&worker->lock);
+    background_unlock(&worker->thread);
 }
 
 /* ---------------------------------------------------------------- studies */
 
 static bool add_leases(struct tremolo_worker *worker, struct mirror *study)
 {
-    (void)pthread_mutex_lock(&worker->lock);
+    background_lock(&worker->thread);
     struct lease **grown =
         realloc(worker->lease, (worker->leases + study->shards) * sizeof(struct lease *));
     bool good = grown != NULL;
@@ -137,7 +134,7 @@ static bool add_leases(struct tremolo_worker *worker, struct mirror *study)
             worker->lease[worker->leases++] = lease;
         }
     }
-    (void)pthread_mutex_unlock(&worker->lock);
+    background_unlock(&worker->thread);
     return good;
 }
 
@@ -157,10 +154,10 @@ static void learn_studies(struct tremolo_worker *worker)
     static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
     uint8_t *tags = NULL;
     size_t count = 0;
-    (void)pthread_mutex_lock(&worker->lock);
+    background_lock(&worker->thread);
     bool hinted = worker->listed_hint;
     worker->listed_hint = false;
-    (void)pthread_mutex_unlock(&worker->lock);
+    background_unlock(&worker->thread);
     if (!hinted && clock_ms() - worker->listed_ms < STUDIES_MS) {
         return;
     }
@@ -244,12 +241,12 @@ static size_t owned(const struct tremolo_worker *worker)
 static size_t fair_share(struct tremolo_worker *worker)
 {
     size_t living = 1;
-    (void)pthread_mutex_lock(&worker->lock);
+    background_lock(&worker->thread);
     for (size_t i = 0; i < worker->peers; i++) {
         bool fresh = clock_ms() - worker->peer[i].heard_ms < LEASE_MS;
         living += fresh && strcmp(worker->peer[i].name, worker->name) != 0;
     }
-    (void)pthread_mutex_unlock(&worker->lock);
+    background_unlock(&worker->thread);
     return (worker->leases + living - 1) / living;
 }
 
@@ -373,32 +370,34 @@ static void count_all(struct tremolo_worker *worker)
     atomic_store(&counters->turn_ms, clock_ms());
 }
 
-static void rest(struct tremolo_worker *worker)
+/* Until there is something to do. False when it is time to end. */
+static bool wait_for_work(struct tremolo_worker *worker)
 {
-    (void)pthread_mutex_lock(&worker->lock);
+    background_lock(&worker->thread);
     bool hinted = worker->listed_hint;
     for (size_t i = 0; i < worker->leases && !hinted; i++) {
         hinted = worker->lease[i]->shard != NULL && atomic_load(&worker->lease[i]->hinted);
     }
     if (!hinted) {
-        clock_wait(&worker->wake, &worker->lock, IDLE_MS);
+        background_wait_us(&worker->thread, 1000 * IDLE_MS);
     }
-    (void)pthread_mutex_unlock(&worker->lock);
+    bool stopping = worker->thread.stopping;
+    background_unlock(&worker->thread);
+    return !stopping;
 }
 
 static void *worker_main(void *argument)
 {
     struct tremolo_worker *worker = argument;
     struct lease_holder holder = holder_of(worker);
-    while (!atomic_load(&worker->stopping)) {
+    do {
         learn_studies(worker);
         look_after_leases(worker);
         fold_all(worker);
         steward(worker);
         tick(worker);
         count_all(worker);
-        rest(worker);
-    }
+    } while (wait_for_work(worker));
     for (size_t i = 0; i < worker->leases; i++) {
         lease_release(worker->lease[i], &holder);
     }
@@ -440,8 +439,7 @@ static void free_worker(struct tremolo_worker *worker)
     for (size_t i = 0; i < worker->studies; i++) {
         mirror_free(worker->study[i]);
     }
-    (void)pthread_mutex_destroy(&worker->lock);
-    (void)pthread_cond_destroy(&worker->wake);
+    background_free(&worker->thread);
     log_close(&worker->log);
     free(worker);
 }
@@ -460,8 +458,7 @@ enum tremolo_status tremolo_worker_start(struct tremolo_worker **worker,
         return TREMOLO_NO_MEMORY;
     }
     log_open(&made->log, options->log);
-    (void)pthread_mutex_init(&made->lock, NULL);
-    clock_cond_init(&made->wake);
+    background_init(&made->thread);
     choose_name(made, options->name);
     enum tremolo_status status =
         bus_open_nats(&made->bus, &options->store, "folder", words, words_capacity);
@@ -473,7 +470,7 @@ enum tremolo_status tremolo_worker_start(struct tremolo_worker **worker,
         status = worker_metrics_start(&made->metrics, &made->counters, options->address,
                                       options->port, words, words_capacity);
     }
-    if (status == TREMOLO_OK && pthread_create(&made->thread, NULL, worker_main, made) != 0) {
+    if (status == TREMOLO_OK && !background_start(&made->thread, worker_main, made)) {
         (void)snprintf(words, words_capacity, "the worker's thread cannot be started");
         status = TREMOLO_NO_MEMORY;
     }
@@ -496,8 +493,7 @@ void tremolo_worker_stop(struct tremolo_worker *worker)
     if (worker == NULL) {
         return;
     }
-    atomic_store(&worker->stopping, true);
-    (void)pthread_join(worker->thread, NULL);
+    background_stop(&worker->thread);
     log_event(&worker->log, "info", "stopped", "{}");
     free_worker(worker);
 }

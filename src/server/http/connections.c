@@ -1,14 +1,15 @@
 /* connections.c -- a list under one lock and a thread that looks through it. */
 #include "connections.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#include "clock.h"
+#include "background.h"
+
+enum { LOOK_US = 1000000 };
 
 struct connection {
     struct connection *next;
@@ -18,14 +19,11 @@ struct connection {
 };
 
 struct connections {
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_t thread;
+    struct background thread; /* its lock guards all below */
     struct connection *first;
     size_t count;
     uint64_t cut;
     int64_t limit_ms;
-    bool stopping;
 };
 
 /* Asked several times a request, for limits of seconds: the coarse clock is good enough. */
@@ -55,12 +53,12 @@ static void cut_late(struct connections *connections)
 static void *watch(void *argument)
 {
     struct connections *connections = argument;
-    (void)pthread_mutex_lock(&connections->lock);
-    while (!connections->stopping) {
-        clock_wait(&connections->wake, &connections->lock, 1000);
+    background_lock(&connections->thread);
+    while (!connections->thread.stopping) {
+        background_wait_us(&connections->thread, LOOK_US);
         cut_late(connections);
     }
-    (void)pthread_mutex_unlock(&connections->lock);
+    background_unlock(&connections->thread);
     return NULL;
 }
 
@@ -71,9 +69,9 @@ struct connections *connections_new(unsigned seconds)
         return NULL;
     }
     made->limit_ms = (int64_t)seconds * 1000;
-    (void)pthread_mutex_init(&made->lock, NULL);
-    clock_cond_init(&made->wake);
-    if (pthread_create(&made->thread, NULL, watch, made) != 0) {
+    background_init(&made->thread);
+    if (!background_start(&made->thread, watch, made)) {
+        background_free(&made->thread);
         free(made);
         return NULL;
     }
@@ -82,17 +80,11 @@ struct connections *connections_new(unsigned seconds)
 
 void connections_free(struct connections *connections)
 {
-    if (connections == NULL) {
-        return;
+    if (connections != NULL) {
+        background_stop(&connections->thread);
+        background_free(&connections->thread);
+        free(connections);
     }
-    (void)pthread_mutex_lock(&connections->lock);
-    connections->stopping = true;
-    (void)pthread_cond_signal(&connections->wake);
-    (void)pthread_mutex_unlock(&connections->lock);
-    (void)pthread_join(connections->thread, NULL);
-    (void)pthread_mutex_destroy(&connections->lock);
-    (void)pthread_cond_destroy(&connections->wake);
-    free(connections);
 }
 
 struct connection *connections_add(struct connections *connections, int socket)
@@ -103,7 +95,7 @@ struct connection *connections_add(struct connections *connections, int socket)
     }
     made->socket = socket;
     connection_touch(made);
-    (void)pthread_mutex_lock(&connections->lock);
+    background_lock(&connections->thread);
     made->next = connections->first;
     made->link = &connections->first;
     if (made->next != NULL) {
@@ -111,7 +103,7 @@ struct connection *connections_add(struct connections *connections, int socket)
     }
     connections->first = made;
     connections->count++;
-    (void)pthread_mutex_unlock(&connections->lock);
+    background_unlock(&connections->thread);
     return made;
 }
 
@@ -120,13 +112,13 @@ void connections_remove(struct connections *connections, struct connection *conn
     if (connection == NULL) {
         return;
     }
-    (void)pthread_mutex_lock(&connections->lock);
+    background_lock(&connections->thread);
     *connection->link = connection->next;
     if (connection->next != NULL) {
         connection->next->link = connection->link;
     }
     connections->count--;
-    (void)pthread_mutex_unlock(&connections->lock);
+    background_unlock(&connections->thread);
     free(connection);
 }
 
@@ -146,16 +138,16 @@ void connection_leave(struct connection *connection)
 
 size_t connections_count(struct connections *connections)
 {
-    (void)pthread_mutex_lock(&connections->lock);
+    background_lock(&connections->thread);
     size_t count = connections->count;
-    (void)pthread_mutex_unlock(&connections->lock);
+    background_unlock(&connections->thread);
     return count;
 }
 
 uint64_t connections_cut(struct connections *connections)
 {
-    (void)pthread_mutex_lock(&connections->lock);
+    background_lock(&connections->thread);
     uint64_t cut = connections->cut;
-    (void)pthread_mutex_unlock(&connections->lock);
+    background_unlock(&connections->thread);
     return cut;
 }

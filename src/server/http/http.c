@@ -278,12 +278,13 @@ void request_ask(struct request *request)
 
 void http_refuse(struct request *request)
 {
-    for (size_t i = 0; i < request->job.count; i++) {
+    size_t count = request->job.kind == JOB_REPORTS ? request->job.reports.count : 0;
+    for (size_t i = 0; i < count; i++) {
         if (request->arrivals[i].outcome == OUTCOME_PENDING) {
             request->arrivals[i].outcome = OUTCOME_BUSY;
         }
     }
-    writer_count(request->server->writer, request->served, request->arrivals, request->job.count);
+    writer_count(request->server->writer, request->served, request->arrivals, count);
     request_problem(request, 429, "too many reports are waiting; try again");
     atomic_store_explicit(&request->decided, true, memory_order_relaxed);
 }
@@ -346,8 +347,8 @@ static void free_request(struct request *request)
     if (request->arrivals != &request->single) {
         free(request->arrivals);
     }
-    if (request->job.rows != request->small_rows) {
-        free(request->job.rows);
+    if (request->job.kind == JOB_REPORTS && request->job.reports.rows != request->small_rows) {
+        free(request->job.reports.rows);
     }
     free(request->problems);
     struct loop *loop = request->loop;

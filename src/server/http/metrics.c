@@ -96,7 +96,7 @@ void metrics_run(struct request *request)
     write_answers(out, server);
     write_studies(out, server->writer);
     single(out, "tremolo_group_commits_total", "counter", "Syncs of the log.",
-           (double)atomic_load(&counters->groups));
+           (double)atomic_load(&counters->syncs));
     single(out, "tremolo_sync_seconds_total", "counter", "Time spent in syncs.",
            (double)atomic_load(&counters->sync_microseconds) / 1e6);
     single(out, "tremolo_store_errors_total", "counter", "Failures of the store.",

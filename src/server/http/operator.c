@@ -14,20 +14,20 @@ void operator_create(struct request *request)
         request_problem(request, 503, "out of memory");
         return;
     }
-    request->job.call = writer_create_study;
-    request->job.text = (const char *)request->body;
-    request->job.text_length = request->length;
-    request->job.problems = request->problems;
+    request->job.kind = JOB_CREATE;
+    request->job.create.text = (const char *)request->body;
+    request->job.create.length = request->length;
+    request->job.create.problems = request->problems;
     request_wait(request);
 }
 
 static unsigned http_of(enum tremolo_status status)
 {
+    enum tremolo_status_kind kind = tremolo_status_kind(status);
     switch (status) {
-    case TREMOLO_BAD_STUDY: return 422;
     case TREMOLO_BAD_ARGUMENT: return 409;
     case TREMOLO_ROUND_PASSED: return 410;
-    default: return status >= 50 && status < 70 ? 503 : 422;
+    default: return kind == TREMOLO_KIND_SYSTEM || kind == TREMOLO_KIND_STORE ? 503 : 422;
     }
 }
 
@@ -67,8 +67,8 @@ static bool read_round(struct request *request)
         request_problem(request, 409, "that round has not begun");
         return false;
     }
-    request->job.round_named = true;
-    request->job.round = (unsigned)number;
+    request->job.close.named = true;
+    request->job.close.round = (unsigned)number;
     return true;
 }
 
@@ -77,7 +77,7 @@ void operator_close(struct request *request)
     if (!read_round(request)) {
         return;
     }
-    request->job.call = writer_close_round;
+    request->job.kind = JOB_CLOSE;
     request->job.served = request->served;
     request_wait(request);
 }

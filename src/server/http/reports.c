@@ -43,7 +43,7 @@ static bool split_single(struct request *request)
     }
     request->arrivals->bytes = request->body;
     request->arrivals->length = (uint16_t)request->length;
-    request->job.count = 1;
+    request->job.reports.count = 1;
     if (!name_device(request, request->arrivals)) {
         request_problem(request, 400, "Tremolo-Device is not the base64url of a device's name");
         return false;
@@ -71,7 +71,7 @@ static bool split_sequence(struct request *request)
                                   : "the sequence is empty");
         return false;
     }
-    request->job.count = (size_t)count;
+    request->job.reports.count = (size_t)count;
     return true;
 }
 
@@ -80,20 +80,22 @@ static bool check_all(struct request *request)
 {
     size_t n = request->served->check.row_values;
     size_t pending = 0;
-    request->job.rows = request->job.count * n <= REQUEST_SMALL_ROWS
-                            ? request->small_rows
-                            : malloc(request->job.count * n * sizeof *request->job.rows);
-    if (request->job.rows == NULL) {
+    request->job.reports.rows =
+        request->job.reports.count * n <= REQUEST_SMALL_ROWS
+            ? request->small_rows
+            : malloc(request->job.reports.count * n * sizeof *request->job.reports.rows);
+    if (request->job.reports.rows == NULL) {
         request_problem(request, 503, "out of memory");
         return false;
     }
-    for (size_t i = 0; i < request->job.count; i++) {
-        check_report(&request->arrivals[i], request->job.rows + i * n, &request->served->check);
+    for (size_t i = 0; i < request->job.reports.count; i++) {
+        check_report(&request->arrivals[i], request->job.reports.rows + i * n,
+                     &request->served->check);
         pending += request->arrivals[i].outcome == OUTCOME_PENDING;
     }
     if (pending == 0) {
         writer_count(request->server->writer, request->served, request->arrivals,
-                     request->job.count);
+                     request->job.reports.count);
     }
     return pending > 0;
 }
@@ -114,7 +116,7 @@ void reports_run(struct request *request)
     }
     if (check_all(request)) {
         request->job.served = request->served;
-        request->job.arrivals = request->arrivals;
+        request->job.reports.arrivals = request->arrivals;
         request->job.bytes = request->length;
         request_wait(request);
     } else if (!request->answered) {
@@ -144,7 +146,7 @@ static void add_next(json_t *receipt, struct request *request)
 static json_t *list_failures(const struct request *request, size_t *accepted, size_t *repeated)
 {
     json_t *failures = json_array();
-    for (size_t i = 0; i < request->job.count; i++) {
+    for (size_t i = 0; i < request->job.reports.count; i++) {
         enum server_outcome outcome = request->arrivals[i].outcome;
         *accepted += outcome == OUTCOME_ACCEPTED;
         *repeated += outcome == OUTCOME_REPEATED;
@@ -161,7 +163,7 @@ static json_t *list_failures(const struct request *request, size_t *accepted, si
 static bool answer_plainly(struct request *request)
 {
     enum server_outcome outcome = request->arrivals[0].outcome;
-    if (request->job.count != 1 || request->served->terms->rounds != 1 ||
+    if (request->job.reports.count != 1 || request->served->terms->rounds != 1 ||
         (outcome != OUTCOME_ACCEPTED && outcome != OUTCOME_REPEATED) ||
         atomic_load(&request->server->stopping)) {
         return false;

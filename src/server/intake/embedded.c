@@ -1,194 +1,385 @@
-/* embedded.c -- the decider that keeps its own log, and how it begins.
+/* embedded.c -- the backend that keeps its own log.
  *
  * Invariants (docs/storage.md numbers them):
  *   - done() is called only after the sync that made the job's reports durable;
  *   - a report is folded exactly once, after that sync, by whoever writes;
- *   - after a failed sync nothing of the group is kept in memory either.
+ *   - after a failed sync nothing of the batch is kept in memory either.
  *
  * A sync the disk did not confirm, or a fold that fails after a sync, stops the
  * intake for good: memory and disk can no longer be known to agree, and a
  * restart brings them together again. A full disk does not: the transaction
- * was rolled back, clients are told to come again. */
+ * was rolled back, clients are told to come again.
+ *
+ * All of `struct embedded` is guarded by the writer's write_lock. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bytes_order.h"
+#include "clock.h"
 #include "decide.h"
 #include "rounds.h"
 #include "writer.h"
 
-/* ---------------------------------------------------------------- groups */
+enum {
+    CHECKPOINT_REPORTS = 1 << 20, /* or after a minute */
+    CHECKPOINT_SECONDS = 60,
+    SYNC_US_MAX = 100000, /* a stall is not what syncs usually take */
+    PREFETCH_AHEAD = 8,   /* the index is far larger than any cache; that hides it */
+};
 
-/* The index is far larger than any cache; a few lookups ahead hide that. */
-enum { PREFETCH_AHEAD = 8 };
+struct embedded {
+    struct store *store;
+    int64_t checkpointed_at;
+    int64_t tried_at; /* to write, while the store takes nothing */
+    uint64_t since_checkpoint;
+    bool round_due; /* for `idle` to close */
+    struct served_study *touched;
+};
+
+static struct embedded *embedded_of(struct writer *writer)
+{
+    return writer->context;
+}
+
+/* ---------------------------------------------------------------- the store */
+
+static bool is_stopped(struct writer *writer)
+{
+    return writer_health(writer, NULL, 0) == TREMOLO_NOT_SYNCED;
+}
+
+static enum tremolo_status sync_store(struct writer *writer)
+{
+    struct store *store = embedded_of(writer)->store;
+    int64_t start = clock_us();
+    enum tremolo_status status = store->sync(store);
+    int64_t took = clock_us() - start;
+    writer_note_sync(writer, took);
+    took = took < SYNC_US_MAX ? took : SYNC_US_MAX;
+    int64_t usual = atomic_load(&writer->sync_usual_us);
+    atomic_store(&writer->sync_usual_us, usual + (took - usual) / 8);
+    return status;
+}
+
+/* After whatever was staged: note the store's health, and on a failure discard it. */
+static void settle(struct writer *writer, enum tremolo_status status)
+{
+    struct store *store = embedded_of(writer)->store;
+    if (status == TREMOLO_OK) {
+        writer_note_success(writer);
+        return;
+    }
+    writer_note_failure(writer, status, store->explain(store), status == TREMOLO_NOT_SYNCED);
+    store->discard(store);
+}
+
+/* What was staged with this status becomes durable, or is forgotten. */
+static enum tremolo_status sync_and_settle(struct writer *writer, enum tremolo_status status)
+{
+    status = status == TREMOLO_OK ? sync_store(writer) : status;
+    settle(writer, status);
+    return status;
+}
+
+/* ---------------------------------------------------------------- batches */
 
 static void prefetch_firsts(const struct job *jobs)
 {
     for (const struct job *job = jobs; job != NULL; job = job->next) {
-        index_prefetch(&job->served->log_ids, job->arrivals[0].hash);
+        index_prefetch(&job->served->log_ids, job->reports.arrivals[0].hash);
     }
 }
 
-static void decide_job(struct writer *writer, struct job *job, int64_t now)
+static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
 {
     struct served_study *served = job->served;
+    struct arrival *arrivals = job->reports.arrivals;
     if (!served->touched) {
         served->touched = true;
-        served->next_touched = writer->touched;
-        writer->touched = served;
+        served->next_touched = embedded->touched;
+        embedded->touched = served;
     }
-    for (size_t i = 0; i < job->count; i++) {
-        struct arrival *arrival = &job->arrivals[i];
-        if (i + PREFETCH_AHEAD < job->count) {
-            index_prefetch(&served->log_ids, job->arrivals[i + PREFETCH_AHEAD].hash);
+    for (size_t i = 0; i < job->reports.count; i++) {
+        if (i + PREFETCH_AHEAD < job->reports.count) {
+            index_prefetch(&served->log_ids, arrivals[i + PREFETCH_AHEAD].hash);
         }
-        if (arrival->outcome == OUTCOME_PENDING) {
-            const int16_t *row = job->rows + i * served->check.row_values;
-            arrival->outcome = (uint8_t)decide(served, arrival, row, writer->store, now);
+        if (arrivals[i].outcome == OUTCOME_PENDING) {
+            const int16_t *row = job->reports.rows + i * served->check.row_values;
+            arrivals[i].outcome = (uint8_t)decide(served, &arrivals[i], row, embedded->store, now);
         }
     }
 }
 
-static enum tremolo_status commit_group(struct writer *writer)
+static enum tremolo_status commit_batch(struct writer *writer)
 {
+    struct embedded *embedded = embedded_of(writer);
     enum tremolo_status status = TREMOLO_OK;
     bool any = false;
-    for (struct served_study *served = writer->touched; served != NULL;
-         served = served->next_touched) {
-        any = any || served->log_segment.count > 0;
+    for (struct served_study *at = embedded->touched; at != NULL; at = at->next_touched) {
+        any = any || at->log_segment.count > 0;
         if (status == TREMOLO_OK) {
-            status = decide_append(served, writer->store);
+            status = decide_append(at, embedded->store);
         }
     }
-    if (!any) {
-        return TREMOLO_OK;
-    }
-    if (status == TREMOLO_OK) {
-        status = writer_sync(writer);
-    }
-    writer_settle(writer, status);
-    return status;
+    return any ? sync_and_settle(writer, status) : TREMOLO_OK;
 }
 
-static void fold_group(struct writer *writer, enum tremolo_status status, int64_t now)
+static void fold_batch(struct writer *writer, enum tremolo_status status, int64_t now)
 {
-    while (writer->touched != NULL) {
-        struct served_study *served = writer->touched;
-        writer->touched = served->next_touched;
+    struct embedded *embedded = embedded_of(writer);
+    while (embedded->touched != NULL) {
+        struct served_study *served = embedded->touched;
+        embedded->touched = served->next_touched;
         served->touched = false;
         if (status != TREMOLO_OK) {
             decide_drop(served);
             continue;
         }
-        writer->since_checkpoint += served->log_segment.count;
+        embedded->since_checkpoint += served->log_segment.count;
         enum tremolo_status folded = decide_commit(served);
-        writer->round_due = writer->round_due || rounds_is_due(served, now);
+        embedded->round_due = embedded->round_due || rounds_is_due(served, now);
         if (folded != TREMOLO_OK) {
-            writer_note_failure(writer, folded, writer->store->explain(writer->store), true);
+            writer_note_failure(writer, folded, embedded->store->explain(embedded->store), true);
         }
     }
 }
 
-/* Jobs with reports are one group; a call in between waits for it. */
-static void run_group(struct writer *writer, struct job *jobs)
+/* Whatever was decided with the failed batch in mind: what it would have made durable, and
+ * what was refused because of it (a repeat, other bytes, samples used up, a study that
+ * was full). The device sends the same bytes again and learns what holds then. */
+static bool depends_on_batch(enum server_outcome outcome)
+{
+    return outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED ||
+           outcome == OUTCOME_PENDING || outcome == OUTCOME_OTHER_BYTES ||
+           outcome == OUTCOME_SAMPLES_USED || outcome == OUTCOME_CLOSED;
+}
+
+static void fail_job(struct job *job)
+{
+    for (size_t i = 0; i < job->reports.count; i++) {
+        struct arrival *arrival = &job->reports.arrivals[i];
+        if (depends_on_batch(arrival->outcome)) {
+            arrival->outcome = OUTCOME_NOT_STORED;
+        }
+    }
+}
+
+static void embedded_batch(struct writer *writer, struct job *jobs)
 {
     int64_t now = writer_seconds();
-    bool healthy = writer_health(writer, NULL, 0) != TREMOLO_NOT_SYNCED;
+    bool stopped = is_stopped(writer);
     prefetch_firsts(jobs);
-    for (struct job *job = jobs; job != NULL && healthy; job = job->next) {
-        decide_job(writer, job, now);
+    for (struct job *job = jobs; job != NULL && !stopped; job = job->next) {
+        decide_job(embedded_of(writer), job, now);
     }
-    enum tremolo_status status = healthy ? commit_group(writer) : TREMOLO_NOT_SYNCED;
-    fold_group(writer, status, now);
-    while (jobs != NULL) {
-        struct job *job = jobs;
-        jobs = job->next;
-        if (status != TREMOLO_OK) {
-            writer_fail_job(job);
-        }
-        writer_finish_job(writer, job);
+    enum tremolo_status status = stopped ? TREMOLO_NOT_SYNCED : commit_batch(writer);
+    fold_batch(writer, status, now);
+    for (struct job *job = jobs; job != NULL && status != TREMOLO_OK; job = job->next) {
+        fail_job(job);
     }
+    writer_finish_batch(writer, jobs);
 }
 
-/* ---------------------------------------------------------------- checkpoints */
+/* ---------------------------------------------------------------- changes */
+
+/* Two studies may not share a tag: reports could not be told apart. */
+static bool tag_is_taken(struct writer *writer, const struct served_study *served)
+{
+    for (size_t i = 0; i < writer->study_count; i++) {
+        if (memcmp(writer->studies[i]->id, served->id, TREMOLO_STUDY_TAG_BYTES) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum tremolo_status store_new_study(struct writer *writer, struct served_study *served)
+{
+    struct store *store = embedded_of(writer)->store;
+    enum tremolo_status status = served_put_study(store, served);
+    if (status == TREMOLO_OK) {
+        status = served_put_round(store, served, 0);
+    }
+    return sync_and_settle(writer, status);
+}
+
+static enum tremolo_status create_study(struct writer *writer, struct job *job)
+{
+    struct served_study *served = NULL;
+    enum tremolo_status status =
+        served_new(&served, job->create.problems, job->create.text, job->create.length,
+                   writer->signing_key, writer->secret);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    job->served = writer_find(writer, served->id);
+    if (job->served != NULL) {
+        served_free(served);
+        return TREMOLO_OK;
+    }
+    status = writer->study_count == WRITER_STUDIES_MAX || tag_is_taken(writer, served)
+                 ? TREMOLO_BAD_ARGUMENT
+                 : store_new_study(writer, served);
+    if (status != TREMOLO_OK) {
+        served_free(served);
+        return status;
+    }
+    writer_add_study(writer, served);
+    job->served = served;
+    return TREMOLO_OK;
+}
+
+/* Stage the end of the newest round and, unless it was the last, the next. Not when our sums may
+ * lack what the log has: they would be the round's for good. */
+static enum tremolo_status stage_close(struct writer *writer, struct served_study *served,
+                                       int64_t now)
+{
+    struct store *store = embedded_of(writer)->store;
+    unsigned closing = served->opened - 1;
+    enum tremolo_status status =
+        is_stopped(writer) ? TREMOLO_NOT_SYNCED : served_put_checkpoint(store, served);
+    served->rounds[closing].closed_at = now;
+    if (status == TREMOLO_OK && served->opened < served->terms->rounds) {
+        status = rounds_open_next(served, now);
+    }
+    for (unsigned t = closing; t < served->opened && status == TREMOLO_OK; t++) {
+        status = served_put_round(store, served, t);
+    }
+    return status == TREMOLO_OK ? sync_store(writer) : status;
+}
+
+/* Readers wait until the change is durable, so none sees a round that a
+ * crash could take back. */
+static enum tremolo_status close_newest(struct writer *writer, struct served_study *served)
+{
+    unsigned closing = served->opened - 1;
+    (void)pthread_mutex_lock(&served->lock);
+    enum tremolo_status status = stage_close(writer, served, writer_seconds());
+    if (status == TREMOLO_OK) {
+        served->rounds[closing].checkpointed_to = served->rounds[closing].folded_to;
+        served->generation++;
+    } else {
+        served->opened = closing + 1;
+        served->rounds[closing].closed_at = 0;
+    }
+    (void)pthread_mutex_unlock(&served->lock);
+    if (status == TREMOLO_OK || tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
+        settle(writer, status);
+    } else {
+        embedded_of(writer)->store->discard(embedded_of(writer)->store);
+    }
+    return status;
+}
+
+static enum tremolo_status close_round(struct writer *writer, const struct job *job)
+{
+    struct served_study *served = job->served;
+    unsigned newest = served->opened - 1;
+    if (job->close.named && (job->close.round < newest || served_is_done(served))) {
+        return TREMOLO_OK; /* asked again: it is closed */
+    }
+    if (served_is_done(served)) {
+        return TREMOLO_ROUND_PASSED;
+    }
+    if (tremolo_moments_count(served->rounds[newest].moments) < 2) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    return close_newest(writer, served);
+}
+
+static void embedded_change(struct writer *writer, struct job *job)
+{
+    job->status = job->kind == JOB_CREATE ? create_study(writer, job) : close_round(writer, job);
+    job->done(job);
+}
+
+/* ---------------------------------------------------------------- idle */
+
+static void close_due_rounds(struct writer *writer)
+{
+    for (size_t i = 0; i < writer->study_count; i++) {
+        if (rounds_is_due(writer->studies[i], writer_seconds())) {
+            (void)close_newest(writer, writer->studies[i]);
+        }
+    }
+}
 
 static void checkpoint(struct writer *writer)
 {
+    struct embedded *embedded = embedded_of(writer);
     enum tremolo_status status = TREMOLO_OK;
-    if (writer_health(writer, NULL, 0) == TREMOLO_NOT_SYNCED) {
+    if (is_stopped(writer)) {
         return; /* our sums may lack what the log has; a restart folds it again */
     }
     for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
-        status = served_put_checkpoint(writer->store, writer->studies[i]);
+        status = served_put_checkpoint(embedded->store, writer->studies[i]);
     }
-    if (status == TREMOLO_OK) {
-        status = writer_sync(writer);
-    }
-    writer_settle(writer, status);
+    status = sync_and_settle(writer, status);
     for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
         served_checkpointed(writer->studies[i]);
     }
-    writer->since_checkpoint = 0;
-    writer->checkpointed_at = writer_seconds();
+    embedded->since_checkpoint = 0;
+    embedded->checkpointed_at = writer_seconds();
 }
 
 static void checkpoint_when_due(struct writer *writer)
 {
-    bool late = writer_seconds() - writer->checkpointed_at >= WRITER_CHECKPOINT_SECONDS;
-    if (writer->since_checkpoint >= WRITER_CHECKPOINT_REPORTS ||
-        (late && writer->since_checkpoint > 0)) {
+    const struct embedded *embedded = embedded_of(writer);
+    bool late = writer_seconds() - embedded->checkpointed_at >= CHECKPOINT_SECONDS;
+    if (embedded->since_checkpoint >= CHECKPOINT_REPORTS ||
+        (late && embedded->since_checkpoint > 0)) {
         checkpoint(writer);
     }
-}
-
-/* ---------------------------------------------------------------- decider */
-
-static void embedded_call(struct writer *writer, struct job *job)
-{
-    job->status = job->call(writer, job);
-    job->done(job);
 }
 
 /* Whoever asks for our health sends nothing while we say no, so no report would ever show that
  * the disk has room again: once a second we write the time ourselves. */
 static void try_again(struct writer *writer)
 {
+    struct embedded *embedded = embedded_of(writer);
     enum tremolo_status health = writer_health(writer, NULL, 0);
     int64_t now = writer_seconds();
-    if (health == TREMOLO_OK || health == TREMOLO_NOT_SYNCED || now == writer->tried_at) {
+    if (health == TREMOLO_OK || health == TREMOLO_NOT_SYNCED || now == embedded->tried_at) {
         return;
     }
-    writer->tried_at = now;
-    struct store *store = writer->store;
+    embedded->tried_at = now;
     uint8_t bytes[8];
     (void)bytes_put_u64(bytes, (uint64_t)now);
-    enum tremolo_status status =
-        store->put(store, "probe", (const uint8_t *)"time", 4, bytes, sizeof bytes);
-    if (status == TREMOLO_OK) {
-        status = writer_sync(writer);
-    }
-    writer_settle(writer, status);
+    (void)sync_and_settle(writer,
+                          embedded->store->put(embedded->store, "probe", (const uint8_t *)"time", 4,
+                                               bytes, sizeof bytes));
 }
 
 static void embedded_idle(struct writer *writer)
 {
-    writer->round_due = false;
-    writer_close_due_rounds(writer);
+    embedded_of(writer)->round_due = false;
+    close_due_rounds(writer);
     checkpoint_when_due(writer);
     try_again(writer);
 }
 
-/* Is there more to do than the next group? */
+/* Is there more to do than the next batch? */
 static bool embedded_is_due(struct writer *writer)
 {
-    return writer->round_due || writer->since_checkpoint >= WRITER_CHECKPOINT_REPORTS;
+    const struct embedded *embedded = embedded_of(writer);
+    return embedded->round_due || embedded->since_checkpoint >= CHECKPOINT_REPORTS;
 }
 
-static const struct decider embedded = {
-    .run_group = run_group,
+static void embedded_end(struct writer *writer)
+{
+    struct embedded *embedded = embedded_of(writer);
+    checkpoint(writer);
+    embedded->store->close(embedded->store);
+    free(embedded);
+}
+
+static const struct backend own_log = {
+    .run_batch = embedded_batch,
     .is_due = embedded_is_due,
-    .run_call = embedded_call,
+    .run_change = embedded_change,
     .idle = embedded_idle,
-    .end = checkpoint,
+    .end = embedded_end,
 };
 
 /* ---------------------------------------------------------------- starting */
@@ -206,42 +397,46 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
     enum tremolo_status status =
         served_new(&served, NULL, (const char *)value, length, writer->signing_key, writer->secret);
     if (status == TREMOLO_OK) {
-        writer->studies[writer->study_count++] = served;
+        writer_add_study(writer, served);
     }
     return status;
 }
 
-static enum tremolo_status recover(struct writer *writer)
+static enum tremolo_status recover(struct writer *writer, char *words, size_t words_capacity)
 {
-    enum tremolo_status status = served_each_study(writer->store, recover_study, writer);
-    return status == TREMOLO_OK
-               ? served_recover_all(writer->studies, writer->study_count, writer->store)
-               : status;
-}
-
-enum tremolo_status embedded_start(struct writer **writer, struct store *store,
-                                   const uint8_t *signing_key, const uint8_t *secret, char *words,
-                                   size_t words_capacity)
-{
-    struct writer *made = writer_new(&embedded, NULL);
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
+    struct store *store = embedded_of(writer)->store;
+    enum tremolo_status status = served_each_study(store, recover_study, writer);
+    if (status == TREMOLO_OK) {
+        status = served_recover_all(writer->studies, writer->study_count, store);
     }
-    made->store = store;
-    made->signing_key = signing_key;
-    made->secret = secret;
-    enum tremolo_status status = recover(made);
     if (status != TREMOLO_OK) {
         (void)snprintf(words, words_capacity, "the log cannot be recovered: %s (%s)",
                        tremolo_status_sentence(status), store->explain(store));
-    } else {
-        status = writer_run(made);
-        if (status != TREMOLO_OK) {
-            (void)snprintf(words, words_capacity, "the writer thread cannot be started");
-        }
+    }
+    return status;
+}
+
+enum tremolo_status writer_start_embedded(struct writer **writer, struct store *store,
+                                          const uint8_t *signing_key, const uint8_t *secret,
+                                          char *words, size_t words_capacity)
+{
+    struct embedded *embedded = calloc(1, sizeof *embedded);
+    struct writer *made =
+        embedded != NULL ? writer_new(&own_log, embedded, signing_key, secret) : NULL;
+    if (made == NULL) {
+        free(embedded);
+        (void)snprintf(words, words_capacity, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    embedded->store = store;
+    embedded->checkpointed_at = writer_seconds();
+    enum tremolo_status status = recover(made, words, words_capacity);
+    if (status == TREMOLO_OK) {
+        status = writer_run(made, words, words_capacity);
     }
     if (status != TREMOLO_OK) {
         writer_free(made);
+        free(embedded);
         return status;
     }
     *writer = made;

@@ -1,20 +1,17 @@
 /* estimator.c -- a queue of questions, answered study by study. */
 #include "estimator.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "background.h"
 #include "estimate.h"
 
 struct estimator {
     const _Atomic bool *stopping; /* the server is */
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t wake;
+    struct background thread;     /* its lock guards all below */
     struct question *first;
     struct question **last;
-    bool ending;
 };
 
 /* The first question and all others about its study, in their order. Lock held. */
@@ -65,36 +62,29 @@ static void answer(const struct estimator *estimator, struct question *questions
 static void *estimator_main(void *argument)
 {
     struct estimator *estimator = argument;
-    (void)pthread_mutex_lock(&estimator->lock);
-    while (!estimator->ending || estimator->first != NULL) {
+    background_lock(&estimator->thread);
+    while (!estimator->thread.stopping || estimator->first != NULL) {
         if (estimator->first == NULL) {
-            (void)pthread_cond_wait(&estimator->wake, &estimator->lock);
+            (void)pthread_cond_wait(&estimator->thread.wake, &estimator->thread.lock);
             continue;
         }
         struct question *questions = take_same(estimator);
-        (void)pthread_mutex_unlock(&estimator->lock);
+        background_unlock(&estimator->thread);
         answer(estimator, questions);
-        (void)pthread_mutex_lock(&estimator->lock);
+        background_lock(&estimator->thread);
     }
-    (void)pthread_mutex_unlock(&estimator->lock);
+    background_unlock(&estimator->thread);
     return NULL;
 }
 
 void estimator_ask(struct estimator *estimator, struct question *question)
 {
     question->next = NULL;
-    (void)pthread_mutex_lock(&estimator->lock);
+    background_lock(&estimator->thread);
     *estimator->last = question;
     estimator->last = &question->next;
-    (void)pthread_cond_signal(&estimator->wake);
-    (void)pthread_mutex_unlock(&estimator->lock);
-}
-
-static void free_estimator(struct estimator *estimator)
-{
-    (void)pthread_mutex_destroy(&estimator->lock);
-    (void)pthread_cond_destroy(&estimator->wake);
-    free(estimator);
+    background_signal(&estimator->thread);
+    background_unlock(&estimator->thread);
 }
 
 struct estimator *estimator_start(const _Atomic bool *stopping)
@@ -105,10 +95,10 @@ struct estimator *estimator_start(const _Atomic bool *stopping)
     }
     estimator->stopping = stopping;
     estimator->last = &estimator->first;
-    (void)pthread_mutex_init(&estimator->lock, NULL);
-    (void)pthread_cond_init(&estimator->wake, NULL);
-    if (pthread_create(&estimator->thread, NULL, estimator_main, estimator) != 0) {
-        free_estimator(estimator);
+    background_init(&estimator->thread);
+    if (!background_start(&estimator->thread, estimator_main, estimator)) {
+        background_free(&estimator->thread);
+        free(estimator);
         return NULL;
     }
     return estimator;
@@ -116,13 +106,9 @@ struct estimator *estimator_start(const _Atomic bool *stopping)
 
 void estimator_stop(struct estimator *estimator)
 {
-    if (estimator == NULL) {
-        return;
+    if (estimator != NULL) {
+        background_stop(&estimator->thread);
+        background_free(&estimator->thread);
+        free(estimator);
     }
-    (void)pthread_mutex_lock(&estimator->lock);
-    estimator->ending = true;
-    (void)pthread_cond_signal(&estimator->wake);
-    (void)pthread_mutex_unlock(&estimator->lock);
-    (void)pthread_join(estimator->thread, NULL);
-    free_estimator(estimator);
 }

@@ -3,44 +3,40 @@
  * A study with many features may need a second for one estimate; the pause
  * grows with what a tick took, so that watching costs a twentieth of a
  * processor at most and reports come first. */
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "background.h"
+#include "clock.h"
 #include "history.h"
 #include "writer.h"
-#include "clock.h"
 
 enum { TICK_MS = 1000, PAUSE_FACTOR = 19, PAUSE_MS_MAX = 120000 };
 
 struct sampler {
     struct writer *writer;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_t thread;
-    bool stopping;
+    struct background thread;
 };
+
+static bool is_stopping(struct sampler *sampler)
+{
+    background_lock(&sampler->thread);
+    bool stopping = sampler->thread.stopping;
+    background_unlock(&sampler->thread);
+    return stopping;
+}
 
 /* False when it is time to end. */
 static bool pause_for(struct sampler *sampler, int64_t ms)
 {
     int64_t until = clock_ms() + ms;
-    (void)pthread_mutex_lock(&sampler->lock);
-    for (int64_t left = ms; !sampler->stopping && left > 0; left = until - clock_ms()) {
-        clock_wait(&sampler->wake, &sampler->lock, left);
+    background_lock(&sampler->thread);
+    for (int64_t left = ms; !sampler->thread.stopping && left > 0; left = until - clock_ms()) {
+        background_wait_us(&sampler->thread, 1000 * left);
     }
-    bool stopping = sampler->stopping;
-    (void)pthread_mutex_unlock(&sampler->lock);
-    return !stopping;
-}
-
-static bool is_stopping(struct sampler *sampler)
-{
-    (void)pthread_mutex_lock(&sampler->lock);
-    bool stopping = sampler->stopping;
-    (void)pthread_mutex_unlock(&sampler->lock);
-    return stopping;
+    background_unlock(&sampler->thread);
+    return !is_stopping(sampler);
 }
 
 static void *sampler_main(void *argument)
@@ -59,13 +55,6 @@ static void *sampler_main(void *argument)
     return NULL;
 }
 
-static void free_sampler(struct sampler *sampler)
-{
-    (void)pthread_mutex_destroy(&sampler->lock);
-    (void)pthread_cond_destroy(&sampler->wake);
-    free(sampler);
-}
-
 struct sampler *sampler_start(struct writer *writer)
 {
     struct sampler *sampler = calloc(1, sizeof *sampler);
@@ -73,10 +62,10 @@ struct sampler *sampler_start(struct writer *writer)
         return NULL;
     }
     sampler->writer = writer;
-    (void)pthread_mutex_init(&sampler->lock, NULL);
-    clock_cond_init(&sampler->wake);
-    if (pthread_create(&sampler->thread, NULL, sampler_main, sampler) != 0) {
-        free_sampler(sampler);
+    background_init(&sampler->thread);
+    if (!background_start(&sampler->thread, sampler_main, sampler)) {
+        background_free(&sampler->thread);
+        free(sampler);
         return NULL;
     }
     return sampler;
@@ -84,13 +73,9 @@ struct sampler *sampler_start(struct writer *writer)
 
 void sampler_stop(struct sampler *sampler)
 {
-    if (sampler == NULL) {
-        return;
+    if (sampler != NULL) {
+        background_stop(&sampler->thread);
+        background_free(&sampler->thread);
+        free(sampler);
     }
-    (void)pthread_mutex_lock(&sampler->lock);
-    sampler->stopping = true;
-    (void)pthread_cond_signal(&sampler->wake);
-    (void)pthread_mutex_unlock(&sampler->lock);
-    (void)pthread_join(sampler->thread, NULL);
-    free_sampler(sampler);
 }

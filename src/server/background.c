@@ -1,0 +1,51 @@
+/* background.c -- starting, waking and ending a thread. */
+#include "background.h"
+
+#include "clock.h"
+
+void background_init(struct background *thread)
+{
+    *thread = (struct background){.stopping = false};
+    (void)pthread_mutex_init(&thread->lock, NULL);
+    clock_cond_init(&thread->wake);
+}
+
+bool background_start(struct background *thread, void *(*run)(void *), void *argument)
+{
+    return pthread_create(&thread->id, NULL, run, argument) == 0;
+}
+
+void background_stop(struct background *thread)
+{
+    background_lock(thread);
+    thread->stopping = true;
+    background_signal(thread);
+    background_unlock(thread);
+    (void)pthread_join(thread->id, NULL);
+}
+
+void background_free(struct background *thread)
+{
+    (void)pthread_mutex_destroy(&thread->lock);
+    (void)pthread_cond_destroy(&thread->wake);
+}
+
+void background_lock(struct background *thread)
+{
+    (void)pthread_mutex_lock(&thread->lock);
+}
+
+void background_unlock(struct background *thread)
+{
+    (void)pthread_mutex_unlock(&thread->lock);
+}
+
+void background_wait_us(struct background *thread, int64_t us)
+{
+    clock_wait_us(&thread->wake, &thread->lock, us);
+}
+
+void background_signal(struct background *thread)
+{
+    (void)pthread_cond_signal(&thread->wake);
+}

@@ -1,0 +1,41 @@
+/* background.h -- a thread with a lock, a wake-up and a flag that ends it.
+ *
+ *     background_init(&owner->thread);
+ *     if (!background_start(&owner->thread, run, owner)) ...
+ *     background_stop(&owner->thread);      sets `stopping`, wakes and joins
+ *     background_free(&owner->thread);
+ *
+ * `lock` guards `stopping` and whatever its owner puts under it. The thread's function
+ * returns once it has seen `stopping`. */
+#ifndef SERVER_BACKGROUND_H
+#define SERVER_BACKGROUND_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct background {
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* waits with a limit go by the monotonic clock (clock.h) */
+    pthread_t id;
+    bool stopping;
+};
+
+void background_init(struct background *thread);
+
+/* False when there is no thread to be had: then free it without stopping it. */
+bool background_start(struct background *thread, void *(*run)(void *), void *argument);
+
+void background_stop(struct background *thread);
+void background_free(struct background *thread);
+
+void background_lock(struct background *thread);
+void background_unlock(struct background *thread);
+
+/* Lock held: wait for a signal, for `us` at most. */
+void background_wait_us(struct background *thread, int64_t us);
+
+/* Wake the thread. Lock held. */
+void background_signal(struct background *thread);
+
+#endif
