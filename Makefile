@@ -26,21 +26,23 @@ CFLAGS  ?= -O2 -g
 VERSION := $(file <VERSION)
 SONAME  := libtremolo.so.0
 
-MODULES := device privacy study regression host lab web server cli
+MODULES := device privacy study regression estimate host lab web server cli
 USES_device     :=
 USES_privacy    :=
 USES_study      := device privacy
 USES_regression := privacy
+USES_estimate   := device privacy study regression
 USES_host       := device study
-USES_lab        := device privacy study regression host
+USES_lab        := device privacy study regression estimate host
 USES_web        :=
-USES_server     := device study regression web
-USES_cli        := device privacy study regression host lab web server
+USES_server     := device privacy study regression estimate web
+USES_cli        := device privacy study regression estimate host lab web server
 
 # Well-kept parts from Debian, each named by the module that needs it.
 PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
+PKGS_estimate   := jansson
 PKGS_host       := jansson libcurl
 PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
 PKGS_cli        := jansson libsodium libcurl

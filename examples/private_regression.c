@@ -13,7 +13,7 @@
 
 #include "tremolo_host.h"
 #include "tremolo_mechanism.h"
-#include "tremolo_regression.h"
+#include "tremolo_release.h"
 
 enum { DEVICES = 100000, D = 2 };
 
@@ -97,25 +97,13 @@ static enum tremolo_status collect(struct tremolo_moments *moments,
 }
 
 static enum tremolo_status infer(struct tremolo_coefficient rows[D + 1],
-                                 struct tremolo_moments *moments,
-                                 const struct tremolo_mechanism_scales *scales)
+                                 struct tremolo_moments *moments, const struct tremolo_study *study)
 {
     const double centre[D] = {10000, 7}, half[D] = {10000, 4};
     const struct tremolo_units units = {centre, half, 75, 35};
-    const struct tremolo_release release = {.dimension = D,
-                                            .keep = scales->keep,
-                                            .noise_variance = scales->noise_variance,
-                                            .feature_scale = scales->feature_scale,
-                                            .response_scale = TREMOLO_RESPONSE_MAX};
-    struct tremolo_sums buckets[TREMOLO_BUCKETS];
+    const struct tremolo_sample_release release = tremolo_release_of(study, 1, 1);
     struct tremolo_debiased *evidence = NULL;
-    enum tremolo_status status = TREMOLO_OK;
-    for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
-        status = tremolo_moments_bucket(moments, &buckets[b], b);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_debias_new(&evidence, buckets, TREMOLO_BUCKETS, &release);
-    }
+    enum tremolo_status status = tremolo_release_debias(&evidence, moments, &release);
     if (status == TREMOLO_OK) {
         status = tremolo_infer(rows, evidence, &units, true, 0.95);
     }
@@ -140,13 +128,13 @@ int main(void)
     request.epsilon = 6;
     enum tremolo_status status = tremolo_mechanism_fill(&study, &scales, &request);
     if (status == TREMOLO_OK) {
-        status = tremolo_moments_new(&moments, D + 1, scales.wire_max, TREMOLO_RESPONSE_MAX);
+        status = tremolo_release_sums(&moments, &study);
     }
     if (status == TREMOLO_OK) {
         status = collect(moments, &study);
     }
     if (status == TREMOLO_OK) {
-        status = infer(rows, moments, &scales);
+        status = infer(rows, moments, &study);
     }
     if (status != TREMOLO_OK) {
         (void)fprintf(stderr, "private_regression: %s\n", tremolo_status_sentence(status));

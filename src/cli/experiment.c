@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_file.h"
+#include "tremolo_release.h"
+#include "tremolo_report_file.h"
 
 static const char *const method_names[METHOD_COUNT] = {"auto",   "one-shot", "iterative",
                                                        "pooled", "dp-sgd",   "ols"};
@@ -72,7 +73,7 @@ static enum tremolo_status save_header(const struct split *split, const struct f
                                        const struct experiment_options *options)
 {
     bool rounds = method_takes_rounds(options->method);
-    struct report_header header = {
+    struct tremolo_report_header header = {
         .study = *fleet_study(fleet),
         .step = rounds ? options->step : 0,
         .radius = rounds ? options->radius : 0,
@@ -88,7 +89,8 @@ static enum tremolo_status save_header(const struct split *split, const struct f
     };
     memcpy(header.response, options->save->design->response, sizeof header.response);
     memcpy(header.unit, options->save->design->unit, sizeof header.unit);
-    return report_file_begin(options->save->file, &header) ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
+    return tremolo_report_file_begin(options->save->file, &header) ? TREMOLO_OK
+                                                                   : TREMOLO_STORAGE_FAILED;
 }
 
 /* What opens a round in the file. */
@@ -101,10 +103,8 @@ static enum tremolo_status save_round(const struct experiment_save *save,
     if (vectors == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t i = 0; i < count; i++) {
-        vectors[i] = (int16_t)nearbyint(V[i] * TREMOLO_VECTOR_ONE);
-    }
-    bool good = report_file_begin_round(save->file, study, (unsigned)round, vectors);
+    tremolo_release_to_wire(vectors, V, count);
+    bool good = tremolo_report_file_begin_round(save->file, study, (unsigned)round, vectors);
     free(vectors);
     return good ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
 }

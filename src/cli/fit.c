@@ -14,7 +14,7 @@
 #include "convergence.h"
 #include "fetch.h"
 #include "options.h"
-#include "report_rounds.h"
+#include "tremolo_report_file.h"
 #include "result.h"
 #include "tremolo_privacy.h"
 
@@ -132,8 +132,8 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
 
 /* -------------------------------------------------------------- estimating */
 
-static enum tremolo_status promise_of(struct fitted *fitted, const struct report_header *header,
-                                      size_t rounds)
+static enum tremolo_status promise_of(struct fitted *fitted,
+                                      const struct tremolo_report_header *header, size_t rounds)
 {
     const struct tremolo_study *study = &header->study;
     struct tremolo_gaussian cost = {0};
@@ -168,15 +168,15 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
                                         const double *V, size_t vectors,
                                         struct tremolo_debiased **evidence)
 {
-    struct report_rounds *rounds = context;
+    struct tremolo_report_rounds *rounds = context;
     (void)beta, (void)V, (void)vectors; /* the file says what was released with */
     *evidence = rounds->evidence[round];
     rounds->evidence[round] = NULL;
     return TREMOLO_OK;
 }
 
-static enum tremolo_status iterate(struct fitted *fitted, struct report_rounds *rounds,
-                                   const struct report_header *header)
+static enum tremolo_status iterate(struct fitted *fitted, struct tremolo_report_rounds *rounds,
+                                   const struct tremolo_report_header *header)
 {
     const struct tremolo_iterate_options options = {.rounds = rounds->count,
                                                     .vectors = header->study.vectors,
@@ -195,9 +195,9 @@ static double iterate_r2(const struct tremolo_convergence_answer *convergence,
     return convergence->known && yy > 0.0 ? 1.0 - convergence->input.residual_ms / yy : NAN;
 }
 
-static enum tremolo_status predict(struct fitted *fitted, struct report_rounds *rounds,
+static enum tremolo_status predict(struct fitted *fitted, struct tremolo_report_rounds *rounds,
                                    const struct tremolo_debiased *evidence,
-                                   const struct report_header *header,
+                                   const struct tremolo_report_header *header,
                                    const struct fit_options *options)
 {
     enum tremolo_status status =
@@ -221,8 +221,8 @@ static enum tremolo_status predict(struct fitted *fitted, struct report_rounds *
     return TREMOLO_OK;
 }
 
-static enum tremolo_status estimate(struct fitted *fitted, struct report_rounds *rounds,
-                                    const struct report_header *header,
+static enum tremolo_status estimate(struct fitted *fitted, struct tremolo_report_rounds *rounds,
+                                    const struct tremolo_report_header *header,
                                     const struct fit_options *options)
 {
     size_t d = header->study.dimension;
@@ -257,7 +257,7 @@ static enum tremolo_status estimate(struct fitted *fitted, struct report_rounds 
 /* ---------------------------------------------------------------- printing */
 
 static bool print_json(const struct fitted *fitted, const struct coefficients *coefficients,
-                       const struct report_rounds *rounds)
+                       const struct tremolo_report_rounds *rounds)
 {
     char neighbours[64] = "any";
     if (fitted->promise.neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
@@ -282,7 +282,8 @@ static bool print_json(const struct fitted *fitted, const struct coefficients *c
 }
 
 static void print_text(const struct fitted *fitted, const struct coefficients *coefficients,
-                       const struct report_header *header, const struct report_rounds *rounds)
+                       const struct tremolo_report_header *header,
+                       const struct tremolo_report_rounds *rounds)
 {
     struct tremolo_explanation explanation;
     printf("%s ~ %zu feature%s: %zu reports", header->response, coefficients->features,
@@ -307,7 +308,7 @@ static void print_text(const struct fitted *fitted, const struct coefficients *c
 }
 
 static void describe_fit(json_t *result, const struct fit_options *options,
-                         const struct report_header *header, const struct fitted *fitted)
+                         const struct tremolo_report_header *header, const struct fitted *fitted)
 {
     const struct tremolo_study *study = &header->study;
     const struct result_diagnosis diagnosis = {
@@ -331,9 +332,9 @@ static void describe_fit(json_t *result, const struct fit_options *options,
 }
 
 /* The result as a file of its own. */
-static int save(const struct fit_options *options, const struct report_header *header,
+static int save(const struct fit_options *options, const struct tremolo_report_header *header,
                 const struct fitted *fitted, const struct coefficients *coefficients,
-                const struct report_rounds *rounds)
+                const struct tremolo_report_rounds *rounds)
 {
     char title[DESIGN_NAME_BYTES + 64];
     size_t d = coefficients->features;
@@ -369,8 +370,8 @@ static int save(const struct fit_options *options, const struct report_header *h
     return code;
 }
 
-static int print(const struct fit_options *options, const struct report_header *header,
-                 const struct fitted *fitted, const struct report_rounds *rounds)
+static int print(const struct fit_options *options, const struct tremolo_report_header *header,
+                 const struct fitted *fitted, const struct tremolo_report_rounds *rounds)
 {
     const struct coefficients coefficients = {
         .features = header->study.dimension,
@@ -391,8 +392,8 @@ static int print(const struct fit_options *options, const struct report_header *
                                    : CLI_DONE;
 }
 
-static int fit_rounds(const struct fit_options *options, const struct report_header *header,
-                      struct report_rounds *rounds)
+static int fit_rounds(const struct fit_options *options, const struct tremolo_report_header *header,
+                      struct tremolo_report_rounds *rounds)
 {
     struct fitted fitted = {.row = NULL};
     if (rounds->count < 2 && (options->predictor == POOLED || options->predictor == ITERATIVE)) {
@@ -410,18 +411,18 @@ static int fit_rounds(const struct fit_options *options, const struct report_hea
 
 static int fit_file(const struct fit_options *options, FILE *file)
 {
-    char error[REPORT_FILE_ERROR_BYTES];
-    struct report_header header;
-    struct report_rounds rounds;
-    if (!report_file_open(&header, file, error)) {
+    char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
+    struct tremolo_report_header header;
+    struct tremolo_report_rounds rounds;
+    if (!tremolo_report_file_open(&header, file, error)) {
         return cli_fail(CLI_USAGE, command, "%s: %s", options->path, error);
     }
-    int code = report_rounds_read(&rounds, &header, file, error);
-    code = code == CLI_DONE
-               ? fit_rounds(options, &header, &rounds)
-               : cli_fail((enum cli_exit)code, command, "%s: %s", options->path, error);
-    report_rounds_free(&rounds);
-    report_header_free(&header);
+    enum tremolo_status status = tremolo_report_rounds_read(&rounds, &header, file, error);
+    int code = status == TREMOLO_OK
+                   ? fit_rounds(options, &header, &rounds)
+                   : cli_fail(cli_exit_of(status), command, "%s: %s", options->path, error);
+    tremolo_report_rounds_free(&rounds);
+    tremolo_report_header_free(&header);
     return code;
 }
 

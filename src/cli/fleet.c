@@ -46,7 +46,13 @@ static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet
     fleet->study.bounds = fleet->bounds;
     fleet->study.response_bounds = bounds;
     memcpy(fleet->study.id, "simulated study, made at run time", TREMOLO_STUDY_ID_BYTES);
-    return tremolo_mechanism_fill(&fleet->study, &fleet->scales, &setup->request);
+    enum tremolo_status status =
+        tremolo_mechanism_fill(&fleet->study, &fleet->scales, &setup->request);
+    if (status == TREMOLO_OK) {
+        fleet->release =
+            tremolo_release_of(&fleet->study, setup->request.bound, setup->response_bound);
+    }
+    return status;
 }
 
 /* The same device is in the same bucket in every round, so that rounds can be
@@ -69,13 +75,9 @@ static enum tremolo_status prepare_buckets(struct fleet *fleet)
 
 static enum tremolo_status prepare_vectors(struct fleet *fleet)
 {
-    size_t m = fleet->study.vectors, n = fleet->d + 1;
-    if (m == 0) {
-        return TREMOLO_OK;
-    }
-    fleet->wire_vectors = malloc(m * fleet->d * sizeof *fleet->wire_vectors);
-    fleet->V = calloc(m * n, sizeof *fleet->V);
-    return fleet->wire_vectors != NULL && fleet->V != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+    size_t count = (size_t)fleet->study.vectors * fleet->d;
+    fleet->wire_vectors = calloc(count + 1, sizeof *fleet->wire_vectors);
+    return fleet->wire_vectors != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
 }
 
 enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup)
@@ -92,8 +94,6 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->progress = setup->progress;
     made->reports = setup->reports;
     made->response_private = setup->request.response_private;
-    made->largest = setup->request.bound * setup->request.bound;
-    made->response_scale = TREMOLO_RESPONSE_MAX / setup->response_bound;
     enum tremolo_status status = prepare_study(made, setup);
     if (status == TREMOLO_OK) {
         status = prepare_buckets(made);
@@ -120,7 +120,6 @@ void fleet_free(struct fleet *fleet)
     free(fleet->bounds);
     free(fleet->buckets);
     free(fleet->wire_vectors);
-    free(fleet->V);
     free(fleet->raw);
     free(fleet->ledgers);
     free(fleet->base);
@@ -132,9 +131,7 @@ void fleet_free(struct fleet *fleet)
 
 enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet)
 {
-    int wire_max = fleet->scales.wire_max;
-    return tremolo_moments_new(moments, fleet->d + 1, wire_max,
-                               fleet->response_private ? wire_max : TREMOLO_RESPONSE_MAX);
+    return tremolo_release_sums(moments, &fleet->study);
 }
 
 struct worker {
@@ -242,54 +239,9 @@ enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fle
 
 /* -------------------------------------------------------------- releasing */
 
-/* Vectors travel in steps of 2^-14; debiasing uses what travelled. */
-static void quantise_vectors(struct fleet *fleet, const double *V)
-{
-    size_t width = fleet->d + (fleet->response_private ? 1 : 0);
-    for (size_t j = 0; j < fleet->study.vectors; j++) {
-        for (size_t i = 0; i < fleet->d; i++) {
-            double entry = nearbyint(V[j * fleet->d + i] * TREMOLO_VECTOR_ONE);
-            fleet->wire_vectors[j * fleet->d + i] = (int16_t)entry;
-            fleet->V[j * width + i] = entry / TREMOLO_VECTOR_ONE;
-        }
-    }
-}
-
-static struct tremolo_release release_of(const struct fleet *fleet)
-{
-    return (struct tremolo_release){
-        .dimension = fleet->d,
-        .keep = fleet->scales.keep,
-        .noise_variance = fleet->scales.noise_variance,
-        .modulation = fleet->scales.modulation,
-        .vectors = fleet->study.vectors,
-        .V = fleet->V,
-        .feature_scale = fleet->scales.feature_scale,
-        .response_scale =
-            fleet->response_private ? fleet->scales.feature_scale : fleet->response_scale,
-        .response_private = fleet->response_private,
-        .largest = fleet->largest,
-    };
-}
-
 struct tremolo_mechanism fleet_mechanism(const struct fleet *fleet)
 {
-    const struct tremolo_release release = release_of(fleet);
-    return tremolo_release_mechanism(&release, (double)fleet->rows);
-}
-
-static enum tremolo_status debias(struct tremolo_debiased **evidence, const struct fleet *fleet,
-                                  struct tremolo_moments *moments)
-{
-    struct tremolo_sums buckets[TREMOLO_BUCKETS];
-    const struct tremolo_release release = release_of(fleet);
-    for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
-        enum tremolo_status status = tremolo_moments_bucket(moments, &buckets[b], b);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-    }
-    return tremolo_debias_new(evidence, buckets, TREMOLO_BUCKETS, &release);
+    return tremolo_release_mechanism(&fleet->release, (double)fleet->rows);
 }
 
 enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
@@ -300,7 +252,7 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
     struct tremolo_debiased *made = NULL;
     struct fleet_pass pass = {.round = {NULL, round}, .stream = round};
     if (fleet->study.vectors > 0) {
-        quantise_vectors(fleet, V);
+        tremolo_release_to_wire(fleet->wire_vectors, V, fleet->study.vectors * fleet->d);
         pass.round.vectors = fleet->wire_vectors;
     }
     enum tremolo_status status = fleet_moments(&moments, fleet);
@@ -308,10 +260,10 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
         status = run_pass(moments, fleet, &pass);
     }
     if (status == TREMOLO_OK) {
-        status = debias(&made, fleet, moments);
+        status = tremolo_release_evidence(&made, moments, &fleet->release, fleet->wire_vectors);
     }
     if (status == TREMOLO_OK && copy != NULL) {
-        status = debias(copy, fleet, moments);
+        status = tremolo_release_evidence(copy, moments, &fleet->release, fleet->wire_vectors);
     }
     tremolo_moments_free(moments);
     if (status != TREMOLO_OK) {

@@ -79,11 +79,7 @@ static enum tremolo_status read_report(int16_t *row, uint8_t *bucket, const stru
     struct tremolo_report report;
     enum tremolo_status status = tremolo_report_decode(&report, bytes, length);
     if (status == TREMOLO_OK) {
-        status = tremolo_report_unpack(row, tremolo_study_coordinates(&fleet->study), &report,
-                                       &fleet->study);
-    }
-    if (status == TREMOLO_OK && !fleet->response_private) {
-        row[fleet->d] = report.response;
+        status = tremolo_row_unpack(row, &report, &fleet->study);
     }
     if (status == TREMOLO_OK) {
         *bucket = (uint8_t)tremolo_bucket_of(report.id);

@@ -30,12 +30,12 @@ static void prepare_row(struct fleet *fleet, const struct fleet_setup *setup, si
         square += value[i] * value[i];
     }
     double shrink = square > radius * radius ? radius / sqrt(square) : 1;
-    shrink *= fleet->scales.keep * fleet->scales.feature_scale;
+    shrink *= fleet->release.keep * fleet->release.feature_scale;
     for (size_t i = 0; i < coordinates; i++) {
         fleet->base[row * coordinates + i] = (float)(value[i] * shrink);
     }
     if (!fleet->response_private) {
-        double y = clamp(setup->y[row], setup->response_bound) * fleet->response_scale;
+        double y = clamp(setup->y[row], setup->response_bound) * fleet->release.response_scale;
         fleet->response[row] = (int16_t)floor(y + 0.5);
     }
 }
@@ -60,12 +60,11 @@ static void add_waves(float *value, const struct fleet *fleet, size_t count, siz
                       struct tremolo_normals *source)
 {
     float waves[FLEET_BLOCK_ROWS];
-    size_t width = fleet->d + (fleet->response_private ? 1 : 0);
-    double amplitude = sqrt(2 * fleet->scales.modulation);
+    double amplitude = sqrt(2 * fleet->release.modulation) / TREMOLO_VECTOR_ONE;
     for (size_t j = 0; j < fleet->study.vectors; j++) {
         float vector[TREMOLO_MAX_COORDINATES];
         for (size_t i = 0; i < fleet->d; i++) {
-            vector[i] = (float)(amplitude * fleet->V[j * width + i]);
+            vector[i] = (float)(amplitude * fleet->wire_vectors[j * fleet->d + i]);
         }
         tremolo_normals_waves(source, waves, FLEET_BLOCK_ROWS);
         for (size_t r = 0; r < count; r++) {
@@ -150,7 +149,7 @@ enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, s
         (values + TREMOLO_NORMALS_STEP - 1) / TREMOLO_NORMALS_STEP * TREMOLO_NORMALS_STEP;
     const float *base = fleet->base + from * coordinates;
     float sd = (float)ldexp(1, fleet->study.noise_log2 - fleet->study.wire_shift);
-    float end = (float)fleet->scales.wire_max;
+    float end = (float)((1 << (fleet->study.wire_bits - 1)) - 1);
     struct tremolo_normals source;
     float *noise = malloc(2 * padded * sizeof *noise);
     int16_t *wire = calloc(padded, sizeof *wire);

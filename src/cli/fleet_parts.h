@@ -6,6 +6,7 @@
 
 #include "tremolo_device.h"
 #include "tremolo_host.h"
+#include "tremolo_release.h"
 
 /* Devices are simulated by the block and folded by the batch: the fold wants
  * long runs of each of its 32 buckets. */
@@ -19,14 +20,12 @@ struct fleet {
     const struct tremolo_progress *progress;
     FILE *reports;
     bool response_private;
-    double largest;        /* second moment of a scaled coordinate that its bound allows */
-    double response_scale; /* wire units per scaled unit of a public response */
     struct tremolo_study study;
     struct tremolo_mechanism_scales scales;
+    struct tremolo_sample_release release; /* without V */
     struct tremolo_bounds *bounds;
     uint8_t *buckets;      /* of every device */
     int16_t *wire_vectors; /* the current round's, in 2^-14 */
-    double *V;             /* the same as debiasing wants them */
     /* exact */
     int32_t *raw;                        /* rows * (d + 1): features and response as measured */
     struct tremolo_host_memory *ledgers; /* of every device; NULL with one round */

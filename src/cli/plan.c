@@ -152,9 +152,8 @@ static int read_neighbours(struct tremolo_plan_request *request, const char *tex
 
 static int read_calibration(struct tremolo_plan_request *request, const char *text)
 {
-    static const char *const names[] = {"exact", "zcdp", "paper"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) == 0) {
+    for (int i = 0; tremolo_calibration_names[i] != NULL; i++) {
+        if (strcmp(text, tremolo_calibration_names[i]) == 0) {
             request->calibration = (enum tremolo_calibration)i;
             return CLI_DONE;
         }
@@ -254,7 +253,7 @@ static void fill_from_study(struct plan_options *options, double *values)
     request->samples = (long)terms->samples;
     request->distance = terms->distance;
     request->response_private = terms->response_private;
-    request->calibration = (enum tremolo_calibration)terms->calibration;
+    request->calibration = terms->calibration;
 }
 
 /* The study first, wherever it stands, so that every other option overrides it. */

@@ -251,7 +251,6 @@ static bool parse_choice(int *choice, int *code, const char *name, const char *c
 static bool parse_words(struct simulate_options *options, int *code, int option, int *scaling)
 {
     static const char *const protects[] = {"features", "all"};
-    static const char *const calibrations[] = {"exact", "zcdp", "paper"};
     static const char *const scalings[] = {"standard", "bounds"};
     int choice = 0;
     switch (option) {
@@ -262,7 +261,8 @@ static bool parse_words(struct simulate_options *options, int *code, int option,
         options->experiment.protect_all = choice == 1;
         return true;
     case OPT_CALIBRATION:
-        if (!parse_choice(&choice, code, "calibration", calibrations, 3, "exact, zcdp or paper")) {
+        if (!parse_choice(&choice, code, "calibration", tremolo_calibration_names, 3,
+                          "exact, zcdp or paper")) {
             return false;
         }
         options->experiment.calibration = (enum tremolo_calibration)choice;

@@ -78,7 +78,7 @@ static void fill(struct experiment_options *experiment, const struct tremolo_stu
         terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
     experiment->distance = terms->distance > 0 ? terms->distance : experiment->distance;
     experiment->protect_all = terms->response_private;
-    experiment->calibration = (enum tremolo_calibration)terms->calibration;
+    experiment->calibration = terms->calibration;
     experiment->samples = terms->samples;
     experiment->vectors = terms->vectors;
     experiment->alpha = terms->alpha;

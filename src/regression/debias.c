@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool release_is_sane(const struct tremolo_release *release)
+static bool release_is_sane(const struct tremolo_sample_release *release)
 {
     return release->dimension >= 1 && release->dimension <= TREMOLO_MAX_FEATURES &&
            release->keep > 0.0 && release->keep <= 1.0 && release->noise_variance >= 0.0 &&
@@ -65,7 +65,7 @@ void tremolo_debias_free(struct tremolo_debiased *evidence)
 }
 
 /* Wire units per scaled unit of each coordinate, keep included. */
-static double unit_of(const struct tremolo_release *release, size_t coordinate)
+static double unit_of(const struct tremolo_sample_release *release, size_t coordinate)
 {
     if (coordinate < release->dimension) {
         return release->keep * release->feature_scale;
@@ -74,7 +74,8 @@ static double unit_of(const struct tremolo_release *release, size_t coordinate)
                                      : release->response_scale;
 }
 
-static void set_bias(struct tremolo_debiased *evidence, const struct tremolo_release *release)
+static void set_bias(struct tremolo_debiased *evidence,
+                     const struct tremolo_sample_release *release)
 {
     size_t n = evidence->n;
     size_t d = evidence->d;
@@ -96,7 +97,7 @@ static void set_bias(struct tremolo_debiased *evidence, const struct tremolo_rel
 }
 
 static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
-                       const struct tremolo_release *release)
+                       const struct tremolo_sample_release *release)
 {
     size_t n = release->dimension + 1;
     bucket->count = (double)sums->count;
@@ -112,7 +113,7 @@ static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
 
 enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
                                        const struct tremolo_sums *buckets, size_t count,
-                                       const struct tremolo_release *release)
+                                       const struct tremolo_sample_release *release)
 {
     if (evidence == NULL || buckets == NULL || release == NULL || count == 0 ||
         count > TREMOLO_BUCKETS || !release_is_sane(release)) {

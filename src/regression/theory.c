@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_release *release,
+struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_sample_release *release,
                                                    double devices)
 {
     double unit = release->feature_scale;

@@ -30,8 +30,6 @@ static void set_bounds(struct tremolo_study_file *file)
 
 static struct tremolo_mechanism_request request_of(const struct tremolo_study_file *file)
 {
-    static const enum tremolo_calibration calibrations[] = {
-        TREMOLO_CALIBRATION_EXACT, TREMOLO_CALIBRATION_ZCDP, TREMOLO_CALIBRATION_PAPER};
     const struct tremolo_study_terms *terms = &file->terms;
     struct tremolo_mechanism_request request = TREMOLO_MECHANISM_DEFAULTS;
     request.dimension = file->dimension;
@@ -43,7 +41,7 @@ static struct tremolo_mechanism_request request_of(const struct tremolo_study_fi
     request.epsilon = terms->epsilon;
     request.delta = terms->delta;
     request.rounds = (uint16_t)(terms->rounds * terms->samples);
-    request.calibration = calibrations[terms->calibration];
+    request.calibration = terms->calibration;
     request.alpha = terms->alpha;
     request.lambda = terms->lambda;
     request.omega = terms->omega;
@@ -185,29 +183,6 @@ void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file
 }
 
 /* ---------------------------------------------------------------- promises */
-
-struct tremolo_study_release tremolo_study_file_release(const struct tremolo_study_file *file)
-{
-    const struct tremolo_study *device = &file->device;
-    double wire = ldexp(1, device->wire_shift);
-    double noise = ldexp(1, device->noise_log2) / wire;
-    double amplitude = device->amplitude / wire;
-    double feature_scale = device->unit / wire;
-    bool is_private = file->terms.response_private;
-    int wire_max = (1 << (device->wire_bits - 1)) - 1;
-    return (struct tremolo_study_release){
-        .dimension = file->dimension,
-        .keep = (double)device->keep / TREMOLO_KEEP_ONE,
-        .noise_variance = noise * noise + 1.0 / 12,
-        .modulation = amplitude * amplitude / 2,
-        .vectors = device->vectors,
-        .feature_scale = feature_scale,
-        .response_scale = is_private ? feature_scale : TREMOLO_RESPONSE_MAX,
-        .response_private = is_private,
-        .wire_max = wire_max,
-        .response_max = is_private ? wire_max : TREMOLO_RESPONSE_MAX,
-    };
-}
 
 static enum tremolo_status guarantee_of(struct tremolo_study_guarantee *guarantee,
                                         const struct tremolo_study *device, double delta,

@@ -55,8 +55,8 @@ static json_t *privacy_json(const struct tremolo_study_terms *terms)
 static json_t *protocol_json(const struct tremolo_study_terms *terms)
 {
     json_t *object = json_pack("{s:s, s:s, s:I, s:f}", "kind", study_protocols[terms->protocol],
-                               "calibration", study_calibrations[terms->calibration], "vectors",
-                               (json_int_t)terms->vectors, "alpha", terms->alpha);
+                               "calibration", tremolo_calibration_names[terms->calibration],
+                               "vectors", (json_int_t)terms->vectors, "alpha", terms->alpha);
     if (terms->vectors > 0) {
         (void)json_object_set_new(object, "lambda", json_real(terms->lambda));
         (void)json_object_set_new(object, "omega", json_real(terms->omega));

@@ -14,7 +14,6 @@ const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
 const char *const study_protects[] = {"features", "all", NULL};
 const char *const study_sent[] = {"public", "private", NULL};
 const char *const study_protocols[] = {"one-shot", "iterative", NULL};
-const char *const study_calibrations[] = {"exact", "zcdp", "paper", NULL};
 const char *const study_enrolments[] = {"open", "keys", NULL};
 
 /* Wide enough for every unit, narrow enough that no width overflows. */
@@ -326,7 +325,7 @@ static void read_protocol(struct study_reader *reader, struct tremolo_study_file
     static const char *const iterative_only[] = {"rounds", "radius", "step", "close"};
     struct tremolo_study_terms *terms = &file->terms;
     unsigned kind = TREMOLO_STUDY_ONE_SHOT;
-    unsigned calibration = TREMOLO_STUDY_EXACT;
+    unsigned calibration = TREMOLO_CALIBRATION_EXACT;
     terms->rounds = 1;
     const json_t *object = study_object(reader, file->root, "protocol", STUDY_REQUIRED);
     if (object == NULL) {
@@ -335,8 +334,8 @@ static void read_protocol(struct study_reader *reader, struct tremolo_study_file
     size_t before = study_enter(reader, "protocol");
     study_only_keys(reader, object, keys);
     (void)study_choice(reader, &calibration, object, "calibration", STUDY_OPTIONAL,
-                       study_calibrations);
-    terms->calibration = (enum tremolo_study_calibration)calibration;
+                       tremolo_calibration_names);
+    terms->calibration = (enum tremolo_calibration)calibration;
     if (study_choice(reader, &kind, object, "kind", STUDY_REQUIRED, study_protocols)) {
         terms->protocol = (enum tremolo_study_protocol)kind;
         if (kind == TREMOLO_STUDY_ITERATIVE) {

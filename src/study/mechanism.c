@@ -22,6 +22,8 @@ enum {
 
 static const double turn = 6.283185307179586;
 
+const char *const tremolo_calibration_names[] = {"exact", "zcdp", "paper", NULL};
+
 static bool positive(double value)
 {
     return isfinite(value) && value > 0;
@@ -180,7 +182,7 @@ static enum tremolo_status fill_scales(struct tremolo_mechanism_scales *scales,
 {
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified epsilon;
-    double noise = ldexp(1, study->noise_log2), wire = ldexp(1, study->wire_shift);
+    double noise = ldexp(1, study->noise_log2);
     double sensitivity = tremolo_study_sensitivity(study);
     enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, noise, study->rounds);
     if (status == TREMOLO_OK) {
@@ -189,18 +191,12 @@ static enum tremolo_status fill_scales(struct tremolo_mechanism_scales *scales,
     if (status != TREMOLO_OK) {
         return status;
     }
-    double amplitude = study->amplitude / wire;
     *scales = (struct tremolo_mechanism_scales){
-        .feature_scale = fine_per_scaled / wire,
-        .keep = (double)study->keep / TREMOLO_KEEP_ONE,
-        .noise_variance = (noise / wire) * (noise / wire) + 1.0 / 12,
-        .modulation = amplitude * amplitude / 2,
         .sigma = noise / fine_per_scaled,
         .sensitivity = sensitivity / fine_per_scaled,
         .mu = tremolo_gaussian_mu(&cost).upper,
         .rho = tremolo_gaussian_rho(&cost).upper,
         .epsilon = epsilon.upper,
-        .wire_max = (1 << (study->wire_bits - 1)) - 1,
     };
     return TREMOLO_OK;
 }

@@ -92,7 +92,6 @@ extern const char *const study_kinds[];
 extern const char *const study_protects[];
 extern const char *const study_sent[];
 extern const char *const study_protocols[];
-extern const char *const study_calibrations[];
 extern const char *const study_enrolments[];
 
 #endif

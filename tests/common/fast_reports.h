@@ -130,10 +130,10 @@ static inline double fast_scale(const struct fast_study *study)
     return study->noise_sd > 0.0 ? 64.0 / study->noise_sd : 4096.0;
 }
 
-static inline struct tremolo_release fast_release(const struct fast_study *study)
+static inline struct tremolo_sample_release fast_release(const struct fast_study *study)
 {
     double scale = fast_scale(study);
-    return (struct tremolo_release){
+    return (struct tremolo_sample_release){
         .dimension = study->d,
         .keep = 1.0,
         .noise_variance = study->noise_sd * study->noise_sd * scale * scale + 1.0 / 12.0,

@@ -66,7 +66,7 @@ void free(void *block)
 static struct fast_fold fold;
 static struct tremolo_debiased *shared;
 
-static struct tremolo_release make_release(void)
+static struct tremolo_sample_release make_release(void)
 {
     static double factor[D * D];
     static const double beta[D] = {0.5, -0.3, 0.2};
@@ -78,7 +78,7 @@ static struct tremolo_release make_release(void)
     return fast_release(&study);
 }
 
-static struct tremolo_release release;
+static struct tremolo_sample_release release;
 
 /* One attempt of each interface; `sentinel` tells whether outputs were touched. */
 static enum tremolo_status try_debias(int *touched)

@@ -44,9 +44,7 @@ static void expect_fold(struct served_study *served, const struct server_report 
     struct tremolo_moments *expected = NULL;
     static uint8_t ours[200000];
     static uint8_t theirs[200000];
-    assert_status(
-        tremolo_moments_new(&expected, 3, served->release.wire_max, served->release.response_max),
-        TREMOLO_OK);
+    assert_status(tremolo_release_sums(&expected, served->study), TREMOLO_OK);
     for (size_t i = 0; i < REPORTS; i++) {
         int16_t row[8];
         struct arrival arrival = {.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};

@@ -6,37 +6,37 @@
  * as many devices as were counted. */
 #include <string.h>
 
-#include "cli.h"
 #include "fuzz.h"
-#include "report_rounds.h"
+#include "tremolo_report_file.h"
 
-static void check_sentence(const char error[REPORT_FILE_ERROR_BYTES])
+static void check_sentence(const char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {
     fuzz_require(error[0] != '\0');
-    fuzz_require(memchr(error, 0, REPORT_FILE_ERROR_BYTES) != NULL);
+    fuzz_require(memchr(error, 0, TREMOLO_REPORT_FILE_ERROR_BYTES) != NULL);
     fuzz_require(strchr(error, '\n') == NULL);
 }
 
-static void check_header(const struct report_header *header)
+static void check_header(const struct tremolo_report_header *header)
 {
-    static char text[REPORT_FILE_HEADER_MAX + 64];
-    char error[REPORT_FILE_ERROR_BYTES];
-    struct report_header again;
+    static char text[TREMOLO_REPORT_FILE_HEADER_MAX + 64];
+    char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
+    struct tremolo_report_header again;
     FILE *file = fmemopen(text, sizeof text, "w+");
-    fuzz_require(file != NULL && report_file_begin(file, header));
+    fuzz_require(file != NULL && tremolo_report_file_begin(file, header));
     rewind(file);
-    fuzz_require(report_file_open(&again, file, error));
+    fuzz_require(tremolo_report_file_open(&again, file, error));
     fuzz_require(tremolo_study_check(&again.study) == TREMOLO_OK);
     fuzz_require(
         again.study.dimension == header->study.dimension &&
         again.study.rounds == header->study.rounds &&
         memcmp(again.study.id, header->study.id, TREMOLO_STUDY_ID_BYTES) == 0 &&
         memcmp(again.scale, header->scale, header->study.dimension * sizeof *header->scale) == 0);
-    report_header_free(&again);
+    tremolo_report_header_free(&again);
     (void)fclose(file);
 }
 
-static void check_rounds(const struct report_rounds *rounds, const struct report_header *header)
+static void check_rounds(const struct tremolo_report_rounds *rounds,
+                         const struct tremolo_report_header *header)
 {
     fuzz_require(rounds->count >= 1 && rounds->count <= header->study.rounds);
     for (size_t t = 0; t < rounds->count; t++) {
@@ -47,28 +47,28 @@ static void check_rounds(const struct report_rounds *rounds, const struct report
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t copy[1 << 16];
-    char error[REPORT_FILE_ERROR_BYTES] = "";
-    struct report_header header;
-    struct report_rounds rounds;
+    char error[TREMOLO_REPORT_FILE_ERROR_BYTES] = "";
+    struct tremolo_report_header header;
+    struct tremolo_report_rounds rounds;
     if (size == 0 || size > sizeof copy) {
         return 0;
     }
     memcpy(copy, data, size);
     FILE *file = fmemopen(copy, size, "rb");
     fuzz_require(file != NULL);
-    if (!report_file_open(&header, file, error)) {
+    if (!tremolo_report_file_open(&header, file, error)) {
         check_sentence(error);
         fuzz_require(header.name == NULL && header.scale == NULL);
     } else {
         check_header(&header);
-        if (report_rounds_read(&rounds, &header, file, error) == CLI_DONE) {
+        if (tremolo_report_rounds_read(&rounds, &header, file, error) == TREMOLO_OK) {
             check_rounds(&rounds, &header);
         } else {
             check_sentence(error);
             fuzz_require(rounds.evidence == NULL && rounds.count == 0);
         }
-        report_rounds_free(&rounds);
-        report_header_free(&header);
+        tremolo_report_rounds_free(&rounds);
+        tremolo_report_header_free(&header);
     }
     (void)fclose(file);
     return 0;

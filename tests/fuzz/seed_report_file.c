@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fleet.h"
-#include "report_file.h"
+#include "tremolo_report_file.h"
 
 enum { ROWS = 5 };
 
@@ -22,22 +22,22 @@ static int write_rounds(FILE *file, const struct fleet_setup *setup)
     if (fleet_new(&fleet, setup) != TREMOLO_OK) {
         return 1;
     }
-    const struct report_header header = {.study = *fleet_study(fleet),
-                                         .feature_bound = 1,
-                                         .response_bound = 1,
-                                         .distance = setup->request.distance,
-                                         .delta = setup->request.delta,
-                                         .step = 0.5,
-                                         .radius = 2,
-                                         .centre = centre,
-                                         .scale = scale,
-                                         .response_scale = 1,
-                                         .name = names,
-                                         .response = "y"};
-    int failed = !report_file_begin(file, &header);
+    const struct tremolo_report_header header = {.study = *fleet_study(fleet),
+                                                 .feature_bound = 1,
+                                                 .response_bound = 1,
+                                                 .distance = setup->request.distance,
+                                                 .delta = setup->request.delta,
+                                                 .step = 0.5,
+                                                 .radius = 2,
+                                                 .centre = centre,
+                                                 .scale = scale,
+                                                 .response_scale = 1,
+                                                 .name = names,
+                                                 .response = "y"};
+    int failed = !tremolo_report_file_begin(file, &header);
     for (uint16_t t = 0; t < setup->request.rounds && !failed; t++) {
         struct tremolo_debiased *evidence = NULL;
-        failed = !report_file_begin_round(file, fleet_study(fleet), t, vectors) ||
+        failed = !tremolo_report_file_begin_round(file, fleet_study(fleet), t, vectors) ||
                  fleet_release(&evidence, NULL, fleet, t, V) != TREMOLO_OK;
         tremolo_debias_free(evidence);
     }

@@ -80,7 +80,7 @@ static struct means run(const struct setting *setting, uint64_t seed)
         }
         struct fast_study study = {d,   setting->devices,        factor,        NULL, beta,
                                    0.0, sqrt(1.0 - setting->r2), setting->noise};
-        struct tremolo_release release = fast_release(&study);
+        struct tremolo_sample_release release = fast_release(&study);
         struct tremolo_debiased *evidence = NULL;
         struct tremolo_fit fit;
         double b[FAST_MAX];
@@ -150,13 +150,13 @@ static double private_study(struct tremolo_fit *fit, double noise_sd, struct fas
     double b[PRIVATE_FEATURES];
     struct tremolo_debiased *evidence = NULL;
     struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
-    struct tremolo_release release = {.dimension = PRIVATE_FEATURES,
-                                      .keep = 1.0,
-                                      .noise_variance = 64.0 * 64.0 + 1.0 / 12.0,
-                                      .feature_scale = scale,
-                                      .response_scale = scale,
-                                      .response_private = true,
-                                      .largest = 1.0};
+    struct tremolo_sample_release release = {.dimension = PRIVATE_FEATURES,
+                                             .keep = 1.0,
+                                             .noise_variance = 64.0 * 64.0 + 1.0 / 12.0,
+                                             .feature_scale = scale,
+                                             .response_scale = scale,
+                                             .response_private = true,
+                                             .largest = 1.0};
     fast_fold_reset(&fold, PRIVATE_FEATURES + 1);
     for (size_t i = 0; i < PRIVATE_DEVICES; i++) {
         int64_t row[PRIVATE_FEATURES + 1];

@@ -107,7 +107,7 @@ static struct tally run(const struct setting *setting)
     for (size_t t = 0; t < setting->studies; t++) {
         struct tremolo_coefficient rows[FAST_MAX];
         struct tremolo_debiased *evidence = NULL;
-        struct tremolo_release release = fast_release(&study);
+        struct tremolo_sample_release release = fast_release(&study);
         if (setting->broken) {
             release.noise_variance = 0.0;
         }

@@ -97,7 +97,7 @@ struct laboratory {
     double x[DEVICES][D + 1]; /* scaled, response last */
     struct tremolo_study study;
     struct tremolo_round round;
-    struct tremolo_release release;
+    struct tremolo_sample_release release;
     double beta[D];
 };
 
@@ -156,7 +156,7 @@ static void make_study(struct laboratory *l, unsigned m, int private_response)
     double sd = ldexp(1.0, NOISE_LOG2 - WIRE_SHIFT);
     double wave = (double)l->study.amplitude / ldexp(1.0, WIRE_SHIFT);
     double unit = (double)UNIT / ldexp(1.0, WIRE_SHIFT);
-    l->release = (struct tremolo_release){
+    l->release = (struct tremolo_sample_release){
         .dimension = D,
         .keep = 0.75,
         .noise_variance = sd * sd + 1.0 / 12.0,

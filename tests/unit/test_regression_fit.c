@@ -43,9 +43,9 @@ static void make(struct fixture *fixture, uint64_t seed)
     }
 }
 
-static struct tremolo_release silent_release(void)
+static struct tremolo_sample_release silent_release(void)
 {
-    return (struct tremolo_release){
+    return (struct tremolo_sample_release){
         .dimension = D, .keep = 1.0, .feature_scale = SCALE, .response_scale = SCALE};
 }
 
@@ -62,7 +62,7 @@ static void test_without_noise_methods_are_least_squares(void **state)
 {
     (void)state;
     make(&shared, 1);
-    struct tremolo_release release = silent_release();
+    struct tremolo_sample_release release = silent_release();
     for (int intercept = 0; intercept < 2; intercept++) {
         struct tremolo_debiased *evidence = NULL;
         double ols[D];
@@ -94,7 +94,7 @@ static void test_ridge_is_the_paper_s(void **state)
 {
     (void)state;
     make(&shared, 2);
-    struct tremolo_release release = silent_release();
+    struct tremolo_sample_release release = silent_release();
     struct tremolo_debiased *evidence = NULL;
     double S[D * D];
     double Z[D];
@@ -124,8 +124,8 @@ static void test_known_bias_is_removed(void **state)
     (void)state;
     make(&shared, 3);
     const double V[2 * D] = {0.6, 0.8, 0.01, -0.8, 0.6, 0.0};
-    struct tremolo_release silent = silent_release();
-    struct tremolo_release noisy = silent;
+    struct tremolo_sample_release silent = silent_release();
+    struct tremolo_sample_release noisy = silent;
     noisy.keep = 0.5;
     noisy.feature_scale = 2 * SCALE;
     noisy.noise_variance = 900.0;
@@ -166,7 +166,7 @@ static void test_pool_of_equals_keeps_the_moments(void **state)
 {
     (void)state;
     make(&shared, 4);
-    struct tremolo_release release = silent_release();
+    struct tremolo_sample_release release = silent_release();
     release.noise_variance = 100.0;
     struct tremolo_debiased *evidence = NULL;
     struct tremolo_debiased *pool = NULL;
@@ -208,7 +208,7 @@ static void test_degenerate_input(void **state)
 {
     (void)state;
     make(&shared, 5);
-    struct tremolo_release release = silent_release();
+    struct tremolo_sample_release release = silent_release();
     struct tremolo_debiased *evidence = NULL;
     release.keep = 0.0;
     assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
@@ -263,7 +263,7 @@ static enum tremolo_status silent_round(void *context, size_t round, const doubl
             assert_true(fabs(dot - (k == l ? 1.0 : 0.0)) < ROUNDING);
         }
     }
-    struct tremolo_release release = silent_release();
+    struct tremolo_sample_release release = silent_release();
     return tremolo_debias_new(evidence, fixture->fold.view, TREMOLO_BUCKETS, &release);
 }
 

@@ -50,7 +50,7 @@ static struct tremolo_debiased *simulate(double noise_sd, size_t devices, uint64
     struct fast_random random;
     fast_seed(&random, seed);
     fast_run(&fold, &study, &random);
-    struct tremolo_release release = fast_release(&study);
+    struct tremolo_sample_release release = fast_release(&study);
     struct tremolo_debiased *evidence = NULL;
     assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
                      TREMOLO_OK);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tremolo_mechanism.h"
+#include "tremolo_release.h"
 
 static struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
 static struct tremolo_study empty_study;
@@ -43,11 +44,12 @@ static void check(const struct tremolo_mechanism_request *request, double waste_
     if (request->calibration == TREMOLO_CALIBRATION_EXACT) {
         assert_true(charged >= mu.lower * (1 - waste_max));
     }
-    /* What the scales say is what the integers do. */
+    /* What is debiased is what the integers do. */
+    struct tremolo_sample_release release = tremolo_release_of(&study, request->bound, 1);
     double wire = ldexp(1, study.wire_shift);
-    assert_true(fabs(scales.feature_scale * wire * request->bound - study.unit) <
+    assert_true(fabs(release.feature_scale * wire * request->bound - study.unit) <
                 1e-6 * study.unit);
-    assert_true(scales.noise_variance >= 64.0 && scales.noise_variance <= 4097.0);
+    assert_true(release.noise_variance >= 64.0 && release.noise_variance <= 4097.0);
     if (request->neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
         assert_true(study.distance >= request->distance * study.unit / request->bound);
     } else {
@@ -97,7 +99,8 @@ static void test_modulation_and_rules(void **unused)
     assert_int_equal(tremolo_mechanism_fill(&study, &exact, &request), TREMOLO_OK);
     /* sigma = (1 - alpha) 3.7306..., the analytic Gaussian for epsilon 1. */
     assert_true(fabs(exact.sigma / (0.5 * 3.7306) - 1) < 1e-3);
-    double lambda = sqrt(2 * 4 * exact.modulation) / exact.feature_scale;
+    struct tremolo_sample_release release = tremolo_release_of(&study, request.bound, 1);
+    double lambda = sqrt(2 * 4 * release.modulation) / release.feature_scale;
     assert_true(fabs(lambda - 0.2) < 1e-3);
     request.calibration = TREMOLO_CALIBRATION_ZCDP;
     check(&request, 1);

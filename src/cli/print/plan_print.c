@@ -8,13 +8,6 @@
 #include "convergence.h"
 #include "plan.h"
 
-static const char *calibration_name(enum tremolo_calibration calibration)
-{
-    return calibration == TREMOLO_CALIBRATION_EXACT  ? "exact"
-           : calibration == TREMOLO_CALIBRATION_ZCDP ? "zcdp"
-                                                     : "paper";
-}
-
 static void print_privacy(const struct plan_options *options,
                           const struct tremolo_plan_answer *answer)
 {
@@ -27,7 +20,7 @@ static void print_privacy(const struct plan_options *options,
     (void)printf("%zu features, %.0f devices, one release%s with epsilon = %g, delta = %g (%s)\n",
                  request->guess.dimension, request->guess.devices,
                  request->samples > 1 ? " for each of a device's samples, all together" : "",
-                 request->epsilon, request->delta, calibration_name(request->calibration));
+                 request->epsilon, request->delta, tremolo_calibration_names[request->calibration]);
     if (request->distance > 0.0) {
         (void)printf("protects: %s that differ by at most %g (scaled)%s\n", protected,
                      request->distance, clear);
@@ -204,13 +197,13 @@ int plan_print_json(const struct plan_options *options, const struct tremolo_pla
                                                     "noise_sd", way->noise_sd, "expected",
                                                     result_json(&way->result)));
     }
-    json_t *root =
-        json_pack("{s:i, s:f, s:{s:f, s:f, s:s, s:s, s:f, s:f}, s:o, s:o}", "dimension",
-                  (int)request->guess.dimension, "devices", request->guess.devices, "privacy",
-                  "epsilon", request->epsilon, "delta", request->delta, "calibration",
-                  calibration_name(request->calibration), "neighbours", neighbours, "sensitivity",
-                  tremolo_plan_sensitivity(request), "noise_sd", answer->input.noise_sd, "expected",
-                  result_json(&answer->result), "alternatives", ways);
+    json_t *root = json_pack("{s:i, s:f, s:{s:f, s:f, s:s, s:s, s:f, s:f}, s:o, s:o}", "dimension",
+                             (int)request->guess.dimension, "devices", request->guess.devices,
+                             "privacy", "epsilon", request->epsilon, "delta", request->delta,
+                             "calibration", tremolo_calibration_names[request->calibration],
+                             "neighbours", neighbours, "sensitivity",
+                             tremolo_plan_sensitivity(request), "noise_sd", answer->input.noise_sd,
+                             "expected", result_json(&answer->result), "alternatives", ways);
     if (root == NULL) {
         return cli_fail(CLI_FAILED, "plan", "out of memory");
     }

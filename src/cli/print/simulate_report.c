@@ -54,7 +54,6 @@ static json_t *how_of(const struct simulate_options *options, const struct desig
                       const struct simulate_result *result)
 {
     char clamped[SIMULATE_SENTENCE_BYTES];
-    static const char *const calibrations[] = {"exact", "zcdp", "paper"};
     const struct experiment_options *experiment = &options->experiment;
     json_t *how = json_array();
     if (result->coefficients > 0) {
@@ -65,7 +64,8 @@ static json_t *how_of(const struct simulate_options *options, const struct desig
                           "for missing values; method %s, calibration %s, seed %llu, %zu repeats; "
                           "the table is of the first.",
                           result->devices, result->held_out, result->dropped,
-                          method_name(experiment->method), calibrations[experiment->calibration],
+                          method_name(experiment->method),
+                          tremolo_calibration_names[experiment->calibration],
                           (unsigned long long)options->seed, options->repeats));
     (void)json_array_append_new(
         how,

@@ -50,7 +50,7 @@ enum { TREMOLO_MAX_FEATURES = 256 };
  * variance `noise_variance` in every released coordinate. The response is the
  * last coordinate: as it is (times response_scale) when public; multiplied by keep
  * and noised like a feature, but not modulated, when private. */
-struct tremolo_release {
+struct tremolo_sample_release {
     size_t dimension;      /* d, features only */
     double keep;           /* 1 - alpha, in (0, 1] */
     double noise_variance; /* wire units^2: sigma^2 + 1/12 for the rounding */
@@ -80,10 +80,9 @@ struct tremolo_debiased;
 /* Debias `count` (1..TREMOLO_BUCKETS) bucket sums of d + 1 coordinates. Buckets
  * may be empty; fewer than two devices in all are refused (BAD_ARGUMENT). The
  * release's V is copied. Free with tremolo_debias_free (NULL is fine). */
-TREMOLO_MUST_USE enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
-                                                        const struct tremolo_sums *buckets,
-                                                        size_t count,
-                                                        const struct tremolo_release *release);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_debias_new(struct tremolo_debiased **evidence, const struct tremolo_sums *buckets,
+                   size_t count, const struct tremolo_sample_release *release);
 void tremolo_debias_free(struct tremolo_debiased *evidence);
 
 uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence);
@@ -289,7 +288,7 @@ struct tremolo_mechanism {
 };
 
 /* The symbols of one release by so many devices, from its wire units. */
-struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_release *release,
+struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_sample_release *release,
                                                    double devices);
 
 /* Theorem on the gradient's variance E|G - grad|^2 for fixed data, any m:

@@ -245,8 +245,7 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
 {
     struct served_study *served = mirror->served;
     struct tremolo_moments *merged = NULL;
-    enum tremolo_status status = tremolo_moments_new(
-        &merged, served->check.row_values, served->release.wire_max, served->release.response_max);
+    enum tremolo_status status = tremolo_release_sums(&merged, served->study);
     for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
         if (mirror->shard[n].rounds[round] != NULL) {
             status = tremolo_moments_merge(merged, mirror->shard[n].rounds[round]);

@@ -15,13 +15,6 @@ unsigned shard_of(const struct served_study *served, const struct arrival *arriv
 
 /* ---------------------------------------------------------------- memory */
 
-static enum tremolo_status new_moments(struct tremolo_moments **moments,
-                                       const struct served_study *served)
-{
-    return tremolo_moments_new(moments, served->check.row_values, served->release.wire_max,
-                               served->release.response_max);
-}
-
 enum tremolo_status shard_new(struct shard **shard, struct served_study *served, unsigned number,
                               unsigned shards)
 {
@@ -36,7 +29,8 @@ enum tremolo_status shard_new(struct shard **shard, struct served_study *served,
         made->check.hash_key = NULL;
         made->named = served->terms->enrolment == TREMOLO_STUDY_KEYS;
         made->ended = calloc(served->terms->rounds, sizeof *made->ended);
-        status = made->ended == NULL ? TREMOLO_NO_MEMORY : new_moments(&made->moments, served);
+        status = made->ended == NULL ? TREMOLO_NO_MEMORY
+                                     : tremolo_release_sums(&made->moments, served->study);
     }
     if (status != TREMOLO_OK) {
         shard_free(made);
@@ -350,7 +344,7 @@ enum tremolo_status shard_end(struct shard *shard, uint64_t position, unsigned r
         return TREMOLO_OK;
     }
     if (round + 1 < shard->served->terms->rounds) {
-        enum tremolo_status status = new_moments(&next, shard->served);
+        enum tremolo_status status = tremolo_release_sums(&next, shard->served->study);
         if (status != TREMOLO_OK) {
             return status;
         }

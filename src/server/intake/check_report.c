@@ -1,20 +1,11 @@
-/* check_report.c -- decoding, authentication and plausibility of one report.
- *
- * Plausibility: an honest device releases keep x + W + noise, rounded. Its
- * norm is at most that of the clipped sample, of the modulation
- * (amplitude sqrt m), of the rounding (half a step each) and of the noise;
- * the noise's squared norm is sigma^2 chi^2 with n degrees of freedom, and
- *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
- * with t = ln 1e9. A liar can therefore pull the moments no further than an
- * unlucky honest device could. */
+/* check_report.c -- decoding, authentication and plausibility of one report. */
 #include "check_report.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 #include "index.h"
-#include "tremolo_moments.h"
+#include "tremolo_release.h"
 
 unsigned outcome_http(enum server_outcome outcome)
 {
@@ -49,21 +40,6 @@ void outcome_label(char label[OUTCOME_LABEL_BYTES], enum server_outcome outcome)
     }
 }
 
-double check_norm2_max(const struct tremolo_study *study)
-{
-    const double t = 9.0 * log(10.0);
-    double n = tremolo_study_coordinates(study);
-    double step = ldexp(1.0, study->wire_shift);
-    double keep = (double)study->keep / TREMOLO_KEEP_ONE;
-    double sample = keep * study->clip / step;
-    /* Vectors are orthonormal within 2^-10 only; 1 % covers it. */
-    double modulation = 1.01 * study->amplitude * sqrt((double)study->vectors) / step;
-    double rounding = sqrt(n);
-    double noise = ldexp(1.0, study->noise_log2) / step * sqrt(n + 2.0 * sqrt(n * t) + 2.0 * t);
-    double norm = sample + modulation + rounding + noise;
-    return norm * norm;
-}
-
 struct check_study check_study_of(const struct tremolo_study_file *file, const uint8_t *secret)
 {
     const struct tremolo_study *study = tremolo_study_file_device(file);
@@ -71,46 +47,9 @@ struct check_study check_study_of(const struct tremolo_study_file *file, const u
     return (struct check_study){
         .study = study,
         .secret = keys ? secret : NULL,
-        .norm2_max = check_norm2_max(study),
+        .norm2_max = tremolo_row_norm2_max(study),
         .row_values = (size_t)study->dimension + 1,
     };
-}
-
-/* Bits come most significant first; `held` keeps the newest of them below. */
-static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed, unsigned count,
-                                         unsigned width)
-{
-    uint32_t held = 0;
-    unsigned bits = 0;
-    uint32_t sign = UINT32_C(1) << (width - 1);
-    for (unsigned i = 0; i < count; i++) {
-        while (bits < width) {
-            held = held << 8 | *packed++;
-            bits += 8;
-        }
-        bits -= width;
-        uint32_t code = held >> bits & (2 * sign - 1);
-        if (code == sign) {
-            return TREMOLO_OUT_OF_BOUNDS;
-        }
-        values[i] = (int16_t)((int32_t)(code ^ sign) - (int32_t)sign);
-    }
-    return (held & ((UINT32_C(1) << bits) - 1)) == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
-}
-
-enum tremolo_status check_unpack(int16_t *values, const struct tremolo_report *report,
-                                 const struct tremolo_study *study)
-{
-    unsigned count = tremolo_study_coordinates(study);
-    bool public_response = study->response == TREMOLO_RESPONSE_PUBLIC;
-    if (report->has_response != public_response ||
-        report->coordinate_bytes != (count * study->wire_bits + 7) / 8) {
-        return TREMOLO_MALFORMED;
-    }
-    if (memcmp(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
-        return TREMOLO_WRONG_STUDY;
-    }
-    return unpack_values(values, report->coordinates, count, study->wire_bits);
 }
 
 static enum server_outcome outcome_of(enum tremolo_status status)
@@ -140,37 +79,24 @@ static enum server_outcome authenticate(const struct arrival *arrival,
     return OUTCOME_PENDING;
 }
 
-static enum server_outcome weigh(const int16_t *values, const struct check_study *check)
-{
-    unsigned n = tremolo_study_coordinates(check->study);
-    int64_t norm2 = 0;
-    for (unsigned i = 0; i < n; i++) {
-        norm2 += (int32_t)values[i] * values[i];
-    }
-    return (double)norm2 <= check->norm2_max ? OUTCOME_PENDING : OUTCOME_IMPOSSIBLE;
-}
-
 static enum server_outcome judge(struct arrival *arrival, int16_t *row,
                                  const struct check_study *check)
 {
     struct tremolo_report report;
     enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
     if (status == TREMOLO_OK) {
-        status = check_unpack(row, &report, check->study);
+        status = tremolo_row_unpack(row, &report, check->study);
     }
     if (status != TREMOLO_OK) {
         return outcome_of(status);
     }
     enum server_outcome outcome =
         check->secret != NULL ? authenticate(arrival, &report, check) : OUTCOME_PENDING;
-    if (outcome == OUTCOME_PENDING) {
-        outcome = weigh(row, check);
+    if (outcome == OUTCOME_PENDING && tremolo_row_norm2(row, check->study) > check->norm2_max) {
+        outcome = OUTCOME_IMPOSSIBLE;
     }
     if (outcome == OUTCOME_PENDING && report.round >= check->study->rounds) {
         outcome = OUTCOME_WRONG_ROUND;
-    }
-    if (check->study->response == TREMOLO_RESPONSE_PUBLIC) {
-        row[check->study->dimension] = report.response;
     }
     arrival->id = report.id;
     arrival->round = report.round;

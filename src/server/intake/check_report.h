@@ -53,10 +53,6 @@ struct check_study {
 
 struct check_study check_study_of(const struct tremolo_study_file *file, const uint8_t *secret);
 
-/* The largest squared norm, in wire units, that an honest device's released
- * coordinates exceed with probability below 1e-9. */
-double check_norm2_max(const struct tremolo_study *study);
-
 /* One report on its way through the server. Pointers lead into the body. */
 struct arrival {
     const uint8_t *bytes;
@@ -73,12 +69,6 @@ struct arrival {
 /* Check arrival->bytes[0..length): sets id, round, bucket and outcome
  * (PENDING when nothing is wrong), and the row that the fold takes. */
 void check_report(struct arrival *arrival, int16_t *row, const struct check_study *check);
-
-/* tremolo_report_unpack for a study that was checked once: the same answers,
- * without checking the study for every report. */
-TREMOLO_MUST_USE enum tremolo_status check_unpack(int16_t *values,
-                                                  const struct tremolo_report *report,
-                                                  const struct tremolo_study *study);
 
 /* Split a CBOR sequence of byte strings into arrivals; with `named`, each
  * report follows the byte string of its device's name. Returns the number of

@@ -20,57 +20,11 @@ static struct tremolo_iterate_options options_of(const struct served_study *serv
     };
 }
 
-static struct tremolo_release release_of(const struct served_study *served, const double *V,
-                                         size_t vectors)
-{
-    const struct tremolo_study_release *study = &served->release;
-    return (struct tremolo_release){
-        .dimension = study->dimension,
-        .keep = study->keep,
-        .noise_variance = study->noise_variance,
-        .modulation = study->modulation,
-        .vectors = vectors,
-        .V = V,
-        .feature_scale = study->feature_scale,
-        .response_scale = study->response_scale,
-        .response_private = study->response_private,
-        .largest = 1.0, /* a study scales its bounds to -1..1 */
-    };
-}
-
-static void unquantise(double *V, const int16_t *vectors, size_t count, double weight)
-{
-    for (size_t i = 0; i < count; i++) {
-        V[i] = weight * vectors[i] / TREMOLO_VECTOR_ONE;
-    }
-}
-
-static enum tremolo_status debias(struct tremolo_debiased **evidence, struct served_study *served,
-                                  struct tremolo_moments *moments, const double *V, size_t vectors)
-{
-    struct tremolo_sums sums[TREMOLO_BUCKETS];
-    struct tremolo_release release = release_of(served, V, vectors);
-    enum tremolo_status status = TREMOLO_OK;
-    for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
-        status = tremolo_moments_bucket(moments, &sums[b], b);
-    }
-    return status == TREMOLO_OK ? tremolo_debias_new(evidence, sums, TREMOLO_BUCKETS, &release)
-                                : status;
-}
-
 enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence, struct served_study *served,
                                     unsigned round)
 {
-    size_t count = (size_t)served->study->vectors * served->study->dimension;
-    double *V = calloc(count + 1, sizeof *V);
-    if (V == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    unquantise(V, served->rounds[round].vectors, count, 1.0);
-    enum tremolo_status status =
-        debias(evidence, served, served->rounds[round].moments, V, served->study->vectors);
-    free(V);
-    return status;
+    return tremolo_release_evidence(evidence, served->rounds[round].moments, &served->release,
+                                    served->rounds[round].vectors);
 }
 
 enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct served_study *served)
@@ -79,18 +33,19 @@ enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct ser
     size_t m = served->study->vectors;
     struct tremolo_moments *merged = NULL;
     double *V = calloc(served->opened * m * d + 1, sizeof *V);
-    enum tremolo_status status = V == NULL
-                                     ? TREMOLO_NO_MEMORY
-                                     : tremolo_moments_new(&merged, d + 1, served->release.wire_max,
-                                                           served->release.response_max);
+    enum tremolo_status status =
+        V == NULL ? TREMOLO_NO_MEMORY : tremolo_release_sums(&merged, served->study);
     for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
         double count = (double)tremolo_moments_count(served->rounds[t].moments);
         double share = served->reports > 0 ? count / (double)served->reports : 0.0;
-        unquantise(V + t * m * d, served->rounds[t].vectors, m * d, sqrt(share));
+        tremolo_release_from_wire(V + t * m * d, served->rounds[t].vectors, m * d, sqrt(share));
         status = tremolo_moments_merge(merged, served->rounds[t].moments);
     }
     if (status == TREMOLO_OK) {
-        status = debias(evidence, served, merged, V, served->opened * m);
+        struct tremolo_sample_release release = served->release;
+        release.vectors = served->opened * m;
+        release.V = V;
+        status = tremolo_release_debias(evidence, merged, &release);
     }
     tremolo_moments_free(merged);
     free(V);
@@ -134,13 +89,6 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
     return TREMOLO_ROUND_PASSED;
 }
 
-static void quantise(int16_t *vectors, const double *V, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        vectors[i] = (int16_t)lrint(V[i] * TREMOLO_VECTOR_ONE);
-    }
-}
-
 enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
 {
     struct served_round *next = &served->rounds[served->opened];
@@ -163,7 +111,7 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
     }
     if (replay.stopped) {
         memcpy(next->beta, beta, d * sizeof *beta);
-        quantise(next->vectors, V, m * d);
+        tremolo_release_to_wire(next->vectors, V, m * d);
         struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL, (uint16_t)served->opened};
         status = tremolo_round_check(served->study, &broadcast);
     }

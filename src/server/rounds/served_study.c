@@ -48,8 +48,7 @@ bool served_prepare_round(struct served_study *served, unsigned round)
     made->beta = calloc(d, sizeof *made->beta);
     made->vectors = calloc(d * served->study->vectors + 1, sizeof *made->vectors);
     if (made->beta == NULL || made->vectors == NULL ||
-        tremolo_moments_new(&made->moments, d + 1, served->release.wire_max,
-                            served->release.response_max) != TREMOLO_OK) {
+        tremolo_release_sums(&made->moments, served->study) != TREMOLO_OK) {
         free_round(made);
         return false;
     }
@@ -87,7 +86,7 @@ static enum tremolo_status fill(struct served_study *served, const uint8_t *sign
 {
     served->study = tremolo_study_file_device(served->file);
     served->terms = tremolo_study_file_terms(served->file);
-    served->release = tremolo_study_file_release(served->file);
+    served->release = tremolo_release_of(served->study, 1.0, 1.0);
     served->check = check_study_of(served->file, secret);
     memcpy(served->id, tremolo_study_file_id(served->file), sizeof served->id);
     randombytes_buf(served->hash_key, sizeof served->hash_key);

@@ -17,7 +17,7 @@
 #include "segment.h"
 #include "store.h"
 #include "tremolo_moments.h"
-#include "tremolo_regression.h"
+#include "tremolo_release.h"
 #include "tremolo_study_file.h"
 
 struct mirror;
@@ -46,7 +46,7 @@ struct served_study {
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
     const struct tremolo_study_terms *terms;
-    struct tremolo_study_release release;
+    struct tremolo_sample_release release; /* without V */
     struct check_study check;
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];

@@ -26,16 +26,11 @@
 #include "tremolo_device.h"
 #include "tremolo_privacy.h"
 #include "tremolo_status.h"
+#include "tremolo_study_file.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum tremolo_calibration {
-    TREMOLO_CALIBRATION_EXACT, /* Gaussian composition of the release as it is */
-    TREMOLO_CALIBRATION_ZCDP,  /* the same release through zCDP */
-    TREMOLO_CALIBRATION_PAPER, /* zCDP with the modulation counted as sensitivity */
-};
 
 struct tremolo_mechanism_request {
     size_t dimension;      /* features, 1..TREMOLO_MAX_DIMENSION */
@@ -60,19 +55,13 @@ struct tremolo_mechanism_request {
             TREMOLO_CALIBRATION_EXACT, 0.0, 0.0, 0.0, 0                                            \
     }
 
-/* What the integers stand for, for whoever debiases reports and prints the
- * guarantee. */
+/* What the integers promise, for whoever prints the guarantee. */
 struct tremolo_mechanism_scales {
-    double feature_scale;  /* wire units per scaled unit, before the shrink by `keep` */
-    double keep;           /* 1 - alpha as the device applies it */
-    double noise_variance; /* wire units^2: the noise and the 1/12 of the wire's grid */
-    double modulation;     /* wire units^2 along each vector: lambda^2 / (2 m) */
-    double sigma;          /* sd of the noise, scaled units */
-    double sensitivity;    /* l2, scaled units, the device's rounding included */
-    double mu;             /* over all rounds, rounded up */
-    double rho;            /* mu^2 / 2 */
-    double epsilon;        /* what is spent at the request's delta, rounded up */
-    int wire_max;          /* no coordinate exceeds this in magnitude */
+    double sigma;       /* sd of the noise, scaled units */
+    double sensitivity; /* l2, scaled units, the device's rounding included */
+    double mu;          /* over all rounds, rounded up */
+    double rho;         /* mu^2 / 2 */
+    double epsilon;     /* what is spent at the request's delta, rounded up */
 };
 
 /* Fill rounds, unit, clip, distance, amplitude, frequency, dimension, keep,

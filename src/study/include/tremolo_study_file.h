@@ -118,11 +118,14 @@ enum tremolo_study_protocol {
     TREMOLO_STUDY_ONE_SHOT = 0,
     TREMOLO_STUDY_ITERATIVE = 1,
 };
-enum tremolo_study_calibration {
-    TREMOLO_STUDY_EXACT = 0,
-    TREMOLO_STUDY_ZCDP = 1,
-    TREMOLO_STUDY_PAPER = 2,
+enum tremolo_calibration {
+    TREMOLO_CALIBRATION_EXACT, /* Gaussian composition of the release as it is */
+    TREMOLO_CALIBRATION_ZCDP,  /* the same release through zCDP */
+    TREMOLO_CALIBRATION_PAPER, /* zCDP with the modulation counted as sensitivity */
 };
+
+/* As files and options write them; NULL after the last. */
+extern const char *const tremolo_calibration_names[];
 enum tremolo_study_enrolment {
     TREMOLO_STUDY_OPEN = 0, /* anybody may report */
     TREMOLO_STUDY_KEYS = 1, /* reports carry a MAC under a per-device key */
@@ -140,7 +143,7 @@ struct tremolo_study_terms {
     double distance;       /* of neighbours, scaled; 0: any two people */
     double clip;           /* radius, scaled; default: the whole box, sqrt(coordinates) */
     bool response_private; /* protects "all" */
-    enum tremolo_study_calibration calibration;
+    enum tremolo_calibration calibration;
     /* Protocol. */
     enum tremolo_study_protocol protocol;
     unsigned rounds;  /* T; 1 for one-shot */
@@ -188,22 +191,6 @@ tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t inde
 /* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX
  * and the id. Lives as long as the file. */
 const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
-
-/* A released row in plain numbers; the members are those of struct
- * tremolo_release (regression/), which adds the round's vectors V. */
-struct tremolo_study_release {
-    size_t dimension;
-    double keep;
-    double noise_variance; /* wire units^2, the grid's 1/12 included */
-    double modulation;     /* wire units^2 along each vector */
-    size_t vectors;
-    double feature_scale;  /* wire units per scaled unit */
-    double response_scale; /* TREMOLO_RESPONSE_MAX when public */
-    bool response_private;
-    int wire_max;     /* no released coordinate exceeds this in magnitude */
-    int response_max; /* nor does a response this */
-};
-struct tremolo_study_release tremolo_study_file_release(const struct tremolo_study_file *file);
 
 /* What the integers promise over all releases of a device, each number
  * rounded to the side that promises less. */

@@ -1,12 +1,12 @@
 /* report_file.c -- write and read the header of a file of reports. */
-#include "report_file.h"
+#include "tremolo_report_file.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_host.h"
+#include "tremolo_study_file.h"
 
 static const char first_line[] = "tremolo reports 2\n";
 
@@ -21,7 +21,7 @@ static json_t *reals(const double *values, size_t count)
     return array;
 }
 
-static json_t *names_json(const struct report_header *header)
+static json_t *names_json(const struct tremolo_report_header *header)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < header->study.dimension; i++) {
@@ -45,7 +45,7 @@ static json_t *study_json(const struct tremolo_study *study)
         study->wire_bits, "response_private", study->response, "rounds", study->rounds);
 }
 
-bool report_file_begin(FILE *file, const struct report_header *header)
+bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *header)
 {
     size_t d = header->study.dimension;
     json_t *root =
@@ -56,6 +56,9 @@ bool report_file_begin(FILE *file, const struct report_header *header)
                   reals(header->centre, d), "scale", reals(header->scale, d), "response_centre",
                   header->response_centre, "response_scale", header->response_scale, "names",
                   names_json(header), "response", header->response, "unit", header->unit);
+    if (header->range != NULL) {
+        (void)json_object_set_new(root, "range", reals(header->range, d + 1));
+    }
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
                 fputc('\n', file) != EOF;
@@ -63,8 +66,8 @@ bool report_file_begin(FILE *file, const struct report_header *header)
     return good;
 }
 
-bool report_file_begin_round(FILE *file, const struct tremolo_study *study, unsigned round,
-                             const int16_t *vectors)
+bool tremolo_report_file_begin_round(FILE *file, const struct tremolo_study *study, unsigned round,
+                                     const int16_t *vectors)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < (size_t)study->vectors * study->dimension; i++) {
@@ -114,7 +117,7 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
                                                 UINT8_MAX,
                                                 UINT8_MAX,
                                                 1,
-                                                REPORT_FILE_ROUNDS_MAX};
+                                                TREMOLO_REPORT_FILE_ROUNDS_MAX};
     json_int_t value[INTEGERS];
     for (size_t i = 0; i < INTEGERS; i++) {
         const json_t *entry = json_object_get(object, names[i]);
@@ -161,7 +164,7 @@ static double *take_reals(const json_t *array, size_t count)
     return values;
 }
 
-static bool take_names(struct report_header *header, const json_t *root)
+static bool take_names(struct tremolo_report_header *header, const json_t *root)
 {
     const json_t *array = json_object_get(root, "names");
     const char *response = json_string_value(json_object_get(root, "response"));
@@ -170,20 +173,20 @@ static bool take_names(struct report_header *header, const json_t *root)
     if (header->name == NULL || response == NULL || json_array_size(array) != d) {
         return false;
     }
-    (void)snprintf(header->response, DESIGN_NAME_BYTES, "%.120s", response);
+    (void)snprintf(header->response, TREMOLO_NAME_BYTES, "%.120s", response);
     const char *unit = json_string_value(json_object_get(root, "unit")); /* older files: none */
-    (void)snprintf(header->unit, DESIGN_NAME_BYTES, "%.120s", unit != NULL ? unit : "");
+    (void)snprintf(header->unit, TREMOLO_NAME_BYTES, "%.120s", unit != NULL ? unit : "");
     for (size_t i = 0; i < d; i++) {
         const char *name = json_string_value(json_array_get(array, i));
         if (name == NULL) {
             return false;
         }
-        (void)snprintf(header->name[i], DESIGN_NAME_BYTES, "%.120s", name);
+        (void)snprintf(header->name[i], TREMOLO_NAME_BYTES, "%.120s", name);
     }
     return true;
 }
 
-static bool scales_sound(const struct report_header *header)
+static bool scales_sound(const struct tremolo_report_header *header)
 {
     bool good = header->feature_bound > 0 && header->response_bound > 0 && header->distance >= 0 &&
                 header->delta > 0 && header->delta < 1 && header->response_scale > 0 &&
@@ -195,9 +198,9 @@ static bool scales_sound(const struct report_header *header)
     return good;
 }
 
-static bool take_header(struct report_header *header, const json_t *root)
+static bool take_header(struct tremolo_report_header *header, const json_t *root)
 {
-    const struct tremolo_bounds bounds = TREMOLO_HOST_BOUNDS;
+    const struct tremolo_bounds bounds = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
     if (!take_study(&header->study, json_object_get(root, "study")) ||
         header->study.dimension < 1 || header->study.dimension > TREMOLO_MAX_DIMENSION) {
         return false;
@@ -210,6 +213,7 @@ static bool take_header(struct report_header *header, const json_t *root)
     header->study.response_bounds = bounds;
     header->centre = take_reals(json_object_get(root, "centre"), d);
     header->scale = take_reals(json_object_get(root, "scale"), d);
+    header->range = take_reals(json_object_get(root, "range"), d + 1); /* older files: none */
     return take_real(&header->step, root, "step") && take_real(&header->radius, root, "radius") &&
            take_real(&header->feature_bound, root, "feature_bound") &&
            take_real(&header->response_bound, root, "response_bound") &&
@@ -234,10 +238,11 @@ static bool read_line(char *line, size_t capacity, FILE *file)
     return true;
 }
 
-bool report_file_open(struct report_header *header, FILE *file, char error[REPORT_FILE_ERROR_BYTES])
+bool tremolo_report_file_open(struct tremolo_report_header *header, FILE *file,
+                              char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {
     char magic[sizeof first_line];
-    char *line = malloc(REPORT_FILE_HEADER_MAX);
+    char *line = malloc(TREMOLO_REPORT_FILE_HEADER_MAX);
     const char *reason = NULL;
     memset(header, 0, sizeof *header);
     if (line == NULL) {
@@ -245,7 +250,7 @@ bool report_file_open(struct report_header *header, FILE *file, char error[REPOR
     } else if (!read_line(magic, sizeof magic, file) ||
                strncmp(magic, first_line, sizeof first_line - 2) != 0) {
         reason = "this is no file of reports";
-    } else if (!read_line(line, REPORT_FILE_HEADER_MAX, file)) {
+    } else if (!read_line(line, TREMOLO_REPORT_FILE_HEADER_MAX, file)) {
         reason = "the study's line is missing or too long";
     } else {
         json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
@@ -256,16 +261,17 @@ bool report_file_open(struct report_header *header, FILE *file, char error[REPOR
     }
     free(line);
     if (reason != NULL) {
-        report_header_free(header);
-        (void)snprintf(error, REPORT_FILE_ERROR_BYTES, "%s", reason);
+        tremolo_report_header_free(header);
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s", reason);
     }
     return reason == NULL;
 }
 
-void report_header_free(struct report_header *header)
+void tremolo_report_header_free(struct tremolo_report_header *header)
 {
     free(header->centre);
     free(header->scale);
+    free(header->range);
     free(header->name);
     memset(header, 0, sizeof *header);
 }
@@ -292,11 +298,11 @@ static bool take_round(int16_t *vectors, const json_t *root, const struct tremol
     return tremolo_round_check(study, &checked) == TREMOLO_OK;
 }
 
-bool report_file_open_round(int16_t *vectors, FILE *file, const struct tremolo_study *study,
-                            unsigned round)
+bool tremolo_report_file_open_round(int16_t *vectors, FILE *file, const struct tremolo_study *study,
+                                    unsigned round)
 {
-    char *line = malloc(REPORT_FILE_HEADER_MAX);
-    json_t *root = line != NULL && read_line(line, REPORT_FILE_HEADER_MAX, file)
+    char *line = malloc(TREMOLO_REPORT_FILE_HEADER_MAX);
+    json_t *root = line != NULL && read_line(line, TREMOLO_REPORT_FILE_HEADER_MAX, file)
                        ? json_loads(line, JSON_REJECT_DUPLICATES, NULL)
                        : NULL;
     bool good = root != NULL && take_round(vectors, root, study, round);
@@ -305,17 +311,17 @@ bool report_file_open_round(int16_t *vectors, FILE *file, const struct tremolo_s
     return good;
 }
 
-int report_file_next(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
+int tremolo_report_file_next(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
 {
     int low = getc(file);
     if (low == EOF) {
-        return ferror(file) != 0 ? REPORT_FILE_CUT : REPORT_FILE_END;
+        return ferror(file) != 0 ? TREMOLO_REPORT_FILE_CUT : TREMOLO_REPORT_FILE_END;
     }
     int high = getc(file);
     int length = low + 256 * high;
     if (high == EOF || length > (int)TREMOLO_MAX_REPORT_BYTES ||
         fread(bytes, 1, (size_t)length, file) != (size_t)length) {
-        return REPORT_FILE_CUT;
+        return TREMOLO_REPORT_FILE_CUT;
     }
-    return length == 0 ? REPORT_FILE_ROUND : length;
+    return length == 0 ? TREMOLO_REPORT_FILE_ROUND : length;
 }

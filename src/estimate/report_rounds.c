@@ -1,13 +1,12 @@
 /* report_rounds.c -- read a file of reports. */
-#include "report_rounds.h"
+#include "tremolo_report_file.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "tremolo_moments.h"
+#include "tremolo_release.h"
 
 enum { REPORTS_MAX = 100000000, FOLD_BATCH = 8192 };
 
@@ -22,10 +21,10 @@ struct seen {
 };
 
 struct reader {
-    struct report_rounds made;
-    const struct report_header *header;
+    struct tremolo_report_rounds made;
+    const struct tremolo_report_header *header;
     FILE *file;
-    char *error;      /* REPORT_FILE_ERROR_BYTES for a sentence */
+    char *error;      /* TREMOLO_REPORT_FILE_ERROR_BYTES for a sentence */
     int16_t *vectors; /* of the current round */
     struct tremolo_moments *moments;
     int16_t *rows; /* waiting for the fold */
@@ -38,21 +37,22 @@ struct reader {
     size_t capacity, seen_count, number;
 };
 
-static int fail(struct reader *reader, enum cli_exit code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static enum tremolo_status fail(struct reader *reader, enum tremolo_status status,
+                                const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static int fail(struct reader *reader, enum cli_exit code, const char *format, ...)
+static enum tremolo_status fail(struct reader *reader, enum tremolo_status status,
+                                const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(reader->error, REPORT_FILE_ERROR_BYTES, format, arguments);
+    (void)vsnprintf(reader->error, TREMOLO_REPORT_FILE_ERROR_BYTES, format, arguments);
     va_end(arguments);
-    return (int)code;
+    return status;
 }
 
-static int say(struct reader *reader, enum tremolo_status status)
+static enum tremolo_status say(struct reader *reader, enum tremolo_status status)
 {
-    return fail(reader, cli_exit_of(status), "%s", tremolo_status_sentence(status));
+    return fail(reader, status, "%s", tremolo_status_sentence(status));
 }
 
 /* ---------------------------------------------------------------- ids */
@@ -128,16 +128,11 @@ static enum tremolo_status settle_bucket(struct reader *reader, const uint8_t *i
     return TREMOLO_OK;
 }
 
-static enum tremolo_status count_report(struct reader *reader, int16_t *row,
-                                        const struct tremolo_report *report)
+static enum tremolo_status count_report(struct reader *reader, const struct tremolo_report *report)
 {
-    const struct tremolo_study *study = &reader->header->study;
     enum tremolo_status status = settle_bucket(reader, report->id);
     if (status != TREMOLO_OK) {
         return status;
-    }
-    if (study->response == TREMOLO_RESPONSE_PUBLIC) {
-        row[study->dimension] = report->response;
     }
     reader->buckets[reader->waiting++] = reader->bucket_of[reader->in_round++];
     return reader->waiting == FOLD_BATCH ? flush(reader) : TREMOLO_OK;
@@ -150,7 +145,7 @@ static enum tremolo_status take_report(struct reader *reader, const uint8_t *byt
     int16_t *row = reader->rows + reader->waiting * (study->dimension + 1u);
     enum tremolo_status status = tremolo_report_decode(&report, bytes, length);
     if (status == TREMOLO_OK) {
-        status = tremolo_report_unpack(row, tremolo_study_coordinates(study), &report, study);
+        status = tremolo_row_unpack(row, &report, study);
     }
     if (status == TREMOLO_OK && report.round != reader->made.count) {
         status = TREMOLO_OUT_OF_BOUNDS;
@@ -167,96 +162,53 @@ static enum tremolo_status take_report(struct reader *reader, const uint8_t *byt
     memcpy(place->id, report.id, TREMOLO_REPORT_ID_BYTES);
     place->hash = hash;
     reader->seen_count++;
-    return count_report(reader, row, &report);
+    return count_report(reader, &report);
 }
 
 /* ---------------------------------------------------------------- rounds */
 
-/* What the study's integers mean, from the integers alone. V is left to fill. */
-static struct tremolo_release release_of(const struct report_header *header)
+static struct tremolo_sample_release release_of(const struct tremolo_report_header *header)
 {
-    const struct tremolo_study *study = &header->study;
-    bool private = study->response == TREMOLO_RESPONSE_PRIVATE;
-    double noise = ldexp(1, study->noise_log2 - study->wire_shift);
-    double wire = ldexp(1, study->wire_shift), amplitude = study->amplitude / wire;
-    return (struct tremolo_release){
-        .dimension = study->dimension,
-        .keep = (double)study->keep / TREMOLO_KEEP_ONE,
-        .noise_variance = noise * noise + 1.0 / 12,
-        .modulation = amplitude * amplitude / 2,
-        .vectors = study->vectors,
-        .feature_scale = study->unit / header->feature_bound / wire,
-        .response_scale = private ? study->unit / header->feature_bound / wire
-                                  : TREMOLO_RESPONSE_MAX / header->response_bound,
-        .response_private = private,
-        .largest = header->feature_bound * header->feature_bound,
-    };
-}
-
-static enum tremolo_status debias(struct tremolo_debiased **evidence, struct reader *reader)
-{
-    const struct tremolo_study *study = &reader->header->study;
-    struct tremolo_sums buckets[TREMOLO_BUCKETS];
-    struct tremolo_release release = release_of(reader->header);
-    size_t d = study->dimension;
-    size_t width = d + (release.response_private ? 1 : 0);
-    double *V = calloc(study->vectors > 0 ? study->vectors * width : 1, sizeof *V);
-    if (V == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    for (size_t i = 0; i < study->vectors * d; i++) {
-        V[i / d * width + i % d] = (double)reader->vectors[i] / TREMOLO_VECTOR_ONE;
-    }
-    release.V = V;
-    enum tremolo_status status = TREMOLO_OK;
-    for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
-        status = tremolo_moments_bucket(reader->moments, &buckets[b], b);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_debias_new(evidence, buckets, TREMOLO_BUCKETS, &release);
-    }
-    free(V);
-    return status;
+    return tremolo_release_of(&header->study, header->feature_bound, header->response_bound);
 }
 
 /* Empty sums for the next round, and its vectors from the file. */
-static int open_round(struct reader *reader)
+static enum tremolo_status open_round(struct reader *reader)
 {
     const struct tremolo_study *study = &reader->header->study;
-    bool private = study->response == TREMOLO_RESPONSE_PRIVATE;
-    int wire_max = (1 << (study->wire_bits - 1)) - 1;
     double n = study->dimension + 1.0;
-    if (!report_file_open_round(reader->vectors, reader->file, study,
-                                (unsigned)reader->made.count)) {
-        return fail(reader, CLI_USAGE, "the line of round %zu is not sound", reader->made.count);
+    if (!tremolo_report_file_open_round(reader->vectors, reader->file, study,
+                                        (unsigned)reader->made.count)) {
+        return fail(reader, TREMOLO_MALFORMED, "the line of round %zu is not sound",
+                    reader->made.count);
     }
     if ((double)(reader->made.count + 1) * TREMOLO_BUCKETS * n * n * sizeof(double) >
         evidence_bytes_max) {
         return say(reader, TREMOLO_OVERFLOWED);
     }
     reader->in_round = 0;
-    enum tremolo_status status =
-        tremolo_moments_new(&reader->moments, study->dimension + 1u, wire_max,
-                            private ? wire_max : TREMOLO_RESPONSE_MAX);
-    return status == TREMOLO_OK ? CLI_DONE : say(reader, status);
+    enum tremolo_status status = tremolo_release_sums(&reader->moments, study);
+    return status == TREMOLO_OK ? TREMOLO_OK : say(reader, status);
 }
 
 /* Fold what waits, and keep the round's evidence. */
-static int close_round(struct reader *reader)
+static enum tremolo_status close_round(struct reader *reader)
 {
-    struct report_rounds *made = &reader->made;
+    struct tremolo_report_rounds *made = &reader->made;
     size_t least = reader->header->study.dimension + 2u;
     enum tremolo_status status = flush(reader);
     if (status == TREMOLO_OK && reader->in_round < least) {
-        return fail(reader, CLI_USAGE, "%zu reports are too few for %zu features", reader->in_round,
-                    least - 2);
+        return fail(reader, TREMOLO_MALFORMED, "%zu reports are too few for %zu features",
+                    reader->in_round, least - 2);
     }
     if (status == TREMOLO_OK && made->count > 0 && reader->in_round != made->devices) {
-        return fail(reader, CLI_USAGE, "round %zu has %zu reports and the first one %zu",
+        return fail(reader, TREMOLO_MALFORMED, "round %zu has %zu reports and the first one %zu",
                     made->count, reader->in_round, made->devices);
     }
     if (status == TREMOLO_OK) {
-        status = debias(&made->evidence[made->count], reader);
+        const struct tremolo_sample_release release = release_of(reader->header);
+        status = tremolo_release_evidence(&made->evidence[made->count], reader->moments, &release,
+                                          reader->vectors);
     }
     tremolo_moments_free(reader->moments);
     reader->moments = NULL;
@@ -265,20 +217,20 @@ static int close_round(struct reader *reader)
     }
     made->devices = reader->in_round;
     made->count++;
-    return CLI_DONE;
+    return TREMOLO_OK;
 }
 
-static int next_round(struct reader *reader)
+static enum tremolo_status next_round(struct reader *reader)
 {
-    int code = reader->moments != NULL ? close_round(reader) : CLI_DONE;
-    return code == CLI_DONE ? open_round(reader) : code;
+    enum tremolo_status status = reader->moments != NULL ? close_round(reader) : TREMOLO_OK;
+    return status == TREMOLO_OK ? open_round(reader) : status;
 }
 
 /* ---------------------------------------------------------------- the file */
 
-static int take_next(struct reader *reader, const uint8_t *bytes, int length)
+static enum tremolo_status take_next(struct reader *reader, const uint8_t *bytes, int length)
 {
-    if (length == REPORT_FILE_ROUND) {
+    if (length == TREMOLO_REPORT_FILE_ROUND) {
         return next_round(reader);
     }
     reader->number++;
@@ -288,36 +240,39 @@ static int take_next(struct reader *reader, const uint8_t *bytes, int length)
     if (status == TREMOLO_OK) {
         status = take_report(reader, bytes, (size_t)length);
     }
-    return status == TREMOLO_OK ? CLI_DONE
-                                : fail(reader, cli_exit_of(status), "report %zu: %s",
-                                       reader->number, tremolo_status_sentence(status));
+    return status == TREMOLO_OK ? TREMOLO_OK
+                                : fail(reader, status, "report %zu: %s", reader->number,
+                                       tremolo_status_sentence(status));
 }
 
-static int read_all(struct reader *reader)
+static enum tremolo_status read_all(struct reader *reader)
 {
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-    int length = 0, code = CLI_DONE;
-    while (code == CLI_DONE &&
-           (length = report_file_next(bytes, reader->file)) != REPORT_FILE_END &&
-           length != REPORT_FILE_CUT) {
-        code = take_next(reader, bytes, length);
+    int length = 0;
+    enum tremolo_status status = TREMOLO_OK;
+    while (status == TREMOLO_OK &&
+           (length = tremolo_report_file_next(bytes, reader->file)) != TREMOLO_REPORT_FILE_END &&
+           length != TREMOLO_REPORT_FILE_CUT) {
+        status = take_next(reader, bytes, length);
     }
-    if (code == CLI_DONE && length == REPORT_FILE_CUT) {
-        return fail(reader, CLI_USAGE, "cut short after report %zu", reader->number);
+    if (status == TREMOLO_OK && length == TREMOLO_REPORT_FILE_CUT) {
+        return fail(reader, TREMOLO_MALFORMED, "cut short after report %zu", reader->number);
     }
-    if (code == CLI_DONE && reader->moments == NULL) {
-        return fail(reader, CLI_USAGE, "there is no round in it");
+    if (status == TREMOLO_OK && reader->moments == NULL) {
+        return fail(reader, TREMOLO_MALFORMED, "there is no round in it");
     }
-    return code == CLI_DONE ? close_round(reader) : code;
+    return status == TREMOLO_OK ? close_round(reader) : status;
 }
 
-int report_rounds_read(struct report_rounds *rounds, const struct report_header *header, FILE *file,
-                       char error[REPORT_FILE_ERROR_BYTES])
+enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rounds,
+                                               const struct tremolo_report_header *header,
+                                               FILE *file,
+                                               char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {
     const struct tremolo_study *study = &header->study;
     size_t d = study->dimension;
     struct reader reader = {.header = header, .file = file};
-    *rounds = (struct report_rounds){.count = 0};
+    *rounds = (struct tremolo_report_rounds){.count = 0};
     reader.error = error;
     reader.made.evidence = calloc(study->rounds, sizeof(struct tremolo_debiased *));
     reader.vectors = calloc(study->vectors > 0 ? study->vectors * d : 1, sizeof *reader.vectors);
@@ -325,13 +280,13 @@ int report_rounds_read(struct report_rounds *rounds, const struct report_header 
     reader.buckets = malloc(FOLD_BATCH);
     bool ready = reader.made.evidence != NULL && reader.vectors != NULL && reader.rows != NULL &&
                  reader.buckets != NULL;
-    int code = ready ? read_all(&reader) : say(&reader, TREMOLO_NO_MEMORY);
-    if (code == CLI_DONE) {
-        const struct tremolo_release release = release_of(header);
+    enum tremolo_status status = ready ? read_all(&reader) : say(&reader, TREMOLO_NO_MEMORY);
+    if (status == TREMOLO_OK) {
+        const struct tremolo_sample_release release = release_of(header);
         reader.made.mechanism = tremolo_release_mechanism(&release, (double)reader.made.devices);
         *rounds = reader.made;
     } else {
-        report_rounds_free(&reader.made);
+        tremolo_report_rounds_free(&reader.made);
     }
     tremolo_moments_free(reader.moments);
     free(reader.vectors);
@@ -339,14 +294,14 @@ int report_rounds_read(struct report_rounds *rounds, const struct report_header 
     free(reader.buckets);
     free(reader.bucket_of);
     free(reader.seen);
-    return code;
+    return status;
 }
 
-void report_rounds_free(struct report_rounds *rounds)
+void tremolo_report_rounds_free(struct tremolo_report_rounds *rounds)
 {
     for (size_t t = 0; rounds->evidence != NULL && t < rounds->count; t++) {
         tremolo_debias_free(rounds->evidence[t]);
     }
     free(rounds->evidence);
-    *rounds = (struct report_rounds){.count = 0};
+    *rounds = (struct tremolo_report_rounds){.count = 0};
 }

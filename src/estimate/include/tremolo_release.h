@@ -1,0 +1,68 @@
+/* tremolo_release.h -- from a device's report to debiased moments.
+ *
+ * The one place that says what the integers of a study's reports are:
+ *
+ *     int16_t row[D + 1];
+ *     status = tremolo_row_unpack(row, &report, study);
+ *     honest = tremolo_row_norm2(row, study) <= tremolo_row_norm2_max(study);
+ *     ...
+ *     status = tremolo_release_sums(&moments, study);
+ *     status = tremolo_moments_add(moments, rows, buckets, count);
+ *     struct tremolo_sample_release release = tremolo_release_of(study, 1, 1);
+ *     status = tremolo_release_evidence(&evidence, moments, &release, round.vectors);
+ *
+ * A study here is one that tremolo_study_check() accepted. Pure functions, safe from any
+ * thread on different outputs; on failure outputs are untouched unless it says otherwise. */
+#ifndef TREMOLO_RELEASE_H
+#define TREMOLO_RELEASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_device.h"
+#include "tremolo_regression.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The d + 1 integers that a decoded report carries: features, then the response. The same
+ * answers as tremolo_report_unpack(), without checking the study for every report; `row`
+ * may be half written on failure. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_row_unpack(int16_t *row,
+                                                        const struct tremolo_report *report,
+                                                        const struct tremolo_study *study);
+
+/* The squared norm of what a row released, in wire units, and the largest that an honest
+ * device's exceeds with probability below 1e-9. */
+double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study);
+double tremolo_row_norm2_max(const struct tremolo_study *study);
+
+/* Empty sums for a study's rows; free with tremolo_moments_free. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
+                                                          const struct tremolo_study *study);
+
+/* What the study's integers mean, from the integers alone. `feature_bound` and
+ * `response_bound` are the scaled values at the public bounds: 1 in a study file. V is
+ * left to fill. */
+struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
+                                                 double feature_bound, double response_bound);
+
+/* Debias the sums of one round with its vectors exactly as broadcast (m rows of d; NULL
+ * without), or with the vectors that release->V holds. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_release_evidence(struct tremolo_debiased **evidence, struct tremolo_moments *moments,
+                         const struct tremolo_sample_release *release, const int16_t *vectors);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_release_debias(struct tremolo_debiased **evidence, struct tremolo_moments *moments,
+                       const struct tremolo_sample_release *release);
+
+/* Vectors as debiasing wants them, and as they travel: in steps of 2^-14. */
+void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight);
+void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
