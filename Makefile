@@ -315,6 +315,10 @@ install: all
 	$(call configure,packaging/tremolo.pc.in,$(TO)/lib/pkgconfig/tremolo.pc)
 	$(call configure,packaging/tremoloConfig.cmake.in,$(TO)/lib/cmake/tremolo/tremoloConfig.cmake)
 	$(call configure,packaging/tremoloConfigVersion.cmake.in,$(TO)/lib/cmake/tremolo/tremoloConfigVersion.cmake)
+	install -d $(TO)/share/bash-completion/completions $(TO)/share/zsh/site-functions $(TO)/share/fish/vendor_completions.d
+	$(BUILD)/tremolo completion bash >$(TO)/share/bash-completion/completions/tremolo
+	$(BUILD)/tremolo completion zsh >$(TO)/share/zsh/site-functions/_tremolo
+	$(BUILD)/tremolo completion fish >$(TO)/share/fish/vendor_completions.d/tremolo.fish
 
 clean:
 	rm -rf $(BUILD)

@@ -30,6 +30,7 @@ struct account_options {
     double mu;
     double false_positive;
     double distance;
+    double neighbours; /* as --neighbours has it: 0 for any two; only when that is given */
     double prior_sd;
     double coefficient_norm;
     double response_noise;
@@ -49,17 +50,9 @@ struct account_options {
     bool rule_given;
     const char *pld_file;
     const char *study;
-    const char *beside_study; /* an option that a study file leaves no room for */
     const char *out;
     struct account_list sigma;
     struct account_list weights;
-};
-
-struct account_question {
-    const char *name;
-    const char *summary;
-    int (*answer)(const struct account_options *options);
-    bool assumes_delta; /* ACCOUNT_DELTA unless given */
 };
 
 /* "tremolo account: ..." on stderr; the exit code a status stands for, with

@@ -241,9 +241,6 @@ int account_figures(const struct account_options *options)
 {
     static const char folder[] = "/.making-XXXXXX";
     char path[PATH_BYTES], work[FOLDER_BYTES];
-    if (options->out == NULL) {
-        return account_fail(CLI_USAGE, "give --out DIRECTORY");
-    }
     if (strlen(options->out) + sizeof folder > sizeof work) {
         return account_fail(CLI_USAGE, "the directory's name is too long");
     }

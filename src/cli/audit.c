@@ -1,7 +1,7 @@
 /* audit.c -- `tremolo audit`: what the bytes of this build really give away. */
 #include "cli.h"
 #include "input.h"
-#include "options.h"
+#include "options_loop.h"
 #include "progress.h"
 #include "tremolo_audit.h"
 #include "tremolo_study_file.h"

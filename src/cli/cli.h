@@ -6,6 +6,8 @@
 #define TREMOLO_CLI_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "tremolo_status.h"
 
@@ -16,11 +18,34 @@ enum cli_exit {
     CLI_REFUSED = 3, /* the request itself would break a privacy promise */
 };
 
-struct cli_command {
+struct option_rule; /* of options.h */
+
+/* What comes after the command's name where it does several things: `study init`. */
+struct cli_action {
     const char *name;
     const char *summary;
+    const char *operand; /* what it takes besides options, in words; NULL: nothing */
+    int value;           /* for the command's own use */
+};
+
+struct cli_command {
+    const char *name;
+    const char *summary; /* a line in the list of commands */
+    const char *usage;   /* a line for each way to call it, without "tremolo" */
+    const char *about;   /* what --help says before the options, and after them */
+    const char *closing;
+    const struct option_rule *rules;
+    size_t rule_count;
+    const struct cli_action *actions; /* NULL: it does one thing */
+    size_t action_count;
+    const char *operand; /* what it takes besides options, in words; NULL: nothing */
+    bool operand_optional;
+    size_t operand_most;               /* 0: one */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
+
+/* The command at a place in the list of all; NULL after the last one. */
+const struct cli_command *cli_command_at(size_t place);
 
 /* Print "tremolo COMMAND: ..." to stderr and return the code, so that a
  * command can end with `return cli_fail(...)`. */
@@ -32,22 +57,19 @@ int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 bool cli_parse_double(double *value, const char *text);
 bool cli_parse_long(long *value, const char *text);
 
+/* The same for a whole number, which may be written 50k, 2M, 1e6 or 50,000. */
+bool cli_parse_count(uint64_t *count, const char *text);
+
 /* The exit code that a library status stands for: 3 for the privacy range,
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);
 
-/* The subcommands, one file each. */
-int cli_account(int argc, char **argv);
+/* The commands, one file each. */
+extern const struct cli_command cli_account, cli_completion, cli_demo, cli_fit, cli_fold,
+    cli_report, cli_serve, cli_status, cli_study;
 int cli_audit(int argc, char **argv);
-int cli_fit(int argc, char **argv);
-int cli_demo(int argc, char **argv);
-int cli_fold(int argc, char **argv);
 int cli_plan(int argc, char **argv);
-int cli_report(int argc, char **argv);
-int cli_study(int argc, char **argv);
 int cli_reproduce(int argc, char **argv);
-int cli_serve(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
-int cli_status(int argc, char **argv);
 
 #endif

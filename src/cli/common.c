@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 {
@@ -45,6 +46,53 @@ bool cli_parse_long(long *value, const char *text)
         return false;
     }
     *value = parsed;
+    return true;
+}
+
+/* Copy without the commas of "50,000"; false when one is not before three digits, or more
+ * than three are before the first. */
+static bool without_commas(char *plain, size_t bytes, const char *text)
+{
+    static const char digits[] = "0123456789";
+    size_t length = strspn(text, digits);
+    bool grouped = text[length] == ',';
+    if (strlen(text) >= bytes || length == 0 || (grouped && length > 3)) {
+        return false;
+    }
+    plain = mempcpy(plain, text, length);
+    for (text += length; *text == ','; text += 4) {
+        if (strspn(text + 1, digits) < 3) {
+            return false;
+        }
+        plain = mempcpy(plain, text + 1, 3);
+    }
+    (void)stpcpy(plain, text);
+    return !grouped || strspn(text, digits) == 0;
+}
+
+bool cli_parse_count(uint64_t *count, const char *text)
+{
+    enum { LONGEST = 40 };
+    char plain[LONGEST], *end = NULL;
+    if (text == NULL || !without_commas(plain, sizeof plain, text)) {
+        return false;
+    }
+    errno = 0;
+    unsigned long long whole = strtoull(plain, &end, 10);
+    if (*end == '\0') {
+        *count = errno == 0 ? whole : *count;
+        return errno == 0;
+    }
+    if (plain[strspn(plain, "0123456789.eE+")] == 'x') {
+        return false; /* strtod() would read 0x10 */
+    }
+    double value = strtod(plain, &end);
+    value *= *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
+    end += *end == 'k' || *end == 'M' || *end == 'G';
+    if (*end != '\0' || !(value >= 0 && value <= 0x1p53) || value != floor(value)) {
+        return false;
+    }
+    *count = (uint64_t)value;
     return true;
 }
 

@@ -11,7 +11,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,28 +28,19 @@
 #include "guarantee_print.h"
 #include "input.h"
 #include "members.h"
+#include "options.h"
 #include "progress.h"
-#include "suggest.h"
 #include "tremolo_client.h"
 #include "tremolo_regression.h"
 #include "tremolo_server.h"
-
-static const char usage[] =
-    "usage: tremolo demo [OPTIONS]\n"
-    "\n"
-    "  --devices N    how many, from 100 (default 6000)\n"
-    "  --data DIR     where everything is put (default: a new directory under /tmp)\n"
-    "  --listen PORT  on loopback (default: any free port)\n"
-    "  --seed S       of the population (default 1)\n"
-    "  --stay         leave the server running until interrupted\n";
 
 enum { THREADS = 16, DEVICES_MIN = 100, DEVICES_MAX = 1000000, PATH_BYTES = 512 };
 
 struct demo {
     size_t devices;
     char data[PATH_BYTES];
-    long port;
-    long seed;
+    uint16_t port;
+    uint64_t seed;
     bool stay;
     struct tremolo_server *server;
     char study_url[256];
@@ -59,6 +49,25 @@ struct demo {
     _Atomic size_t failed;
     char why[TREMOLO_CLIENT_WHY_BYTES];
     pthread_mutex_t lock;
+};
+
+static const char *take_data(void *data, const char *text)
+{
+    return snprintf(data, PATH_BYTES, "%s", text) < PATH_BYTES ? NULL : "a shorter name";
+}
+
+#define TO(member) OPTION_TO(struct demo, member)
+
+static const struct option_rule rules[] = {
+    OPTION_RULE("devices", "N", COUNT, TO(devices), OPTION_FROM(DEVICES_MIN, DEVICES_MAX),
+                .otherwise = "6000", .help = "how many; fewer than 100 show nothing but noise"),
+    OPTION_RULE("data", "DIR", TEXT, TO(data), .take = take_data,
+                .help = "where everything is put; a new directory under /tmp unless given"),
+    OPTION_RULE("listen", "PORT", COUNT, TO(port), OPTION_FROM(0, UINT16_MAX), .otherwise = "0",
+                .help = "on loopback; 0 takes any free port"),
+    OPTION_RULE("seed", "S", COUNT, TO(seed), OPTION_FROM(0, 0x1p63), .otherwise = "1",
+                .help = "of the population"),
+    OPTION_RULE("stay", NULL, FLAG, TO(stay), .help = "leave the server running until interrupted"),
 };
 
 static double seconds(void)
@@ -77,7 +86,7 @@ static int start_server(struct demo *demo)
     char words[512] = "";
     (void)snprintf(directory, sizeof directory, "%s/server", demo->data);
     options.data = directory;
-    options.port = (uint16_t)demo->port;
+    options.port = demo->port;
     if (tremolo_server_start(&demo->server, &options, words, sizeof words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "demo", "%s", words);
     }
@@ -157,7 +166,7 @@ static void run_device(struct demo *demo, size_t index)
         note_failure(demo, why);
         return;
     }
-    tremolo_demo_person(values, &values[TREMOLO_DEMO_FEATURES], index, (uint64_t)demo->seed);
+    tremolo_demo_person(values, &values[TREMOLO_DEMO_FEATURES], index, demo->seed);
     status = tremolo_client_values(client, values, TREMOLO_DEMO_FEATURES + 1);
     if (status == TREMOLO_OK) {
         status = tremolo_client_report(client, &receipt);
@@ -214,7 +223,7 @@ static bool raw_least_squares(double *beta, double *intercept, const struct demo
     double *y = calloc(demo->devices, sizeof *y);
     bool good = X != NULL && y != NULL;
     for (size_t i = 0; good && i < demo->devices; i++) {
-        tremolo_demo_person(X + i * TREMOLO_DEMO_FEATURES, &y[i], i, (uint64_t)demo->seed);
+        tremolo_demo_person(X + i * TREMOLO_DEMO_FEATURES, &y[i], i, demo->seed);
     }
     good = good && tremolo_ols(beta, intercept, NULL, NULL, NULL, X, y, demo->devices,
                                TREMOLO_DEMO_FEATURES, true) == TREMOLO_OK;
@@ -307,49 +316,6 @@ static void stay(const struct demo *demo)
 
 /* ---------------------------------------------------------------- command */
 
-static int parse(struct demo *demo, int argc, char **argv)
-{
-    static const struct option long_options[] = {
-        {"devices", required_argument, NULL, 'n'},
-        {"data", required_argument, NULL, 'd'},
-        {"listen", required_argument, NULL, 'l'},
-        {"seed", required_argument, NULL, 's'},
-        {"stay", no_argument, NULL, 'y'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    long devices = (long)demo->devices;
-    bool good = true;
-    int option;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'n': good = cli_parse_long(&devices, optarg); break;
-        case 'd': good = strlen(optarg) < sizeof demo->data; break;
-        case 'l': good = cli_parse_long(&demo->port, optarg); break;
-        case 's': good = cli_parse_long(&demo->seed, optarg); break;
-        case 'y': demo->stay = true; break;
-        case 'h': (void)fputs(usage, stdout); exit(CLI_DONE);
-        default: return cli_bad_option("demo", argv, long_options);
-        }
-        if (!good) {
-            return cli_fail(CLI_USAGE, "demo", "'%s' is not a value for that option", optarg);
-        }
-        if (option == 'd') {
-            (void)snprintf(demo->data, sizeof demo->data, "%s", optarg);
-        }
-    }
-    if (devices < DEVICES_MIN || devices > DEVICES_MAX) {
-        return cli_fail(CLI_USAGE, "demo",
-                        "--devices must be from %d to %d: fewer show nothing but noise",
-                        DEVICES_MIN, DEVICES_MAX);
-    }
-    if (optind != argc || demo->port < 0 || demo->port > 65535) {
-        return cli_fail(CLI_USAGE, "demo", "an option is out of range; see --help");
-    }
-    demo->devices = (size_t)devices;
-    return CLI_DONE;
-}
-
 static int make_directory(struct demo *demo)
 {
     if (demo->data[0] == '\0') {
@@ -363,14 +329,16 @@ static int make_directory(struct demo *demo)
     return CLI_DONE;
 }
 
-int cli_demo(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    struct demo demo = {.devices = 6000, .seed = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct demo demo = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct options_given given;
     sigset_t signals;
-    int code = parse(&demo, argc, argv);
-    if (code == CLI_DONE) {
-        code = make_directory(&demo);
+    int code = CLI_DONE;
+    if (!options_parse(&given, &demo, &code, &cli_demo, argc, argv)) {
+        return code;
     }
+    code = make_directory(&demo);
     if (code != CLI_DONE) {
         return code;
     }
@@ -403,3 +371,12 @@ int cli_demo(int argc, char **argv)
     tremolo_server_stop(demo.server);
     return code;
 }
+
+const struct cli_command cli_demo = {
+    .name = "demo",
+    .summary = "the whole system at work on made-up people",
+    .usage = "demo [OPTIONS]",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .run = run,
+};

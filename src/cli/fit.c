@@ -3,7 +3,6 @@
  * Inference rests on all rounds of the file together, whatever predicts. All of
  * it is post-processing. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,27 +19,12 @@
 
 static const char command[] = "fit";
 
-static const char help[] =
-    "usage: tremolo fit REPORTS [OPTIONS]\n"
-    "       tremolo fit URL|DIR [--study ID] [--json]\n"
-    "\n"
-    "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
-    "from a study's address on a server, or from a server's data directory.\n"
-    "\n"
-    "  --study ID       which one, when a directory has several\n"
-    "  --method M       what predicts: auto (default), one-shot or unbiased; with a file of\n"
-    "                   several rounds also pooled (auto on all of them) or iterative\n"
-    "  --ridge G        of one-shot (default 0.5)\n"
-    "  --level L        of the intervals (default 0.95)\n"
-    "  --json           the result as JSON\n"
-    "  --report FILE    save the result as one .html page, .json document or .csv table;\n"
-    "                   --force replaces a file that is there\n";
-
 /* What predicts: tremolo_fit()'s methods, and the two that need rounds. */
 enum predictor { AUTO, ONE_SHOT, UNBIASED, POOLED, ITERATIVE, PREDICTORS };
 
 static const char *const predictor_names[PREDICTORS] = {"auto", "one-shot", "unbiased", "pooled",
                                                         "iterative"};
+#define PREDICTOR_WORDS "auto one-shot unbiased pooled iterative" /* the same, for the table */
 
 struct fit_options {
     const char *path;
@@ -49,7 +33,7 @@ struct fit_options {
     struct tremolo_fit_options fit;
     double level;
     bool json;
-    const char *report; /* NULL: none */
+    const char *save; /* NULL: nowhere */
     bool force;
     char line[RESULT_LINE_BYTES]; /* the command as typed */
 };
@@ -66,68 +50,35 @@ struct fitted {
 
 /* ---------------------------------------------------------------- options */
 
-/* NULL when the option's value is good, else what it must be. */
-static const char *take_option(void *context, int code, const char *value)
-{
-    struct fit_options *options = context;
-    int method = 0;
-    switch (code) {
-    case 'm':
-        while (method < PREDICTORS && strcmp(predictor_names[method], value) != 0) {
-            method++;
-        }
-        options->predictor = (enum predictor)method;
-        options->fit.method =
-            method <= UNBIASED ? (enum tremolo_method)method : TREMOLO_METHOD_AUTO;
-        return method < PREDICTORS ? NULL : "auto, one-shot, unbiased, pooled or iterative";
-    case 'r':
-        return cli_parse_double(&options->fit.ridge, value) && options->fit.ridge >= 0
-                   ? NULL
-                   : "a number from 0";
-    case 'l':
-        return cli_parse_double(&options->level, value) && options->level > 0 && options->level < 1
-                   ? NULL
-                   : "a number above 0 and below 1";
-    case 's': options->study = value; return NULL;
-    case 'o': options->report = value; return NULL;
-    case 'f': options->force = true; return NULL;
-    default: options->json = true; return NULL;
-    }
-}
+#define TO(member) OPTION_TO(struct fit_options, member)
+
+static const struct option_rule rules[] = {
+    OPTION_RULE("study", "ID", TEXT, TO(study), .help = "which one, when a directory has several"),
+    OPTION_RULE("method", "M", CHOICE, TO(predictor), .words = PREDICTOR_WORDS, .otherwise = "auto",
+                .help = "what predicts. Coefficients and intervals are the unbiased estimator's "
+                        "always; pooled is auto on all rounds of a file, iterative the paper's "
+                        "iteration over them, and both need a file of several rounds"),
+    OPTION_RULE("ridge", "G", NUMBER, TO(fit.ridge), OPTION_FROM(0, INFINITY), .otherwise = "0.5",
+                .help = "of one-shot"),
+    OPTION_RULE("level", "L", NUMBER, TO(level), OPTION_BETWEEN(0, 1), .otherwise = "0.95",
+                .help = "confidence of the intervals"),
+    OPTION_RULE("json", NULL, FLAG, TO(json), .help = "print the result as JSON"),
+    RESULT_SAVE_RULES(struct fit_options),
+};
 
 static bool parse(struct fit_options *options, int *code, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"method", required_argument, NULL, 'm'},
-        {"ridge", required_argument, NULL, 'r'},
-        {"level", required_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'j'},
-        {"study", required_argument, NULL, 's'},
-        {"report", required_argument, NULL, 'o'},
-        {"force", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    static const struct cli_parser parser = {command, help, long_options, take_option};
-    *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS, .level = 0.95};
-    options->fit.ridge = 0.5;
+    struct options_given given;
+    *options = (struct fit_options){.fit = TREMOLO_FIT_DEFAULTS};
     result_command_line(options->line, argc, argv);
-    if (!cli_parse_options(&parser, options, code, argc, argv)) {
+    if (!options_parse(&given, options, code, &cli_fit, argc, argv)) {
         return false;
     }
-    if (optind + 1 != argc) {
-        *code = cli_fail(CLI_USAGE, command, "one file of reports is needed");
-        return false;
-    }
-    options->path = argv[optind];
-    const char *refused =
-        options->report != NULL ? result_refuses(options->report, options->force) : NULL;
-    if (refused != NULL) {
-        *code =
-            cli_fail(CLI_USAGE, command, "--report must be %s, not '%s'", refused, options->report);
-        return false;
-    }
-    return true;
+    options->path = given.operand[0];
+    options->fit.method = options->predictor <= UNBIASED ? (enum tremolo_method)options->predictor
+                                                         : TREMOLO_METHOD_AUTO;
+    *code = result_check(command, options->save, options->force);
+    return *code == CLI_DONE;
 }
 
 /* -------------------------------------------------------------- estimating */
@@ -365,7 +316,7 @@ static int save(const struct fit_options *options, const struct tremolo_report_h
         (void)json_object_set_new(result, "remark", json_string(coefficients->remark));
     }
     describe_fit(result, options, header, fitted);
-    int code = result_save(result, command, options->report);
+    int code = result_save(result, command, options->save);
     json_decref(result);
     return code;
 }
@@ -388,8 +339,7 @@ static int print(const struct fit_options *options, const struct tremolo_report_
     } else if (!print_json(fitted, &coefficients, rounds)) {
         return cli_fail(CLI_FAILED, command, "the result could not be written");
     }
-    return options->report != NULL ? save(options, header, fitted, &coefficients, rounds)
-                                   : CLI_DONE;
+    return options->save != NULL ? save(options, header, fitted, &coefficients, rounds) : CLI_DONE;
 }
 
 static int fit_rounds(const struct fit_options *options, const struct tremolo_report_header *header,
@@ -426,7 +376,7 @@ static int fit_file(const struct fit_options *options, FILE *file)
     return code;
 }
 
-int cli_fit(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct fit_options options;
     int code = CLI_DONE;
@@ -438,7 +388,7 @@ int cli_fit(int argc, char **argv)
         (stat(options.path, &about) == 0 && S_ISDIR(about.st_mode))) {
         const struct estimate_wish wish = {.study = options.study,
                                            .as_json = options.json,
-                                           .report = options.report,
+                                           .report = options.save,
                                            .line = options.line};
         return estimate_show(command, options.path, &wish);
     }
@@ -450,3 +400,16 @@ int cli_fit(int argc, char **argv)
     (void)fclose(file);
     return code;
 }
+
+const struct cli_command cli_fit = {
+    .name = "fit",
+    .summary = "learn the regression from a file of reports",
+    .usage = "fit REPORTS [OPTIONS]\nfit URL|DIR [--study ID] [--json] [--save FILE]",
+    .about =
+        "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
+        "from a study's address on a server, or from a server's data directory.",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .operand = "one file of reports, address or data directory",
+    .run = run,
+};

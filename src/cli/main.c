@@ -2,31 +2,41 @@
 #include "cli.h"
 #include "tremolo_words.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
 
-static const struct cli_command commands[] = {
-    {"account", "what a release costs: sigma, epsilon, delta, rho and more", cli_account},
-    {"audit", "what the bytes of this build really give away", cli_audit},
-    {"demo", "the whole system at work on made-up people", cli_demo},
-    {"fit", "learn the regression from a file of reports", cli_fit},
-    {"fold", "fold a clustered store's reports, beside other workers", cli_fold},
-    {"plan", "what to expect of a study before anyone reports", cli_plan},
-    {"reproduce", "repeat the paper's experiments", cli_reproduce},
-    {"report", "send this device's report to a study", cli_report},
-    {"serve", "take reports over HTTP, keep them, estimate from them", cli_serve},
-    {"simulate", "try a study on a CSV file, every row a device", cli_simulate},
-    {"status", "what a server has so far", cli_status},
-    {"study", "write, check, show, publish, close, move and enrol for studies", cli_study},
-    {"version", "print the version", run_version},
-    {"help", "list the commands", run_help},
+static const struct cli_command audit = {
+    .name = "audit", .summary = "what the bytes of this build really give away", .run = cli_audit};
+static const struct cli_command plan = {
+    .name = "plan", .summary = "what to expect of a study before anyone reports", .run = cli_plan};
+static const struct cli_command reproduce = {
+    .name = "reproduce", .summary = "repeat the paper's experiments", .run = cli_reproduce};
+static const struct cli_command simulate = {.name = "simulate",
+                                            .summary =
+                                                "try a study on a CSV file, every row a device",
+                                            .run = cli_simulate};
+static const struct cli_command version = {
+    .name = "version", .summary = "print the version", .run = run_version};
+static const struct cli_command help = {.name = "help",
+                                        .summary = "list the commands, or explain one",
+                                        .operand = "a command",
+                                        .run = run_help};
+
+static const struct cli_command *const commands[] = {
+    &cli_account, &audit,     &cli_demo,       &cli_fit,   &cli_fold,
+    &plan,        &reproduce, &cli_report,     &cli_serve, &simulate,
+    &cli_status,  &cli_study, &cli_completion, &version,   &help,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+const struct cli_command *cli_command_at(size_t place)
+{
+    return place < COMMAND_COUNT ? commands[place] : NULL;
+}
 
 static int run_version(int argc, char **argv)
 {
@@ -40,7 +50,7 @@ static void print_commands(FILE *stream)
 {
     (void)fputs("usage: tremolo COMMAND [OPTIONS] [FILE]\n\n", stream);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        (void)fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     (void)fputs("\n'man tremolo' and 'tremolo COMMAND --help' say more.\n", stream);
 }
@@ -48,11 +58,10 @@ static void print_commands(FILE *stream)
 static int run_help(int argc, char **argv)
 {
     for (size_t i = 0; argc >= 2 && i < COMMAND_COUNT; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0 && commands[i].run != run_help &&
-            commands[i].run != run_version) {
+        if (strcmp(argv[1], commands[i]->name) == 0 && commands[i] != &help) {
             char option[] = "--help";
             char *arguments[] = {argv[1], option, NULL};
-            return commands[i].run(2, arguments);
+            return commands[i]->run(2, arguments);
         }
     }
     print_commands(stdout);
@@ -83,7 +92,7 @@ static int no_such_command(const char *name)
 {
     const char *words[COMMAND_COUNT];
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        words[i] = commands[i].name;
+        words[i] = commands[i]->name;
     }
     const char *meant = tremolo_words_nearest(name, words, COMMAND_COUNT);
     return meant != NULL
@@ -93,15 +102,14 @@ static int no_such_command(const char *name)
 
 int main(int argc, char **argv)
 {
-    opterr = 0; /* subcommands speak for themselves */
     if (argc < 2) {
         print_commands(stderr);
         return CLI_USAGE;
     }
     const char *name = canonical_name(argv[1]);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i].name) == 0) {
-            return finish(name, commands[i].run(argc - 1, argv + 1));
+        if (strcmp(name, commands[i]->name) == 0) {
+            return finish(name, commands[i]->run(argc - 1, argv + 1));
         }
     }
     return no_such_command(name);

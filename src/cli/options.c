@@ -1,35 +1,430 @@
-/* options.c -- the loop around getopt_long() that commands share. */
+/* options.c -- read and check a command line by the command's table.
+ *
+ * First everything that is given is found in the table and kept. Then defaults are
+ * stored, then what other options may override, then the rest in its order. What options
+ * must be together is checked at the end, when the action is known. */
 #include "options.h"
 
-#include <getopt.h>
-#include <stdio.h>
+#include <arpa/inet.h>
+#include <string.h>
 
-#include "cli.h"
-#include "suggest.h"
+#include "tremolo_words.h"
 
-bool cli_parse_options(const struct cli_parser *parser, void *options, int *exit_code, int argc,
-                       char **argv)
+enum { RULES_MAX = 96 };
+
+/* A reader of one command line. */
+struct reader {
+    const struct cli_command *command;
+    struct options_given *given;
+    void *options;
+};
+
+/* ---------------------------------------------------------------- lists of words */
+
+/* Place of a word in a list with a space between; -1 when it is not in it. */
+static int place_of(const char *word, const char *list)
 {
-    int index = 0;
-    int code = 0;
-    optind = 1;
-    opterr = 0;
-    while ((code = getopt_long(argc, argv, "h", parser->names, &index)) != -1) {
-        if (code == 'h') {
-            (void)fputs(parser->help, stdout);
-            *exit_code = CLI_DONE;
-            return false;
+    size_t length = strlen(word);
+    for (int place = 0; *list != '\0'; place++) {
+        size_t next = strcspn(list, " ");
+        if (next == length && strncmp(list, word, length) == 0) {
+            return place;
         }
-        if (code == '?') {
-            *exit_code = cli_bad_option(parser->command, argv, parser->names);
-            return false;
-        }
-        const char *wanted = parser->take(options, code, optarg);
-        if (wanted != NULL) {
-            *exit_code = cli_fail(CLI_USAGE, parser->command, "--%s must be %s, not '%s'",
-                                  parser->names[index].name, wanted, optarg);
-            return false;
+        list += next + (list[next] == ' ');
+    }
+    return -1;
+}
+
+/* "a, b or c" of "a b c". */
+static void choice_words(char *text, size_t bytes, const char *list)
+{
+    size_t used = 0;
+    for (const char *at = list; *at != '\0' && used < bytes;) {
+        int length = (int)strcspn(at, " ");
+        const char *rest = at + length + (at[length] == ' ');
+        const char *before = at == list ? "" : *rest == '\0' ? " or " : ", ";
+        used += (size_t)snprintf(text + used, bytes - used, "%s%.*s", before, length, at);
+        at = rest;
+    }
+}
+
+bool options_belongs(const struct option_rule *rule, const struct cli_action *action)
+{
+    return rule->of == NULL || action == NULL || place_of(action->name, rule->of) >= 0;
+}
+
+bool options_has(const struct options_given *given, const char *name)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        if (strcmp(given->rule[i]->name, name) == 0) {
+            return true;
         }
     }
+    return false;
+}
+
+void options_wanted(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule)
+{
+    bool count = rule->type == OPTION_COUNT;
+    const char *noun = count ? "a whole number" : "a number";
+    double endless = count ? 1e15 : 1e300;
+    text[0] = '\0';
+    if (rule->type == OPTION_CHOICE) {
+        choice_words(text, OPTIONS_SENTENCE_BYTES, rule->words);
+    } else if (count || rule->type == OPTION_NUMBER) {
+        int used = snprintf(text, OPTIONS_SENTENCE_BYTES, "%s %s %.12g", noun,
+                            rule->low_open ? "above" : "from", rule->low);
+        if (rule->high < endless) {
+            const char *until = rule->high_open  ? rule->low_open ? "and below" : "to below"
+                                : rule->low_open ? "and at most"
+                                                 : "to";
+            (void)snprintf(text + used, OPTIONS_SENTENCE_BYTES - (size_t)used, " %s %.12g", until,
+                           rule->high);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- values */
+
+static bool within(const struct option_rule *rule, double value)
+{
+    return (rule->low_open ? value > rule->low : value >= rule->low) &&
+           (rule->high_open ? value < rule->high : value <= rule->high);
+}
+
+/* Store a whole number in an unsigned integer, enum or bool of any size. */
+static void store_whole(void *place, size_t bytes, uint64_t value)
+{
+    uint8_t one = (uint8_t)value;
+    uint16_t two = (uint16_t)value;
+    uint32_t four = (uint32_t)value;
+    const void *from = bytes == sizeof one    ? (const void *)&one
+                       : bytes == sizeof two  ? (const void *)&two
+                       : bytes == sizeof four ? (const void *)&four
+                                              : (const void *)&value;
+    memcpy(place, from, bytes);
+}
+
+/* Store a value where the rule says; false when it is not what the rule wants. */
+static bool store(void *options, const struct option_rule *rule, const char *text)
+{
+    void *place = (char *)options + rule->offset;
+    double number = 0;
+    uint64_t count = 0;
+    int choice = 0;
+    switch (rule->type) {
+    case OPTION_FLAG: store_whole(place, rule->bytes, 1); return true;
+    case OPTION_TEXT: memcpy(place, &text, sizeof text); return true;
+    case OPTION_NUMBER:
+        if (!cli_parse_double(&number, text) || !within(rule, number)) {
+            return false;
+        }
+        memcpy(place, &number, sizeof number);
+        return true;
+    case OPTION_COUNT:
+        if (!cli_parse_count(&count, text) || !within(rule, (double)count)) {
+            return false;
+        }
+        store_whole(place, rule->bytes, count);
+        return true;
+    case OPTION_CHOICE: choice = place_of(text, rule->words); break;
+    }
+    if (choice < 0) {
+        return false;
+    }
+    store_whole(place, rule->bytes, (uint64_t)choice);
     return true;
+}
+
+const char *options_take_neighbours(void *distance, const char *text)
+{
+    static const char apart[] = "distance=";
+    double value = 0;
+    if (strcmp(text, "any") != 0 &&
+        (strncmp(text, apart, sizeof apart - 1) != 0 ||
+         !cli_parse_double(&value, text + sizeof apart - 1) || !(value > 0))) {
+        return "any, or distance=R with R above 0";
+    }
+    memcpy(distance, &value, sizeof value);
+    return NULL;
+}
+
+const char *options_take_address(void *address, const char *text)
+{
+    struct options_address *to = address;
+    struct in6_addr any;
+    const char *colon = strrchr(text, ':');
+    long port = -1;
+    size_t length = colon != NULL ? (size_t)(colon - text) : 0;
+    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    if (length > 0 && length < sizeof to->host && cli_parse_long(&port, colon + 1) && port >= 0 &&
+        port <= UINT16_MAX) {
+        (void)snprintf(to->host, sizeof to->host, "%.*s", (int)length, text);
+        to->port = (uint16_t)port;
+        if (inet_pton(AF_INET, to->host, &any) == 1 || inet_pton(AF_INET6, to->host, &any) == 1) {
+            return NULL;
+        }
+    }
+    return "a numeric address and a port, like 127.0.0.1:8787 or [::1]:8787";
+}
+
+static int take(const struct reader *reader, const struct option_rule *rule, const char *text)
+{
+    char sentence[OPTIONS_SENTENCE_BYTES];
+    const char *wanted = NULL;
+    if (rule->take != NULL) {
+        wanted = rule->take((char *)reader->options + rule->offset, text);
+    } else if (!store(reader->options, rule, text)) {
+        options_wanted(sentence, rule);
+        wanted = sentence;
+    }
+    if (wanted == NULL) {
+        return CLI_DONE;
+    }
+    return wanted[0] == '\0' ? (int)CLI_USAGE
+                             : cli_fail(CLI_USAGE, reader->command->name,
+                                        "--%s must be %s, not '%s'", rule->name, wanted, text);
+}
+
+static int store_all(const struct reader *reader)
+{
+    const double nothing = NAN;
+    const struct options_given *given = reader->given;
+    int code = CLI_DONE;
+    for (size_t i = 0; i < reader->command->rule_count; i++) {
+        const struct option_rule *rule = &reader->command->rules[i];
+        if (rule->otherwise != NULL) {
+            code = code == CLI_DONE ? take(reader, rule, rule->otherwise) : code;
+        } else if (rule->type == OPTION_NUMBER && rule->name != NULL && rule->take == NULL) {
+            memcpy((char *)reader->options + rule->offset, &nothing, sizeof nothing);
+        }
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < given->count && code == CLI_DONE; i++) {
+            if (given->rule[i]->first == (pass == 0)) {
+                code = take(reader, given->rule[i], given->value[i]);
+            }
+        }
+    }
+    return code;
+}
+
+/* ---------------------------------------------------------------- words */
+
+static const struct option_rule *find(const struct cli_command *command, const char *name,
+                                      size_t length)
+{
+    for (size_t i = 0; i < command->rule_count; i++) {
+        const struct option_rule *rule = &command->rules[i];
+        if (rule->name != NULL && strlen(rule->name) == length &&
+            strncmp(rule->name, name, length) == 0) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+static int unknown(const struct cli_command *command, const char *word)
+{
+    const char *names[RULES_MAX + 1] = {"help"};
+    size_t count = 1;
+    if (strncmp(word, "--", 2) != 0) {
+        return cli_fail(CLI_USAGE, command->name,
+                        "unknown option '%s'; options have two dashes and 'tremolo %s --help' "
+                        "lists them",
+                        word, command->name);
+    }
+    for (size_t i = 0; i < command->rule_count && i < RULES_MAX; i++) {
+        if (command->rules[i].name != NULL && !command->rules[i].hidden) {
+            names[count++] = command->rules[i].name;
+        }
+    }
+    char name[OPTIONS_SENTENCE_BYTES];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *meant = tremolo_words_nearest(name, names, count);
+    return meant != NULL ? cli_fail(CLI_USAGE, command->name,
+                                    "unknown option '--%s'; did you mean '--%s'?", name, meant)
+                         : cli_fail(CLI_USAGE, command->name,
+                                    "unknown option '--%s'; 'tremolo %s --help' lists them", name,
+                                    command->name);
+}
+
+/* One option and its value, which may be the next word; *used: that was one. */
+static int read_option(const struct reader *reader, bool *used, const char *word, const char *next)
+{
+    struct options_given *given = reader->given;
+    const struct cli_command *command = reader->command;
+    size_t length = strcspn(word + 2, "=");
+    const struct option_rule *rule =
+        strncmp(word, "--", 2) == 0 ? find(command, word + 2, length) : NULL;
+    if (rule == NULL) {
+        return unknown(command, word);
+    }
+    bool attached = word[2 + length] == '=', flag = rule->type == OPTION_FLAG;
+    if (flag ? attached : !attached && next == NULL) {
+        return cli_fail(CLI_USAGE, command->name, "--%s %s", rule->name,
+                        flag ? "takes no value" : "needs a value");
+    }
+    if (given->count == OPTIONS_GIVEN_MAX) {
+        return cli_fail(CLI_USAGE, command->name, "more than %d options", OPTIONS_GIVEN_MAX);
+    }
+    *used = !flag && !attached;
+    given->rule[given->count] = rule;
+    given->value[given->count++] = flag ? "" : attached ? word + 3 + length : next;
+    return CLI_DONE;
+}
+
+/* `word` NULL: none is given. */
+static int no_such_action(const struct cli_command *command, const char *word)
+{
+    const char *names[RULES_MAX];
+    char list[OPTIONS_SENTENCE_BYTES];
+    size_t count = 0;
+    for (; count < command->action_count && count < RULES_MAX; count++) {
+        names[count] = command->actions[count].name;
+    }
+    const char *meant = word != NULL ? tremolo_words_nearest(word, names, count) : NULL;
+    tremolo_words_list(list, sizeof list, names, count);
+    return meant != NULL
+               ? cli_fail(CLI_USAGE, command->name, "there is no '%s'; did you mean '%s'?", word,
+                          meant)
+               : cli_fail(CLI_USAGE, command->name, "say one of %s; 'tremolo %s --help' says more",
+                          list, command->name);
+}
+
+/* The first word that is no option is the action, where there are any. */
+static int read_operand(const struct reader *reader, const char *word)
+{
+    const struct cli_command *command = reader->command;
+    struct options_given *given = reader->given;
+    for (size_t i = 0; i < command->action_count && given->action == NULL; i++) {
+        if (strcmp(word, command->actions[i].name) == 0) {
+            given->action = &command->actions[i];
+            return CLI_DONE;
+        }
+    }
+    if (command->actions != NULL && given->action == NULL) {
+        return no_such_action(command, word);
+    }
+    if (given->operands == OPTIONS_OPERANDS_MAX) {
+        return cli_fail(CLI_USAGE, command->name, "more than %d words", OPTIONS_OPERANDS_MAX);
+    }
+    given->operand[given->operands++] = word;
+    return CLI_DONE;
+}
+
+/* *help: it was asked for. */
+static int read_words(const struct reader *reader, bool *help, int argc, char **argv)
+{
+    bool only_operands = false;
+    int code = CLI_DONE;
+    for (int i = 1; i < argc && code == CLI_DONE; i++) {
+        const char *word = argv[i];
+        bool dashed = !only_operands && word[0] == '-' && word[1] != '\0', used = false;
+        bool action_help = reader->command->actions != NULL && i == 1 && strcmp(word, "help") == 0;
+        if (dashed && strcmp(word, "--") == 0) {
+            only_operands = true;
+        } else if (action_help ||
+                   (dashed && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))) {
+            *help = true;
+            return CLI_DONE;
+        } else {
+            code =
+                dashed ? read_option(reader, &used, word, argv[i + 1]) : read_operand(reader, word);
+            i += used;
+        }
+    }
+    return code;
+}
+
+/* ---------------------------------------------------------------- together */
+
+static int check_given(const struct reader *reader, const struct option_rule *rule)
+{
+    const struct options_given *given = reader->given;
+    const char *name = reader->command->name;
+    if (!options_belongs(rule, given->action)) {
+        return cli_fail(CLI_USAGE, name, "--%s does not belong to %s", rule->name,
+                        given->action->name);
+    }
+    if (rule->needs != NULL && !options_has(given, rule->needs)) {
+        return cli_fail(CLI_USAGE, name, "--%s needs --%s", rule->name, rule->needs);
+    }
+    if (rule->excludes != NULL && options_has(given, rule->excludes)) {
+        return cli_fail(CLI_USAGE, name, "--%s and --%s do not go together", rule->name,
+                        rule->excludes);
+    }
+    return CLI_DONE;
+}
+
+static int check_required(const struct reader *reader)
+{
+    const struct cli_command *command = reader->command;
+    const struct cli_action *action = reader->given->action;
+    for (size_t i = 0; i < command->rule_count; i++) {
+        const struct option_rule *rule = &command->rules[i];
+        if (!rule->required || !options_belongs(rule, action) ||
+            options_has(reader->given, rule->name)) {
+            continue;
+        }
+        return action != NULL ? cli_fail(CLI_USAGE, command->name, "%s needs --%s %s, %s",
+                                         action->name, rule->name, rule->value, rule->help)
+                              : cli_fail(CLI_USAGE, command->name, "--%s %s is needed: %s",
+                                         rule->name, rule->value, rule->help);
+    }
+    return CLI_DONE;
+}
+
+static int check_operands(const struct reader *reader)
+{
+    const struct cli_command *command = reader->command;
+    const struct options_given *given = reader->given;
+    const char *wanted = given->action != NULL ? given->action->operand : command->operand;
+    size_t most = wanted == NULL ? 0 : command->operand_most == 0 ? 1 : command->operand_most;
+    if (given->operands > most) {
+        return cli_fail(CLI_USAGE, command->name, "'%s' is one too many; %s%s is wanted",
+                        given->operand[most], wanted != NULL ? wanted : "nothing",
+                        wanted != NULL ? "" : " but options");
+    }
+    return given->operands > 0 || wanted == NULL || command->operand_optional
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, command->name, "%s is needed; 'tremolo %s --help' says more",
+                          wanted, command->name);
+}
+
+static int check_together(const struct reader *reader)
+{
+    const struct cli_command *command = reader->command;
+    int code = CLI_DONE;
+    if (command->actions != NULL && reader->given->action == NULL) {
+        return no_such_action(command, NULL);
+    }
+    for (size_t i = 0; i < reader->given->count && code == CLI_DONE; i++) {
+        code = check_given(reader, reader->given->rule[i]);
+    }
+    code = code == CLI_DONE ? check_operands(reader) : code;
+    return code == CLI_DONE ? check_required(reader) : code;
+}
+
+bool options_parse(struct options_given *given, void *options, int *exit_code,
+                   const struct cli_command *command, int argc, char **argv)
+{
+    const struct reader reader = {command, given, options};
+    bool help = false;
+    *given = (struct options_given){0};
+    *exit_code = read_words(&reader, &help, argc, argv);
+    if (*exit_code == CLI_DONE && help) {
+        options_print_help(stdout, command, given->action);
+        return false;
+    }
+    if (*exit_code == CLI_DONE) {
+        *exit_code = check_together(&reader);
+    }
+    if (*exit_code == CLI_DONE) {
+        *exit_code = store_all(&reader);
+    }
+    return *exit_code == CLI_DONE;
 }

@@ -1,24 +1,114 @@
-/* options.h -- the loop around getopt_long() that commands share. */
+/* options.h -- the options of a command as one table.
+ *
+ * A command lists each option once: its name, what it takes, its bounds, its default,
+ * its help, what it goes with and where its value goes. options_parse() reads and checks
+ * a command line by that list, options_help.c prints the list as --help and as a part of
+ * a manual page, completion.c answers shells from it.
+ *
+ *     struct fit_options { double level; bool json; };
+ *     static const struct option_rule rules[] = {
+ *         OPTION_RULE("level", "L", NUMBER, OPTION_TO(struct fit_options, level),
+ *                     OPTION_BETWEEN(0, 1), .otherwise = "0.95",
+ *                     .help = "confidence of the intervals"),
+ *         OPTION_RULE("json", NULL, FLAG, OPTION_TO(struct fit_options, json),
+ *                     .help = "the result as JSON"),
+ *     };
+ *
+ * Counts may be written 50k, 2M, 1e6 or 50,000. */
 #ifndef TREMOLO_CLI_OPTIONS_H
 #define TREMOLO_CLI_OPTIONS_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
-struct option; /* of getopt.h */
+#include "cli.h"
 
-struct cli_parser {
-    const char *command;
-    const char *help;           /* printed for --help and -h, whose code is 'h' */
-    const struct option *names; /* ended by zeros */
-    /* Take one option, with its value or NULL, into `options`. NULL when it is
-     * good, else what it must be: "a number from 0". */
-    const char *(*take)(void *options, int code, const char *value);
+enum { OPTIONS_GIVEN_MAX = 128, OPTIONS_OPERANDS_MAX = 256, OPTIONS_SENTENCE_BYTES = 320 };
+
+enum option_type {
+    OPTION_FLAG,   /* bool; takes no value */
+    OPTION_TEXT,   /* const char *, or whatever `take` makes of it */
+    OPTION_NUMBER, /* double; NaN when it is neither given nor has a default */
+    OPTION_COUNT,  /* any unsigned integer */
+    OPTION_CHOICE, /* an enum, integer or bool: the place of the word in `words` */
 };
 
-/* Take all options; `optind` is then the first word that is none. False when the
- * command ends here, with its exit code in *exit_code: help was printed, or a
+struct option_rule {
+    const char *name;  /* without dashes; NULL: `help` is a heading */
+    const char *value; /* what stands for the value: "FILE", "DIR"; shells go by it */
+    enum option_type type;
+    size_t offset, bytes; /* of the value in the command's struct: OPTION_TO() */
+    double low, high;     /* of numbers and counts: OPTION_FROM() and its like */
+    bool low_open, high_open;
+    const char *words;     /* of a choice, with a space between */
+    const char *otherwise; /* the default, as it would be typed; NULL: none */
+    const char *help;      /* a phrase or sentences without the last full stop */
+    const char *of;        /* actions it belongs to, with a space between; NULL: all */
+    const char *needs;     /* an option that must be given beside it */
+    const char *excludes;  /* one that must not be */
+    bool required;         /* of the actions it belongs to */
+    bool hidden;           /* still understood, no longer shown */
+    bool first;            /* taken before all others, which override what it fixes */
+    /* Take a text to its place: NULL when it is good, else what it must be ("one
+     * character"), or "" when that has been said already: the command ends with 2. */
+    const char *(*take)(void *place, const char *text);
+};
+
+/* Designators that go together; `kind` is TEXT, NUMBER and so on. */
+#define OPTION_RULE(option, stands_for, kind, ...)                                                 \
+    {                                                                                              \
+        .name = (option), .value = (stands_for), .type = OPTION_##kind, __VA_ARGS__                \
+    }
+#define OPTION_TO(type, member)                                                                    \
+    .offset = offsetof(type, member), .bytes = sizeof(((type *)NULL)->member)
+#define OPTION_FROM(least, most)  .low = (least), .high = (most)
+#define OPTION_ABOVE(least, most) .low = (least), .high = (most), .low_open = true
+#define OPTION_BELOW(least, most) .low = (least), .high = (most), .high_open = true
+#define OPTION_BETWEEN(least, most)                                                                \
+    .low = (least), .high = (most), .low_open = true, .high_open = true
+
+/* What a command line has. */
+struct options_given {
+    size_t count;
+    const struct option_rule *rule[OPTIONS_GIVEN_MAX];
+    const char *value[OPTIONS_GIVEN_MAX];
+    const struct cli_action *action; /* NULL in a command without actions */
+    const char *operand[OPTIONS_OPERANDS_MAX];
+    size_t operands;
+};
+
+/* Put defaults and then what is given into `options`, a command's own struct. False when
+ * the command ends here, with its exit code in *exit_code: help was printed, or a
  * sentence about what is wrong. */
-bool cli_parse_options(const struct cli_parser *parser, void *options, int *exit_code, int argc,
-                       char **argv);
+bool options_parse(struct options_given *given, void *options, int *exit_code,
+                   const struct cli_command *command, int argc, char **argv);
+
+bool options_has(const struct options_given *given, const char *name);
+
+/* For `take`: "any" (0) and "distance=R" to a double; ADDR:PORT or [ADDR]:PORT, numeric, to a
+ * struct options_address. */
+enum { OPTIONS_ADDRESS_BYTES = 64 };
+
+struct options_address {
+    char host[OPTIONS_ADDRESS_BYTES]; /* without brackets */
+    uint16_t port;
+};
+
+const char *options_take_neighbours(void *distance, const char *text);
+const char *options_take_address(void *address, const char *text);
+
+/* Does the option belong to the action? All do where there are none. */
+bool options_belongs(const struct option_rule *rule, const struct cli_action *action);
+
+/* "a number above 0 and at most 5", "exact, zcdp or paper"; "" for texts and flags. */
+void options_wanted(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule);
+
+/* --help of a command, or of one of its actions; the list of a manual page (mdoc). */
+void options_print_help(FILE *out, const struct cli_command *command,
+                        const struct cli_action *action);
+void options_print_manual(FILE *out, const struct cli_command *command);
 
 #endif

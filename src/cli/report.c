@@ -1,7 +1,6 @@
 /* report.c -- `tremolo report`: send this device's report to a study. */
 #include "cli.h"
 
-#include <getopt.h>
 #include <jansson.h>
 #include <math.h>
 #include <sodium.h>
@@ -10,28 +9,9 @@
 #include <string.h>
 
 #include "input.h"
-#include "suggest.h"
+#include "options.h"
 #include "tremolo_client.h"
 #include "tremolo_privacy.h"
-
-static const char usage[] =
-    "usage: tremolo report --study URL --state DIR --sample FILE|- [OPTIONS]\n\n"
-    "  --study URL         the study's address, ending in /v1/studies/ and its id\n"
-    "  --state DIR         this device's ledger and pinned key\n"
-    "  --sample FILE       JSON object, or a CSV line of names and one of values; - is stdin\n"
-    "  --enrol             make the ledger when there is none (first use only)\n"
-    "  --policy FILE       what this device allows; default epsilon 2 a study, 8 in total,\n"
-    "                      between any two people\n"
-    "  --server-key FILE   the server's public key\n"
-    "  --trust-new         without a pinned key, accept and pin the server's\n"
-    "  --device NAME       this device's name in base64url, in a study with enrolment keys\n"
-    "  --key FILE          this device's key, as the server handed it out\n"
-    "  --counter FILE      monotonic counter against a ledger that is rolled back\n"
-    "  --ca FILE           certificates to trust instead of the system's\n"
-    "  --sample-number N   0 to samples - 1; default 0\n"
-    "  --give-up SECONDS   default 300\n"
-    "  --follow            report in every round until the study is done\n"
-    "  --json              one JSON object for each receipt\n";
 
 struct options {
     const char *sample;
@@ -39,7 +19,8 @@ struct options {
     const char *server_key;
     const char *device;
     const char *key;
-    long sample_number;
+    uint32_t sample_number;
+    uint32_t give_up_seconds;
     bool follow;
     bool json;
     unsigned rounds; /* of the study, once it is known */
@@ -59,104 +40,42 @@ struct contents {
 
 enum { GIVE_UP_SECONDS_MAX = 1000000 };
 
-/* ---------------------------------------------------------------- options */
+#define TO(member) OPTION_TO(struct options, member)
 
-enum option_code {
-    OPTION_STUDY = 256,
-    OPTION_STATE,
-    OPTION_SAMPLE,
-    OPTION_ENROL,
-    OPTION_POLICY,
-    OPTION_SERVER_KEY,
-    OPTION_TRUST_NEW,
-    OPTION_DEVICE,
-    OPTION_KEY,
-    OPTION_COUNTER,
-    OPTION_CA,
-    OPTION_SAMPLE_NUMBER,
-    OPTION_GIVE_UP,
-    OPTION_FOLLOW,
-    OPTION_JSON,
+static const struct option_rule rules[] = {
+    OPTION_RULE("study", "URL", TEXT, TO(client.study_url), .required = true,
+                .help = "the study's address, ending in /v1/studies/ and its id"),
+    OPTION_RULE("state", "DIR", TEXT, TO(client.state_directory), .required = true,
+                .help = "this device's ledger and pinned key"),
+    OPTION_RULE("sample", "FILE", TEXT, TO(sample), .required = true,
+                .help = "a JSON object, or a CSV line of names and one of values; - is standard "
+                        "input"),
+    OPTION_RULE("enrol", NULL, FLAG, TO(client.enrol),
+                .help = "make the ledger when there is none, on the first use only"),
+    OPTION_RULE("policy", "FILE", TEXT, TO(policy),
+                .help = "what this device allows; epsilon 2 a study and 8 in total between any two "
+                        "people unless given"),
+    OPTION_RULE("server-key", "FILE", TEXT, TO(server_key), .help = "the server's public key"),
+    OPTION_RULE("trust-new", NULL, FLAG, TO(client.trust_new),
+                .help = "without a pinned key, accept and pin the server's"),
+    OPTION_RULE("device", "NAME", TEXT, TO(device), .needs = "key",
+                .help = "this device's name in base64url, in a study with enrolment keys"),
+    OPTION_RULE("key", "FILE", TEXT, TO(key), .needs = "device",
+                .help = "this device's key, as the server handed it out"),
+    OPTION_RULE("counter", "FILE", TEXT, TO(client.counter_file),
+                .help = "monotonic counter against a ledger that is rolled back"),
+    OPTION_RULE("ca", "FILE", TEXT, TO(client.ca_file),
+                .help = "certificates to trust instead of the system's"),
+    OPTION_RULE("sample-number", "N", COUNT, TO(sample_number),
+                OPTION_FROM(0, TREMOLO_STUDY_MAX_SAMPLES), .otherwise = "0",
+                .help = "which of a device's samples this is, below the study's number of them"),
+    OPTION_RULE("give-up", "SECONDS", COUNT, TO(give_up_seconds),
+                OPTION_FROM(0, GIVE_UP_SECONDS_MAX), .otherwise = "300",
+                .help = "how long to try while the server cannot be reached"),
+    OPTION_RULE("follow", NULL, FLAG, TO(follow),
+                .help = "report in every round until the study is done"),
+    OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object for each receipt"),
 };
-
-static int set_whole(long *value, const char *name, long high)
-{
-    long parsed = 0;
-    if (!cli_parse_long(&parsed, optarg) || parsed < 0 || parsed > high) {
-        return cli_fail(CLI_USAGE, "report", "--%s must be a whole number from 0 to %ld", name,
-                        high);
-    }
-    *value = parsed;
-    return CLI_DONE;
-}
-
-static int take(struct options *options, int option)
-{
-    long seconds = 0;
-    int code = CLI_DONE;
-    switch (option) {
-    case OPTION_STUDY: options->client.study_url = optarg; break;
-    case OPTION_STATE: options->client.state_directory = optarg; break;
-    case OPTION_SAMPLE: options->sample = optarg; break;
-    case OPTION_ENROL: options->client.enrol = true; break;
-    case OPTION_POLICY: options->policy = optarg; break;
-    case OPTION_SERVER_KEY: options->server_key = optarg; break;
-    case OPTION_TRUST_NEW: options->client.trust_new = true; break;
-    case OPTION_DEVICE: options->device = optarg; break;
-    case OPTION_KEY: options->key = optarg; break;
-    case OPTION_COUNTER: options->client.counter_file = optarg; break;
-    case OPTION_CA: options->client.ca_file = optarg; break;
-    case OPTION_FOLLOW: options->follow = true; break;
-    case OPTION_JSON: options->json = true; break;
-    case OPTION_SAMPLE_NUMBER:
-        return set_whole(&options->sample_number, "sample-number", TREMOLO_STUDY_MAX_SAMPLES);
-    case OPTION_GIVE_UP:
-        code = set_whole(&seconds, "give-up", GIVE_UP_SECONDS_MAX);
-        options->client.give_up_ms = seconds > 0 ? seconds * 1000 : 1;
-        return code;
-    default: return CLI_USAGE; /* not reached: '?' was answered before */
-    }
-    return CLI_DONE;
-}
-
-static int parse(struct options *options, int argc, char **argv)
-{
-    static const struct option names[] = {
-        {"study", required_argument, NULL, OPTION_STUDY},
-        {"state", required_argument, NULL, OPTION_STATE},
-        {"sample", required_argument, NULL, OPTION_SAMPLE},
-        {"enrol", no_argument, NULL, OPTION_ENROL},
-        {"policy", required_argument, NULL, OPTION_POLICY},
-        {"server-key", required_argument, NULL, OPTION_SERVER_KEY},
-        {"trust-new", no_argument, NULL, OPTION_TRUST_NEW},
-        {"device", required_argument, NULL, OPTION_DEVICE},
-        {"key", required_argument, NULL, OPTION_KEY},
-        {"counter", required_argument, NULL, OPTION_COUNTER},
-        {"ca", required_argument, NULL, OPTION_CA},
-        {"sample-number", required_argument, NULL, OPTION_SAMPLE_NUMBER},
-        {"give-up", required_argument, NULL, OPTION_GIVE_UP},
-        {"follow", no_argument, NULL, OPTION_FOLLOW},
-        {"json", no_argument, NULL, OPTION_JSON},
-        {0},
-    };
-    int option = 0;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        int code = option == '?' ? cli_bad_option("report", argv, names) : take(options, option);
-        if (code != CLI_DONE) {
-            return code;
-        }
-    }
-    if (optind != argc || options->client.study_url == NULL ||
-        options->client.state_directory == NULL || options->sample == NULL) {
-        return cli_fail(CLI_USAGE, "report", "wants --study, --state and --sample, no more");
-    }
-    if ((options->device == NULL) != (options->key == NULL)) {
-        return cli_fail(CLI_USAGE, "report", "--device and --key belong together");
-    }
-    return CLI_DONE;
-}
 
 /* ---------------------------------------------------------------- files */
 
@@ -280,7 +199,7 @@ static enum cli_exit exit_of(enum tremolo_status status)
     }
 }
 
-static int run(struct options *options, struct contents *contents)
+static int run_with(struct options *options, struct contents *contents)
 {
     struct tremolo_client *client = NULL;
     char why[TREMOLO_CLIENT_WHY_BYTES] = "";
@@ -297,24 +216,15 @@ static int run(struct options *options, struct contents *contents)
                     why[0] != '\0' ? why : tremolo_status_sentence(status));
 }
 
-int cli_report(int argc, char **argv)
+static int report(struct options *options)
 {
-    if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
-        (void)fputs(usage, stdout);
-        return CLI_DONE;
-    }
-    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
-    struct options options = {.client = TREMOLO_CLIENT_DEFAULTS, .delta = policy.delta};
     struct contents *contents = calloc(1, sizeof *contents);
     if (contents == NULL) {
         return cli_fail(CLI_FAILED, "report", "out of memory");
     }
-    int code = parse(&options, argc, argv);
+    int code = read_files(options, contents);
     if (code == CLI_DONE) {
-        code = read_files(&options, contents);
-    }
-    if (code == CLI_DONE) {
-        code = run(&options, contents);
+        code = run_with(options, contents);
     }
     if (contents->sample != NULL) {
         sodium_memzero(contents->sample, contents->sample_length);
@@ -324,3 +234,26 @@ int cli_report(int argc, char **argv)
     free(contents);
     return code;
 }
+
+static int run(int argc, char **argv)
+{
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct options options = {.client = TREMOLO_CLIENT_DEFAULTS, .delta = policy.delta};
+    struct options_given given;
+    int code = CLI_DONE;
+    if (!options_parse(&given, &options, &code, &cli_report, argc, argv)) {
+        return code;
+    }
+    options.client.give_up_ms =
+        options.give_up_seconds > 0 ? (int64_t)options.give_up_seconds * 1000 : 1;
+    return report(&options);
+}
+
+const struct cli_command cli_report = {
+    .name = "report",
+    .summary = "send this device's report to a study",
+    .usage = "report --study URL --state DIR --sample FILE|- [OPTIONS]",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .run = run,
+};

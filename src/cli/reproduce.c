@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "options.h"
+#include "options_loop.h"
 #include "programs.h"
 #include "progress.h"
 

@@ -4,7 +4,6 @@
  * round, its table of coefficients and its guarantee. */
 #include "cli.h"
 
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,23 +13,7 @@
 #include "members.h"
 #include "status_store.h"
 #include "store_options.h"
-#include "suggest.h"
 #include "watch.h"
-
-static const char usage[] =
-    "usage: tremolo status URL [--json | --watch [--every SECONDS]] [--ca FILE]\n"
-    "       tremolo status --store nats://HOST:PORT[,...] [--json]\n"
-    "\n"
-    "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).\n"
-    "\n"
-    "  --json           the server's answer as it is\n"
-    "  --watch          stay, and draw what comes in; in a pipe, a line each time\n"
-    "  --every SECONDS  how often to ask (default 1)\n"
-    "  --ca FILE        certificates to trust instead of the system's\n"
-    "\n"
-    "Of a clustered store it shows shards, their owners and how far they are:\n"
-    "\n"
-    "  --store URL          where the log is\n" STORE_USAGE;
 
 struct status_arguments {
     const char *url;
@@ -38,6 +21,24 @@ struct status_arguments {
     bool json;
     bool watch;
     double every_seconds;
+    struct tremolo_store_options store;
+};
+
+#define TO(member) OPTION_TO(struct status_arguments, member)
+
+static const struct option_rule rules[] = {
+    OPTION_RULE("json", NULL, FLAG, TO(json), .excludes = "watch",
+                .help = "the server's answer as it is"),
+    OPTION_RULE("watch", NULL, FLAG, TO(watch), .excludes = "store",
+                .help = "stay, and draw what comes in; in a pipe, a line each time"),
+    OPTION_RULE("every", "SECONDS", NUMBER, TO(every_seconds), OPTION_FROM(0.1, 86400),
+                .otherwise = "1", .help = "how often to ask"),
+    OPTION_RULE("ca", "FILE", TEXT, TO(ca_file),
+                .help = "certificates to trust instead of the system's"),
+    {.help = "Of a clustered store it shows shards, their owners and how far they are:"},
+    STORE_RULE(struct status_arguments, store,
+               .help = "where the log is: nats://HOST:PORT, with more nodes after commas"),
+    STORE_ACCESS_RULES(struct status_arguments, store, NULL),
 };
 
 static int fetch_json(json_t **parsed, char **text, const struct status_arguments *arguments,
@@ -102,56 +103,38 @@ static int show(const struct status_arguments *arguments)
     return CLI_DONE;
 }
 
-int cli_status(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"watch", no_argument, NULL, 'w'},
-        {"every", required_argument, NULL, 'e'},
-        {"ca", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        STORE_LONG_OPTIONS,
-        {NULL, 0, NULL, 0},
-    };
-    struct status_arguments arguments = {.every_seconds = 1};
-    struct tremolo_store_options store = {0};
-    bool known = false;
-    int option;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'j': arguments.json = true; break;
-        case 'w': arguments.watch = true; break;
-        case 'e':
-            if (!cli_parse_double(&arguments.every_seconds, optarg) ||
-                !(arguments.every_seconds >= 0.1 && arguments.every_seconds <= 86400)) {
-                return cli_fail(CLI_USAGE, "status", "--every must be from 0.1 to 86400, not '%s'",
-                                optarg);
-            }
-            break;
-        case 'c': arguments.ca_file = optarg; break;
-        case 'h': (void)fputs(usage, stdout); return CLI_DONE;
-        default:
-            if (!store_option(&store, option, optarg, &known) || !known) {
-                return known ? cli_fail(CLI_USAGE, "status", "'%s' is not a value for that option",
-                                        optarg)
-                             : cli_bad_option("status", argv, long_options);
-            }
-        }
-    }
-    if (store.url != NULL && optind == argc && !arguments.watch) {
-        return status_store(&store, arguments.json);
-    }
-    if (optind + 1 != argc || store.url != NULL) {
-        return cli_fail(CLI_USAGE, "status", "one address is needed");
-    }
-    if (arguments.watch && arguments.json) {
-        return cli_fail(CLI_USAGE, "status", "--watch and --json do not go together");
-    }
+    struct status_arguments arguments = {.json = false};
+    struct options_given given;
     char url[1024];
-    if (!fetch_address(url, sizeof url, argv[optind])) {
+    int code = CLI_DONE;
+    if (!options_parse(&given, &arguments, &code, &cli_status, argc, argv)) {
+        return code;
+    }
+    if ((arguments.store.url != NULL) == (given.operands > 0)) {
+        return cli_fail(CLI_USAGE, "status", "one address is needed, or --store");
+    }
+    if (arguments.store.url != NULL) {
+        return status_store(&arguments.store, arguments.json);
+    }
+    if (!fetch_address(url, sizeof url, given.operand[0])) {
         return cli_fail(CLI_USAGE, "status", "the address is too long");
     }
     arguments.url = url;
     return arguments.watch ? watch_run(url, arguments.ca_file, arguments.every_seconds)
                            : show(&arguments);
 }
+
+const struct cli_command cli_status = {
+    .name = "status",
+    .summary = "what a server has so far",
+    .usage = "status URL [--json | --watch [--every SECONDS]] [--ca FILE]\n"
+             "status --store nats://HOST:PORT[,...] [--json]",
+    .about = "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .operand = "the address of a server or of a study on it",
+    .operand_optional = true,
+    .run = run,
+};

@@ -3,40 +3,36 @@
 #ifndef TREMOLO_CLI_STORE_OPTIONS_H
 #define TREMOLO_CLI_STORE_OPTIONS_H
 
-#include <getopt.h>
-#include <stdbool.h>
-
+#include "options.h"
 #include "tremolo_server.h"
 
-enum {
-    STORE_OPTION_URL = 1000,
-    STORE_OPTION_CREDS,
-    STORE_OPTION_CA,
-    STORE_OPTION_CERT,
-    STORE_OPTION_KEY,
-    STORE_OPTION_SHARDS,
-    STORE_OPTION_REPLICAS,
-};
+/* Takes a store's address to a const char *. */
+const char *store_take_url(void *url, const char *text);
 
-/* For a table of long options. */
-#define STORE_LONG_OPTIONS                                                                         \
-    {"store", required_argument, NULL, STORE_OPTION_URL},                                          \
-        {"store-creds", required_argument, NULL, STORE_OPTION_CREDS},                              \
-        {"store-ca", required_argument, NULL, STORE_OPTION_CA},                                    \
-        {"store-cert", required_argument, NULL, STORE_OPTION_CERT},                                \
-        {"store-key", required_argument, NULL, STORE_OPTION_KEY},                                  \
-        {"shards", required_argument, NULL, STORE_OPTION_SHARDS},                                  \
-    {                                                                                              \
-        "replicas", required_argument, NULL, STORE_OPTION_REPLICAS                                 \
-    }
+/* Rules for a table; `member` is a struct tremolo_store_options of the command's struct. */
+#define STORE_RULE(type, member, ...)                                                              \
+    OPTION_RULE("store", "URL", TEXT, OPTION_TO(type, member.url), .take = store_take_url,         \
+                __VA_ARGS__)
 
-#define STORE_USAGE                                                                                \
-    "  --store-creds FILE   credentials of NATS, or one line user:password\n"                      \
-    "  --store-ca FILE      who signs the store's certificate, PEM; asks for TLS\n"                \
-    "  --store-cert FILE    our certificate toward the store, PEM\n"                               \
-    "  --store-key FILE     its private key, PEM\n"
+#define STORE_ACCESS_RULES(type, member, actions)                                                  \
+    OPTION_RULE("store-creds", "FILE", TEXT, OPTION_TO(type, member.creds), .of = (actions),       \
+                .help = "credentials of NATS, or one line user:password, in a file that nobody "   \
+                        "else may read"),                                                          \
+        OPTION_RULE("store-ca", "FILE", TEXT, OPTION_TO(type, member.ca), .of = (actions),         \
+                    .help = "who signs the store's certificate, PEM; asks for TLS"),               \
+        OPTION_RULE("store-cert", "FILE", TEXT, OPTION_TO(type, member.cert), .of = (actions),     \
+                    .help = "our certificate toward the store, PEM"),                              \
+        OPTION_RULE("store-key", "FILE", TEXT, OPTION_TO(type, member.key), .of = (actions),       \
+                    .help = "its private key, PEM")
 
-/* One of them; false when its value is no good. *known: it is one. */
-bool store_option(struct tremolo_store_options *store, int option, const char *value, bool *known);
+#define STORE_SIZE_RULES(type, member, actions)                                                    \
+    OPTION_RULE("shards", "N", COUNT, OPTION_TO(type, member.shards), OPTION_FROM(1, 1024),        \
+                .of = (actions),                                                                   \
+                .help = "of studies made in the store from now on, 8 unless given; a study keeps " \
+                        "the number it was made with"),                                            \
+        OPTION_RULE("replicas", "N", COUNT, OPTION_TO(type, member.replicas), OPTION_FROM(1, 5),   \
+                    .of = (actions),                                                               \
+                    .help = "copies of what is stored, of streams made from now on; 3 unless "     \
+                            "given, or the number of nodes if that is smaller")
 
 #endif

@@ -2,7 +2,6 @@
 #include "study.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,31 +12,9 @@
 #include "csv_header.h"
 #include "input.h"
 #include "save.h"
+#include "store_options.h"
 #include "study_warnings.h"
-#include "suggest.h"
 #include "tremolo_words.h"
-
-static const char usage[] =
-    "usage: tremolo study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
-    "       tremolo study check FILE [--json]\n"
-    "       tremolo study id FILE [--json]\n"
-    "       tremolo study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
-    "       tremolo study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
-    "       tremolo study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
-    "       tremolo study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
-    "       tremolo study move ID --from PLACE --to PLACE [--json]\n\n"
-    "  init    write a starter that explains itself, or one for a CSV file's columns\n"
-    "  check   explain every problem of a file, with its place and reason, and warn of\n"
-    "          what is allowed but protects little\n"
-    "  id      print the study's id, the hash of all that was agreed\n"
-    "  show    print what the study asks for and the guarantee in words; with --c, the\n"
-    "          study as C source for a device's program, with its ledger's budget\n"
-    "  publish create the study on a server; prints its address and what a device runs\n"
-    "  close   close the current round of a study, given by its address on a server, or\n"
-    "          round N, counted from 1: asked again, that closes no other\n"
-    "  enrol   make a device's key, in a study that takes enrolled devices only\n"
-    "  move    copy a study between a data directory and a clustered store; move --help\n\n"
-    "FILE may be - for standard input.\n";
 
 /* ---------------------------------------------------------------- init */
 
@@ -243,188 +220,129 @@ static int print_id(const struct study_options *options, const struct tremolo_st
     return CLI_DONE;
 }
 
-static bool is_action(const struct study_options *options, const char *action)
-{
-    return strcmp(options->action, action) == 0;
-}
-
-static int run_on_file(const struct study_options *options)
+static int run_on_file(const struct study_options *options, enum study_action action)
 {
     struct tremolo_study_file *file = NULL;
     struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
     if (problems == NULL) {
         return cli_fail(CLI_FAILED, "study", "out of memory");
     }
-    bool remote =
-        is_action(options, "show") && options->file != NULL && strstr(options->file, "://") != NULL;
+    bool remote = action == STUDY_SHOW && strstr(options->file, "://") != NULL;
     int code = remote ? study_fetch(&file, options) : read_study(&file, problems, options->file);
-    bool checks = is_action(options, "check");
+    bool checks = action == STUDY_CHECK;
     if (problems->count > 0 && !(checks && options->json)) {
         print_problems(problems, options->file);
     }
     if (checks && (code == CLI_DONE || problems->count > 0)) {
         code = report_check(options, file, problems, code);
     } else if (code == CLI_DONE) {
-        code = is_action(options, "id")        ? print_id(options, file)
-               : is_action(options, "publish") ? study_publish(options, file)
-               : options->source               ? study_source(options, file)
-                                               : study_show(options, file);
+        code = action == STUDY_ID        ? print_id(options, file)
+               : action == STUDY_PUBLISH ? study_publish(options, file)
+               : options->source         ? study_source(options, file)
+                                         : study_show(options, file);
     }
     tremolo_study_file_free(file);
     free(problems);
     return code;
 }
 
-/* Which options belong to which action: its letters, as in `names`. */
-static const struct {
-    const char *name;
-    const char *letters;
-    const char *takes;
-} actions[] = {
-    {"init", "crof", "no file but --csv and --out"},
-    {"check", "j", "one FILE"},
-    {"id", "j", "one FILE"},
-    {"show", "jSpA", "one FILE, or a study's address"},
-    {"publish", "jstA", "one FILE"},
-    {"close", "jtAn", "the study's address"},
-    {"enrol", "jtAd", "the study's address"},
-    {"move", "", "the study's id, --from and --to"}, /* study_move.c has its options */
-};
-enum { ACTIONS = sizeof actions / sizeof actions[0] };
+/* ---------------------------------------------------------------- command */
 
-static const struct option names[] = {
-    {"csv", required_argument, NULL, 'c'},
-    {"response", required_argument, NULL, 'r'},
-    {"out", required_argument, NULL, 'o'},
-    {"force", no_argument, NULL, 'f'},
-    {"json", no_argument, NULL, 'j'},
-    {"c", no_argument, NULL, 'S'},
-    {"policy", required_argument, NULL, 'p'},
-    {"server", required_argument, NULL, 's'},
-    {"token-file", required_argument, NULL, 't'},
-    {"ca", required_argument, NULL, 'A'},
-    {"device", required_argument, NULL, 'd'},
-    {"round", required_argument, NULL, 'n'},
-    {0},
+static const struct cli_action actions[] = {
+    {"init", "write a starter that explains itself, or one for a CSV file's columns", NULL,
+     STUDY_INIT},
+    {"check",
+     "explain every problem of a file, with its place and reason, and warn of what is allowed but "
+     "protects little",
+     "one FILE", STUDY_CHECK},
+    {"id", "print the study's id, the hash of all that was agreed", "one FILE", STUDY_ID},
+    {"show",
+     "print what the study asks for and the guarantee in words, or with --c the study as C source "
+     "for a device's program",
+     "one FILE, or a study's address", STUDY_SHOW},
+    {"publish", "create the study on a server; prints its address and what a device runs",
+     "one FILE", STUDY_PUBLISH},
+    {"close", "close the current round of a study on a server", "the study's address", STUDY_CLOSE},
+    {"enrol", "make a device's key, in a study that takes enrolled devices only",
+     "the study's address", STUDY_ENROL},
+    {"move",
+     "copy a study between a data directory and a clustered store, and compare both. Out of a "
+     "store this is a backup, into one a restore; the old place keeps its copy. Stop the gateways "
+     "first, or close the study",
+     "the study's id", STUDY_MOVE},
 };
 
-/* A round that is none becomes -1. */
-static long round_of(const char *text)
-{
-    long round = 0;
-    return cli_parse_long(&round, text) && round >= 1 && round <= UINT16_MAX ? round : -1;
-}
+#define TO(member) OPTION_TO(struct study_options, member)
 
-static void take(struct study_options *options, int option)
-{
-    switch (option) {
-    case 'c': options->csv = optarg; break;
-    case 'r': options->response = optarg; break;
-    case 'o': options->out = optarg; break;
-    case 'f': options->force = true; break;
-    case 'j': options->json = true; break;
-    case 'S': options->source = true; break;
-    case 'p': options->policy = optarg; break;
-    case 's': options->server = optarg; break;
-    case 't': options->token_file = optarg; break;
-    case 'd': options->device = optarg; break;
-    case 'n': options->round = round_of(optarg); break;
-    default: options->ca_file = optarg; break;
-    }
-}
+static const struct option_rule rules[] = {
+    OPTION_RULE("csv", "FILE", TEXT, TO(csv), .of = "init",
+                .help = "make a feature of each column that the file's first line names"),
+    OPTION_RULE("response", "NAME", TEXT, TO(response), .of = "init", .needs = "csv",
+                .help = "which column is the response; the last one unless given"),
+    OPTION_RULE("out", "FILE", TEXT, TO(out), .of = "init",
+                .help = "write to this file, whole or not at all"),
+    OPTION_RULE("force", NULL, FLAG, TO(force), .of = "init",
+                .help = "replace a file that is there"),
+    OPTION_RULE("json", NULL, FLAG, TO(json), .of = "check id show publish close enrol move",
+                .help = "the answer as JSON"),
+    OPTION_RULE("c", NULL, FLAG, TO(source), .of = "show", .excludes = "json",
+                .help = "the study as C source for a device's program, with its ledger's budget"),
+    OPTION_RULE("policy", "FILE", TEXT, TO(policy), .of = "show", .needs = "c",
+                .help = "what the device allows, of which the budget follows"),
+    OPTION_RULE("server", "URL", TEXT, TO(server), .of = "publish", .required = true,
+                .help = "like http://127.0.0.1:8787"),
+    OPTION_RULE("token-file", "FILE", TEXT, TO(token_file), .of = "publish close enrol",
+                .required = true,
+                .help = "the operator's token, which 'tremolo serve' made as operator.token"),
+    OPTION_RULE("ca", "FILE", TEXT, TO(ca_file), .of = "show publish close enrol",
+                .help = "certificates to trust instead of the system's"),
+    OPTION_RULE("device", "NAME", TEXT, TO(device), .of = "enrol", .required = true,
+                .help = "a name of 1 to 32 bytes"),
+    OPTION_RULE("round", "N", COUNT, TO(round), OPTION_FROM(1, UINT16_MAX), .of = "close",
+                .help = "close round N, counted from 1; asked again, that closes no other"),
+    OPTION_RULE("from", "PLACE", TEXT, TO(from), .of = "move", .required = true,
+                .help = "sqlite:DIR, the data directory of a server that does not run, or "
+                        "nats://HOST:PORT[,...], a clustered store"),
+    OPTION_RULE("to", "PLACE", TEXT, TO(to), .of = "move", .required = true,
+                .help = "the other of the two"),
+    STORE_ACCESS_RULES(struct study_options, store, "move"),
+    STORE_SIZE_RULES(struct study_options, store, "move"),
+};
 
-/* What one action's options must be together. */
-static int check_options(const struct study_options *options)
+static int run(int argc, char **argv)
 {
-    if (is_action(options, "init") && options->response != NULL && options->csv == NULL) {
-        return cli_fail(CLI_USAGE, "study", "--response names a column of a --csv file");
-    }
-    if (options->policy != NULL && !options->source) {
-        return cli_fail(CLI_USAGE, "study", "--policy belongs to --c");
-    }
-    if (options->source && options->json) {
-        return cli_fail(CLI_USAGE, "study", "--c and --json exclude each other");
-    }
-    if (is_action(options, "publish") && options->server == NULL) {
-        return cli_fail(CLI_USAGE, "study", "publish needs --server, like http://127.0.0.1:8787");
-    }
-    if (options->round < 0) {
-        return cli_fail(CLI_USAGE, "study", "--round must be the number of a round, from 1");
-    }
-    if (is_action(options, "enrol") && options->device == NULL) {
-        return cli_fail(CLI_USAGE, "study", "enrol needs --device, a name of 1 to 32 bytes");
-    }
-    bool operates =
-        is_action(options, "publish") || is_action(options, "close") || is_action(options, "enrol");
-    if (operates && options->token_file == NULL) {
-        return cli_fail(CLI_USAGE, "study",
-                        "%s needs --token-file, which 'tremolo serve' made as operator.token",
-                        options->action);
-    }
-    return CLI_DONE;
-}
-
-static int parse(struct study_options *options, size_t action, int argc, char **argv)
-{
-    int option = 0;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == '?') {
-            return cli_bad_option("study", argv, names);
-        }
-        if (strchr(actions[action].letters, option) == NULL) {
-            return cli_fail(CLI_USAGE, "study", "this option does not belong to %s",
-                            options->action);
-        }
-        take(options, option);
-    }
-    bool is_init = is_action(options, "init");
-    if (argc - optind != (is_init ? 0 : 1)) {
-        return cli_fail(CLI_USAGE, "study", "%s takes %s", options->action, actions[action].takes);
-    }
-    options->file = is_init ? NULL : argv[optind];
-    return check_options(options);
-}
-
-static int no_such_action(const char *given)
-{
-    const char *words[ACTIONS];
-    char list[80];
-    for (size_t i = 0; i < ACTIONS; i++) {
-        words[i] = actions[i].name;
-    }
-    tremolo_words_list(list, sizeof list, words, ACTIONS);
-    const char *meant = given != NULL ? tremolo_words_nearest(given, words, ACTIONS) : NULL;
-    return meant != NULL ? cli_fail(CLI_USAGE, "study", "no such action '%s'; did you mean '%s'?",
-                                    given, meant)
-                         : cli_fail(CLI_USAGE, "study", "say one of %s; --help says more", list);
-}
-
-int cli_study(int argc, char **argv)
-{
-    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
-        (void)fputs(usage, stdout);
-        return CLI_DONE;
-    }
-    if (argc >= 2 && strcmp(argv[1], "move") == 0) {
-        return study_move(argc - 1, argv + 1);
-    }
-    struct study_options options = {0};
-    size_t action = 0;
-    while (action < ACTIONS && (argc < 2 || strcmp(argv[1], actions[action].name) != 0)) {
-        action++;
-    }
-    if (action == ACTIONS) {
-        return no_such_action(argc >= 2 ? argv[1] : NULL);
-    }
-    options.action = actions[action].name;
-    int code = parse(&options, action, argc - 1, argv + 1);
-    if (code != CLI_DONE) {
+    struct study_options options = {.action = NULL};
+    struct options_given given;
+    int code = CLI_DONE;
+    if (!options_parse(&given, &options, &code, &cli_study, argc, argv)) {
         return code;
     }
-    return is_action(&options, "init")    ? run_init(&options)
-           : is_action(&options, "close") ? study_close(&options)
-           : is_action(&options, "enrol") ? study_enrol(&options)
-                                          : run_on_file(&options);
+    options.action = given.action->name;
+    options.file = given.operand[0];
+    switch ((enum study_action)given.action->value) {
+    case STUDY_INIT: return run_init(&options);
+    case STUDY_CLOSE: return study_close(&options);
+    case STUDY_ENROL: return study_enrol(&options);
+    case STUDY_MOVE: return study_move(&options);
+    default: return run_on_file(&options, (enum study_action)given.action->value);
+    }
 }
+
+const struct cli_command cli_study = {
+    .name = "study",
+    .summary = "write, check, show, publish, close, move and enrol for studies",
+    .usage = "study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
+             "study check FILE [--json]\n"
+             "study id FILE [--json]\n"
+             "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
+             "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
+             "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
+             "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
+             "study move ID --from PLACE --to PLACE [OPTIONS]",
+    .closing = "FILE may be - for standard input.",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .actions = actions,
+    .action_count = sizeof actions / sizeof actions[0],
+    .run = run,
+};

@@ -12,7 +12,19 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "tremolo_server.h"
 #include "tremolo_study_file.h"
+
+enum study_action {
+    STUDY_INIT,
+    STUDY_CHECK,
+    STUDY_ID,
+    STUDY_SHOW,
+    STUDY_PUBLISH,
+    STUDY_CLOSE,
+    STUDY_ENROL,
+    STUDY_MOVE,
+};
 
 struct study_options {
     const char *action;
@@ -25,7 +37,9 @@ struct study_options {
     const char *token_file;
     const char *ca_file;
     const char *device;
-    long round; /* to close, counted from 1; 0: the newest */
+    const char *from, *to;              /* places that a study moves between */
+    struct tremolo_store_options store; /* how to reach a clustered store among them */
+    long round;                         /* to close, counted from 1; 0: the newest */
     bool force;
     bool json;
     bool source;
@@ -40,7 +54,7 @@ int study_enrol(const struct study_options *options);
 
 /* The study at an address, by its id and its server's signature. */
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options);
-int study_move(int argc, char **argv);
+int study_move(const struct study_options *options);
 
 /* Print an object, which is consumed; NULL is a failure, too. */
 int study_print_json(json_t *object);

@@ -22,7 +22,7 @@ differ() {
 }
 
 for command in $(commands); do
-    case $command in version | help) continue ;; esac
+    case $command in version | help | completion) continue ;; esac
     page=docs/man/tremolo-$command.1
     expect "tremolo-$command(1) exists" "$(ls "$page" 2>&1)" "$page"
     $tremolo "$command" --help >"$scratch/help" 2>&1

@@ -15,13 +15,13 @@ for _ in range(4000):
 TEXT
 cd_free() { ls "$work" | grep -cE '\.(html|json|csv)\.'; }
 $tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
-    --reports "$work/reports" --report "$work/simulate.html" >"$work/out" 2>&1
+    --reports "$work/reports" --save "$work/simulate.html" >"$work/out" 2>&1
 expect "simulate saves a page" $? 0
 $tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
-    --report "$work/simulate.json" >"$work/out" 2>&1
+    --save "$work/simulate.json" >"$work/out" 2>&1
 expect "and a document" $? 0
 for form in html json csv; do
-    $tremolo fit "$work/reports" --report "$work/fit.$form" >"$work/out" 2>&1
+    $tremolo fit "$work/reports" --save "$work/fit.$form" >"$work/out" 2>&1
     expect "fit saves .$form" $? 0
 done
 $tremolo fit "$work/reports" --json >"$work/printed.json" 2>&1
@@ -46,20 +46,20 @@ assert saved["made"]["command"].startswith("tremolo fit ")
 TEXT
 expect "the three forms and --json have the same numbers, to the bit" "$?$(cat "$work/out")" 0
 
-$tremolo fit "$work/reports" --report "$work/fit.pdf" >"$work/out" 2>&1
+$tremolo fit "$work/reports" --save "$work/fit.pdf" >"$work/out" 2>&1
 expect "another suffix is wrong usage" $? 2
 expect_match "and the three are named" "$work/out" '\.html, \.json or \.csv'
-$tremolo fit "$work/reports" --report "$work/fit.json" >"$work/out" 2>&1
+$tremolo fit "$work/reports" --save "$work/fit.json" >"$work/out" 2>&1
 expect "a file that is there is not replaced" $? 2
-$tremolo fit "$work/reports" --report "$work/fit.json" --force >"$work/out" 2>&1
+$tremolo fit "$work/reports" --save "$work/fit.json" --force >"$work/out" 2>&1
 expect "but with --force" $? 0
-$tremolo fit "$work/reports" --report "$work/none/fit.html" >"$work/out" 2>&1
+$tremolo fit "$work/reports" --save "$work/none/fit.html" >"$work/out" 2>&1
 expect "a directory that is not there is a failure" $? 1
 mkdir "$work/taken.html"
-$tremolo fit "$work/reports" --report "$work/taken.html" --force >"$work/out" 2>&1
+$tremolo fit "$work/reports" --save "$work/taken.html" --force >"$work/out" 2>&1
 expect "so is a name that cannot be replaced" $? 1
 expect "nothing half written is left" "$(cd_free)" 0
-(trap '' XFSZ; ulimit -f 8; $tremolo fit "$work/reports" --report "$work/full.html" >"$work/out" 2>&1)
+(trap '' XFSZ; ulimit -f 8; $tremolo fit "$work/reports" --save "$work/full.html" >"$work/out" 2>&1)
 expect "a disk that is full leaves no file" "$(ls "$work" | grep -c '^full')" 0
 grep -qi '<script>alert' "$work/fit.html"
 expect "no name becomes markup" $? 1
@@ -72,7 +72,7 @@ start_server "$work/data"
 one=$(create_study "$work/one.json")
 $swarm --url "$url/v1/studies/$one" --devices 2000 --threads 2 --batch 100 >/dev/null 2>&1
 for form in html json; do
-    $tremolo fit "$url/v1/studies/$one" --report "$work/server.$form" >"$work/out" 2>&1
+    $tremolo fit "$url/v1/studies/$one" --save "$work/server.$form" >"$work/out" 2>&1
     expect "a server's estimate is saved as .$form" $? 0
 done
 caption='What one more unit of each does to score (points), all others equal'
@@ -88,7 +88,7 @@ print(len(lines), all(re.search(r"[0-9]$", line[:end]) and line[end] == " " for 
 TEXT
 )" "5 True"
 stop_server
-$tremolo fit "$work/data" --report "$work/offline.json" >"$work/out" 2>&1
+$tremolo fit "$work/data" --save "$work/offline.json" >"$work/out" 2>&1
 expect "so is that of its directory" $? 0
 strip() { sed '/"time":/d; /"command":/d' "$1"; }
 expect "with the same content" "$(strip "$work/offline.json")" "$(strip "$work/server.json")"

@@ -35,6 +35,14 @@ const char *result_refuses(const char *path, bool force)
     return NULL;
 }
 
+int result_check(const char *command, const char *path, bool force)
+{
+    const char *refused = path != NULL ? result_refuses(path, force) : NULL;
+    return refused == NULL
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, command, "--save must be %s, not '%s'", refused, path);
+}
+
 /* ---------------------------------------------------------------- the document */
 
 /* One argument as a shell would read it back. */

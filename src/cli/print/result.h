@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "coefficients.h"
+#include "options.h"
 #include "tremolo_privacy.h"
 #include "tremolo_regression.h"
 
@@ -26,8 +27,20 @@ enum { RESULT_VERSION = 1, RESULT_LINE_BYTES = 4096 };
  * as the end of a sentence. Asked before any work is done. */
 const char *result_refuses(const char *path, bool force);
 
-/* The command as it was typed, quoted for a shell; cut where it is too long. To be
- * called before getopt() sorts the arguments. */
+/* The same as an exit code, after a message of `command`; no name at all is good. */
+int result_check(const char *command, const char *path, bool force);
+
+/* The options by which a result is saved, for a struct with members `save` and `force`. */
+#define RESULT_SAVE_RULES(type)                                                                    \
+    OPTION_RULE("save", "FILE", TEXT, OPTION_TO(type, save),                                       \
+                .help = "save the result as one .html page, .json document or .csv table, by the " \
+                        "name's end; the file appears whole or not at all"),                       \
+        OPTION_RULE("report", "FILE", TEXT, OPTION_TO(type, save), .hidden = true,                 \
+                    .help = "the former name of --save"),                                          \
+        OPTION_RULE("force", NULL, FLAG, OPTION_TO(type, force),                                   \
+                    .help = "replace files that are there already")
+
+/* The command as it was typed, quoted for a shell; cut where it is too long. */
 void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv);
 
 /* A document with "tremolo_report", "kind", "title" and "made". Members are then set with
