@@ -300,20 +300,20 @@ static int read_operand(const struct reader *reader, const char *word)
 {
     const struct cli_command *command = reader->command;
     struct options_given *given = reader->given;
-    for (size_t i = 0; i < command->action_count && given->action == NULL; i++) {
+    if (command->actions == NULL || given->action != NULL) {
+        if (given->operands == OPTIONS_OPERANDS_MAX) {
+            return cli_fail(CLI_USAGE, command->name, "more than %d words", OPTIONS_OPERANDS_MAX);
+        }
+        given->operand[given->operands++] = word;
+        return CLI_DONE;
+    }
+    for (size_t i = 0; i < command->action_count; i++) {
         if (strcmp(word, command->actions[i].name) == 0) {
             given->action = &command->actions[i];
             return CLI_DONE;
         }
     }
-    if (command->actions != NULL && given->action == NULL) {
-        return no_such_action(command, word);
-    }
-    if (given->operands == OPTIONS_OPERANDS_MAX) {
-        return cli_fail(CLI_USAGE, command->name, "more than %d words", OPTIONS_OPERANDS_MAX);
-    }
-    given->operand[given->operands++] = word;
-    return CLI_DONE;
+    return no_such_action(command, word);
 }
 
 /* *help: it was asked for. */
