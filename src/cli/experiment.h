@@ -8,7 +8,7 @@
 #define TREMOLO_CLI_EXPERIMENT_H
 
 #include "fleet.h"
-#include "table.h"
+#include "tremolo_design.h"
 
 enum method {
     METHOD_AUTO,
@@ -29,7 +29,7 @@ enum method method_find(const char *name);
 /* Where reports are kept. */
 struct experiment_save {
     FILE *file;
-    const struct design *design; /* for the names */
+    const struct tremolo_design *design; /* for the names */
 };
 
 struct experiment_options {
@@ -75,8 +75,9 @@ enum scaling {
  * SINGULAR with the name of a column that is constant on the training rows in
  * *constant. */
 enum tremolo_status split_make(struct split *split, const char **constant,
-                               const struct design *design, double valid_share, double test_share,
-                               enum scaling scaling, bool protect_all, uint64_t seed);
+                               const struct tremolo_design *design, double valid_share,
+                               double test_share, enum scaling scaling, bool protect_all,
+                               uint64_t seed);
 void split_free(struct split *split);
 
 /* Let the devices clip their samples to `radius`. How many training rows are beyond it. */
@@ -92,7 +93,7 @@ double split_r2(const struct split *split, enum split_part part, const double *b
 
 /* What a run gave, in scaled units. The evidence is NULL for dp-sgd and ols. */
 struct outcome {
-    double beta[DESIGN_FEATURES_MAX];
+    double beta[TREMOLO_DESIGN_FEATURES_MAX];
     double intercept;
     struct tremolo_mechanism_scales privacy; /* zero for ols */
     struct tremolo_mechanism mechanism;      /* of one release; zero for dp-sgd and ols */

@@ -64,11 +64,11 @@ static bool parse_tasks(struct reproduce_options *options, const char *list)
     memset(options->wanted, 0, sizeof options->wanted);
     while (*list != '\0') {
         size_t length = strcspn(list, ","), t = 0;
-        while (t < TASK_COUNT &&
-               (strlen(tasks[t].key) != length || strncmp(tasks[t].key, list, length) != 0)) {
+        while (t < TREMOLO_TASKS && (strlen(tremolo_tasks[t].key) != length ||
+                                     strncmp(tremolo_tasks[t].key, list, length) != 0)) {
             t++;
         }
-        if (t == TASK_COUNT) {
+        if (t == TREMOLO_TASKS) {
             return false;
         }
         options->wanted[t] = true;
@@ -186,8 +186,8 @@ static bool fetch(const char *folder)
 static bool data_present(const char *folder)
 {
     char path[2 * PATH_MAX];
-    for (size_t t = 0; t < TASK_COUNT; t++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, tasks[t].file);
+    for (size_t t = 0; t < TREMOLO_TASKS; t++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, tremolo_tasks[t].file);
         if (access(path, R_OK) != 0) {
             return false;
         }
@@ -216,20 +216,20 @@ static enum tremolo_status make_splits(struct study_case *made,
 static int load_cases(struct study_case *cases, size_t *count,
                       const struct reproduce_options *options, const char *folder)
 {
-    char error[TABLE_ERROR_BYTES];
-    for (size_t t = 0; t < TASK_COUNT; t++) {
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    for (size_t t = 0; t < TREMOLO_TASKS; t++) {
         if (!options->wanted[t]) {
             continue;
         }
         struct study_case *made = &cases[*count];
-        made->task = &tasks[t];
-        if (!task_load(&made->design, made->task, folder, error)) {
+        made->task = &tremolo_tasks[t];
+        if (!tremolo_task_load(&made->design, made->task, folder, error)) {
             return cli_fail(CLI_FAILED, command, "%s", error);
         }
         (*count)++;
         enum tremolo_status status = make_splits(made, options);
         if (status != TREMOLO_OK) {
-            return cli_fail(CLI_FAILED, command, "%s: %s", tasks[t].title,
+            return cli_fail(CLI_FAILED, command, "%s: %s", tremolo_tasks[t].title,
                             tremolo_status_sentence(status));
         }
     }
@@ -385,7 +385,7 @@ static bool publish(const char *work, const char *out)
 static int compute_and_write(const struct reproduce_options *options, const char *data,
                              const char *work)
 {
-    struct study_case *cases = calloc(TASK_COUNT, sizeof *cases);
+    struct study_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
     size_t count = 0;
     double start = now();
     if (cases == NULL) {
@@ -411,7 +411,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
         code = reproduce_save(work, cases, count, options);
     }
     for (size_t c = 0; c < count; c++) {
-        design_free(&cases[c].design);
+        tremolo_design_free(&cases[c].design);
         for (size_t i = 0; i < cases[c].split_count; i++) {
             split_free(&cases[c].splits[i]);
         }

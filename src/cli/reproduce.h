@@ -3,7 +3,7 @@
 #define TREMOLO_CLI_REPRODUCE_H
 
 #include "result.h"
-#include "tasks.h"
+#include "tremolo_reproduction.h"
 #include "trial.h"
 
 enum {
@@ -16,8 +16,8 @@ double sweep_epsilon(size_t index);
 
 /* One task on its way through the command. */
 struct study_case {
-    const struct task *task;
-    struct design design;
+    const struct tremolo_task *task;
+    struct tremolo_design design;
     struct split *splits; /* the first one is tuned on */
     size_t split_count;
     double r2_ols;                                    /* mean over the splits */
@@ -27,7 +27,7 @@ struct study_case {
 
 struct reproduce_options {
     const char *out, *data;
-    bool wanted[TASK_COUNT];
+    bool wanted[TREMOLO_TASKS];
     size_t repeats, splits;
     uint64_t seed;
     unsigned threads;

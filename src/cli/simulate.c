@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "design_bounds.h"
+#include "tremolo_design.h"
 #include "progress.h"
 #include "tremolo_random.h"
 
@@ -56,7 +56,7 @@ static struct tremolo_units units_of(const struct split *split)
 static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const struct split *split,
                                      const double *prediction)
 {
-    double beta[DESIGN_FEATURES_MAX], error[DESIGN_FEATURES_MAX], constant;
+    double beta[TREMOLO_DESIGN_FEATURES_MAX], error[TREMOLO_DESIGN_FEATURES_MAX], constant;
     double degrees = (double)(split->train - split->d) - 1;
     enum tremolo_status status = tremolo_ols(beta, &constant, error, NULL, NULL, split->X, split->y,
                                              split->train, split->d, true);
@@ -141,7 +141,7 @@ static enum tremolo_status conclude(struct simulate_result *result, const struct
 /* One repeat; R^2 on the training rows when none are held out. */
 static enum tremolo_status repeat(struct simulate_result *result, const char **constant,
                                   const struct simulate_options *options,
-                                  const struct design *design, size_t number)
+                                  const struct tremolo_design *design, size_t number)
 {
     struct experiment_options ols = options->experiment;
     struct split split = {0};
@@ -181,7 +181,7 @@ static enum tremolo_status repeat(struct simulate_result *result, const char **c
 
 static enum tremolo_status run_repeats(struct simulate_result *result, const char **constant,
                                        struct simulate_options *options,
-                                       const struct design *design)
+                                       const struct tremolo_design *design)
 {
     enum tremolo_status status = TREMOLO_OK;
     size_t releases =
@@ -222,7 +222,8 @@ static int explain_failure(enum tremolo_status status, const char *constant,
 }
 
 /* Checks that need the data. */
-static int check_against(const struct simulate_options *options, const struct design *design)
+static int check_against(const struct simulate_options *options,
+                         const struct tremolo_design *design)
 {
     size_t train = design->rows - (size_t)(options->test_share * (double)design->rows);
     if (train < design->features + 2) {
@@ -239,7 +240,7 @@ static int check_against(const struct simulate_options *options, const struct de
     return CLI_DONE;
 }
 
-static int run_design(struct simulate_options *options, const struct design *design)
+static int run_design(struct simulate_options *options, const struct tremolo_design *design)
 {
     struct simulate_result result = {.rows = design->rows, .dropped = design->dropped};
     const char *constant = NULL;
@@ -273,7 +274,7 @@ static int run_design(struct simulate_options *options, const struct design *des
 }
 
 /* Reports are kept under a name of their own until all is well. */
-static int run_and_keep(struct simulate_options *options, const struct design *design)
+static int run_and_keep(struct simulate_options *options, const struct tremolo_design *design)
 {
     char path[PATH_MAX];
     struct experiment_save save = {.design = design};
@@ -303,31 +304,32 @@ static int run_and_keep(struct simulate_options *options, const struct design *d
 int cli_simulate(int argc, char **argv)
 {
     struct simulate_options options;
-    struct table *table = NULL;
-    struct design design = {0};
-    char error[TABLE_ERROR_BYTES];
+    struct tremolo_table *table = NULL;
+    struct tremolo_design design = {0};
+    char error[TREMOLO_TABLE_ERROR_BYTES];
     int code = CLI_DONE;
     if (!simulate_parse(&options, &code, argc, argv)) {
         simulate_options_free(&options);
         return code;
     }
-    if (!table_read(&table, options.path, options.separator, error)) {
+    if (!tremolo_table_read(&table, options.path, options.separator, error)) {
         simulate_options_free(&options);
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
-    table->study = options.study_file;
     bool chosen = options.without_count == 0 || simulate_leave_out(&options, table, error);
-    if (!chosen || !design_build(&design, table, options.response, options.features, error)) {
+    if (!chosen || !tremolo_design_build(&design, table, options.study_file, options.response,
+                                         options.features, error)) {
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.path, error);
     }
-    table_free(table);
-    if (code == CLI_DONE && options.study != NULL) {
-        code = design_take_bounds(&design, command, options.study);
+    tremolo_table_free(table);
+    if (code == CLI_DONE && options.study_file != NULL &&
+        !tremolo_design_bound(&design, options.study_file, error)) {
+        code = cli_fail(CLI_USAGE, command, "%s: %s", options.study, error);
     }
     if (code == CLI_DONE) {
         code = run_and_keep(&options, &design);
     }
-    design_free(&design);
+    tremolo_design_free(&design);
     simulate_options_free(&options);
     return code;
 }

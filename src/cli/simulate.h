@@ -55,8 +55,8 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
 
 /* List the features that --without leaves of the study's, or of the table's columns.
  * False with a sentence in `error`. */
-bool simulate_leave_out(struct simulate_options *options, const struct table *table,
-                        char error[TABLE_ERROR_BYTES]);
+bool simulate_leave_out(struct simulate_options *options, const struct tremolo_table *table,
+                        char error[TREMOLO_TABLE_ERROR_BYTES]);
 
 /* Do devices scale by the study's bounds in this simulation, and clamp what is beyond? */
 bool simulate_clamps(const struct simulate_options *options);
@@ -68,30 +68,31 @@ bool simulate_clips(const struct simulate_options *options);
 /* What simulate_parse() made. */
 void simulate_options_free(struct simulate_options *options);
 
-void simulate_print(const struct simulate_options *options, const struct design *design,
+void simulate_print(const struct simulate_options *options, const struct tremolo_design *design,
                     const struct simulate_result *result);
 /* False without memory. */
-bool simulate_print_json(const struct simulate_options *options, const struct design *design,
-                         const struct simulate_result *result);
+bool simulate_print_json(const struct simulate_options *options,
+                         const struct tremolo_design *design, const struct simulate_result *result);
 
 /* What a result's mechanism promises; not for ols, which promises nothing. */
 struct tremolo_promise simulate_promise(const struct simulate_options *options,
                                         const struct simulate_result *result);
 
 /* Save the result as a file to hand on. Codes of the command line. */
-int simulate_save(const struct simulate_options *options, const struct design *design,
+int simulate_save(const struct simulate_options *options, const struct tremolo_design *design,
                   const struct simulate_result *result);
 
 enum { SIMULATE_SENTENCE_BYTES = 1024 };
 
 /* How many values were clamped, and in which columns most; for simulate_clamps(). */
-void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct design *design,
+void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct tremolo_design *design,
                             const struct simulate_result *result);
-json_t *simulate_clamped_json(const struct design *design, const struct simulate_result *result);
+json_t *simulate_clamped_json(const struct tremolo_design *design,
+                              const struct simulate_result *result);
 
 double simulate_mean(const double *values, size_t count);
 double simulate_sd(const double *values, size_t count);
-struct coefficients simulate_coefficients(const struct design *design,
+struct coefficients simulate_coefficients(const struct tremolo_design *design,
                                           const struct simulate_result *result);
 const char *simulate_neighbours(char text[64], const struct simulate_options *options);
 

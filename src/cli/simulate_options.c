@@ -323,7 +323,8 @@ static bool parse_option(struct simulate_options *options, int *code, int option
     case OPT_TEST_SHARE: return parse_test_share(options, code);
     case OPT_SEPARATOR: return parse_separator(options, code);
     case OPT_ROUNDS: return parse_count(&experiment->rounds, code, name, 1, 1000);
-    case OPT_VECTORS: return parse_count(&experiment->vectors, code, name, 0, DESIGN_FEATURES_MAX);
+    case OPT_VECTORS:
+        return parse_count(&experiment->vectors, code, name, 0, TREMOLO_DESIGN_FEATURES_MAX);
     case OPT_REPEATS: return parse_count(&options->repeats, code, name, 1, SIMULATE_REPEATS_MAX);
     case OPT_SEED:
         if (!parse_count(&count, code, name, 0, 0x7fffffffffffffffL)) {

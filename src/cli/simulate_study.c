@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "column_list.h"
+#include "tremolo_table.h"
 #include "input.h"
 #include "simulate.h"
 #include "simulate_study.h"
@@ -30,7 +30,7 @@ bool simulate_clips(const struct simulate_options *options)
 
 /* The names --without chooses from: the study's features, or the table's columns. */
 static size_t candidates(const char **names, const struct simulate_options *options,
-                         const struct table *table)
+                         const struct tremolo_table *table)
 {
     const struct tremolo_study_file *file = options->study_file;
     size_t count = file != NULL ? tremolo_study_file_feature_count(file) : table->columns;
@@ -40,16 +40,16 @@ static size_t candidates(const char **names, const struct simulate_options *opti
     return count;
 }
 
-bool simulate_leave_out(struct simulate_options *options, const struct table *table,
-                        char error[TABLE_ERROR_BYTES])
+bool simulate_leave_out(struct simulate_options *options, const struct tremolo_table *table,
+                        char error[TREMOLO_TABLE_ERROR_BYTES])
 {
-    const char *names[TABLE_COLUMNS_MAX];
-    struct column_choice choice = {.name = names,
-                                   .names = candidates(names, options, table),
-                                   .response = options->response,
-                                   .without = options->without,
-                                   .without_count = options->without_count};
-    char *list = column_list_without(&choice, error);
+    const char *names[TREMOLO_TABLE_COLUMNS_MAX];
+    struct tremolo_column_choice choice = {.name = names,
+                                           .names = candidates(names, options, table),
+                                           .response = options->response,
+                                           .without = options->without,
+                                           .without_count = options->without_count};
+    char *list = tremolo_columns_without(&choice, error);
     free(options->listed_features);
     options->features = options->listed_features = list;
     return list != NULL;
@@ -65,7 +65,7 @@ static char *quoted_features(const struct tremolo_study_file *file)
         return NULL;
     }
     for (size_t i = 0; i < tremolo_study_file_feature_count(file); i++) {
-        column_list_add(out, tremolo_study_file_feature(file, i)->name, i);
+        tremolo_columns_add(out, tremolo_study_file_feature(file, i)->name, i);
     }
     return fclose(out) == 0 ? text : NULL;
 }

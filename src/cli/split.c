@@ -58,7 +58,7 @@ static bool allocate(struct split *split, size_t rows)
 }
 
 /* By public bounds, which nothing in the data can change. */
-static void scale_by_bounds(struct split *split, const struct design *design)
+static void scale_by_bounds(struct split *split, const struct tremolo_design *design)
 {
     size_t rows = split->train + split->valid + split->test, d = split->d;
     for (size_t i = 0; i < d; i++) {
@@ -72,7 +72,8 @@ static void scale_by_bounds(struct split *split, const struct design *design)
 }
 
 /* Scale by the training rows; the name of a constant column, or NULL. */
-static const char *scale_all(struct split *split, const struct design *design, enum scaling scaling)
+static const char *scale_all(struct split *split, const struct tremolo_design *design,
+                             enum scaling scaling)
 {
     size_t rows = split->train + split->valid + split->test;
     if (scaling == SCALING_BOUNDS && design->low != NULL) {
@@ -122,8 +123,9 @@ static void measure_bounds(struct split *split, bool protect_all, bool bounds_ar
 }
 
 enum tremolo_status split_make(struct split *split, const char **constant,
-                               const struct design *design, double valid_share, double test_share,
-                               enum scaling scaling, bool protect_all, uint64_t seed)
+                               const struct tremolo_design *design, double valid_share,
+                               double test_share, enum scaling scaling, bool protect_all,
+                               uint64_t seed)
 {
     struct split made = {.d = design->features};
     size_t *order = malloc(design->rows * sizeof *order);

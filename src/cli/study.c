@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "cli.h"
-#include "csv_header.h"
+#include "tremolo_table.h"
 #include "input.h"
 #include "save.h"
 #include "store_options.h"
@@ -83,27 +83,27 @@ static int explain_column(const struct study_options *options, const char *const
 
 static int init_from_csv(const struct study_options *options, char **json)
 {
-    struct csv_header header;
+    struct tremolo_csv_header header;
     char *text = NULL;
     size_t length = 0;
-    int code = cli_read_start(&text, &length, "study", options->csv, CSV_HEADER_BYTES_MAX);
+    int code = cli_read_start(&text, &length, "study", options->csv, TREMOLO_CSV_HEADER_BYTES_MAX);
     if (code != CLI_DONE) {
         return code;
     }
-    bool is_text[CSV_HEADER_NAMES_MAX];
-    if (!csv_header_parse(&header, text, length)) {
+    bool is_text[TREMOLO_CSV_HEADER_NAMES_MAX];
+    if (!tremolo_csv_header_parse(&header, text, length)) {
         code = header.problem != NULL
                    ? cli_fail(CLI_USAGE, "study", "%s: line 1, column %zu: %s", options->csv,
                               header.problem_column, header.problem)
                    : explain_starter(options, TREMOLO_BAD_ARGUMENT);
     } else {
         const char *const *names = (const char *const *)header.name;
-        bool words = csv_header_texts(is_text, &header, text, length);
+        bool words = tremolo_csv_header_texts(is_text, &header, text, length);
         enum tremolo_status status = tremolo_study_starter_for(
             json, names, header.count, options->response, words ? is_text : NULL);
         code = status == TREMOLO_BAD_STUDY ? explain_column(options, names, header.count)
                                            : explain_starter(options, status);
-        csv_header_free(&header);
+        tremolo_csv_header_free(&header);
     }
     free(text);
     return code;

@@ -66,6 +66,18 @@ void tremolo_words_list(char *text, size_t bytes, const char *const *words, size
     }
 }
 
+void tremolo_words_quote(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            (void)fputc('"', out);
+        }
+        (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
 /* ---- the nearest */
 
 static size_t least(size_t a, size_t b)

@@ -109,7 +109,7 @@ static void print_row(const struct coefficients *coefficients, size_t i, int wid
 void coefficients_unclear(char *text, size_t bytes, const struct coefficients *coefficients,
                           uint64_t devices)
 {
-    const char *names[DESIGN_FEATURES_MAX + 1];
+    const char *names[TREMOLO_DESIGN_FEATURES_MAX + 1];
     text[0] = '\0';
     for (size_t i = 0; i <= coefficients->features; i++) {
         names[i] = name_of(coefficients, i);

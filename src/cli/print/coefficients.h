@@ -4,13 +4,13 @@
 
 #include <jansson.h>
 
-#include "table.h"
+#include "tremolo_design.h"
 #include "tremolo_regression.h"
 
 /* Coefficients of `features` features and, last, the intercept. */
 struct coefficients {
     size_t features;
-    char (*name)[DESIGN_NAME_BYTES];
+    char (*name)[TREMOLO_DESIGN_NAME_BYTES];
     const struct tremolo_coefficient *row; /* NULL without inference */
     const double *prediction;              /* own units */
     const char *remark;                    /* why there is no inference */

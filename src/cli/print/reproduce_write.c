@@ -41,7 +41,7 @@ static bool write_datasets(const char *folder, const struct study_case *cases, s
     }
     (void)fputs("task,rows,dimension,r2_ols,paper_rows,paper_dimension,paper_r2_ols\n", file);
     for (size_t c = 0; c < count; c++) {
-        const struct task *task = cases[c].task;
+        const struct tremolo_task *task = cases[c].task;
         (void)fprintf(file, "%s,%zu,%zu,%.17g,%zu,%zu,%g\n", task->key, cases[c].design.rows,
                       cases[c].design.features, cases[c].r2_ols, task->paper_rows,
                       task->paper_dimension, task->paper_r2_ols);
@@ -174,7 +174,7 @@ static void report_tables(FILE *file, const struct study_case *cases, size_t cou
                 "|---|---|---|---|---|---|---|\n",
                 file);
     for (size_t c = 0; c < count; c++) {
-        const struct task *task = cases[c].task;
+        const struct tremolo_task *task = cases[c].task;
         (void)fprintf(file, "| %s | %zu | %zu | %.3f | %zu | %zu | %.3f |\n", task->title,
                       cases[c].design.rows, cases[c].design.features, cases[c].r2_ols,
                       task->paper_rows, task->paper_dimension, task->paper_r2_ols);
@@ -186,7 +186,7 @@ static void report_tables(FILE *file, const struct study_case *cases, size_t cou
         "| DP-SGD C | step |\n|---|---|---|---|---|---|---|\n",
         file);
     for (size_t c = 0; c < count; c++) {
-        const struct task *task = cases[c].task;
+        const struct tremolo_task *task = cases[c].task;
         const struct experiment_options *iterative = &cases[c].options[index_of(METHOD_ITERATIVE)],
                                         *one_shot = &cases[c].options[index_of(METHOD_ONE_SHOT)],
                                         *dp_sgd = &cases[c].options[index_of(METHOD_DP_SGD)];

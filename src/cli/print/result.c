@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "csv_write.h"
 #include "guarantee_json.h"
 #include "save.h"
+#include "tremolo_words.h"
 
 const char result_inference_words[] =
     "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
@@ -191,8 +191,8 @@ static void csv_coefficients(FILE *out, const json_t *result)
         const json_t *prediction = json_array_get(predictions, i);
         const json_t *score = json_object_get(row, "score");
         const char *shape = json_string_value(json_object_get(score, "shape"));
-        csv_write_text(out,
-                       json_string_value(json_object_get(inferred ? row : prediction, "name")));
+        tremolo_words_quote(
+            out, json_string_value(json_object_get(inferred ? row : prediction, "name")));
         for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
             csv_number(out, json_object_get(row, keys[k]));
         }

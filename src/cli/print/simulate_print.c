@@ -18,7 +18,7 @@ const char *simulate_neighbours(char text[64], const struct simulate_options *op
     return text;
 }
 
-struct coefficients simulate_coefficients(const struct design *design,
+struct coefficients simulate_coefficients(const struct tremolo_design *design,
                                           const struct simulate_result *result)
 {
     return (struct coefficients){.features = design->features,
@@ -63,8 +63,8 @@ static void print_clip(const struct simulate_options *options, const struct simu
     }
 }
 
-static void print_privacy(const struct simulate_options *options, const struct design *design,
-                          const struct simulate_result *result)
+static void print_privacy(const struct simulate_options *options,
+                          const struct tremolo_design *design, const struct simulate_result *result)
 {
     char clamped[SIMULATE_SENTENCE_BYTES];
     const struct experiment_options *experiment = &options->experiment;
@@ -106,7 +106,7 @@ static void print_privacy(const struct simulate_options *options, const struct d
     }
 }
 
-void simulate_print(const struct simulate_options *options, const struct design *design,
+void simulate_print(const struct simulate_options *options, const struct tremolo_design *design,
                     const struct simulate_result *result)
 {
     printf("%s ~ %zu feature%s, method %s: %zu devices, %zu rows held out, %zu rows dropped for "
@@ -168,8 +168,8 @@ static json_t *numbers(const double *values, size_t count)
     return array;
 }
 
-bool simulate_print_json(const struct simulate_options *options, const struct design *design,
-                         const struct simulate_result *result)
+bool simulate_print_json(const struct simulate_options *options,
+                         const struct tremolo_design *design, const struct simulate_result *result)
 {
     size_t repeats = options->repeats;
     const struct coefficients coefficients = simulate_coefficients(design, result);

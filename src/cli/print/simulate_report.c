@@ -8,7 +8,7 @@
 #include "simulate.h"
 
 /* Bounds where there are some; else what the table holds. */
-static double range_of(const struct design *design, size_t feature)
+static double range_of(const struct tremolo_design *design, size_t feature)
 {
     double low = INFINITY, high = -INFINITY;
     if (design->low != NULL) {
@@ -50,7 +50,7 @@ static json_t *figures_of(const struct simulate_options *options,
                      points_of(result->r2_ols, options->repeats));
 }
 
-static json_t *how_of(const struct simulate_options *options, const struct design *design,
+static json_t *how_of(const struct simulate_options *options, const struct tremolo_design *design,
                       const struct simulate_result *result)
 {
     char clamped[SIMULATE_SENTENCE_BYTES];
@@ -111,10 +111,10 @@ static json_t *facts_of(const struct simulate_options *options,
     return facts;
 }
 
-int simulate_save(const struct simulate_options *options, const struct design *design,
+int simulate_save(const struct simulate_options *options, const struct tremolo_design *design,
                   const struct simulate_result *result)
 {
-    char title[DESIGN_NAME_BYTES + 64];
+    char title[TREMOLO_DESIGN_NAME_BYTES + 64];
     double range[TREMOLO_MAX_FEATURES];
     const struct coefficients coefficients = simulate_coefficients(design, result);
     const struct tremolo_promise promise = simulate_promise(options, result);

@@ -3,6 +3,7 @@
 #define TREMOLO_WORDS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,6 +12,10 @@ extern "C" {
 /* "a, b, c", with dots for the words that do not fit; no word is cut. A word that
  * holds a comma or a quote is in quotes, as in a CSV file. `bytes` must be at least 4. */
 void tremolo_words_list(char *text, size_t bytes, const char *const *words, size_t count);
+
+/* In quotes, quotes within doubled, as RFC 4180 has it: a name may hold commas,
+ * quotes and line feeds. */
+void tremolo_words_quote(FILE *out, const char *text);
 
 /* The word that is a slip of the keys away, or NULL. Letters' case does not
  * matter. */

@@ -1,24 +1,22 @@
 /* csv_header.c -- the names in the first line of a CSV file.
  *
  * A study is written before there are data, so that a header alone must do. */
-#include "csv_header.h"
+#include "tremolo_table.h"
 
 #include <csv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "input.h"
-#include "table.h"
+#include "table_text.h"
 
 static void on_name(void *bytes, size_t length, void *context)
 {
-    struct csv_header *header = context;
+    struct tremolo_csv_header *header = context;
     if (header->is_whole || header->too_many) {
         return;
     }
-    if (header->count == CSV_HEADER_NAMES_MAX) {
+    if (header->count == TREMOLO_CSV_HEADER_NAMES_MAX) {
         header->too_many = true;
         return;
     }
@@ -36,10 +34,11 @@ static void on_name(void *bytes, size_t length, void *context)
 static void on_line_end(int last, void *context)
 {
     (void)last;
-    ((struct csv_header *)context)->is_whole = true;
+    ((struct tremolo_csv_header *)context)->is_whole = true;
 }
 
-static bool parse_line(struct csv_header *header, const char *text, size_t length, char separator)
+static bool parse_line(struct tremolo_csv_header *header, const char *text, size_t length,
+                       char separator)
 {
     struct csv_parser parser;
     memset(header, 0, sizeof *header);
@@ -57,45 +56,46 @@ static bool parse_line(struct csv_header *header, const char *text, size_t lengt
     }
     csv_free(&parser);
     if (!good || header->too_many || header->count == 0) {
-        csv_header_free(header);
+        tremolo_csv_header_free(header);
         return false;
     }
     return true;
 }
 
-bool csv_header_parse(struct csv_header *header, const char *text, size_t length)
+bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length)
 {
     size_t mark = table_mark_bytes(text, length);
     bool good = parse_line(header, text + mark, length - mark, table_separator(text, length));
     header->bytes += mark;
     if (good && header->problem != NULL) {
-        csv_header_free(header);
+        tremolo_csv_header_free(header);
         return false;
     }
     return good;
 }
 
-bool csv_header_texts(bool is_text[CSV_HEADER_NAMES_MAX], const struct csv_header *header,
-                      const char *text, size_t length)
+bool tremolo_csv_header_texts(bool is_text[TREMOLO_CSV_HEADER_NAMES_MAX],
+                              const struct tremolo_csv_header *header, const char *text,
+                              size_t length)
 {
-    struct csv_header values;
+    struct tremolo_csv_header values;
     size_t from = header->bytes;
     bool found = false;
-    memset(is_text, 0, CSV_HEADER_NAMES_MAX * sizeof *is_text);
+    memset(is_text, 0, TREMOLO_CSV_HEADER_NAMES_MAX * sizeof *is_text);
     if (from >= length ||
         !parse_line(&values, text + from, length - from, table_separator(text, length))) {
         return false;
     }
     for (size_t i = 0; i < values.count && i < header->count; i++) {
         double number = 0;
-        is_text[i] = values.name[i][0] != '\0' && !cli_parse_double(&number, values.name[i]);
+        is_text[i] = values.name[i][0] != '\0' && !tremolo_table_is_number(values.name[i], &number);
         found = found || is_text[i];
     }
-    csv_header_free(&values);
+    tremolo_csv_header_free(&values);
     return found;
 }
 
-void csv_header_free(struct csv_header *header)
+void tremolo_csv_header_free(struct tremolo_csv_header *header)
 {
     for (size_t i = 0; i < header->count; i++) {
         free(header->name[i]);

@@ -3,8 +3,7 @@
  * A column is numeric when more than half of its present cells are numbers;
  * any other cell in it is then a mistake and named. Otherwise it is a
  * category. The response must be numeric. */
-#include "column_list.h"
-#include "table.h"
+#include "tremolo_design.h"
 
 #include "tremolo_study_file.h"
 #include "tremolo_words.h"
@@ -18,7 +17,7 @@
 struct column_plan {
     size_t column;
     size_t levels; /* 0 for a numeric column */
-    const char *level[DESIGN_LEVELS_MAX];
+    const char *level[TREMOLO_DESIGN_LEVELS_MAX];
 };
 
 static bool refuse(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -27,16 +26,16 @@ static bool refuse(char *error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(error, TABLE_ERROR_BYTES, format, arguments);
+    (void)vsnprintf(error, TREMOLO_TABLE_ERROR_BYTES, format, arguments);
     va_end(arguments);
     return false;
 }
 
 /* Say which column was probably meant, or which there are. */
-static bool refuse_column(char *error, const struct table *table, const char *name,
+static bool refuse_column(char *error, const struct tremolo_table *table, const char *name,
                           const char *role)
 {
-    char list[TABLE_ERROR_BYTES / 2];
+    char list[TREMOLO_TABLE_ERROR_BYTES / 2];
     const char *const *columns = (const char *const *)table->name;
     const char *meant = tremolo_words_nearest(name, columns, table->columns);
     tremolo_words_list(list, sizeof list, columns, table->columns);
@@ -52,26 +51,26 @@ static bool is_infinity(const char *text)
     return strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
 }
 
-static bool column_is_numeric(const struct table *table, size_t column)
+static bool column_is_numeric(const struct tremolo_table *table, size_t column)
 {
     size_t numbers = 0, present = 0;
     for (size_t r = 0; r < table->rows; r++) {
-        const char *text = table_cell(table, r, column);
+        const char *text = tremolo_table_cell(table, r, column);
         double value;
-        if (!table_is_missing(text)) {
+        if (!tremolo_table_is_missing(text)) {
             present++;
-            numbers += table_is_number(text, &value) || is_infinity(text);
+            numbers += tremolo_table_is_number(text, &value) || is_infinity(text);
         }
     }
     return 2 * numbers > present;
 }
 
-static bool check_numbers(const struct table *table, size_t column, char *error)
+static bool check_numbers(const struct tremolo_table *table, size_t column, char *error)
 {
     for (size_t r = 0; r < table->rows; r++) {
-        const char *text = table_cell(table, r, column);
+        const char *text = tremolo_table_cell(table, r, column);
         double value;
-        if (!table_is_missing(text) && !table_is_number(text, &value)) {
+        if (!tremolo_table_is_missing(text) && !tremolo_table_is_number(text, &value)) {
             return refuse(error, "line %zu, column '%.80s': '%.40s' is not a finite number",
                           table->line[r], table->name[column], text);
         }
@@ -85,7 +84,7 @@ static bool has_decimal_comma(const char *text)
     char copy[64];
     double value;
     char *comma = NULL;
-    if (strlen(text) >= sizeof copy || table_is_number(text, &value)) {
+    if (strlen(text) >= sizeof copy || tremolo_table_is_number(text, &value)) {
         return false;
     }
     (void)snprintf(copy, sizeof copy, "%s", text);
@@ -94,23 +93,23 @@ static bool has_decimal_comma(const char *text)
         return false;
     }
     *comma = '.';
-    return table_is_number(copy, &value);
+    return tremolo_table_is_number(copy, &value);
 }
 
 /* Numbers with commas would otherwise become categories, or be called no numbers. */
-static bool refuse_commas(const struct table *table, size_t column, char *error)
+static bool refuse_commas(const struct tremolo_table *table, size_t column, char *error)
 {
     size_t commas = 0, numbers = 0, present = 0, first = 0;
     for (size_t r = 0; r < table->rows; r++) {
-        const char *text = table_cell(table, r, column);
+        const char *text = tremolo_table_cell(table, r, column);
         double value;
-        if (table_is_missing(text)) {
+        if (tremolo_table_is_missing(text)) {
             continue;
         }
         bool comma = has_decimal_comma(text);
         first = comma && commas == 0 ? r : first;
         commas += comma;
-        numbers += table_is_number(text, &value);
+        numbers += tremolo_table_is_number(text, &value);
         present++;
     }
     if (commas == 0 || 2 * (commas + numbers) <= present) {
@@ -118,7 +117,7 @@ static bool refuse_commas(const struct table *table, size_t column, char *error)
     }
     return refuse(
         error, "line %zu, column '%.80s': '%.40s' has a decimal comma; write numbers with a point",
-        table->line[first], table->name[column], table_cell(table, first, column));
+        table->line[first], table->name[column], tremolo_table_cell(table, first, column));
 }
 
 static int compare_levels(const void *a, const void *b)
@@ -126,20 +125,20 @@ static int compare_levels(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool collect_levels(struct column_plan *plan, const struct table *table, char *error)
+static bool collect_levels(struct column_plan *plan, const struct tremolo_table *table, char *error)
 {
     for (size_t r = 0; r < table->rows; r++) {
-        const char *text = table_cell(table, r, plan->column);
+        const char *text = tremolo_table_cell(table, r, plan->column);
         size_t i = 0;
         while (i < plan->levels && strcmp(plan->level[i], text) != 0) {
             i++;
         }
-        if (i < plan->levels || table_is_missing(text)) {
+        if (i < plan->levels || tremolo_table_is_missing(text)) {
             continue;
         }
-        if (plan->levels == DESIGN_LEVELS_MAX) {
+        if (plan->levels == TREMOLO_DESIGN_LEVELS_MAX) {
             return refuse(error, "line %zu, column '%.80s': more than %d categories",
-                          table->line[r], table->name[plan->column], DESIGN_LEVELS_MAX);
+                          table->line[r], table->name[plan->column], TREMOLO_DESIGN_LEVELS_MAX);
         }
         plan->level[plan->levels++] = text;
     }
@@ -153,12 +152,13 @@ static bool collect_levels(struct column_plan *plan, const struct table *table, 
 
 /* The study's order, whose first level is the reference; only levels that occur are
  * of use, and one that the study does not have is refused. */
-static bool order_levels(struct column_plan *plan, const struct table *table, char *error)
+static bool order_levels(struct column_plan *plan, const struct tremolo_table *table,
+                         const struct tremolo_study_file *study, char *error)
 {
     const struct tremolo_study_feature *feature = NULL;
-    size_t features = table->study != NULL ? tremolo_study_file_feature_count(table->study) : 0;
+    size_t features = study != NULL ? tremolo_study_file_feature_count(study) : 0;
     for (size_t i = 0; i < features && feature == NULL; i++) {
-        feature = tremolo_study_file_feature(table->study, i);
+        feature = tremolo_study_file_feature(study, i);
         feature = strcmp(feature->name, table->name[plan->column]) == 0 ? feature : NULL;
     }
     if (feature == NULL || feature->kind != TREMOLO_STUDY_CATEGORY) {
@@ -178,8 +178,8 @@ static bool order_levels(struct column_plan *plan, const struct table *table, ch
                                             feature->name, plan->level[placed]);
 }
 
-static bool plan_column(struct column_plan *plan, const struct table *table, size_t column,
-                        char *error)
+static bool plan_column(struct column_plan *plan, const struct tremolo_table *table,
+                        const struct tremolo_study_file *study, size_t column, char *error)
 {
     plan->column = column;
     plan->levels = 0;
@@ -188,26 +188,27 @@ static bool plan_column(struct column_plan *plan, const struct table *table, siz
     }
     return column_is_numeric(table, column)
                ? check_numbers(table, column, error)
-               : collect_levels(plan, table, error) && order_levels(plan, table, error);
+               : collect_levels(plan, table, error) && order_levels(plan, table, study, error);
 }
 
 /* Mark the wanted columns, all but the response without a list. */
-static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *table,
-                           size_t response, const char *features, char *error)
+static bool choose_columns(bool wanted[TREMOLO_TABLE_COLUMNS_MAX],
+                           const struct tremolo_table *table, size_t response, const char *features,
+                           char *error)
 {
     for (size_t c = 0; c < table->columns; c++) {
         wanted[c] = features == NULL && c != response;
     }
     while (features != NULL && *features != '\0') {
-        char name[TABLE_FIELD_BYTES_MAX + 1];
-        size_t length = column_list_next(name, features);
+        char name[TREMOLO_TABLE_FIELD_BYTES_MAX + 1];
+        size_t length = tremolo_columns_next(name, features);
         if (length == 0) {
             return refuse(error,
                           "in the list of features '%.80s' is no name; one with a comma "
                           "goes in quotes",
                           features);
         }
-        size_t column = table_find(table, name);
+        size_t column = tremolo_table_find(table, name);
         if (column == table->columns) {
             return refuse_column(error, table, name, "");
         }
@@ -225,7 +226,8 @@ static bool choose_columns(bool wanted[TABLE_COLUMNS_MAX], const struct table *t
 
 /* Plan every wanted column and count what they expand to. */
 static size_t plan_features(struct column_plan *plans, size_t *expanded, const bool *wanted,
-                            const struct table *table, char *error)
+                            const struct tremolo_table *table,
+                            const struct tremolo_study_file *study, char *error)
 {
     size_t count = 0;
     *expanded = 0;
@@ -233,13 +235,13 @@ static size_t plan_features(struct column_plan *plans, size_t *expanded, const b
         if (!wanted[c]) {
             continue;
         }
-        if (!plan_column(&plans[count], table, c, error)) {
+        if (!plan_column(&plans[count], table, study, c, error)) {
             return 0;
         }
         *expanded += plans[count].levels == 0 ? 1 : plans[count].levels - 1;
         count++;
-        if (*expanded > DESIGN_FEATURES_MAX) {
-            (void)refuse(error, "more than %d features", DESIGN_FEATURES_MAX);
+        if (*expanded > TREMOLO_DESIGN_FEATURES_MAX) {
+            (void)refuse(error, "more than %d features", TREMOLO_DESIGN_FEATURES_MAX);
             return 0;
         }
     }
@@ -249,23 +251,23 @@ static size_t plan_features(struct column_plan *plans, size_t *expanded, const b
     return count;
 }
 
-static bool row_is_complete(const struct table *table, const struct column_plan *plans,
+static bool row_is_complete(const struct tremolo_table *table, const struct column_plan *plans,
                             size_t count, size_t response, size_t row)
 {
-    bool complete = !table_is_missing(table_cell(table, row, response));
+    bool complete = !tremolo_table_is_missing(tremolo_table_cell(table, row, response));
     for (size_t p = 0; p < count && complete; p++) {
-        complete = !table_is_missing(table_cell(table, row, plans[p].column));
+        complete = !tremolo_table_is_missing(tremolo_table_cell(table, row, plans[p].column));
     }
     return complete;
 }
 
-static void fill_row(double *x, const struct table *table, const struct column_plan *plans,
+static void fill_row(double *x, const struct tremolo_table *table, const struct column_plan *plans,
                      size_t count, size_t row)
 {
     for (size_t p = 0; p < count; p++) {
-        const char *text = table_cell(table, row, plans[p].column);
+        const char *text = tremolo_table_cell(table, row, plans[p].column);
         if (plans[p].levels == 0) {
-            (void)table_is_number(text, x++);
+            (void)tremolo_table_is_number(text, x++);
         }
         for (size_t level = 1; level < plans[p].levels; level++) {
             *x++ = strcmp(text, plans[p].level[level]) == 0;
@@ -294,31 +296,31 @@ static bool is_yes_no(const struct column_plan *plan)
             (strcasecmp(plan->level[0], "false") == 0 && strcasecmp(plan->level[1], "true") == 0));
 }
 
-static void fill_names(struct design *design, const struct table *table,
+static void fill_names(struct tremolo_design *design, const struct tremolo_table *table,
                        const struct column_plan *plans, size_t count)
 {
     size_t at = 0;
     for (size_t p = 0; p < count; p++) {
         const char *name = table->name[plans[p].column];
         if (plans[p].levels == 0) {
-            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s",
+            (void)snprintf(design->name[at++], TREMOLO_DESIGN_NAME_BYTES, "%.*s",
                            *name != '\0' ? whole_bytes(name, 120) : 9,
                            *name != '\0' ? name : "(unnamed)");
         }
         if (is_yes_no(&plans[p])) {
-            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s", whole_bytes(name, 120),
-                           name);
+            (void)snprintf(design->name[at++], TREMOLO_DESIGN_NAME_BYTES, "%.*s",
+                           whole_bytes(name, 120), name);
             continue;
         }
         for (size_t level = 1; level < plans[p].levels; level++) {
-            (void)snprintf(design->name[at++], DESIGN_NAME_BYTES, "%.*s=%.*s",
+            (void)snprintf(design->name[at++], TREMOLO_DESIGN_NAME_BYTES, "%.*s=%.*s",
                            whole_bytes(name, 60), name, whole_bytes(plans[p].level[level], 60),
                            plans[p].level[level]);
         }
     }
 }
 
-static bool refuse_constant(const struct design *design, char *error)
+static bool refuse_constant(const struct tremolo_design *design, char *error)
 {
     for (size_t f = 0; f < design->features; f++) {
         size_t r = 1;
@@ -337,7 +339,7 @@ static bool refuse_constant(const struct design *design, char *error)
     return r < design->rows || refuse(error, "the response '%.100s' is constant", design->response);
 }
 
-static bool fill_design(struct design *design, const struct table *table,
+static bool fill_design(struct tremolo_design *design, const struct tremolo_table *table,
                         const struct column_plan *plans, size_t count, size_t response, char *error)
 {
     design->name = calloc(design->features, sizeof *design->name);
@@ -347,7 +349,7 @@ static bool fill_design(struct design *design, const struct table *table,
         return refuse(error, "out of memory");
     }
     fill_names(design, table, plans, count);
-    (void)snprintf(design->response, DESIGN_NAME_BYTES, "%.*s",
+    (void)snprintf(design->response, TREMOLO_DESIGN_NAME_BYTES, "%.*s",
                    whole_bytes(table->name[response], 120), table->name[response]);
     for (size_t r = 0; r < table->rows; r++) {
         if (!row_is_complete(table, plans, count, response, r)) {
@@ -355,7 +357,8 @@ static bool fill_design(struct design *design, const struct table *table,
             continue;
         }
         fill_row(design->X + design->rows * design->features, table, plans, count, r);
-        (void)table_is_number(table_cell(table, r, response), &design->y[design->rows]);
+        (void)tremolo_table_is_number(tremolo_table_cell(table, r, response),
+                                      &design->y[design->rows]);
         design->rows++;
     }
     if (design->rows == 0) {
@@ -364,12 +367,13 @@ static bool fill_design(struct design *design, const struct table *table,
     return refuse_constant(design, error);
 }
 
-bool design_build(struct design *design, const struct table *table, const char *response,
-                  const char *features, char error[TABLE_ERROR_BYTES])
+bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
+                          const struct tremolo_study_file *study, const char *response,
+                          const char *features, char error[TREMOLO_TABLE_ERROR_BYTES])
 {
-    bool wanted[TABLE_COLUMNS_MAX], good = false;
-    struct design made = {0};
-    size_t response_column = table_find(table, response);
+    bool wanted[TREMOLO_TABLE_COLUMNS_MAX], good = false;
+    struct tremolo_design made = {0};
+    size_t response_column = tremolo_table_find(table, response);
     if (response_column == table->columns) {
         return refuse_column(error, table, response, " for the response");
     }
@@ -380,24 +384,24 @@ bool design_build(struct design *design, const struct table *table, const char *
     if (choose_columns(wanted, table, response_column, features, error) &&
         refuse_commas(table, response_column, error) &&
         check_numbers(table, response_column, error)) {
-        size_t count = plan_features(plans, &made.features, wanted, table, error);
+        size_t count = plan_features(plans, &made.features, wanted, table, study, error);
         good = count > 0 && fill_design(&made, table, plans, count, response_column, error);
     }
     free(plans);
     if (!good) {
-        design_free(&made);
+        tremolo_design_free(&made);
         return false;
     }
     *design = made;
     return true;
 }
 
-void design_free(struct design *design)
+void tremolo_design_free(struct tremolo_design *design)
 {
     free(design->name);
     free(design->X);
     free(design->y);
     free(design->low);
     free(design->high);
-    *design = (struct design){0};
+    *design = (struct tremolo_design){0};
 }

@@ -1,12 +1,13 @@
-/* tasks.h -- the five regression tasks of the paper's experiments. */
-#ifndef TREMOLO_CLI_TASKS_H
-#define TREMOLO_CLI_TASKS_H
+/* tremolo_reproduction.h -- the paper's experiments. */
+#ifndef TREMOLO_REPRODUCTION_H
+#define TREMOLO_REPRODUCTION_H
 
-#include "table.h"
+#include "tremolo_design.h"
 
-enum { TASK_COUNT = 5 };
+enum { TREMOLO_TASKS = 5 };
 
-struct task {
+/* One of the five regression tasks. */
+struct tremolo_task {
     const char *key;      /* in file names and on the command line */
     const char *title;    /* as the paper prints it */
     const char *file;     /* in the data folder */
@@ -18,10 +19,10 @@ struct task {
     double paper_step, paper_ridge, paper_clip, paper_rate;
 };
 
-extern const struct task tasks[TASK_COUNT];
+extern const struct tremolo_task tremolo_tasks[TREMOLO_TASKS];
 
 /* Build the task's design from the files in `folder`. */
-bool task_load(struct design *design, const struct task *task, const char *folder,
-               char error[TABLE_ERROR_BYTES]);
+bool tremolo_task_load(struct tremolo_design *design, const struct tremolo_task *task,
+                       const char *folder, char error[TREMOLO_TABLE_ERROR_BYTES]);
 
 #endif

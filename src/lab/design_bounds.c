@@ -3,14 +3,12 @@
  * Bounds that are read off the data are not private; a study states them
  * beforehand. A column finds its bounds by name; one-hot columns ("region=Sued")
  * lie between 0 and 1 in every study, so the feature's own name is enough. */
-#include "design_bounds.h"
+#include "tremolo_design.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "input.h"
 #include "tremolo_study_file.h"
 
 static const struct tremolo_study_coordinate *
@@ -49,7 +47,7 @@ static bool bounds_of(double *low, double *high, const struct tremolo_study_file
 }
 
 /* The name of the first column without bounds, or NULL. */
-static const char *fill(struct design *design, const struct tremolo_study_file *file)
+static const char *fill(struct tremolo_design *design, const struct tremolo_study_file *file)
 {
     size_t d = design->features;
     for (size_t i = 0; i <= d; i++) {
@@ -61,7 +59,7 @@ static const char *fill(struct design *design, const struct tremolo_study_file *
     return NULL;
 }
 
-static void take_unit(struct design *design, const struct tremolo_study_file *file)
+static void take_unit(struct tremolo_design *design, const struct tremolo_study_file *file)
 {
     const struct tremolo_study_feature *response = tremolo_study_file_response(file);
     if (strcmp(response->name, design->response) == 0) {
@@ -69,25 +67,20 @@ static void take_unit(struct design *design, const struct tremolo_study_file *fi
     }
 }
 
-int design_take_bounds(struct design *design, const char *command, const char *path)
+bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,
+                          char error[TREMOLO_TABLE_ERROR_BYTES])
 {
-    struct tremolo_study_file *file = NULL;
-    int code = cli_read_study(&file, command, path);
-    if (code != CLI_DONE) {
-        return code;
-    }
-    take_unit(design, file);
+    take_unit(design, study);
     design->low = calloc(design->features + 1, sizeof *design->low);
     design->high = calloc(design->features + 1, sizeof *design->high);
     if (design->low == NULL || design->high == NULL) {
-        code = cli_fail(CLI_FAILED, command, "out of memory");
-    } else {
-        const char *missing = fill(design, file);
-        if (missing != NULL) {
-            code = cli_fail(CLI_USAGE, command, "%s: the study has no bounds for column '%s'", path,
-                            missing);
-        }
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
+        return false;
     }
-    tremolo_study_file_free(file);
-    return code;
+    const char *missing = fill(design, study);
+    if (missing != NULL) {
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "the study has no bounds for column '%s'",
+                       missing);
+    }
+    return missing == NULL;
 }

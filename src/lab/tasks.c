@@ -1,12 +1,12 @@
 /* tasks.c -- build the tasks from Debian's copies of the data sets. */
-#include "tasks.h"
+#include "tremolo_reproduction.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct task tasks[TASK_COUNT] = {
+const struct tremolo_task tremolo_tasks[TREMOLO_TASKS] = {
     {"co2", "CO2", "co2.csv", NULL, NULL, 2284, 7, 0.999, 0.80, 2.00, 2.249, 0.05},
     {"fair", "Fair (yrs_married)", "fair.csv", "yrs_married", NULL, 6366, 8, 0.853, 0.80, 1.00,
      2.059, 0.10},
@@ -65,58 +65,58 @@ static void season_row(double *x, double years)
 }
 
 /* A cubic trend and two harmonics of the year, from weekly measurements. */
-static bool build_co2(struct design *design, const struct table *table, char *error)
+static bool build_co2(struct tremolo_design *design, const struct tremolo_table *table, char *error)
 {
     static const char *const names[7] = {"t", "t^2", "t^3", "sin1", "cos1", "sin2", "cos2"};
-    size_t date = table_find(table, "date"), co2 = table_find(table, "co2");
-    struct design made = {.rows = table->rows, .features = 7};
+    size_t date = tremolo_table_find(table, "date"), co2 = tremolo_table_find(table, "co2");
+    struct tremolo_design made = {.rows = table->rows, .features = 7};
     if (date == table->columns || co2 == table->columns) {
-        (void)snprintf(error, TABLE_ERROR_BYTES, "the columns date and co2 are not there");
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "the columns date and co2 are not there");
         return false;
     }
     made.name = calloc(made.features, sizeof *made.name);
     made.X = malloc(made.rows * made.features * sizeof *made.X);
     made.y = malloc(made.rows * sizeof *made.y);
     if (made.name == NULL || made.X == NULL || made.y == NULL) {
-        design_free(&made);
-        (void)snprintf(error, TABLE_ERROR_BYTES, "out of memory");
+        tremolo_design_free(&made);
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
         return false;
     }
-    double first = day_number(table_cell(table, 0, date));
+    double first = day_number(tremolo_table_cell(table, 0, date));
     for (size_t r = 0; r < made.rows; r++) {
-        const char *text = table_cell(table, r, co2);
+        const char *text = tremolo_table_cell(table, r, co2);
         made.y[r] = NAN;
-        if (!table_is_missing(text) && !table_is_number(text, &made.y[r])) {
-            (void)snprintf(error, TABLE_ERROR_BYTES,
+        if (!tremolo_table_is_missing(text) && !tremolo_table_is_number(text, &made.y[r])) {
+            (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES,
                            "line %zu, column 'co2': '%.40s' is not a finite number", table->line[r],
                            text);
-            design_free(&made);
+            tremolo_design_free(&made);
             return false;
         }
         season_row(made.X + r * made.features,
-                   (day_number(table_cell(table, r, date)) - first) / 365.25);
+                   (day_number(tremolo_table_cell(table, r, date)) - first) / 365.25);
     }
     interpolate(made.y, made.rows);
     for (size_t i = 0; i < made.features; i++) {
-        (void)snprintf(made.name[i], DESIGN_NAME_BYTES, "%s", names[i]);
+        (void)snprintf(made.name[i], TREMOLO_DESIGN_NAME_BYTES, "%s", names[i]);
     }
-    (void)snprintf(made.response, DESIGN_NAME_BYTES, "co2");
+    (void)snprintf(made.response, TREMOLO_DESIGN_NAME_BYTES, "co2");
     *design = made;
     return true;
 }
 
-bool task_load(struct design *design, const struct task *task, const char *folder,
-               char error[TABLE_ERROR_BYTES])
+bool tremolo_task_load(struct tremolo_design *design, const struct tremolo_task *task,
+                       const char *folder, char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     char path[4096];
-    struct table *table = NULL;
+    struct tremolo_table *table = NULL;
     (void)snprintf(path, sizeof path, "%s/%s", folder, task->file);
-    if (!table_read(&table, path, 0, error)) {
+    if (!tremolo_table_read(&table, path, 0, error)) {
         return false;
     }
-    bool good = task->response == NULL
-                    ? build_co2(design, table, error)
-                    : design_build(design, table, task->response, task->features, error);
-    table_free(table);
+    bool good = task->response == NULL ? build_co2(design, table, error)
+                                       : tremolo_design_build(design, table, NULL, task->response,
+                                                              task->features, error);
+    tremolo_table_free(table);
     return good;
 }

@@ -1,5 +1,6 @@
 /* table.c -- CSV text into cells, by libcsv. */
-#include "table.h"
+#include "table_text.h"
+#include "tremolo_table.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -18,7 +19,7 @@ enum { CHUNK_BYTES = 1 << 16 };
 
 /* What libcsv's callbacks share. The first problem stays. */
 struct reading {
-    struct table *table;
+    struct tremolo_table *table;
     size_t text_bytes, text_capacity;
     size_t cells, cell_capacity;
     size_t line_capacity;
@@ -37,7 +38,7 @@ static void fail(struct reading *reading, const char *format, ...)
     if (!reading->failed) {
         va_list arguments;
         va_start(arguments, format);
-        (void)vsnprintf(reading->error, TABLE_ERROR_BYTES, format, arguments);
+        (void)vsnprintf(reading->error, TREMOLO_TABLE_ERROR_BYTES, format, arguments);
         va_end(arguments);
     }
     reading->failed = true;
@@ -68,7 +69,7 @@ static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t
 static void on_field(void *field, size_t length, void *context)
 {
     struct reading *reading = context;
-    struct table *table = reading->table;
+    struct tremolo_table *table = reading->table;
     if (reading->column++ == 0) {
         reading->row_line = reading->line;
     }
@@ -80,8 +81,8 @@ static void on_field(void *field, size_t length, void *context)
         fail(reading, "line %zu, column %zu: %s", reading->line, reading->column, problem);
         return;
     }
-    if (reading->column > TABLE_COLUMNS_MAX) {
-        fail(reading, "line %zu: more than %d columns", reading->line, TABLE_COLUMNS_MAX);
+    if (reading->column > TREMOLO_TABLE_COLUMNS_MAX) {
+        fail(reading, "line %zu: more than %d columns", reading->line, TREMOLO_TABLE_COLUMNS_MAX);
         return;
     }
     if (reading->text_bytes + length >= TEXT_BYTES_MAX ||
@@ -101,7 +102,7 @@ static void on_field(void *field, size_t length, void *context)
 
 static void end_header(struct reading *reading)
 {
-    struct table *table = reading->table;
+    struct tremolo_table *table = reading->table;
     table->columns = reading->column;
     table->name = calloc(table->columns, sizeof *table->name);
     for (size_t c = 0; c < table->columns && table->name != NULL; c++) {
@@ -126,13 +127,13 @@ static void end_header(struct reading *reading)
 
 static void end_record(struct reading *reading)
 {
-    struct table *table = reading->table;
+    struct tremolo_table *table = reading->table;
     if (reading->column != table->columns) {
         fail(reading, "line %zu: %zu columns where the header has %zu", reading->row_line,
              reading->column, table->columns);
         return;
     }
-    if (table->rows == TABLE_ROWS_MAX ||
+    if (table->rows == TREMOLO_TABLE_ROWS_MAX ||
         !reserve(&table->line, &reading->line_capacity, table->rows + 1, sizeof *table->line)) {
         fail(reading, "line %zu: too many rows", reading->row_line);
         return;
@@ -202,9 +203,9 @@ static void parse(struct reading *reading, FILE *file, char separator)
             fail(reading, "line %zu, column %zu: %s", reading->line, reading->column + 1,
                  csv_error(&parser) == CSV_EPARSE ? "a quote is out of place" : "out of memory");
         }
-        if (parser.entry_pos > TABLE_FIELD_BYTES_MAX) { /* libcsv would gather it whole */
+        if (parser.entry_pos > TREMOLO_TABLE_FIELD_BYTES_MAX) { /* libcsv would gather it whole */
             fail(reading, "line %zu, column %zu: the field is longer than %d bytes", reading->line,
-                 reading->column + 1, TABLE_FIELD_BYTES_MAX);
+                 reading->column + 1, TREMOLO_TABLE_FIELD_BYTES_MAX);
         }
     }
     if (!reading->failed && ferror(file) != 0) {
@@ -217,13 +218,13 @@ static void parse(struct reading *reading, FILE *file, char separator)
     free(chunk);
 }
 
-bool table_read(struct table **table, const char *path, char separator,
-                char error[TABLE_ERROR_BYTES])
+bool tremolo_table_read(struct tremolo_table **table, const char *path, char separator,
+                        char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     struct reading reading = {.line = 1, .error = error};
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        (void)snprintf(error, TABLE_ERROR_BYTES, "%s: %s", path, strerror(errno));
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "%s: %s", path, strerror(errno));
         return false;
     }
     reading.table = calloc(1, sizeof *reading.table);
@@ -237,17 +238,17 @@ bool table_read(struct table **table, const char *path, char separator,
         fail(&reading, "there is no row of data under a header");
     }
     if (reading.failed) {
-        char reason[TABLE_ERROR_BYTES];
+        char reason[TREMOLO_TABLE_ERROR_BYTES];
         memcpy(reason, error, sizeof reason);
-        (void)snprintf(error, TABLE_ERROR_BYTES, "%.200s: %.300s", path, reason);
-        table_free(reading.table);
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "%.200s: %.300s", path, reason);
+        tremolo_table_free(reading.table);
         return false;
     }
     *table = reading.table;
     return true;
 }
 
-void table_free(struct table *table)
+void tremolo_table_free(struct tremolo_table *table)
 {
     if (table == NULL) {
         return;
@@ -262,12 +263,12 @@ void table_free(struct table *table)
     free(table);
 }
 
-const char *table_cell(const struct table *table, size_t row, size_t column)
+const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column)
 {
     return table->text + table->cell[row * table->columns + column];
 }
 
-size_t table_find(const struct table *table, const char *name)
+size_t tremolo_table_find(const struct tremolo_table *table, const char *name)
 {
     size_t column = 0;
     while (column < table->columns && strcmp(table->name[column], name) != 0) {
@@ -276,7 +277,7 @@ size_t table_find(const struct table *table, const char *name)
     return column;
 }
 
-bool table_is_missing(const char *text)
+bool tremolo_table_is_missing(const char *text)
 {
     return *text == '\0' || strcasecmp(text, "NA") == 0 || strcasecmp(text, "NaN") == 0 ||
            strcmp(text, "?") == 0;
@@ -292,7 +293,7 @@ static int following(unsigned char lead)
                                          : -1;
 }
 
-bool table_is_utf8(const void *bytes, size_t length)
+static bool is_utf8(const void *bytes, size_t length)
 {
     const unsigned char *text = bytes;
     for (size_t i = 0; i < length; i++) {
@@ -321,14 +322,14 @@ const char *table_field_problem(const void *field, size_t length)
     if (length > 0 && memchr(field, 0, length) != NULL) {
         return "a zero byte, so not UTF-8; convert it, for example with iconv -f utf16 -t utf8";
     }
-    if (!table_is_utf8(field, length)) {
+    if (!is_utf8(field, length)) {
         return "not UTF-8; convert it, for example with iconv -f latin1 -t utf8";
     }
-    return length > TABLE_FIELD_BYTES_MAX ? "the field is too long" : NULL;
+    return length > TREMOLO_TABLE_FIELD_BYTES_MAX ? "the field is too long" : NULL;
 }
 
 /* strtod alone would take "inf", "nan" and hexadecimal. */
-bool table_is_number(const char *text, double *value)
+bool tremolo_table_is_number(const char *text, double *value)
 {
     char *end = NULL;
     if (*text == '\0' || text[strspn(text, "0123456789+-.eE")] != '\0' ||

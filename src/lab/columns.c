@@ -1,17 +1,17 @@
-/* column_list.c -- lists of columns, as --features takes them. */
-#include "column_list.h"
+/* columns.c -- lists of columns, as --features takes them. */
+#include "tremolo_table.h"
 
 #include <string.h>
 
-#include "csv_write.h"
+#include "tremolo_words.h"
 
-void column_list_add(FILE *list, const char *name, size_t before)
+void tremolo_columns_add(FILE *list, const char *name, size_t before)
 {
     (void)fputs(before == 0 ? "" : ",", list);
-    csv_write_text(list, name);
+    tremolo_words_quote(list, name);
 }
 
-size_t column_list_next(char name[TABLE_FIELD_BYTES_MAX + 1], const char *list)
+size_t tremolo_columns_next(char name[TREMOLO_TABLE_FIELD_BYTES_MAX + 1], const char *list)
 {
     bool quoted = list[0] == '"', open = quoted;
     size_t at = quoted ? 1 : 0, length = 0;
@@ -20,7 +20,7 @@ size_t column_list_next(char name[TABLE_FIELD_BYTES_MAX + 1], const char *list)
             open = false;
             break;
         }
-        if (length == TABLE_FIELD_BYTES_MAX) {
+        if (length == TREMOLO_TABLE_FIELD_BYTES_MAX) {
             return 0;
         }
         name[length++] = list[at++];
@@ -40,14 +40,15 @@ static bool is_among(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-char *column_list_without(const struct column_choice *choice, char error[TABLE_ERROR_BYTES])
+char *tremolo_columns_without(const struct tremolo_column_choice *choice,
+                              char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     char *text = NULL;
     size_t length = 0, listed = 0;
     for (size_t i = 0; i < choice->without_count; i++) {
         if (!is_among(choice->without[i], choice->name, choice->names)) {
-            (void)snprintf(error, TABLE_ERROR_BYTES, "there is no column '%.80s' to leave out",
-                           choice->without[i]);
+            (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES,
+                           "there is no column '%.80s' to leave out", choice->without[i]);
             return NULL;
         }
     }
@@ -56,11 +57,11 @@ char *column_list_without(const struct column_choice *choice, char error[TABLE_E
         const char *name = choice->name[i];
         if (strcmp(name, choice->response) != 0 &&
             !is_among(name, choice->without, choice->without_count)) {
-            column_list_add(list, name, listed++);
+            tremolo_columns_add(list, name, listed++);
         }
     }
     if (list == NULL || fclose(list) != 0) {
-        (void)snprintf(error, TABLE_ERROR_BYTES, "out of memory");
+        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
         return NULL;
     }
     return text;

@@ -1,4 +1,4 @@
-/* test_cli_table.c -- CSV reading: quotes, separators, missing values,
+/* test_lab_table.c -- CSV reading: quotes, separators, missing values,
  * categories, and errors that name line and column. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "table.h"
+#include "tremolo_design.h"
 
 static char path[64];
 
@@ -24,12 +24,12 @@ static void write_file(const char *text, size_t length)
     (void)close(file);
 }
 
-static struct table *must_read(const char *text, char separator)
+static struct tremolo_table *must_read(const char *text, char separator)
 {
-    char error[TABLE_ERROR_BYTES] = "";
-    struct table *table = NULL;
+    char error[TREMOLO_TABLE_ERROR_BYTES] = "";
+    struct tremolo_table *table = NULL;
     write_file(text, strlen(text));
-    bool good = table_read(&table, path, separator, error);
+    bool good = tremolo_table_read(&table, path, separator, error);
     (void)unlink(path);
     assert_string_equal(error, "");
     assert_true(good);
@@ -38,10 +38,10 @@ static struct table *must_read(const char *text, char separator)
 
 static void must_refuse(const char *text, size_t length, const char *reason)
 {
-    char error[TABLE_ERROR_BYTES] = "";
-    struct table *table = NULL;
+    char error[TREMOLO_TABLE_ERROR_BYTES] = "";
+    struct tremolo_table *table = NULL;
     write_file(text, length);
-    assert_false(table_read(&table, path, 0, error));
+    assert_false(tremolo_table_read(&table, path, 0, error));
     (void)unlink(path);
     assert_null(table);
     if (strstr(error, reason) == NULL) {
@@ -52,17 +52,17 @@ static void must_refuse(const char *text, size_t length, const char *reason)
 static void test_quotes_and_line_ends(void **unused)
 {
     (void)unused;
-    struct table *table =
+    struct tremolo_table *table =
         must_read("\xEF\xBB\xBF\"a, b\",c\r\n\r\n\"x \"\"y\"\"\",\"two\nlines\"\r\n 3 ,4", 0);
     assert_int_equal(table->columns, 2);
     assert_int_equal(table->rows, 2);
     assert_string_equal(table->name[0], "a, b");
-    assert_string_equal(table_cell(table, 0, 0), "x \"y\"");
-    assert_string_equal(table_cell(table, 0, 1), "two\nlines");
-    assert_string_equal(table_cell(table, 1, 0), "3");
+    assert_string_equal(tremolo_table_cell(table, 0, 0), "x \"y\"");
+    assert_string_equal(tremolo_table_cell(table, 0, 1), "two\nlines");
+    assert_string_equal(tremolo_table_cell(table, 1, 0), "3");
     assert_int_equal(table->line[0], 3);
     assert_int_equal(table->line[1], 5);
-    table_free(table);
+    tremolo_table_free(table);
 }
 
 static void test_separators(void **unused)
@@ -71,14 +71,14 @@ static void test_separators(void **unused)
     static const char *const texts[] = {"a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2\n", "a|b\n1|2\n",
                                         "\"a,,,\";b\n1;2\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct table *table = must_read(texts[i], 0);
+        struct tremolo_table *table = must_read(texts[i], 0);
         assert_int_equal(table->columns, 2);
-        assert_string_equal(table_cell(table, 0, 1), "2");
-        table_free(table);
+        assert_string_equal(tremolo_table_cell(table, 0, 1), "2");
+        tremolo_table_free(table);
     }
-    struct table *table = must_read("a:b\n1:2\n", ':');
+    struct tremolo_table *table = must_read("a:b\n1:2\n", ':');
     assert_int_equal(table->columns, 2);
-    table_free(table);
+    tremolo_table_free(table);
 }
 
 static void test_malformed_files(void **unused)
@@ -91,9 +91,9 @@ static void test_malformed_files(void **unused)
     must_refuse("a,b\n1,\"2\"x\n", 12, "line 2, column 2: a quote is out of place");
     must_refuse("a,b\n1,\"2\n", 9, "a quoted field is not closed");
     must_refuse("a,b\n1,\0002\n", 9, "line 2, column 2");
-    char error[TABLE_ERROR_BYTES];
-    struct table *table = NULL;
-    assert_false(table_read(&table, "/nonexistent/x.csv", 0, error));
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    struct tremolo_table *table = NULL;
+    assert_false(tremolo_table_read(&table, "/nonexistent/x.csv", 0, error));
     assert_non_null(strstr(error, "No such file"));
 }
 
@@ -104,42 +104,42 @@ static void test_numbers(void **unused)
     static const char *const bad[] = {"", "1 2", "inf", "nan", "0x10", "e", "1e999", "--1", "1,5"};
     double value;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        assert_true(table_is_number(good[i], &value));
+        assert_true(tremolo_table_is_number(good[i], &value));
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_false(table_is_number(bad[i], &value));
+        assert_false(tremolo_table_is_number(bad[i], &value));
     }
 }
 
 /* Answers to a question are named after it, as in a study; other pairs are not. */
 static void test_yes_no_columns(void **state)
 {
-    char error[TABLE_ERROR_BYTES];
-    struct design design;
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    struct tremolo_design design;
     (void)state;
-    struct table *table = must_read("y,smoker,left,side\n1,no,True,a\n2,yes,False,b\n"
-                                    "4,yes,True,a\n",
-                                    0);
-    assert_true(design_build(&design, table, "y", NULL, error));
+    struct tremolo_table *table = must_read("y,smoker,left,side\n1,no,True,a\n2,yes,False,b\n"
+                                            "4,yes,True,a\n",
+                                            0);
+    assert_true(tremolo_design_build(&design, table, NULL, "y", NULL, error));
     assert_int_equal(design.features, 3);
     assert_string_equal(design.name[0], "smoker");
     assert_string_equal(design.name[1], "left");
     assert_string_equal(design.name[2], "side=b");
     static const double expected[] = {0, 1, 0, 1, 0, 1, 1, 1, 0};
     assert_memory_equal(design.X, expected, sizeof expected);
-    design_free(&design);
-    table_free(table);
+    tremolo_design_free(&design);
+    tremolo_table_free(table);
 }
 
 static void test_design(void **unused)
 {
     (void)unused;
-    struct design design;
-    char error[TABLE_ERROR_BYTES] = "";
-    struct table *table = must_read("y,x,colour\n1,2,red\nNA,3,blue\n3,?,red\n4,5,blue\n"
-                                    "5,,green\n6,7.5,green\n7,nan,red\n",
-                                    0);
-    assert_true(design_build(&design, table, "y", NULL, error));
+    struct tremolo_design design;
+    char error[TREMOLO_TABLE_ERROR_BYTES] = "";
+    struct tremolo_table *table = must_read("y,x,colour\n1,2,red\nNA,3,blue\n3,?,red\n4,5,blue\n"
+                                            "5,,green\n6,7.5,green\n7,nan,red\n",
+                                            0);
+    assert_true(tremolo_design_build(&design, table, NULL, "y", NULL, error));
     assert_int_equal(design.rows, 3);
     assert_int_equal(design.dropped, 4);
     assert_int_equal(design.features, 3);
@@ -149,28 +149,28 @@ static void test_design(void **unused)
     static const double expected[] = {2, 0, 1, 5, 0, 0, 7.5, 1, 0};
     assert_memory_equal(design.X, expected, sizeof expected);
     assert_true(design.y[0] == 1 && design.y[1] == 4 && design.y[2] == 6);
-    design_free(&design);
-    assert_true(design_build(&design, table, "y", "x", error));
+    tremolo_design_free(&design);
+    assert_true(tremolo_design_build(&design, table, NULL, "y", "x", error));
     assert_int_equal(design.features, 1);
-    design_free(&design);
-    assert_false(design_build(&design, table, "z", NULL, error));
+    tremolo_design_free(&design);
+    assert_false(tremolo_design_build(&design, table, NULL, "z", NULL, error));
     assert_string_equal(error, "there is no column 'z' for the response; there are y, x, colour");
-    assert_false(design_build(&design, table, "y", "x,w", error));
+    assert_false(tremolo_design_build(&design, table, NULL, "y", "x,w", error));
     assert_string_equal(error, "there is no column 'w'; there are y, x, colour");
-    assert_false(design_build(&design, table, "y", "Color", error));
+    assert_false(tremolo_design_build(&design, table, NULL, "y", "Color", error));
     assert_string_equal(error, "there is no column 'Color'; did you mean 'colour'?");
-    assert_false(design_build(&design, table, "y", "y", error));
-    table_free(table);
+    assert_false(tremolo_design_build(&design, table, NULL, "y", "y", error));
+    tremolo_table_free(table);
 }
 
 static void check_design_refused(const char *text, const char *reason)
 {
-    struct design design;
-    char error[TABLE_ERROR_BYTES] = "";
-    struct table *table = must_read(text, 0);
-    assert_false(design_build(&design, table, "y", NULL, error));
+    struct tremolo_design design;
+    char error[TREMOLO_TABLE_ERROR_BYTES] = "";
+    struct tremolo_table *table = must_read(text, 0);
+    assert_false(tremolo_design_build(&design, table, NULL, "y", NULL, error));
     assert_string_equal(error, reason);
-    table_free(table);
+    tremolo_table_free(table);
 }
 
 static void test_bad_designs(void **unused)

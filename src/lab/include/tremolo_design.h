@@ -1,0 +1,57 @@
+/* tremolo_design.h -- from a table to the numbers of a regression.
+ *
+ *     struct tremolo_design design;
+ *     tremolo_design_build(&design, table, "pulse", NULL, NULL, error);
+ *
+ * Numbers stay numbers, categories become one 0/1 column for each level but the first
+ * in alphabetical order or in a study's, and rows with a missing value are dropped and
+ * counted. Failures fill an error text of one sentence that names line and column. */
+#ifndef TREMOLO_DESIGN_H
+#define TREMOLO_DESIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tremolo_status.h"
+#include "tremolo_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    TREMOLO_DESIGN_LEVELS_MAX = 64,
+    TREMOLO_DESIGN_FEATURES_MAX = 256,
+    TREMOLO_DESIGN_NAME_BYTES = 128,
+};
+
+struct tremolo_study_file;
+
+struct tremolo_design {
+    size_t rows, features;
+    size_t dropped;                          /* rows with a missing value */
+    char (*name)[TREMOLO_DESIGN_NAME_BYTES]; /* of the features */
+    char response[TREMOLO_DESIGN_NAME_BYTES];
+    char unit[TREMOLO_DESIGN_NAME_BYTES]; /* of the response, by a study; "" when not known */
+    double *X;                            /* rows * features, row by row */
+    double *y;
+    double *low, *high; /* public bounds of the features, then of the response; or NULL */
+};
+
+/* `features` is a comma-separated list, or NULL for every column but the response.
+ * Levels come in the order of `study`, which may be NULL. Constant columns are refused. */
+bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
+                          const struct tremolo_study_file *study, const char *response,
+                          const char *features, char error[TREMOLO_TABLE_ERROR_BYTES]);
+void tremolo_design_free(struct tremolo_design *design);
+
+/* Take the public bounds of the columns, and the response's unit, from a study. False
+ * with a sentence when a column has none there. */
+bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,
+                          char error[TREMOLO_TABLE_ERROR_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

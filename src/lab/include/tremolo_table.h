@@ -1,0 +1,107 @@
+/* tremolo_table.h -- a CSV file as cells of text, and lists of its columns.
+ *
+ *     struct tremolo_table *table = NULL;
+ *     char error[TREMOLO_TABLE_ERROR_BYTES];
+ *     if (!tremolo_table_read(&table, "people.csv", 0, error)) { ... }
+ *     puts(tremolo_table_cell(table, 0, tremolo_table_find(table, "age")));
+ *
+ * libcsv takes the text apart: quoted fields, any separator. Failures fill an error
+ * text of one sentence that names line and column. tremolo_design.h makes numbers of
+ * the cells. */
+#ifndef TREMOLO_TABLE_H
+#define TREMOLO_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    TREMOLO_TABLE_COLUMNS_MAX = 1024,
+    TREMOLO_TABLE_ROWS_MAX = 50000000,
+    TREMOLO_TABLE_FIELD_BYTES_MAX = 4096,
+    TREMOLO_TABLE_ERROR_BYTES = 512,
+    TREMOLO_CSV_HEADER_NAMES_MAX = 257,
+    TREMOLO_CSV_HEADER_BYTES_MAX = 64 * 1024,
+};
+
+struct tremolo_table {
+    size_t rows, columns;
+    char **name;  /* columns texts */
+    char *text;   /* all cells, each ended by a zero byte */
+    size_t *cell; /* rows * columns offsets into text, row by row */
+    size_t *line; /* the line each row starts on */
+};
+
+/* Read the file; separator 0 means to choose among , ; tab and | by the first
+ * line. On failure *table is untouched and `error` says why. */
+bool tremolo_table_read(struct tremolo_table **table, const char *path, char separator,
+                        char error[TREMOLO_TABLE_ERROR_BYTES]);
+void tremolo_table_free(struct tremolo_table *table);
+
+const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column);
+/* The column of that name, or table->columns. */
+size_t tremolo_table_find(const struct tremolo_table *table, const char *name);
+
+/* The cell is empty, NA, NaN or a question mark (letters in any case). */
+bool tremolo_table_is_missing(const char *text);
+/* A finite decimal number: sign, digits, point, exponent and nothing else. */
+bool tremolo_table_is_number(const char *text, double *value);
+
+/* ---- the first line alone: a study is written before there are data */
+
+struct tremolo_csv_header {
+    char *name[TREMOLO_CSV_HEADER_NAMES_MAX];
+    size_t count;
+    size_t bytes; /* of the line */
+    bool is_whole;
+    bool too_many;
+    const char *problem; /* with the first bad name's bytes, for people; NULL: none */
+    size_t problem_column;
+};
+
+/* Read the first line of `text` (ended by a zero after `length` bytes), separated as
+ * tremolo_table_read() finds. False, and nothing to free, when it is no such line, has
+ * too many names, or one with a `problem`. */
+bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length);
+
+/* Which columns hold words, by the line after the header's; false when none does
+ * or there is no such line. Nothing else of the data is looked at. */
+bool tremolo_csv_header_texts(bool is_text[TREMOLO_CSV_HEADER_NAMES_MAX],
+                              const struct tremolo_csv_header *header, const char *text,
+                              size_t length);
+void tremolo_csv_header_free(struct tremolo_csv_header *header);
+
+/* ---- lists of columns, as an analyst types them */
+
+/* Add a name, in quotes, to a list that holds `before` of them. */
+void tremolo_columns_add(FILE *list, const char *name, size_t before);
+
+/* The next name of a list, which is in quotes when it holds a comma or begins with a
+ * quote; a quote within quotes is doubled, as in the CSV file itself. How much of the
+ * list it took, its comma included, or 0 when it is too long, its quotes do not end, or
+ * something follows them. */
+size_t tremolo_columns_next(char name[TREMOLO_TABLE_FIELD_BYTES_MAX + 1], const char *list);
+
+/* What a list is made from, and what is left out of it. */
+struct tremolo_column_choice {
+    const char *const *name;
+    size_t names;
+    const char *response; /* is never a feature */
+    const char *const *without;
+    size_t without_count;
+};
+
+/* All names but the response and those left out. The caller frees it; NULL with
+ * a sentence in `error` when one that is left out is not there. */
+char *tremolo_columns_without(const struct tremolo_column_choice *choice,
+                              char error[TREMOLO_TABLE_ERROR_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
