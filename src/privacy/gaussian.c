@@ -126,16 +126,6 @@ static struct tremolo_certified log_delta_of(struct dd mu_squared, double epsilo
     return result;
 }
 
-enum tremolo_status tremolo_gaussian_log_delta(struct tremolo_certified *log_delta,
-                                               const struct tremolo_gaussian *cost, double epsilon)
-{
-    if (log_delta == NULL || cost == NULL || !is_epsilon(epsilon) || cost->mu_squared == 0.0) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    *log_delta = log_delta_of(mu_squared_of(cost), epsilon);
-    return TREMOLO_OK;
-}
-
 static struct tremolo_certified log_delta_at_epsilon(double epsilon, const void *context)
 {
     const struct dd *mu_squared = context;

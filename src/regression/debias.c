@@ -149,11 +149,6 @@ uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence)
     return (uint64_t)evidence->devices;
 }
 
-size_t tremolo_debias_dimension(const struct tremolo_debiased *evidence)
-{
-    return evidence->d;
-}
-
 double tremolo_debias_noise(const struct tremolo_debiased *evidence)
 {
     return evidence->noise;

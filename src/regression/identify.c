@@ -63,12 +63,6 @@ static void say_needed(char *text, size_t capacity, double needed, uint64_t devi
     }
 }
 
-void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
-                                     const struct tremolo_coefficient *row, uint64_t devices)
-{
-    tremolo_identification_summary(text, capacity, &name, row, 1, devices);
-}
-
 void tremolo_identification_summary(char *text, size_t capacity, const char *const *names,
                                     const struct tremolo_coefficient *rows, size_t count,
                                     uint64_t devices)

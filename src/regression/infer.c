@@ -282,7 +282,7 @@ static double jackknife_variance(const struct analysis *analysis, const double *
 
 /* The line for w'beta + constant, tested against `null_value`. */
 static void describe(struct tremolo_coefficient *row, const struct analysis *analysis,
-                     const double *w, double constant, double null_value, double level)
+                     const double *w, double constant, double level)
 {
     struct tremolo_coefficient line = {0};
     line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
@@ -290,7 +290,7 @@ static void describe(struct tremolo_coefficient *row, const struct analysis *ana
     line.model_error = sqrt(fmax(linear_form(w, analysis->covariance, w, analysis->p), 0.0));
     line.degrees = (double)(analysis->groups - 1);
     double t = tremolo_student_quantile(0.5 + 0.5 * level, line.degrees);
-    line.z = (line.estimate - null_value) / line.standard_error;
+    line.z = line.estimate / line.standard_error;
     line.p = 2.0 * tremolo_student_cdf(-fabs(line.z), line.degrees);
     line.low = line.estimate - t * line.standard_error;
     line.high = line.estimate + t * line.standard_error;
@@ -345,31 +345,9 @@ enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
     for (size_t j = 0; j < analysis.p; j++) {
         own[j] = 1.0;
         double constant = carry(scaled, own, evidence->d, intercept, units);
-        describe(&rows[j], &analysis, scaled, constant, 0.0, level);
+        describe(&rows[j], &analysis, scaled, constant, level);
         own[j] = 0.0;
     }
-    analysis_drop(&analysis);
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_infer_combination(struct tremolo_coefficient *row,
-                                              const struct tremolo_debiased *evidence,
-                                              const struct tremolo_units *units,
-                                              const double *weights, double null_value,
-                                              bool intercept, double level)
-{
-    if (row == NULL || evidence == NULL || weights == NULL || !level_is_sane(level) ||
-        !isfinite(null_value)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    struct analysis analysis;
-    enum tremolo_status status = analyse(&analysis, evidence, intercept, level);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    double scaled[INFER_MAX];
-    double constant = carry(scaled, weights, evidence->d, intercept, units);
-    describe(row, &analysis, scaled, constant, null_value, level);
     analysis_drop(&analysis);
     return TREMOLO_OK;
 }

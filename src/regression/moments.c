@@ -2,7 +2,6 @@
  * checks, threads, merging and reading. The arithmetic is in fold.c. */
 #include "moments_internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,11 +122,6 @@ enum tremolo_status tremolo_moments_use_kernel(struct tremolo_moments *moments,
     return TREMOLO_OK;
 }
 
-enum tremolo_fold_kernel tremolo_moments_kernel(const struct tremolo_moments *moments)
-{
-    return moments->kernel == &tremolo_fold_scalar ? TREMOLO_FOLD_SCALAR : TREMOLO_FOLD_AVX2;
-}
-
 /* Ids are drawn at random by honest devices; multiplying by an odd constant
  * and keeping the top bits spreads ids that count upwards as well. */
 unsigned tremolo_bucket_of(const uint8_t report_id[16])
@@ -174,96 +168,6 @@ enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const i
     enum tremolo_status status = check_addition(moments, rows, buckets, count);
     if (status == TREMOLO_OK && !tremolo_fold_rows(moments, rows, buckets, count)) {
         status = TREMOLO_OUT_OF_BOUNDS;
-    }
-    return status;
-}
-
-/* ------------------------------------------------------------- threads */
-
-struct slice {
-    struct tremolo_moments *partial;
-    const int16_t *rows;
-    const uint8_t *buckets;
-    size_t count;
-    pthread_t thread;
-    enum tremolo_status status;
-    bool started;
-};
-
-static void *fold_slice(void *argument)
-{
-    struct slice *slice = argument;
-    slice->status = tremolo_moments_add(slice->partial, slice->rows, slice->buckets, slice->count);
-    return NULL;
-}
-
-static enum tremolo_status prepare_slices(struct slice *slices, unsigned threads,
-                                          const struct tremolo_moments *moments,
-                                          const int16_t *rows, const uint8_t *buckets, size_t count)
-{
-    size_t from = 0;
-    for (unsigned t = 0; t < threads; t++) {
-        size_t to = count / threads * (t + 1) + count % threads * (t + 1) / threads;
-        enum tremolo_status status = tremolo_moments_new(
-            &slices[t].partial, moments->n, moments->feature_max, moments->response_max);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-        slices[t].partial->kernel = moments->kernel;
-        slices[t].rows = rows + from * moments->n;
-        slices[t].buckets = buckets + from;
-        slices[t].count = to - from;
-        from = to;
-    }
-    return TREMOLO_OK;
-}
-
-/* A thread that cannot be started is no failure: its slice is folded here. */
-static enum tremolo_status run_slices(struct slice *slices, unsigned threads)
-{
-    enum tremolo_status status = TREMOLO_OK;
-    for (unsigned t = 1; t < threads; t++) {
-        slices[t].started = pthread_create(&slices[t].thread, NULL, fold_slice, &slices[t]) == 0;
-    }
-    for (unsigned t = 0; t < threads; t++) {
-        if (slices[t].started) {
-            (void)pthread_join(slices[t].thread, NULL);
-        } else {
-            (void)fold_slice(&slices[t]);
-        }
-        if (status == TREMOLO_OK) {
-            status = slices[t].status;
-        }
-    }
-    return status;
-}
-
-enum tremolo_status tremolo_moments_add_parallel(struct tremolo_moments *moments,
-                                                 const int16_t *rows, const uint8_t *buckets,
-                                                 size_t count, unsigned threads)
-{
-    struct slice slices[TREMOLO_MAX_FOLD_THREADS] = {{0}};
-    if (moments == NULL || threads < 1 || threads > TREMOLO_MAX_FOLD_THREADS) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (threads == 1 || count == 0) {
-        return tremolo_moments_add(moments, rows, buckets, count);
-    }
-    if (rows == NULL || buckets == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (count > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
-        return TREMOLO_OVERFLOWED;
-    }
-    enum tremolo_status status = prepare_slices(slices, threads, moments, rows, buckets, count);
-    if (status == TREMOLO_OK) {
-        status = run_slices(slices, threads);
-    }
-    for (unsigned t = 0; t < threads && status == TREMOLO_OK; t++) {
-        status = tremolo_moments_merge(moments, slices[t].partial);
-    }
-    for (unsigned t = 0; t < threads; t++) {
-        tremolo_moments_free(slices[t].partial);
     }
     return status;
 }

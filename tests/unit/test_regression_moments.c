@@ -186,21 +186,13 @@ static void assert_same(const struct tremolo_moments *a, const struct tremolo_mo
     free(bytes_b);
 }
 
-static void test_threads_and_order_change_nothing(void **unused)
+static void test_order_changes_nothing(void **unused)
 {
     (void)unused;
     state = 4;
     struct data data = make_data(12, 20011, 2047, 2047, FILL_RANDOM, TREMOLO_BUCKETS);
     struct tremolo_moments *one = new_moments(&data);
     assert_int_equal(tremolo_moments_add(one, data.rows, data.buckets, data.count), TREMOLO_OK);
-    for (unsigned threads = 1; threads <= 4; threads++) {
-        struct tremolo_moments *many = new_moments(&data);
-        assert_int_equal(
-            tremolo_moments_add_parallel(many, data.rows, data.buckets, data.count, threads),
-            TREMOLO_OK);
-        assert_same(one, many);
-        tremolo_moments_free(many);
-    }
     struct tremolo_moments *backwards = new_moments(&data);
     for (size_t r = data.count; r-- > 0;) {
         assert_int_equal(
@@ -274,8 +266,6 @@ static void test_refusals_leave_the_sums_alone(void **unused)
     struct tremolo_moments *moments = new_moments(&data), *empty = new_moments(&data), *none = NULL;
     data.rows[4 * 99 + 1] = 2048;
     assert_int_equal(tremolo_moments_add(moments, data.rows, data.buckets, 100),
-                     TREMOLO_OUT_OF_BOUNDS);
-    assert_int_equal(tremolo_moments_add_parallel(moments, data.rows, data.buckets, 100, 2),
                      TREMOLO_OUT_OF_BOUNDS);
     data.rows[4 * 99 + 1] = INT16_MIN;
     assert_int_equal(tremolo_moments_add(moments, data.rows, data.buckets, 100),
@@ -352,7 +342,7 @@ int main(void)
         cmocka_unit_test(test_every_dimension),
         cmocka_unit_test(test_every_run_length),
         cmocka_unit_test(test_extreme_values),
-        cmocka_unit_test(test_threads_and_order_change_nothing),
+        cmocka_unit_test(test_order_changes_nothing),
         cmocka_unit_test(test_merging_shards),
         cmocka_unit_test(test_refusals_leave_the_sums_alone),
         cmocka_unit_test(test_late_refusals_leave_the_sums_alone),

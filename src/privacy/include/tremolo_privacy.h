@@ -79,11 +79,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_delta(struct tremolo_certi
                                                             const struct tremolo_gaussian *cost,
                                                             double epsilon);
 
-/* Its natural logarithm, finite for every mu > 0 however small delta is. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_log_delta(struct tremolo_certified *log_delta,
-                                                                const struct tremolo_gaussian *cost,
-                                                                double epsilon);
-
 /* The smallest epsilon >= 0 at which delta is reached. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_epsilon(struct tremolo_certified *epsilon,
                                                               const struct tremolo_gaussian *cost,

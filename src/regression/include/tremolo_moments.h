@@ -77,13 +77,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add(struct tremolo_moments 
                                                          const int16_t *rows,
                                                          const uint8_t *buckets, size_t count);
 
-/* The same on `threads` threads (1..TREMOLO_MAX_FOLD_THREADS), with the same
- * result to the bit. Needs memory for one set of sums per thread. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add_parallel(struct tremolo_moments *moments,
-                                                                  const int16_t *rows,
-                                                                  const uint8_t *buckets,
-                                                                  size_t count, unsigned threads);
-
 /* Add the sums of `other`, which must have the same coordinates and maxima
  * (BAD_ARGUMENT otherwise) and may not be `moments` itself. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
@@ -122,7 +115,6 @@ enum tremolo_fold_kernel {
 /* BAD_ARGUMENT when this processor or this build lacks the kernel. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_use_kernel(struct tremolo_moments *moments,
                                                                 enum tremolo_fold_kernel kernel);
-enum tremolo_fold_kernel tremolo_moments_kernel(const struct tremolo_moments *moments);
 
 #ifdef __cplusplus
 }

@@ -86,7 +86,6 @@ tremolo_debias_new(struct tremolo_debiased **evidence, const struct tremolo_sums
 void tremolo_debias_free(struct tremolo_debiased *evidence);
 
 uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence);
-size_t tremolo_debias_dimension(const struct tremolo_debiased *evidence);
 
 /* Noise variance per coordinate of an undone feature, scaled units^2:
  * noise_variance / (keep * feature_scale)^2. The paper's sigma^2/(1-alpha)^2. */
@@ -249,22 +248,9 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_infer(struct tremolo_coefficient *r
                                                    const struct tremolo_units *units,
                                                    bool intercept, double level);
 
-/* The same for weights' theta, theta the features' coefficients in own units
- * (and the intercept as number d when `intercept`); z and p test against
- * `null_value`. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_infer_combination(struct tremolo_coefficient *row, const struct tremolo_debiased *evidence,
-                          const struct tremolo_units *units, const double *weights,
-                          double null_value, bool intercept, double level);
-
-/* One sentence about identification into `text` (always terminated): empty when
- * the coefficient is identified. */
-void tremolo_identification_sentence(char *text, size_t capacity, const char *name,
-                                     const struct tremolo_coefficient *row, uint64_t devices);
-
-/* The same in one sentence for all `count` rows of one tremolo_infer(), which
- * share the number of devices needed: empty when every row is identified. The
- * sentence names a few of the others and counts the rest. */
+/* What is not identified of all `count` rows of one tremolo_infer(), which share the
+ * number of devices needed, as one sentence in `text` (always terminated): empty when
+ * every row is identified. It names a few of the others and counts the rest. */
 void tremolo_identification_summary(char *text, size_t capacity, const char *const *names,
                                     const struct tremolo_coefficient *rows, size_t count,
                                     uint64_t devices);
