@@ -45,7 +45,6 @@ PKGS_study      := jansson libsodium
 PKGS_estimate   := jansson
 PKGS_host       := jansson libcurl
 PKGS_server     := libmicrohttpd sqlite3 gnutls libsodium jansson
-PKGS_lab        := jansson
 PKGS_cli        := jansson libsodium libcurl
 # The clustered store is there when Debian's libnats is; NATS=no leaves it out.
 NATS ?= $(if $(shell { pkg-config --exists libnats; } 2>/dev/null && echo yes),yes,no)

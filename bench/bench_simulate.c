@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "fleet.h"
+#include "tremolo_experiment.h"
 #include "tremolo_random.h"
 
 enum { BENCH_FEATURES_MAX = 100 };
@@ -57,7 +58,7 @@ static struct fleet *make_fleet(const double *X, const double *y, size_t rows, s
                     .omega = modulated ? 1 : 0,
                     .vectors = modulated ? 1 : 0},
         .seed = 1,
-        .threads = fleet_processors(),
+        .threads = tremolo_processors(),
         .fast_noise = fast,
     };
     if (fleet_new(&fleet, &setup) != TREMOLO_OK) {
@@ -145,7 +146,8 @@ int main(void)
 {
     const char *wanted = getenv("BENCH_LONG");
     bool patient = wanted != NULL && strcmp(wanted, "1") == 0;
-    printf("simulated devices on %u processors, M reports/s, ratio to NumPy\n", fleet_processors());
+    printf("simulated devices on %u processors, M reports/s, ratio to NumPy\n",
+           tremolo_processors());
     run_many(patient ? 100000000 : 1000000);
     compare(10, 1000000);
     compare(100, 100000);

@@ -287,7 +287,7 @@ static int save(const struct fit_options *options, const struct tremolo_report_h
                 const struct fitted *fitted, const struct coefficients *coefficients,
                 const struct tremolo_report_rounds *rounds)
 {
-    char title[TREMOLO_DESIGN_NAME_BYTES + 64];
+    char title[TREMOLO_NAME_BYTES + 64];
     size_t d = coefficients->features;
     double range[TREMOLO_MAX_DIMENSION];
     (void)snprintf(title, sizeof title, "What explains %s", header->response);

@@ -41,14 +41,6 @@ static const char help[] =
     "  --threads N      (default: all processors; changes no result)\n"
     "  --force          replace an earlier report\n";
 
-const enum method sweep_methods[SWEEP_METHODS] = {METHOD_ITERATIVE, METHOD_ONE_SHOT, METHOD_DP_SGD,
-                                                  METHOD_AUTO};
-
-double sweep_epsilon(size_t index)
-{
-    return 0.5 + 0.25 * (double)index;
-}
-
 static double now(void)
 {
     struct timespec time;
@@ -61,7 +53,7 @@ static double now(void)
 static bool parse_tasks(struct reproduce_options *options, const char *list)
 {
     bool any = false;
-    memset(options->wanted, 0, sizeof options->wanted);
+    memset(options->reproduction.wanted, 0, sizeof options->reproduction.wanted);
     while (*list != '\0') {
         size_t length = strcspn(list, ","), t = 0;
         while (t < TREMOLO_TASKS && (strlen(tremolo_tasks[t].key) != length ||
@@ -71,7 +63,7 @@ static bool parse_tasks(struct reproduce_options *options, const char *list)
         if (t == TREMOLO_TASKS) {
             return false;
         }
-        options->wanted[t] = true;
+        options->reproduction.wanted[t] = true;
         any = true;
         list += length + (list[length] == ',');
     }
@@ -92,28 +84,28 @@ static const char *take_option(void *context, int code, const char *value)
     switch (code) {
     case 'o': options->out = value; break;
     case 'd': options->data = value; break;
-    case 'x': options->exact_noise = true; break;
+    case 'x': options->reproduction.exact_noise = true; break;
     case 'f': options->force = true; break;
     case 't':
         wanted = parse_tasks(options, value) ? NULL : "of co2, fair, modechoice, lncoins, fmde";
         break;
     case 'r':
         wanted = parse_count(&count, value, 1, 10000) ? NULL : "a whole number from 1 to 10000";
-        options->repeats = (size_t)count;
+        options->reproduction.repeats = (size_t)count;
         break;
     case 'p':
         wanted = parse_count(&count, value, 1, 1000) ? NULL : "a whole number from 1 to 1000";
-        options->splits = (size_t)count;
+        options->reproduction.splits = (size_t)count;
         break;
     case 's':
         wanted = parse_count(&count, value, 0, LONG_MAX) ? NULL : "a whole number from 0";
-        options->seed = (uint64_t)count;
+        options->reproduction.seed = (uint64_t)count;
         break;
     case 'n':
         wanted = parse_count(&count, value, 1, TREMOLO_MAX_FOLD_THREADS)
                      ? NULL
                      : "a whole number from 1 to 64";
-        options->threads = (unsigned)count;
+        options->reproduction.threads = (unsigned)count;
         break;
     default: break;
     }
@@ -137,11 +129,12 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
     };
     static const struct cli_parser parser = {command, help, long_options, take_option};
     *options = (struct reproduce_options){.out = "tremolo-reproduce",
-                                          .repeats = 100,
-                                          .splits = 100,
-                                          .seed = 1,
-                                          .threads = fleet_processors(),
-                                          .wanted = {true, true, true, true, true}};
+                                          .reproduction = {.repeats = 100,
+                                                           .splits = 100,
+                                                           .seed = 1,
+                                                           .threads = tremolo_processors(),
+                                                           .wanted = {true, true, true, true, true},
+                                                           .progress = &progress_bar}};
     result_command_line(options->line, argc, argv);
     if (!cli_parse_options(&parser, options, code, argc, argv)) {
         return false;
@@ -193,130 +186,6 @@ static bool data_present(const char *folder)
         }
     }
     return true;
-}
-
-/* The paper's convention: standardised on the training rows, 60/20/20. */
-static enum tremolo_status make_splits(struct study_case *made,
-                                       const struct reproduce_options *options)
-{
-    const char *constant = NULL;
-    enum tremolo_status status = TREMOLO_OK;
-    made->splits = calloc(options->splits, sizeof *made->splits);
-    if (made->splits == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    for (size_t i = 0; i < options->splits && status == TREMOLO_OK; i++) {
-        status = split_make(&made->splits[i], &constant, &made->design, 0.2, 0.2, SCALING_STANDARD,
-                            false, options->seed + i);
-        made->split_count = i + 1;
-    }
-    return status;
-}
-
-static int load_cases(struct study_case *cases, size_t *count,
-                      const struct reproduce_options *options, const char *folder)
-{
-    char error[TREMOLO_TABLE_ERROR_BYTES];
-    for (size_t t = 0; t < TREMOLO_TASKS; t++) {
-        if (!options->wanted[t]) {
-            continue;
-        }
-        struct study_case *made = &cases[*count];
-        made->task = &tremolo_tasks[t];
-        if (!tremolo_task_load(&made->design, made->task, folder, error)) {
-            return cli_fail(CLI_FAILED, command, "%s", error);
-        }
-        (*count)++;
-        enum tremolo_status status = make_splits(made, options);
-        if (status != TREMOLO_OK) {
-            return cli_fail(CLI_FAILED, command, "%s: %s", tremolo_tasks[t].title,
-                            tremolo_status_sentence(status));
-        }
-    }
-    return CLI_DONE;
-}
-
-/* --------------------------------------------------------------- the sweep */
-
-static void set_options(struct study_case *cases, size_t count,
-                        const struct reproduce_options *options)
-{
-    for (size_t i = 0; i < count * SWEEP_METHODS; i++) {
-        enum method method = sweep_methods[i % SWEEP_METHODS];
-        bool paper = method != METHOD_AUTO;
-        cases[i / SWEEP_METHODS].options[i % SWEEP_METHODS] = (struct experiment_options){
-            .method = method,
-            .delta = 1e-5,
-            .distance = 1,
-            .calibration = paper ? TREMOLO_CALIBRATION_PAPER : TREMOLO_CALIBRATION_EXACT,
-            .rounds = 10,
-            .vectors = method == METHOD_ITERATIVE || method == METHOD_ONE_SHOT ? 1 : 0,
-            .alpha = paper ? 0.5 : 0,
-            .lambda = 0.2,
-            .omega = 1,
-            .ridge = 0.5,
-            .step = 0.5,
-            .clip = 2,
-            .fast_noise = !options->exact_noise,
-            .threads = 1,
-        };
-    }
-}
-
-static enum tremolo_status sweep(struct study_case *cases, size_t count,
-                                 const struct reproduce_options *options)
-{
-    size_t each = (size_t)SWEEP_METHODS * SWEEP_EPSILONS;
-    struct trial *trials = count > 0 ? calloc(count * each, sizeof *trials) : NULL;
-    if (trials == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    for (size_t i = 0; i < count * each; i++) {
-        struct study_case *chosen = &cases[i / each];
-        size_t method = i % each / SWEEP_EPSILONS, epsilon = i % SWEEP_EPSILONS;
-        trials[i] = (struct trial){.splits = chosen->splits,
-                                   .split_count = chosen->split_count,
-                                   .options = chosen->options[method],
-                                   .part = SPLIT_TEST,
-                                   .repeats = options->repeats,
-                                   .seed = options->seed + 100000 + epsilon};
-        trials[i].options.epsilon = sweep_epsilon(epsilon);
-    }
-    progress_bar.begin("sweeping epsilon", count * each);
-    enum tremolo_status status = trials_run(trials, count * each, options->threads, &progress_bar);
-    progress_bar.end();
-    for (size_t i = 0; i < count * each && status == TREMOLO_OK; i++) {
-        cases[i / each].sweep[i % each / SWEEP_EPSILONS][i % SWEEP_EPSILONS] = trials[i];
-    }
-    free(trials);
-    return status;
-}
-
-static enum tremolo_status run_ols(struct study_case *cases, size_t count)
-{
-    const struct experiment_options ols = {.method = METHOD_OLS};
-    enum tremolo_status status = TREMOLO_OK;
-    for (size_t c = 0; c < count && status == TREMOLO_OK; c++) {
-        struct trial trial = {.splits = cases[c].splits,
-                              .split_count = cases[c].split_count,
-                              .options = ols,
-                              .part = SPLIT_TEST,
-                              .repeats = cases[c].split_count};
-        status = trials_run(&trial, 1, 1, NULL);
-        cases[c].r2_ols = trial.mean;
-    }
-    return status;
-}
-
-static enum tremolo_status run_all(struct study_case *cases, size_t count,
-                                   const struct reproduce_options *options)
-{
-    set_options(cases, count, options);
-    enum tremolo_status status = run_ols(cases, count);
-    if (status == TREMOLO_OK) {
-        status = reproduce_tune(cases, count, options);
-    }
-    return status == TREMOLO_OK ? sweep(cases, count, options) : status;
 }
 
 /* ------------------------------------------------------------------ output */
@@ -385,15 +254,18 @@ static bool publish(const char *work, const char *out)
 static int compute_and_write(const struct reproduce_options *options, const char *data,
                              const char *work)
 {
-    struct study_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
+    struct tremolo_reproduction_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
+    char error[TREMOLO_TABLE_ERROR_BYTES];
     size_t count = 0;
     double start = now();
     if (cases == NULL) {
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
-    int code = load_cases(cases, &count, options, data);
+    int code = tremolo_reproduction_load(cases, &count, &options->reproduction, data, error)
+                   ? CLI_DONE
+                   : cli_fail(CLI_FAILED, command, "%s", error);
     if (code == CLI_DONE) {
-        enum tremolo_status status = run_all(cases, count, options);
+        enum tremolo_status status = tremolo_reproduction_run(cases, count, &options->reproduction);
         if (status != TREMOLO_OK) {
             code = cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
         }
@@ -410,13 +282,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
     if (code == CLI_DONE) {
         code = reproduce_save(work, cases, count, options);
     }
-    for (size_t c = 0; c < count; c++) {
-        tremolo_design_free(&cases[c].design);
-        for (size_t i = 0; i < cases[c].split_count; i++) {
-            split_free(&cases[c].splits[i]);
-        }
-        free(cases[c].splits);
-    }
+    tremolo_reproduction_free(cases, count);
     free(cases);
     return code;
 }

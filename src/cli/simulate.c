@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "tremolo_design.h"
 #include "progress.h"
-#include "tremolo_random.h"
 
 static const char command[] = "simulate";
 
@@ -46,159 +44,6 @@ double simulate_sd(const double *values, size_t count)
     return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
 }
 
-static struct tremolo_units units_of(const struct split *split)
-{
-    return (struct tremolo_units){split->centre, split->scale, split->response_centre,
-                                  split->response_scale};
-}
-
-/* Ordinary least squares has its own standard errors: those of the textbook. */
-static enum tremolo_status infer_ols(struct tremolo_coefficient *rows, const struct split *split,
-                                     const double *prediction)
-{
-    double beta[TREMOLO_DESIGN_FEATURES_MAX], error[TREMOLO_DESIGN_FEATURES_MAX], constant;
-    double degrees = (double)(split->train - split->d) - 1;
-    enum tremolo_status status = tremolo_ols(beta, &constant, error, NULL, NULL, split->X, split->y,
-                                             split->train, split->d, true);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    double width = tremolo_student_quantile(0.5 + 0.5 * SIMULATE_LEVEL, degrees);
-    for (size_t i = 0; i < split->d; i++) {
-        double se = error[i] * split->response_scale / split->scale[i];
-        rows[i] = (struct tremolo_coefficient){.estimate = prediction[i],
-                                               .standard_error = se,
-                                               .z = prediction[i] / se,
-                                               .low = prediction[i] - width * se,
-                                               .high = prediction[i] + width * se,
-                                               .degrees = degrees,
-                                               .identified = true};
-        rows[i].score_low = rows[i].low; /* the textbook's interval is exact */
-        rows[i].score_high = rows[i].high;
-        rows[i].p = 2 * tremolo_student_cdf(-fabs(rows[i].z), degrees);
-    }
-    rows[split->d] = (struct tremolo_coefficient){.estimate = prediction[split->d],
-                                                  .standard_error = NAN,
-                                                  .z = NAN,
-                                                  .p = NAN,
-                                                  .low = NAN,
-                                                  .high = NAN,
-                                                  .score_low = NAN,
-                                                  .score_high = NAN,
-                                                  .identified = true};
-    return TREMOLO_OK;
-}
-
-static struct tremolo_convergence_answer convergence_of(const struct split *split,
-                                                        const struct outcome *outcome,
-                                                        const struct experiment_options *options)
-{
-    const struct tremolo_convergence_input input = {.mechanism = outcome->mechanism,
-                                                    .rounds = (double)options->rounds,
-                                                    .B = options->radius,
-                                                    .R = split->radius,
-                                                    .M = split->response_bound};
-    return tremolo_convergence_of_fit(&input, outcome->evidence, outcome->beta);
-}
-
-static enum tremolo_status conclude(struct simulate_result *result, const struct split *split,
-                                    const struct outcome *outcome,
-                                    const struct experiment_options *options)
-{
-    enum method method = options->method;
-    const struct tremolo_units units = units_of(split);
-    enum tremolo_status status = TREMOLO_OK;
-    size_t d = split->d;
-    result->dimension = d;
-    result->devices = split->train;
-    result->held_out = split->test;
-    result->privacy = outcome->privacy;
-    result->prediction = malloc((d + 1) * sizeof *result->prediction);
-    result->coefficient = calloc(d + 1, sizeof *result->coefficient);
-    if (result->prediction == NULL || result->coefficient == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    tremolo_fit_to_own(result->prediction, &result->prediction[d], outcome->beta,
-                       outcome->intercept, d, &units);
-    if (method == METHOD_DP_SGD) {
-        result->remark = "dp-sgd gives no standard errors";
-        return TREMOLO_OK;
-    }
-    if (method_takes_rounds(method)) {
-        result->convergence = convergence_of(split, outcome, options);
-    }
-    status = method == METHOD_OLS ? infer_ols(result->coefficient, split, result->prediction)
-                                  : tremolo_infer(result->coefficient, outcome->evidence, &units,
-                                                  true, SIMULATE_LEVEL);
-    if (status == TREMOLO_SINGULAR) {
-        result->remark = "the debiased moment is singular at this noise: no unbiased estimate";
-        return TREMOLO_OK;
-    }
-    result->coefficients = status == TREMOLO_OK ? d + 1 : 0;
-    return status;
-}
-
-/* One repeat; R^2 on the training rows when none are held out. */
-static enum tremolo_status repeat(struct simulate_result *result, const char **constant,
-                                  const struct simulate_options *options,
-                                  const struct tremolo_design *design, size_t number)
-{
-    struct experiment_options ols = options->experiment;
-    struct split split = {0};
-    struct outcome outcome = {.evidence = NULL};
-    uint64_t seed = tremolo_random_hash(options->seed, number);
-    enum tremolo_status status =
-        split_make(&split, constant, design, 0, options->test_share, options->scaling,
-                   options->experiment.protect_all, tremolo_random_hash(seed, 0));
-    if (status == TREMOLO_OK && number == 0) {
-        split_outside(result->clamped, &split);
-    }
-    if (status == TREMOLO_OK && simulate_clips(options)) {
-        size_t clipped = split_clip(&split, options->clip, options->experiment.protect_all);
-        result->clipped = number == 0 ? clipped : result->clipped;
-    }
-    struct experiment_options chosen = options->experiment;
-    chosen.save = number == 0 ? options->experiment.save : NULL;
-    ols.method = METHOD_OLS;
-    if (status == TREMOLO_OK) {
-        status = experiment_run(&outcome, &split, &ols, seed);
-    }
-    if (status == TREMOLO_OK) {
-        enum split_part part = split.test > 0 ? SPLIT_TEST : SPLIT_TRAIN;
-        result->r2_ols[number] = split_r2(&split, part, outcome.beta, outcome.intercept);
-        status = experiment_run(&outcome, &split, &chosen, tremolo_random_hash(seed, 1));
-        if (status == TREMOLO_OK) {
-            result->r2[number] = split_r2(&split, part, outcome.beta, outcome.intercept);
-        }
-    }
-    if (status == TREMOLO_OK && number == 0) {
-        status = conclude(result, &split, &outcome, &options->experiment);
-    }
-    outcome_free(&outcome);
-    split_free(&split);
-    return status;
-}
-
-static enum tremolo_status run_repeats(struct simulate_result *result, const char **constant,
-                                       struct simulate_options *options,
-                                       const struct tremolo_design *design)
-{
-    enum tremolo_status status = TREMOLO_OK;
-    size_t releases =
-        method_takes_rounds(options->experiment.method) ? options->experiment.rounds : 1;
-    size_t train = design->rows - (size_t)(options->test_share * (double)design->rows);
-    double start = now();
-    progress_bar.begin("simulating", options->repeats * releases * train);
-    options->experiment.progress = &progress_bar;
-    for (size_t r = 0; r < options->repeats && status == TREMOLO_OK; r++) {
-        status = repeat(result, constant, options, design, r);
-    }
-    progress_bar.end();
-    options->experiment.progress = NULL;
-    result->seconds = now() - start;
-    return status;
-}
-
 static int explain_failure(enum tremolo_status status, const char *constant,
                            const struct simulate_options *options)
 {
@@ -216,7 +61,7 @@ static int explain_failure(enum tremolo_status status, const char *constant,
         return cli_fail(CLI_REFUSED, command,
                         "no noise the device can make gives epsilon %g for this data's range; "
                         "clip outliers or ask for another epsilon",
-                        options->experiment.epsilon);
+                        options->simulation.experiment.epsilon);
     }
     return cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
 }
@@ -225,15 +70,16 @@ static int explain_failure(enum tremolo_status status, const char *constant,
 static int check_against(const struct simulate_options *options,
                          const struct tremolo_design *design)
 {
-    size_t train = design->rows - (size_t)(options->test_share * (double)design->rows);
+    size_t train = design->rows - (size_t)(options->simulation.test_share * (double)design->rows);
     if (train < design->features + 2) {
         return cli_fail(CLI_USAGE, command,
                         "%zu features need at least %zu devices, and %zu are left of %zu rows",
                         design->features, design->features + 2, train, design->rows);
     }
-    size_t m = options->experiment.vectors;
-    if (options->experiment.method != METHOD_OLS && m > 0 &&
-        m + (method_takes_rounds(options->experiment.method) ? 1 : 0) > design->features) {
+    size_t m = options->simulation.experiment.vectors;
+    if (options->simulation.experiment.method != TREMOLO_EXPERIMENT_OLS && m > 0 &&
+        m + (tremolo_experiment_takes_rounds(options->simulation.experiment.method) ? 1 : 0) >
+            design->features) {
         return cli_fail(CLI_USAGE, command, "%zu vectors do not fit into %zu features", m,
                         design->features);
     }
@@ -242,19 +88,17 @@ static int check_against(const struct simulate_options *options,
 
 static int run_design(struct simulate_options *options, const struct tremolo_design *design)
 {
-    struct simulate_result result = {.rows = design->rows, .dropped = design->dropped};
+    struct tremolo_simulation_result result;
     const char *constant = NULL;
     int code = check_against(options, design);
     if (code != CLI_DONE) {
         return code;
     }
-    result.r2 = calloc(options->repeats, sizeof *result.r2);
-    result.r2_ols = calloc(options->repeats, sizeof *result.r2_ols);
-    result.clamped = calloc(design->features + 1, sizeof *result.clamped);
+    double start = now();
+    options->simulation.experiment.progress = &progress_bar;
     enum tremolo_status status =
-        result.r2 == NULL || result.r2_ols == NULL || result.clamped == NULL
-            ? TREMOLO_NO_MEMORY
-            : run_repeats(&result, &constant, options, design);
+        tremolo_simulation_run(&result, &constant, &options->simulation, design);
+    result.seconds = now() - start;
     if (status != TREMOLO_OK) {
         code = explain_failure(status, constant, options);
     } else if (options->json) {
@@ -265,11 +109,7 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
     if (code == CLI_DONE && options->report != NULL) {
         code = simulate_save(options, design, &result);
     }
-    free(result.r2);
-    free(result.r2_ols);
-    free(result.clamped);
-    free(result.prediction);
-    free(result.coefficient);
+    tremolo_simulation_free(&result);
     return code;
 }
 
@@ -277,7 +117,7 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
 static int run_and_keep(struct simulate_options *options, const struct tremolo_design *design)
 {
     char path[PATH_MAX];
-    struct experiment_save save = {.design = design};
+    struct tremolo_experiment_save save = {.design = design};
     if (options->reports == NULL) {
         return run_design(options, design);
     }
@@ -288,9 +128,9 @@ static int run_and_keep(struct simulate_options *options, const struct tremolo_d
     if (save.file == NULL) {
         return cli_fail(CLI_FAILED, command, "%s: %s", path, strerror(errno));
     }
-    options->experiment.save = &save;
+    options->simulation.experiment.save = &save;
     int code = run_design(options, design);
-    options->experiment.save = NULL;
+    options->simulation.experiment.save = NULL;
     bool closed = fclose(save.file) == 0;
     if (code == CLI_DONE && !(closed && rename(path, options->reports) == 0)) {
         code = cli_fail(CLI_FAILED, command, "%s: %s", options->reports, strerror(errno));

@@ -44,11 +44,11 @@ static size_t worst(size_t chosen[NAMED], const size_t *counts, size_t columns)
 }
 
 void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct tremolo_design *design,
-                            const struct simulate_result *result)
+                            const struct tremolo_simulation_result *result)
 {
     size_t columns = design->features + 1, chosen[NAMED];
     size_t total = sum_of(result->clamped, columns);
-    char item[NAMED][TREMOLO_DESIGN_NAME_BYTES + 32], list[NAMED * sizeof item[0]];
+    char item[NAMED][TREMOLO_NAME_BYTES + 32], list[NAMED * sizeof item[0]];
     const char *items[NAMED] = {item[0], item[1], item[2]};
     if (total == 0) {
         (void)snprintf(text, SIMULATE_SENTENCE_BYTES, "No value is outside of the study's bounds.");
@@ -69,7 +69,7 @@ void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct tre
 }
 
 json_t *simulate_clamped_json(const struct tremolo_design *design,
-                              const struct simulate_result *result)
+                              const struct tremolo_simulation_result *result)
 {
     json_t *list = json_array();
     for (size_t i = 0; i <= design->features; i++) {

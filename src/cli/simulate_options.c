@@ -123,7 +123,7 @@ static const struct option long_options[] = {
 /* Numbers, where they go, and what they may be. Not-a-number marks a value
  * that was not given and gets its method's default afterwards. */
 struct number_rule {
-    size_t offset; /* in struct experiment_options */
+    size_t offset; /* in struct tremolo_experiment_options */
     double low, high;
     const char *range;
     int code;
@@ -132,7 +132,8 @@ struct number_rule {
 
 #define NUMBER(code, field, low, high, low_open, high_open, range)                                 \
     {                                                                                              \
-        offsetof(struct experiment_options, field), low, high, range, code, low_open, high_open    \
+        offsetof(struct tremolo_experiment_options, field), low, high, range, code, low_open,      \
+            high_open                                                                              \
     }
 
 static const struct number_rule number_rules[] = {
@@ -155,15 +156,17 @@ static const struct {
     int code;
     unsigned methods;
 } method_rules[] = {
-    {OPT_ROUNDS, FOR(METHOD_ITERATIVE) | FOR(METHOD_POOLED) | FOR(METHOD_DP_SGD)},
-    {OPT_STEP, FOR(METHOD_ITERATIVE) | FOR(METHOD_POOLED) | FOR(METHOD_DP_SGD)},
-    {OPT_RADIUS, FOR(METHOD_ITERATIVE) | FOR(METHOD_POOLED)},
-    {OPT_RIDGE, FOR(METHOD_ONE_SHOT)},
-    {OPT_CLIP, FOR(METHOD_DP_SGD)},
-    {OPT_VECTORS, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
-    {OPT_ALPHA, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
-    {OPT_LAMBDA, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
-    {OPT_OMEGA, ~(FOR(METHOD_DP_SGD) | FOR(METHOD_OLS))},
+    {OPT_ROUNDS, FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED) |
+                     FOR(TREMOLO_EXPERIMENT_DP_SGD)},
+    {OPT_STEP, FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED) |
+                   FOR(TREMOLO_EXPERIMENT_DP_SGD)},
+    {OPT_RADIUS, FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED)},
+    {OPT_RIDGE, FOR(TREMOLO_EXPERIMENT_ONE_SHOT)},
+    {OPT_CLIP, FOR(TREMOLO_EXPERIMENT_DP_SGD)},
+    {OPT_VECTORS, ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
+    {OPT_ALPHA, ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
+    {OPT_LAMBDA, ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
+    {OPT_OMEGA, ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
 };
 
 enum { METHOD_RULES = sizeof method_rules / sizeof method_rules[0] };
@@ -184,7 +187,7 @@ static bool usage(int *code, const char *option, const char *wanted, const char 
 
 /* 1 when the option is a number and good, 0 when it is no number, -1 when it
  * is a bad one. */
-static int parse_number(struct experiment_options *experiment, int *code, int option,
+static int parse_number(struct tremolo_experiment_options *experiment, int *code, int option,
                         const char *name)
 {
     for (size_t i = 0; i < sizeof number_rules / sizeof number_rules[0]; i++) {
@@ -218,7 +221,7 @@ static bool parse_count(size_t *count, int *code, const char *name, long low, lo
     return usage(code, name, wanted, optarg);
 }
 
-static bool parse_neighbours(struct experiment_options *experiment, int *code)
+static bool parse_neighbours(struct tremolo_experiment_options *experiment, int *code)
 {
     if (strcmp(optarg, "any") == 0) {
         experiment->neighbours = TREMOLO_NEIGHBOURS_ANY;
@@ -258,20 +261,20 @@ static bool parse_words(struct simulate_options *options, int *code, int option,
         if (!parse_choice(&choice, code, "protect", protects, 2, "features or all")) {
             return false;
         }
-        options->experiment.protect_all = choice == 1;
+        options->simulation.experiment.protect_all = choice == 1;
         return true;
     case OPT_CALIBRATION:
         if (!parse_choice(&choice, code, "calibration", tremolo_calibration_names, 3,
                           "exact, zcdp or paper")) {
             return false;
         }
-        options->experiment.calibration = (enum tremolo_calibration)choice;
+        options->simulation.experiment.calibration = (enum tremolo_calibration)choice;
         return true;
     case OPT_STUDY: return true; /* taken before all others */
     case OPT_SCALE: return parse_choice(scaling, code, "scale", scalings, 2, "standard or bounds");
     default:
-        options->experiment.method = method_find(optarg);
-        return options->experiment.method != METHOD_COUNT ||
+        options->simulation.experiment.method = tremolo_experiment_method_find(optarg);
+        return options->simulation.experiment.method != TREMOLO_EXPERIMENT_METHODS ||
                usage(code, "method", "auto, one-shot, iterative, pooled, dp-sgd or ols", optarg);
     }
 }
@@ -280,7 +283,7 @@ static bool parse_test_share(struct simulate_options *options, int *code)
 {
     double share;
     if (cli_parse_double(&share, optarg) && share >= 0 && share < 1) {
-        options->test_share = share;
+        options->simulation.test_share = share;
         return true;
     }
     return usage(code, "test-share", "a number from 0 to below 1", optarg);
@@ -299,7 +302,7 @@ static bool parse_separator(struct simulate_options *options, int *code)
 static bool parse_option(struct simulate_options *options, int *code, int option, const char *name,
                          int *scaling)
 {
-    struct experiment_options *experiment = &options->experiment;
+    struct tremolo_experiment_options *experiment = &options->simulation.experiment;
     size_t count = 0;
     int number = parse_number(experiment, code, option, name);
     if (number != 0) {
@@ -325,12 +328,13 @@ static bool parse_option(struct simulate_options *options, int *code, int option
     case OPT_ROUNDS: return parse_count(&experiment->rounds, code, name, 1, 1000);
     case OPT_VECTORS:
         return parse_count(&experiment->vectors, code, name, 0, TREMOLO_DESIGN_FEATURES_MAX);
-    case OPT_REPEATS: return parse_count(&options->repeats, code, name, 1, SIMULATE_REPEATS_MAX);
+    case OPT_REPEATS:
+        return parse_count(&options->simulation.repeats, code, name, 1, SIMULATE_REPEATS_MAX);
     case OPT_SEED:
         if (!parse_count(&count, code, name, 0, 0x7fffffffffffffffL)) {
             return false;
         }
-        options->seed = count;
+        options->simulation.seed = count;
         return true;
     case OPT_THREADS:
         if (!parse_count(&count, code, name, 1, TREMOLO_MAX_FOLD_THREADS)) {
@@ -352,9 +356,10 @@ static void set_default(double *value, double otherwise)
 /* `auto` and `ols` need no modulation; the paper's methods get the paper's. */
 static void set_defaults(struct simulate_options *options, int scaling)
 {
-    struct experiment_options *experiment = &options->experiment;
-    bool plain = experiment->method == METHOD_AUTO || experiment->method == METHOD_OLS ||
-                 experiment->method == METHOD_DP_SGD;
+    struct tremolo_experiment_options *experiment = &options->simulation.experiment;
+    bool plain = experiment->method == TREMOLO_EXPERIMENT_AUTO ||
+                 experiment->method == TREMOLO_EXPERIMENT_OLS ||
+                 experiment->method == TREMOLO_EXPERIMENT_DP_SGD;
     if (experiment->vectors == SIZE_MAX) {
         bool asked = !isnan(experiment->lambda) || !isnan(experiment->omega);
         experiment->vectors = plain && !asked ? 0 : 1;
@@ -364,20 +369,21 @@ static void set_defaults(struct simulate_options *options, int scaling)
     set_default(&experiment->omega, 1);
     set_default(&experiment->ridge, 0.5);
     bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    options->scaling = scaling >= 0 ? (enum scaling)scaling
-                       : bounds     ? SCALING_BOUNDS
-                                    : SCALING_STANDARD;
+    options->simulation.scaling = scaling >= 0 ? (enum tremolo_scaling)scaling
+                                  : bounds     ? TREMOLO_SCALING_BOUNDS
+                                               : TREMOLO_SCALING_STANDARD;
     const struct tremolo_study_terms *terms =
-        options->study_file != NULL && method_takes_rounds(experiment->method)
+        options->study_file != NULL && tremolo_experiment_takes_rounds(experiment->method)
             ? tremolo_study_file_terms(options->study_file)
             : NULL;
     bool theirs = terms != NULL && terms->protocol == TREMOLO_STUDY_ITERATIVE;
-    set_default(&experiment->step, theirs                                ? terms->step
-                                   : experiment->method == METHOD_DP_SGD ? 0.1
-                                                                         : 0.8);
+    set_default(&experiment->step, theirs                                            ? terms->step
+                                   : experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? 0.1
+                                                                                     : 0.8);
     /* The study's ball is in its own units. */
-    set_default(&experiment->radius,
-                theirs && options->scaling == SCALING_BOUNDS ? terms->radius : 0);
+    set_default(&experiment->radius, theirs && options->simulation.scaling == TREMOLO_SCALING_BOUNDS
+                                         ? terms->radius
+                                         : 0);
     set_default(&experiment->clip, 2);
 }
 
@@ -398,16 +404,19 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
                          "leave out");
         return false;
     }
-    enum method method = options->experiment.method;
-    if (method != METHOD_DP_SGD && experiment_releases(&options->experiment) > UINT16_MAX) {
+    enum tremolo_experiment_method method = options->simulation.experiment.method;
+    if (method != TREMOLO_EXPERIMENT_DP_SGD &&
+        tremolo_experiment_releases(&options->simulation.experiment) > UINT16_MAX) {
         *code = cli_fail(CLI_USAGE, command,
                          "--rounds %zu with %zu samples of a device in each are more than %d "
                          "releases",
-                         options->experiment.rounds, options->experiment.samples, UINT16_MAX);
+                         options->simulation.experiment.rounds,
+                         options->simulation.experiment.samples, UINT16_MAX);
         return false;
     }
     if (options->reports != NULL &&
-        (options->experiment.fast_noise || method == METHOD_DP_SGD || method == METHOD_OLS)) {
+        (options->simulation.experiment.fast_noise || method == TREMOLO_EXPERIMENT_DP_SGD ||
+         method == TREMOLO_EXPERIMENT_OLS)) {
         *code = cli_fail(CLI_USAGE, command,
                          "--reports needs exact noise and a method whose devices report");
         return false;
@@ -424,7 +433,8 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
                          options->reports);
         return false;
     }
-    if (isnan(options->experiment.epsilon) && options->experiment.method != METHOD_OLS) {
+    if (isnan(options->simulation.experiment.epsilon) &&
+        options->simulation.experiment.method != TREMOLO_EXPERIMENT_OLS) {
         *code = cli_fail(CLI_USAGE, command, "--epsilon E is needed");
         return false;
     }
@@ -432,7 +442,8 @@ static bool check_whole(const struct simulate_options *options, int *code, int a
 }
 
 /* What the method would ignore is refused: whoever gave it expects an effect. */
-static bool check_method(const struct experiment_options *experiment, int *code, unsigned given)
+static bool check_method(const struct tremolo_experiment_options *experiment, int *code,
+                         unsigned given)
 {
     for (unsigned i = 0; i < METHOD_RULES; i++) {
         if ((given >> i & 1) == 0 || (method_rules[i].methods & FOR(experiment->method)) != 0) {
@@ -443,7 +454,7 @@ static bool check_method(const struct experiment_options *experiment, int *code,
             named++;
         }
         *code = cli_fail(CLI_USAGE, command, "--%s has no effect with the method %s", named->name,
-                         method_name(experiment->method));
+                         tremolo_experiment_method_name(experiment->method));
         return false;
     }
     if (experiment->vectors == 0 && (!isnan(experiment->lambda) || !isnan(experiment->omega))) {
@@ -474,26 +485,27 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
     int option, index = 0, scaling = -1;
     unsigned given = 0;
     *options = (struct simulate_options){
-        .experiment = {.epsilon = NAN,
-                       .delta = 1e-5,
-                       .distance = 1,
-                       .rounds = 10,
-                       .vectors = SIZE_MAX,
-                       .alpha = NAN,
-                       .lambda = NAN,
-                       .omega = NAN,
-                       .ridge = NAN,
-                       .step = NAN,
-                       .radius = NAN,
-                       .clip = NAN,
-                       .threads = fleet_processors()},
-        .test_share = 0.2,
-        .repeats = 1,
+        .simulation.experiment = {.epsilon = NAN,
+                                  .delta = 1e-5,
+                                  .distance = 1,
+                                  .rounds = 10,
+                                  .vectors = SIZE_MAX,
+                                  .alpha = NAN,
+                                  .lambda = NAN,
+                                  .omega = NAN,
+                                  .ridge = NAN,
+                                  .step = NAN,
+                                  .radius = NAN,
+                                  .clip = NAN,
+                                  .threads = tremolo_processors()},
+        .simulation.test_share = 0.2,
+        .simulation.repeats = 1,
     };
-    if (tremolo_host_entropy(NULL, (uint8_t *)&options->seed, sizeof options->seed) != 0) {
-        options->seed = 1;
+    if (tremolo_host_entropy(NULL, (uint8_t *)&options->simulation.seed,
+                             sizeof options->simulation.seed) != 0) {
+        options->simulation.seed = 1;
     }
-    options->seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
+    options->simulation.seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
     result_command_line(options->line, argc, argv);
     if (!take_study(options, code, argc, argv)) {
         return false;
@@ -514,7 +526,8 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
         given = mark_given(given, option);
     }
     options->path = optind < argc ? argv[optind++] : NULL;
-    if (!check_whole(options, code, argc) || !check_method(&options->experiment, code, given)) {
+    if (!check_whole(options, code, argc) ||
+        !check_method(&options->simulation.experiment, code, given)) {
         return false;
     }
     set_defaults(options, scaling);

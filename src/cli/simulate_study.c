@@ -16,18 +16,6 @@
 
 static const char command[] = "simulate";
 
-bool simulate_clamps(const struct simulate_options *options)
-{
-    enum method method = options->experiment.method;
-    return options->study != NULL && options->scaling == SCALING_BOUNDS && method != METHOD_OLS &&
-           method != METHOD_DP_SGD;
-}
-
-bool simulate_clips(const struct simulate_options *options)
-{
-    return options->clip > 0 && simulate_clamps(options);
-}
-
 /* The names --without chooses from: the study's features, or the table's columns. */
 static size_t candidates(const char **names, const struct simulate_options *options,
                          const struct tremolo_table *table)
@@ -70,7 +58,8 @@ static char *quoted_features(const struct tremolo_study_file *file)
     return fclose(out) == 0 ? text : NULL;
 }
 
-static void fill(struct experiment_options *experiment, const struct tremolo_study_terms *terms)
+static void fill(struct tremolo_experiment_options *experiment,
+                 const struct tremolo_study_terms *terms)
 {
     experiment->epsilon = terms->epsilon;
     experiment->delta = terms->delta;
@@ -87,7 +76,7 @@ static void fill(struct experiment_options *experiment, const struct tremolo_stu
         experiment->omega = terms->omega;
     }
     if (terms->protocol != TREMOLO_STUDY_ONE_SHOT) {
-        experiment->method = METHOD_ITERATIVE;
+        experiment->method = TREMOLO_EXPERIMENT_ITERATIVE;
         experiment->rounds = terms->rounds;
     }
 }
@@ -109,8 +98,8 @@ int simulate_take_study(struct simulate_options *options, const char *path)
     size_t coordinates =
         tremolo_study_file_dimension(options->study_file) + terms->response_private;
     /* The whole box is that of the columns which are simulated, and has their size. */
-    options->clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
-    fill(&options->experiment, terms);
+    options->simulation.clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
+    fill(&options->simulation.experiment, terms);
     return CLI_DONE;
 }
 

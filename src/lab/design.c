@@ -303,17 +303,17 @@ static void fill_names(struct tremolo_design *design, const struct tremolo_table
     for (size_t p = 0; p < count; p++) {
         const char *name = table->name[plans[p].column];
         if (plans[p].levels == 0) {
-            (void)snprintf(design->name[at++], TREMOLO_DESIGN_NAME_BYTES, "%.*s",
+            (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s",
                            *name != '\0' ? whole_bytes(name, 120) : 9,
                            *name != '\0' ? name : "(unnamed)");
         }
         if (is_yes_no(&plans[p])) {
-            (void)snprintf(design->name[at++], TREMOLO_DESIGN_NAME_BYTES, "%.*s",
-                           whole_bytes(name, 120), name);
+            (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s", whole_bytes(name, 120),
+                           name);
             continue;
         }
         for (size_t level = 1; level < plans[p].levels; level++) {
-            (void)snprintf(design->name[at++], TREMOLO_DESIGN_NAME_BYTES, "%.*s=%.*s",
+            (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s=%.*s",
                            whole_bytes(name, 60), name, whole_bytes(plans[p].level[level], 60),
                            plans[p].level[level]);
         }
@@ -349,7 +349,7 @@ static bool fill_design(struct tremolo_design *design, const struct tremolo_tabl
         return refuse(error, "out of memory");
     }
     fill_names(design, table, plans, count);
-    (void)snprintf(design->response, TREMOLO_DESIGN_NAME_BYTES, "%.*s",
+    (void)snprintf(design->response, TREMOLO_NAME_BYTES, "%.*s",
                    whole_bytes(table->name[response], 120), table->name[response]);
     for (size_t r = 0; r < table->rows; r++) {
         if (!row_is_complete(table, plans, count, response, r)) {

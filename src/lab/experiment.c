@@ -1,5 +1,6 @@
 /* experiment.c -- run one method on the training rows of a split. */
-#include "experiment.h"
+#include "tremolo_experiment.h"
+#include "fleet.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,36 +9,37 @@
 #include "tremolo_release.h"
 #include "tremolo_report_file.h"
 
-static const char *const method_names[METHOD_COUNT] = {"auto",   "one-shot", "iterative",
-                                                       "pooled", "dp-sgd",   "ols"};
+static const char *const method_names[TREMOLO_EXPERIMENT_METHODS] = {
+    "auto", "one-shot", "iterative", "pooled", "dp-sgd", "ols"};
 
-const char *method_name(enum method method)
+const char *tremolo_experiment_method_name(enum tremolo_experiment_method method)
 {
     return method_names[method];
 }
 
-enum method method_find(const char *name)
+enum tremolo_experiment_method tremolo_experiment_method_find(const char *name)
 {
     int method = 0;
-    while (method < METHOD_COUNT && strcmp(method_names[method], name) != 0) {
+    while (method < TREMOLO_EXPERIMENT_METHODS && strcmp(method_names[method], name) != 0) {
         method++;
     }
-    return (enum method)method;
+    return (enum tremolo_experiment_method)method;
 }
 
-bool method_takes_rounds(enum method method)
+bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)
 {
-    return method == METHOD_ITERATIVE || method == METHOD_POOLED;
+    return method == TREMOLO_EXPERIMENT_ITERATIVE || method == TREMOLO_EXPERIMENT_POOLED;
 }
 
-size_t experiment_releases(const struct experiment_options *options)
+size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options)
 {
-    bool rounds = method_takes_rounds(options->method) || options->method == METHOD_DP_SGD;
+    bool rounds = tremolo_experiment_takes_rounds(options->method) ||
+                  options->method == TREMOLO_EXPERIMENT_DP_SGD;
     return (rounds ? options->rounds : 1) * (options->samples > 1 ? options->samples : 1);
 }
 
-static struct fleet_setup setup_of(const struct split *split,
-                                   const struct experiment_options *options, uint64_t seed)
+static struct fleet_setup setup_of(const struct tremolo_split *split,
+                                   const struct tremolo_experiment_options *options, uint64_t seed)
 {
     return (struct fleet_setup){
         .X = split->X,
@@ -52,7 +54,7 @@ static struct fleet_setup setup_of(const struct split *split,
                     .distance = options->distance,
                     .epsilon = options->epsilon,
                     .delta = options->delta,
-                    .rounds = (uint16_t)experiment_releases(options),
+                    .rounds = (uint16_t)tremolo_experiment_releases(options),
                     .calibration = options->calibration,
                     .alpha = options->alpha,
                     .lambda = options->vectors > 0 ? options->lambda : 0,
@@ -69,10 +71,10 @@ static struct fleet_setup setup_of(const struct split *split,
 /* ------------------------------------------------------------ keeping them */
 
 /* The line before the reports: the study, and the way back to own units. */
-static enum tremolo_status save_header(const struct split *split, const struct fleet *fleet,
-                                       const struct experiment_options *options)
+static enum tremolo_status save_header(const struct tremolo_split *split, const struct fleet *fleet,
+                                       const struct tremolo_experiment_options *options)
 {
-    bool rounds = method_takes_rounds(options->method);
+    bool rounds = tremolo_experiment_takes_rounds(options->method);
     struct tremolo_report_header header = {
         .study = *fleet_study(fleet),
         .step = rounds ? options->step : 0,
@@ -94,7 +96,7 @@ static enum tremolo_status save_header(const struct split *split, const struct f
 }
 
 /* What opens a round in the file. */
-static enum tremolo_status save_round(const struct experiment_save *save,
+static enum tremolo_status save_round(const struct tremolo_experiment_save *save,
                                       const struct tremolo_study *study, size_t round,
                                       const double *V)
 {
@@ -111,8 +113,9 @@ static enum tremolo_status save_round(const struct experiment_save *save,
 
 /* ------------------------------------------------------------- one release */
 
-static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fleet,
-                                      const struct experiment_options *options, uint64_t seed)
+static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fleet *fleet,
+                                      const struct tremolo_experiment_options *options,
+                                      uint64_t seed)
 {
     struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
     struct tremolo_fit fit = {0};
@@ -129,7 +132,7 @@ static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fle
     if (status == TREMOLO_OK) {
         status = fleet_release(&outcome->evidence, NULL, fleet, 0, V);
     }
-    if (status == TREMOLO_OK && options->method == METHOD_ONE_SHOT) {
+    if (status == TREMOLO_OK && options->method == TREMOLO_EXPERIMENT_ONE_SHOT) {
         fit_options = (struct tremolo_fit_options){TREMOLO_METHOD_ONE_SHOT, false, options->ridge};
     }
     if (status == TREMOLO_OK) {
@@ -145,7 +148,7 @@ static enum tremolo_status run_single(struct outcome *outcome, struct fleet *fle
 
 struct rounds {
     struct fleet *fleet;
-    const struct experiment_save *save;
+    const struct tremolo_experiment_save *save;
     size_t kept;
     struct tremolo_debiased **evidence; /* of the rounds so far */
 };
@@ -169,22 +172,23 @@ static enum tremolo_status release_round(void *context, size_t round, const doub
 }
 
 /* Inference rests on all rounds together, whichever iterate predicts. */
-static enum tremolo_status pool_rounds(struct outcome *outcome, struct rounds *rounds,
-                                       enum method method)
+static enum tremolo_status pool_rounds(struct tremolo_outcome *outcome, struct rounds *rounds,
+                                       enum tremolo_experiment_method method)
 {
     struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
     struct tremolo_fit fit = {0};
     enum tremolo_status status = tremolo_debias_pool(
         &outcome->evidence, (const struct tremolo_debiased *const *)rounds->evidence, rounds->kept);
-    if (status == TREMOLO_OK && method == METHOD_POOLED) {
+    if (status == TREMOLO_OK && method == TREMOLO_EXPERIMENT_POOLED) {
         status = tremolo_fit(outcome->beta, &fit, outcome->evidence, &fit_options);
         outcome->intercept = fit.intercept;
     }
     return status;
 }
 
-static enum tremolo_status run_rounds(struct outcome *outcome, struct fleet *fleet,
-                                      const struct experiment_options *options, uint64_t seed)
+static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fleet *fleet,
+                                      const struct tremolo_experiment_options *options,
+                                      uint64_t seed)
 {
     struct tremolo_iterate_options iterate = {.rounds = options->rounds,
                                               .vectors = options->vectors,
@@ -211,8 +215,10 @@ static enum tremolo_status run_rounds(struct outcome *outcome, struct fleet *fle
 /* --------------------------------------------------------------- baselines */
 
 /* Clipped gradients of two people differ by at most 2 C, whoever they are. */
-static enum tremolo_status run_dp_sgd(struct outcome *outcome, const struct split *split,
-                                      const struct experiment_options *options, uint64_t seed)
+static enum tremolo_status run_dp_sgd(struct tremolo_outcome *outcome,
+                                      const struct tremolo_split *split,
+                                      const struct tremolo_experiment_options *options,
+                                      uint64_t seed)
 {
     struct tremolo_certified sigma, epsilon;
     struct tremolo_gaussian cost = {0};
@@ -220,10 +226,10 @@ static enum tremolo_status run_dp_sgd(struct outcome *outcome, const struct spli
         options->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
     enum tremolo_status status =
         tremolo_rule_sigma(&sigma, rule, options->epsilon, options->delta, 2 * options->clip,
-                           experiment_releases(options), false);
+                           tremolo_experiment_releases(options), false);
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_add(&cost, 2 * options->clip, sigma.upper,
-                                      experiment_releases(options));
+                                      tremolo_experiment_releases(options));
     }
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_epsilon(&epsilon, &cost, options->delta);
@@ -241,8 +247,10 @@ static enum tremolo_status run_dp_sgd(struct outcome *outcome, const struct spli
     return tremolo_dpsgd(outcome->beta, split->X, split->y, split->train, split->d, &dpsgd);
 }
 
-static enum tremolo_status run_fleet(struct outcome *outcome, const struct split *split,
-                                     const struct experiment_options *options, uint64_t seed)
+static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
+                                     const struct tremolo_split *split,
+                                     const struct tremolo_experiment_options *options,
+                                     uint64_t seed)
 {
     struct fleet *fleet = NULL;
     const struct fleet_setup setup = setup_of(split, options, seed);
@@ -255,35 +263,38 @@ static enum tremolo_status run_fleet(struct outcome *outcome, const struct split
         }
     }
     if (status == TREMOLO_OK) {
-        status = method_takes_rounds(options->method) ? run_rounds(outcome, fleet, options, seed)
-                                                      : run_single(outcome, fleet, options, seed);
+        status = tremolo_experiment_takes_rounds(options->method)
+                     ? run_rounds(outcome, fleet, options, seed)
+                     : run_single(outcome, fleet, options, seed);
     }
     fleet_free(fleet);
     return status;
 }
 
-enum tremolo_status experiment_run(struct outcome *outcome, const struct split *split,
-                                   const struct experiment_options *options, uint64_t seed)
+enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
+                                           const struct tremolo_split *split,
+                                           const struct tremolo_experiment_options *options,
+                                           uint64_t seed)
 {
-    struct outcome made = {.evidence = NULL};
+    struct tremolo_outcome made = {.evidence = NULL};
     enum tremolo_status status;
     switch (options->method) {
-    case METHOD_OLS:
+    case TREMOLO_EXPERIMENT_OLS:
         status = tremolo_ols(made.beta, &made.intercept, NULL, NULL, NULL, split->X, split->y,
                              split->train, split->d, true);
         break;
-    case METHOD_DP_SGD: status = run_dp_sgd(&made, split, options, seed); break;
+    case TREMOLO_EXPERIMENT_DP_SGD: status = run_dp_sgd(&made, split, options, seed); break;
     default: status = run_fleet(&made, split, options, seed); break;
     }
     if (status != TREMOLO_OK) {
-        outcome_free(&made);
+        tremolo_outcome_free(&made);
         return status;
     }
     *outcome = made;
     return TREMOLO_OK;
 }
 
-void outcome_free(struct outcome *outcome)
+void tremolo_outcome_free(struct tremolo_outcome *outcome)
 {
     tremolo_debias_free(outcome->evidence);
     outcome->evidence = NULL;

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tremolo_experiment.h"
 #include "tremolo_random.h"
 #include "tremolo_host.h"
 
-unsigned fleet_processors(void)
+unsigned tremolo_processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count < 1                          ? 1

@@ -7,8 +7,8 @@
  *
  * Results depend on the seed alone, not on the number of threads: each device
  * has its own entropy, drawn from the seed, and sums are exact. */
-#ifndef TREMOLO_CLI_FLEET_H
-#define TREMOLO_CLI_FLEET_H
+#ifndef TREMOLO_LAB_FLEET_H
+#define TREMOLO_LAB_FLEET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,8 +59,5 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
 enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet);
 enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
                                uint64_t stream);
-
-/* Processors of this machine, within the fold's limit. */
-unsigned fleet_processors(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* fleet_parts.h -- the inside of a fleet, shared by its three files. */
-#ifndef TREMOLO_CLI_FLEET_PARTS_H
-#define TREMOLO_CLI_FLEET_PARTS_H
+#ifndef TREMOLO_LAB_FLEET_PARTS_H
+#define TREMOLO_LAB_FLEET_PARTS_H
 
 #include "fleet.h"
 

@@ -1,5 +1,5 @@
 /* split.c -- shuffle, split and scale the rows of a design. */
-#include "experiment.h"
+#include "tremolo_experiment.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void shuffle(size_t *order, size_t count, uint64_t seed)
 /* Centre and scale of `count` values that lie `stride` apart; false when they
  * are all the same. */
 static bool measure(double *centre, double *scale, const double *values, size_t count,
-                    size_t stride, enum scaling scaling)
+                    size_t stride, enum tremolo_scaling scaling)
 {
     double sum = 0, low = values[0], high = values[0], squares = 0;
     for (size_t r = 0; r < count; r++) {
@@ -35,7 +35,7 @@ static bool measure(double *centre, double *scale, const double *values, size_t 
     for (size_t r = 0; r < count; r++) {
         squares += (values[r * stride] - mean) * (values[r * stride] - mean);
     }
-    bool standard = scaling == SCALING_STANDARD;
+    bool standard = scaling == TREMOLO_SCALING_STANDARD;
     *centre = standard ? mean : (low + high) / 2;
     *scale = standard ? sqrt(squares / (double)count) : (high - low) / 2;
     return high > low && *scale > 0 && isfinite(*scale);
@@ -48,7 +48,7 @@ static void apply(double *values, size_t count, size_t stride, double centre, do
     }
 }
 
-static bool allocate(struct split *split, size_t rows)
+static bool allocate(struct tremolo_split *split, size_t rows)
 {
     split->X = malloc(rows * split->d * sizeof *split->X);
     split->y = malloc(rows * sizeof *split->y);
@@ -58,7 +58,7 @@ static bool allocate(struct split *split, size_t rows)
 }
 
 /* By public bounds, which nothing in the data can change. */
-static void scale_by_bounds(struct split *split, const struct tremolo_design *design)
+static void scale_by_bounds(struct tremolo_split *split, const struct tremolo_design *design)
 {
     size_t rows = split->train + split->valid + split->test, d = split->d;
     for (size_t i = 0; i < d; i++) {
@@ -72,11 +72,11 @@ static void scale_by_bounds(struct split *split, const struct tremolo_design *de
 }
 
 /* Scale by the training rows; the name of a constant column, or NULL. */
-static const char *scale_all(struct split *split, const struct tremolo_design *design,
-                             enum scaling scaling)
+static const char *scale_all(struct tremolo_split *split, const struct tremolo_design *design,
+                             enum tremolo_scaling scaling)
 {
     size_t rows = split->train + split->valid + split->test;
-    if (scaling == SCALING_BOUNDS && design->low != NULL) {
+    if (scaling == TREMOLO_SCALING_BOUNDS && design->low != NULL) {
         scale_by_bounds(split, design);
         return NULL;
     }
@@ -98,7 +98,7 @@ static const char *scale_all(struct split *split, const struct tremolo_design *d
 
 /* The least bounds and radius that alter no training row; a hair more, so
  * that rounding cannot clip. */
-static void measure_bounds(struct split *split, bool protect_all, bool bounds_are_public)
+static void measure_bounds(struct tremolo_split *split, bool protect_all, bool bounds_are_public)
 {
     const double margin = 1 + 1e-9;
     if (bounds_are_public) {
@@ -122,16 +122,16 @@ static void measure_bounds(struct split *split, bool protect_all, bool bounds_ar
     }
 }
 
-enum tremolo_status split_make(struct split *split, const char **constant,
-                               const struct tremolo_design *design, double valid_share,
-                               double test_share, enum scaling scaling, bool protect_all,
-                               uint64_t seed)
+enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char **constant,
+                                       const struct tremolo_design *design, double valid_share,
+                                       double test_share, enum tremolo_scaling scaling,
+                                       bool protect_all, uint64_t seed)
 {
-    struct split made = {.d = design->features};
+    struct tremolo_split made = {.d = design->features};
     size_t *order = malloc(design->rows * sizeof *order);
     if (order == NULL || !allocate(&made, design->rows)) {
         free(order);
-        split_free(&made);
+        tremolo_split_free(&made);
         return TREMOLO_NO_MEMORY;
     }
     shuffle(order, design->rows, seed);
@@ -146,15 +146,15 @@ enum tremolo_status split_make(struct split *split, const char **constant,
     const char *same = scale_all(&made, design, scaling);
     if (same != NULL) {
         *constant = same;
-        split_free(&made);
+        tremolo_split_free(&made);
         return TREMOLO_SINGULAR;
     }
-    measure_bounds(&made, protect_all, scaling == SCALING_BOUNDS && design->low != NULL);
+    measure_bounds(&made, protect_all, scaling == TREMOLO_SCALING_BOUNDS && design->low != NULL);
     *split = made;
     return TREMOLO_OK;
 }
 
-size_t split_clip(struct split *split, double radius, bool protect_all)
+size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool protect_all)
 {
     size_t beyond = 0;
     for (size_t r = 0; r < split->train; r++) {
@@ -169,7 +169,7 @@ size_t split_clip(struct split *split, double radius, bool protect_all)
     return beyond;
 }
 
-void split_outside(size_t *counts, const struct split *split)
+void tremolo_split_outside(size_t *counts, const struct tremolo_split *split)
 {
     const double margin = 1 + 1e-9; /* a value at its bound may be rounded to beyond it */
     for (size_t i = 0; i <= split->d; i++) {
@@ -181,23 +181,23 @@ void split_outside(size_t *counts, const struct split *split)
     }
 }
 
-void split_free(struct split *split)
+void tremolo_split_free(struct tremolo_split *split)
 {
     free(split->X);
     free(split->y);
     free(split->centre);
     free(split->scale);
-    *split = (struct split){0};
+    *split = (struct tremolo_split){0};
 }
 
-double split_r2(const struct split *split, enum split_part part, const double *beta,
-                double intercept)
+double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
+                        const double *beta, double intercept)
 {
-    size_t from = part == SPLIT_TRAIN   ? 0
-                  : part == SPLIT_VALID ? split->train
-                                        : split->train + split->valid;
-    size_t rows = part == SPLIT_TRAIN   ? split->train
-                  : part == SPLIT_VALID ? split->valid
-                                        : split->test;
+    size_t from = part == TREMOLO_SPLIT_TRAIN   ? 0
+                  : part == TREMOLO_SPLIT_VALID ? split->train
+                                                : split->train + split->valid;
+    size_t rows = part == TREMOLO_SPLIT_TRAIN   ? split->train
+                  : part == TREMOLO_SPLIT_VALID ? split->valid
+                                                : split->test;
     return tremolo_r2(beta, intercept, split->X + from * split->d, split->y + from, rows, split->d);
 }

@@ -1,5 +1,5 @@
 /* tasks.c -- build the tasks from Debian's copies of the data sets. */
-#include "tremolo_reproduction.h"
+#include "trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -98,15 +98,15 @@ static bool build_co2(struct tremolo_design *design, const struct tremolo_table 
     }
     interpolate(made.y, made.rows);
     for (size_t i = 0; i < made.features; i++) {
-        (void)snprintf(made.name[i], TREMOLO_DESIGN_NAME_BYTES, "%s", names[i]);
+        (void)snprintf(made.name[i], TREMOLO_NAME_BYTES, "%s", names[i]);
     }
-    (void)snprintf(made.response, TREMOLO_DESIGN_NAME_BYTES, "co2");
+    (void)snprintf(made.response, TREMOLO_NAME_BYTES, "co2");
     *design = made;
     return true;
 }
 
-bool tremolo_task_load(struct tremolo_design *design, const struct tremolo_task *task,
-                       const char *folder, char error[TREMOLO_TABLE_ERROR_BYTES])
+bool task_load(struct tremolo_design *design, const struct tremolo_task *task, const char *folder,
+               char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     char path[4096];
     struct tremolo_table *table = NULL;

@@ -19,21 +19,21 @@ static enum tremolo_status run_trial(struct trial *trial)
 {
     double sum = 0, squares = 0, count = (double)trial->repeats;
     for (size_t r = 0; r < trial->repeats; r++) {
-        const struct split *split = &trial->splits[r % trial->split_count];
-        struct outcome outcome = {.evidence = NULL};
-        enum tremolo_status status =
-            experiment_run(&outcome, split, &trial->options, tremolo_random_hash(trial->seed, r));
+        const struct tremolo_split *split = &trial->splits[r % trial->split_count];
+        struct tremolo_outcome outcome = {.evidence = NULL};
+        enum tremolo_status status = tremolo_experiment_run(&outcome, split, &trial->options,
+                                                            tremolo_random_hash(trial->seed, r));
         if (status != TREMOLO_OK) {
             return status;
         }
-        double r2 = split_r2(split, trial->part, outcome.beta, outcome.intercept);
+        double r2 = tremolo_split_r2(split, trial->part, outcome.beta, outcome.intercept);
         sum += r2;
         squares += r2 * r2;
-        outcome_free(&outcome);
+        tremolo_outcome_free(&outcome);
     }
-    trial->mean = sum / count;
+    trial->r2.mean = sum / count;
     double variance = (squares - sum * sum / count) / (count - 1);
-    trial->sd = trial->repeats > 1 && variance > 0 ? sqrt(variance) : 0;
+    trial->r2.sd = trial->repeats > 1 && variance > 0 ? sqrt(variance) : 0;
     return TREMOLO_OK;
 }
 
@@ -53,12 +53,14 @@ static void *take(void *argument)
     }
 }
 
-enum tremolo_status trials_run(struct trial *trials, size_t count, unsigned threads,
-                               const struct tremolo_progress *progress)
+enum tremolo_status trials_run(struct trial *trials, size_t count, const char *what,
+                               const struct tremolo_reproduction *reproduction)
 {
-    struct queue queue = {.trials = trials, .count = count, .progress = progress};
+    struct queue queue = {.trials = trials, .count = count, .progress = reproduction->progress};
+    unsigned threads = reproduction->threads;
     pthread_t thread[TREMOLO_MAX_FOLD_THREADS];
     bool started[TREMOLO_MAX_FOLD_THREADS] = {false};
+    tremolo_progress_begin(queue.progress, what, count);
     atomic_init(&queue.next, 0);
     atomic_init(&queue.status, TREMOLO_OK);
     for (unsigned t = 1; t < threads; t++) {
@@ -70,5 +72,6 @@ enum tremolo_status trials_run(struct trial *trials, size_t count, unsigned thre
             (void)pthread_join(thread[t], NULL);
         }
     }
+    tremolo_progress_end(queue.progress);
     return (enum tremolo_status)atomic_load(&queue.status);
 }

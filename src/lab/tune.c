@@ -1,4 +1,4 @@
-/* reproduce_tune.c -- the paper's tuning: a public validation split, and one
+/* tune.c -- the paper's tuning: a public validation split, and one
  * configuration per data set held fixed over the whole sweep.
  *
  * A configuration's score is its mean validation R^2 over five values of
@@ -6,12 +6,10 @@
  * rows would rather predict the mean. Step, ridge or clip are tuned first with
  * alpha = 0.5, lambda = 0.2, omega = 1, then alpha, lambda and omega, then the
  * first once more. `auto` has nothing to tune. */
-#include "reproduce.h"
+#include "trial.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "progress.h"
 
 enum {
     TUNING_EPSILONS = 5,
@@ -23,32 +21,33 @@ static const double tuning_epsilons[TUNING_EPSILONS] = {0.5, 1, 2, 5, 10};
 
 struct candidates {
     size_t count;
-    struct experiment_options options[CANDIDATES_MAX];
+    struct tremolo_experiment_options options[CANDIDATES_MAX];
 };
 
-static void add(struct candidates *candidates, const struct experiment_options *options)
+static void add(struct candidates *candidates, const struct tremolo_experiment_options *options)
 {
     candidates->options[candidates->count++] = *options;
 }
 
 /* Step, ridge, or clip and learning rate. */
-static void vary_constant(struct candidates *candidates, const struct experiment_options *from)
+static void vary_constant(struct candidates *candidates,
+                          const struct tremolo_experiment_options *from)
 {
     static const double steps[] = {0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0};
     static const double ridges[] = {0.2, 0.5, 1, 2, 5, 10, 20, 50};
     static const double clips[] = {0.5, 1, 2, 3}, rates[] = {0.02, 0.05, 0.1, 0.2, 0.5};
-    struct experiment_options options = *from;
-    if (from->method == METHOD_ITERATIVE) {
+    struct tremolo_experiment_options options = *from;
+    if (from->method == TREMOLO_EXPERIMENT_ITERATIVE) {
         for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
             options.step = steps[i];
             add(candidates, &options);
         }
-    } else if (from->method == METHOD_ONE_SHOT) {
+    } else if (from->method == TREMOLO_EXPERIMENT_ONE_SHOT) {
         for (size_t i = 0; i < sizeof ridges / sizeof ridges[0]; i++) {
             options.ridge = ridges[i];
             add(candidates, &options);
         }
-    } else if (from->method == METHOD_DP_SGD) {
+    } else if (from->method == TREMOLO_EXPERIMENT_DP_SGD) {
         for (size_t i = 0; i < 4 * 5; i++) {
             options.clip = clips[i / 5];
             options.step = rates[i % 5];
@@ -57,12 +56,14 @@ static void vary_constant(struct candidates *candidates, const struct experiment
     }
 }
 
-static void vary_modulation(struct candidates *candidates, const struct experiment_options *from)
+static void vary_modulation(struct candidates *candidates,
+                            const struct tremolo_experiment_options *from)
 {
     static const double alphas[] = {0, 0.25, 0.5, 0.75}, lambdas[] = {0.02, 0.2, 1},
                         omegas[] = {0.25, 1, 4};
-    struct experiment_options options = *from;
-    if (from->method != METHOD_ITERATIVE && from->method != METHOD_ONE_SHOT) {
+    struct tremolo_experiment_options options = *from;
+    if (from->method != TREMOLO_EXPERIMENT_ITERATIVE &&
+        from->method != TREMOLO_EXPERIMENT_ONE_SHOT) {
         return;
     }
     for (size_t i = 0; i < 4 * 3 * 3; i++) {
@@ -73,7 +74,7 @@ static void vary_modulation(struct candidates *candidates, const struct experime
     }
 }
 
-typedef void (*vary_fn)(struct candidates *, const struct experiment_options *);
+typedef void (*vary_fn)(struct candidates *, const struct tremolo_experiment_options *);
 
 /* The best of the candidates by the trials made for them. */
 static size_t best_of(const struct trial *trials, size_t count)
@@ -83,7 +84,7 @@ static size_t best_of(const struct trial *trials, size_t count)
     for (size_t c = 0; c < count; c++) {
         double score = 0;
         for (size_t e = 0; e < TUNING_EPSILONS; e++) {
-            score += fmax(trials[c * TUNING_EPSILONS + e].mean, 0);
+            score += fmax(trials[c * TUNING_EPSILONS + e].r2.mean, 0);
         }
         if (score > highest) {
             highest = score;
@@ -95,13 +96,13 @@ static size_t best_of(const struct trial *trials, size_t count)
 
 /* A single release is cheap, and its blow-ups are rare enough to be missed by
  * few repeats. */
-static size_t repeats_of(enum method method)
+static size_t repeats_of(enum tremolo_experiment_method method)
 {
-    return method == METHOD_ONE_SHOT ? 4 * TUNING_REPEATS : TUNING_REPEATS;
+    return method == TREMOLO_EXPERIMENT_ONE_SHOT ? 4 * TUNING_REPEATS : TUNING_REPEATS;
 }
 
 static void fill_trials(struct trial *trials, const struct candidates *candidates,
-                        const struct split *split, uint64_t seed)
+                        const struct tremolo_split *split, uint64_t seed)
 {
     for (size_t c = 0; c < candidates->count; c++) {
         for (size_t e = 0; e < TUNING_EPSILONS; e++) {
@@ -109,7 +110,7 @@ static void fill_trials(struct trial *trials, const struct candidates *candidate
             *trial = (struct trial){.splits = split,
                                     .split_count = 1,
                                     .options = candidates->options[c],
-                                    .part = SPLIT_VALID,
+                                    .part = TREMOLO_SPLIT_VALID,
                                     .repeats = repeats_of(candidates->options[c].method),
                                     .seed = seed + e};
             trial->options.epsilon = tuning_epsilons[e];
@@ -119,29 +120,29 @@ static void fill_trials(struct trial *trials, const struct candidates *candidate
 
 /* One stage over all tasks and methods at once, so that every thread has
  * something to do. */
-static enum tremolo_status tune_stage(struct study_case *cases, size_t count, vary_fn vary,
-                                      const struct reproduce_options *options, const char *what)
+static enum tremolo_status tune_stage(struct tremolo_reproduction_case *cases, size_t count,
+                                      vary_fn vary, const struct tremolo_reproduction *reproduction,
+                                      const char *what)
 {
-    size_t used = 0, most = count * SWEEP_METHODS * CANDIDATES_MAX * TUNING_EPSILONS;
-    struct candidates *all = calloc(count * SWEEP_METHODS, sizeof *all);
+    size_t used = 0, most = count * TREMOLO_SWEEP_METHODS * CANDIDATES_MAX * TUNING_EPSILONS;
+    struct candidates *all = calloc(count * TREMOLO_SWEEP_METHODS, sizeof *all);
     struct trial *trials = calloc(most, sizeof *trials);
     enum tremolo_status status = all == NULL || trials == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    for (size_t i = 0; i < count * SWEEP_METHODS && status == TREMOLO_OK; i++) {
-        struct study_case *chosen = &cases[i / SWEEP_METHODS];
-        vary(&all[i], &chosen->options[i % SWEEP_METHODS]);
-        fill_trials(trials + used, &all[i], chosen->splits, options->seed + 1000);
+    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS && status == TREMOLO_OK; i++) {
+        struct tremolo_reproduction_case *chosen = &cases[i / TREMOLO_SWEEP_METHODS];
+        vary(&all[i], &chosen->options[i % TREMOLO_SWEEP_METHODS]);
+        fill_trials(trials + used, &all[i], chosen->splits, reproduction->seed + 1000);
         used += all[i].count * TUNING_EPSILONS;
     }
     if (status == TREMOLO_OK) {
-        progress_bar.begin(what, used);
-        status = trials_run(trials, used, options->threads, &progress_bar);
-        progress_bar.end();
+        status = trials_run(trials, used, what, reproduction);
     }
     used = 0;
-    for (size_t i = 0; i < count * SWEEP_METHODS && status == TREMOLO_OK; i++) {
+    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS && status == TREMOLO_OK; i++) {
         if (all[i].count > 0) {
             size_t best = best_of(trials + used, all[i].count);
-            cases[i / SWEEP_METHODS].options[i % SWEEP_METHODS] = all[i].options[best];
+            cases[i / TREMOLO_SWEEP_METHODS].options[i % TREMOLO_SWEEP_METHODS] =
+                all[i].options[best];
             used += all[i].count * TUNING_EPSILONS;
         }
     }
@@ -150,16 +151,17 @@ static enum tremolo_status tune_stage(struct study_case *cases, size_t count, va
     return status;
 }
 
-enum tremolo_status reproduce_tune(struct study_case *cases, size_t count,
-                                   const struct reproduce_options *options)
+enum tremolo_status tune(struct tremolo_reproduction_case *cases, size_t count,
+                         const struct tremolo_reproduction *reproduction)
 {
     enum tremolo_status status =
-        tune_stage(cases, count, vary_constant, options, "tuning constants");
+        tune_stage(cases, count, vary_constant, reproduction, "tuning constants");
     if (status == TREMOLO_OK) {
-        status = tune_stage(cases, count, vary_modulation, options, "tuning alpha, lambda, omega");
+        status =
+            tune_stage(cases, count, vary_modulation, reproduction, "tuning alpha, lambda, omega");
     }
     if (status == TREMOLO_OK) {
-        status = tune_stage(cases, count, vary_constant, options, "tuning constants again");
+        status = tune_stage(cases, count, vary_constant, reproduction, "tuning constants again");
     }
     return status;
 }

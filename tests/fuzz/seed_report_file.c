@@ -15,7 +15,7 @@ static const double y[ROWS] = {-1, 1, 0.5, 0, -0.25};
 static int write_rounds(FILE *file, const struct fleet_setup *setup)
 {
     double centre[2] = {0, 0}, scale[2] = {1, 2};
-    char names[2][TREMOLO_DESIGN_NAME_BYTES] = {"a", "b"};
+    char names[2][TREMOLO_NAME_BYTES] = {"a", "b"};
     const double V[2] = {1, 0};
     const int16_t vectors[2] = {TREMOLO_VECTOR_ONE, 0};
     struct fleet *fleet = NULL;

@@ -10,7 +10,7 @@
 /* Coefficients of `features` features and, last, the intercept. */
 struct coefficients {
     size_t features;
-    char (*name)[TREMOLO_DESIGN_NAME_BYTES];
+    char (*name)[TREMOLO_NAME_BYTES];
     const struct tremolo_coefficient *row; /* NULL without inference */
     const double *prediction;              /* own units */
     const char *remark;                    /* why there is no inference */

@@ -10,28 +10,30 @@
 /* Below this the axis would show nothing but one method's blow-up. */
 static const double figure_floor = -0.2;
 
-static json_t *points_of(const struct study_case *studied, size_t method)
+static json_t *points_of(const struct tremolo_reproduction_case *studied, size_t method)
 {
     json_t *points = json_array();
-    for (size_t e = 0; e < SWEEP_EPSILONS; e++) {
+    for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
         (void)json_array_append_new(points,
-                                    json_pack("[f,o,o]", sweep_epsilon(e),
+                                    json_pack("[f,o,o]", tremolo_sweep_epsilon(e),
                                               coefficients_number(studied->sweep[method][e].mean),
                                               coefficients_number(studied->sweep[method][e].sd)));
     }
     return points;
 }
 
-static json_t *figure_of(const struct study_case *studied)
+static json_t *figure_of(const struct tremolo_reproduction_case *studied)
 {
     json_t *series = json_array(), *ols = json_array();
-    for (size_t m = 0; m < SWEEP_METHODS; m++) {
-        (void)json_array_append_new(series,
-                                    json_pack("{s:s,s:o}", "name", method_name(sweep_methods[m]),
-                                              "points", points_of(studied, m)));
+    for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
+        (void)json_array_append_new(
+            series,
+            json_pack("{s:s,s:o}", "name", tremolo_experiment_method_name(tremolo_sweep_methods[m]),
+                      "points", points_of(studied, m)));
     }
-    for (size_t e = 0; e < SWEEP_EPSILONS; e++) {
-        (void)json_array_append_new(ols, json_pack("[f,f]", sweep_epsilon(e), studied->r2_ols));
+    for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
+        (void)json_array_append_new(ols,
+                                    json_pack("[f,f]", tremolo_sweep_epsilon(e), studied->r2_ols));
     }
     (void)json_array_append_new(series, json_pack("{s:s,s:o}", "name", "ols", "points", ols));
     return json_pack(
@@ -54,11 +56,12 @@ static json_t *how_of(const struct reproduce_options *options)
         "one release with the exact calibration; the others are the paper's, tuned on the "
         "validation rows.",
         json_sprintf("%zu noise draws for each point over %zu splits; seed %llu; %s noise.",
-                     options->repeats, options->splits, (unsigned long long)options->seed,
-                     options->exact_noise ? "exact" : "fast"));
+                     options->reproduction.repeats, options->reproduction.splits,
+                     (unsigned long long)options->reproduction.seed,
+                     options->reproduction.exact_noise ? "exact" : "fast"));
 }
 
-int reproduce_save(const char *folder, const struct study_case *cases, size_t count,
+int reproduce_save(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,
                    const struct reproduce_options *options)
 {
     static const char *const names[] = {"report.json", "report.html"};
@@ -71,7 +74,8 @@ int reproduce_save(const char *folder, const struct study_case *cases, size_t co
     (void)json_object_update_new(
         result, json_pack("{s:o,s:o,s:o}", "summary",
                           json_sprintf("%zu task%s, %d methods, %d values of epsilon", count,
-                                       count == 1 ? "" : "s", SWEEP_METHODS, SWEEP_EPSILONS),
+                                       count == 1 ? "" : "s", TREMOLO_SWEEP_METHODS,
+                                       TREMOLO_SWEEP_EPSILONS),
                           "figures", figures, "how", how_of(options)));
     int code = CLI_DONE;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && code == CLI_DONE; i++) {

@@ -22,10 +22,10 @@ static bool close_well(FILE *file)
     return fclose(file) == 0 && good;
 }
 
-static size_t index_of(enum method method)
+static size_t index_of(enum tremolo_experiment_method method)
 {
     size_t m = 0;
-    while (sweep_methods[m] != method) {
+    while (tremolo_sweep_methods[m] != method) {
         m++;
     }
     return m;
@@ -33,7 +33,8 @@ static size_t index_of(enum method method)
 
 /* ------------------------------------------------------------------ tables */
 
-static bool write_datasets(const char *folder, const struct study_case *cases, size_t count)
+static bool write_datasets(const char *folder, const struct tremolo_reproduction_case *cases,
+                           size_t count)
 {
     FILE *file = open_in(folder, "datasets.csv");
     if (file == NULL) {
@@ -49,27 +50,29 @@ static bool write_datasets(const char *folder, const struct study_case *cases, s
     return close_well(file);
 }
 
-static bool write_tuning(const char *folder, const struct study_case *cases, size_t count)
+static bool write_tuning(const char *folder, const struct tremolo_reproduction_case *cases,
+                         size_t count)
 {
     FILE *file = open_in(folder, "tuning.csv");
     if (file == NULL) {
         return false;
     }
     (void)fputs("task,method,step,ridge,clip,alpha,lambda,omega\n", file);
-    for (size_t i = 0; i < count * SWEEP_METHODS; i++) {
-        const struct experiment_options *tuned =
-            &cases[i / SWEEP_METHODS].options[i % SWEEP_METHODS];
-        if (tuned->method == METHOD_AUTO) {
+    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS; i++) {
+        const struct tremolo_experiment_options *tuned =
+            &cases[i / TREMOLO_SWEEP_METHODS].options[i % TREMOLO_SWEEP_METHODS];
+        if (tuned->method == TREMOLO_EXPERIMENT_AUTO) {
             continue; /* nothing is tuned */
         }
-        (void)fprintf(file, "%s,%s,%g,%g,%g,%g,%g,%g\n", cases[i / SWEEP_METHODS].task->key,
-                      method_name(tuned->method), tuned->step, tuned->ridge, tuned->clip,
-                      tuned->alpha, tuned->lambda, tuned->omega);
+        (void)fprintf(file, "%s,%s,%g,%g,%g,%g,%g,%g\n", cases[i / TREMOLO_SWEEP_METHODS].task->key,
+                      tremolo_experiment_method_name(tuned->method), tuned->step, tuned->ridge,
+                      tuned->clip, tuned->alpha, tuned->lambda, tuned->omega);
     }
     return close_well(file);
 }
 
-static bool write_sweep(const char *folder, const struct study_case *cases, size_t count)
+static bool write_sweep(const char *folder, const struct tremolo_reproduction_case *cases,
+                        size_t count, size_t repeats)
 {
     FILE *file = open_in(folder, "sweep.csv");
     if (file == NULL) {
@@ -77,12 +80,13 @@ static bool write_sweep(const char *folder, const struct study_case *cases, size
     }
     (void)fputs("task,method,epsilon,r2_mean,r2_sd,repeats,r2_ols\n", file);
     for (size_t c = 0; c < count; c++) {
-        for (size_t m = 0; m < SWEEP_METHODS; m++) {
-            for (size_t e = 0; e < SWEEP_EPSILONS; e++) {
-                const struct trial *trial = &cases[c].sweep[m][e];
+        for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
+            for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
+                const struct tremolo_sweep_point *point = &cases[c].sweep[m][e];
                 (void)fprintf(file, "%s,%s,%g,%.17g,%.17g,%zu,%.17g\n", cases[c].task->key,
-                              method_name(sweep_methods[m]), sweep_epsilon(e), trial->mean,
-                              trial->sd, trial->repeats, cases[c].r2_ols);
+                              tremolo_experiment_method_name(tremolo_sweep_methods[m]),
+                              tremolo_sweep_epsilon(e), point->mean, point->sd, repeats,
+                              cases[c].r2_ols);
             }
         }
     }
@@ -93,12 +97,12 @@ static bool write_sweep(const char *folder, const struct study_case *cases, size
 
 /* Columns: epsilon, then mean and sd of each method; R^2 below -0.2 is cut by
  * the axis, not by us. */
-static void write_block(FILE *file, const struct study_case *studied)
+static void write_block(FILE *file, const struct tremolo_reproduction_case *studied)
 {
     (void)fprintf(file, "$%s << EOD\n", studied->task->key);
-    for (size_t e = 0; e < SWEEP_EPSILONS; e++) {
-        (void)fprintf(file, "%g", sweep_epsilon(e));
-        for (size_t m = 0; m < SWEEP_METHODS; m++) {
+    for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
+        (void)fprintf(file, "%g", tremolo_sweep_epsilon(e));
+        for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
             (void)fprintf(file, " %.6g %.6g", studied->sweep[m][e].mean, studied->sweep[m][e].sd);
         }
         (void)fputc('\n', file);
@@ -106,9 +110,9 @@ static void write_block(FILE *file, const struct study_case *studied)
     (void)fputs("EOD\n", file);
 }
 
-static void write_plot(FILE *file, const struct study_case *studied)
+static void write_plot(FILE *file, const struct tremolo_reproduction_case *studied)
 {
-    static const char *const titles[SWEEP_METHODS] = {
+    static const char *const titles[TREMOLO_SWEEP_METHODS] = {
         "modulated iterative", "modulated one-shot ridge", "DP-SGD FedAvg", "auto (one release)"};
     const char *key = studied->task->key;
     (void)fprintf(
@@ -116,7 +120,7 @@ static void write_plot(FILE *file, const struct study_case *studied)
         "set title '%s' noenhanced\nset yrange [-0.2:1.05]\nplot %.6g with lines dt 2 lc rgb "
         "'black' title 'OLS, not private'",
         studied->task->title, studied->r2_ols);
-    for (size_t m = 0; m < SWEEP_METHODS; m++) {
+    for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
         (void)fprintf(file, ", $%s using 1:%zu with linespoints ls %zu title '%s'", key, 2 + 2 * m,
                       m + 1, titles[m]);
     }
@@ -124,7 +128,7 @@ static void write_plot(FILE *file, const struct study_case *studied)
 }
 
 /* The paper's layout: two panels, two panels, one. */
-static void write_panels(FILE *file, const struct study_case *cases, size_t count)
+static void write_panels(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
     (void)fputs("set terminal svg size 1000,1200 font 'sans,12'\nset output 'panels.svg'\n"
                 "set multiplot layout 3,2\n",
@@ -141,7 +145,7 @@ static bool load_figures(FILE *script, const void *context)
     return fputs("load 'figures.gp'\n", script) != EOF;
 }
 
-bool reproduce_draw(const char *folder, const struct study_case *cases, size_t count)
+bool reproduce_draw(const char *folder, const struct tremolo_reproduction_case *cases, size_t count)
 {
     FILE *file = open_in(folder, "figures.gp");
     if (file == NULL) {
@@ -168,7 +172,7 @@ bool reproduce_draw(const char *folder, const struct study_case *cases, size_t c
 
 /* ------------------------------------------------------------------ report */
 
-static void report_tables(FILE *file, const struct study_case *cases, size_t count)
+static void report_tables(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
     (void)fputs("## Data sets\n\n| task | n | d | OLS R^2 | paper: n | d | OLS R^2 |\n"
                 "|---|---|---|---|---|---|---|\n",
@@ -187,9 +191,10 @@ static void report_tables(FILE *file, const struct study_case *cases, size_t cou
         file);
     for (size_t c = 0; c < count; c++) {
         const struct tremolo_task *task = cases[c].task;
-        const struct experiment_options *iterative = &cases[c].options[index_of(METHOD_ITERATIVE)],
-                                        *one_shot = &cases[c].options[index_of(METHOD_ONE_SHOT)],
-                                        *dp_sgd = &cases[c].options[index_of(METHOD_DP_SGD)];
+        const struct tremolo_experiment_options
+            *iterative = &cases[c].options[index_of(TREMOLO_EXPERIMENT_ITERATIVE)],
+            *one_shot = &cases[c].options[index_of(TREMOLO_EXPERIMENT_ONE_SHOT)],
+            *dp_sgd = &cases[c].options[index_of(TREMOLO_EXPERIMENT_DP_SGD)];
         (void)fprintf(
             file, "| %s | %g (%g) | %g, %g, %g | %g (%g) | %g, %g, %g | %g (%g) | %g (%g) |\n",
             task->title, iterative->step, task->paper_step, iterative->alpha, iterative->lambda,
@@ -199,7 +204,7 @@ static void report_tables(FILE *file, const struct study_case *cases, size_t cou
 }
 
 /* Mean test R^2 of each method at some epsilons, the best in bold. */
-static void report_results(FILE *file, const struct study_case *cases, size_t count)
+static void report_results(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
     static const double shown[] = {0.5, 1, 2, 3, 5, 10};
     (void)fputs("\n## Mean test R^2\n\n| task | epsilon | iterative | one-shot | DP-SGD | auto |\n"
@@ -208,11 +213,11 @@ static void report_results(FILE *file, const struct study_case *cases, size_t co
     for (size_t c = 0; c < count; c++) {
         for (size_t s = 0; s < sizeof shown / sizeof shown[0]; s++) {
             size_t e = (size_t)((shown[s] - 0.5) / 0.25 + 0.5), best = 0;
-            for (size_t m = 1; m < SWEEP_METHODS; m++) {
+            for (size_t m = 1; m < TREMOLO_SWEEP_METHODS; m++) {
                 best = cases[c].sweep[m][e].mean > cases[c].sweep[best][e].mean ? m : best;
             }
             (void)fprintf(file, "| %s | %g |", cases[c].task->title, shown[s]);
-            for (size_t m = 0; m < SWEEP_METHODS; m++) {
+            for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
                 const char *mark = m == best ? "**" : "";
                 (void)fprintf(file, " %s%.3f%s |", mark, cases[c].sweep[m][e].mean, mark);
             }
@@ -221,13 +226,13 @@ static void report_results(FILE *file, const struct study_case *cases, size_t co
     }
 }
 
-static void report_verdict(FILE *file, const struct study_case *cases, size_t count)
+static void report_verdict(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
-    size_t points = 0, first = 0, negative = 0, automatic = index_of(METHOD_AUTO);
+    size_t points = 0, first = 0, negative = 0, automatic = index_of(TREMOLO_EXPERIMENT_AUTO);
     for (size_t c = 0; c < count; c++) {
-        for (size_t e = 0; e < SWEEP_EPSILONS; e++, points++) {
+        for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++, points++) {
             double mine = cases[c].sweep[automatic][e].mean, best = -INFINITY;
-            for (size_t m = 0; m < SWEEP_METHODS; m++) {
+            for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
                 best = m == automatic ? best : fmax(best, cases[c].sweep[m][e].mean);
             }
             first += mine >= best;
@@ -263,15 +268,17 @@ static void report_method(FILE *file, const struct reproduce_options *options, d
         "sees the validation rows.\n"
         "- %zu noise draws for each point; seed %llu; %s.\n"
         "- %.0f seconds on %u threads.\n",
-        options->splits, options->repeats, (unsigned long long)options->seed,
-        options->exact_noise
+        options->reproduction.splits, options->reproduction.repeats,
+        (unsigned long long)options->reproduction.seed,
+        options->reproduction.exact_noise
             ? "every report came from the device core"
             : "reports have the device's law but were computed many at a time (fast noise)",
-        seconds, options->threads);
+        seconds, options->reproduction.threads);
 }
 
-static bool write_report(const char *folder, const struct study_case *cases, size_t count,
-                         const struct reproduce_options *options, bool figures, double seconds)
+static bool write_report(const char *folder, const struct tremolo_reproduction_case *cases,
+                         size_t count, const struct reproduce_options *options, bool figures,
+                         double seconds)
 {
     FILE *file = open_in(folder, "report.md");
     if (file == NULL) {
@@ -289,10 +296,11 @@ static bool write_report(const char *folder, const struct study_case *cases, siz
     return close_well(file);
 }
 
-bool reproduce_write(const char *folder, const struct study_case *cases, size_t count,
-                     const struct reproduce_options *options, bool figures, double seconds)
+bool reproduce_write(const char *folder, const struct tremolo_reproduction_case *cases,
+                     size_t count, const struct reproduce_options *options, bool figures,
+                     double seconds)
 {
     return write_datasets(folder, cases, count) && write_tuning(folder, cases, count) &&
-           write_sweep(folder, cases, count) &&
+           write_sweep(folder, cases, count, options->reproduction.repeats) &&
            write_report(folder, cases, count, options, figures, seconds);
 }

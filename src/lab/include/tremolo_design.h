@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tremolo_status.h"
+#include "tremolo_report_file.h" /* TREMOLO_NAME_BYTES */
 #include "tremolo_table.h"
 
 #ifdef __cplusplus
@@ -22,18 +22,17 @@ extern "C" {
 enum {
     TREMOLO_DESIGN_LEVELS_MAX = 64,
     TREMOLO_DESIGN_FEATURES_MAX = 256,
-    TREMOLO_DESIGN_NAME_BYTES = 128,
 };
 
 struct tremolo_study_file;
 
 struct tremolo_design {
     size_t rows, features;
-    size_t dropped;                          /* rows with a missing value */
-    char (*name)[TREMOLO_DESIGN_NAME_BYTES]; /* of the features */
-    char response[TREMOLO_DESIGN_NAME_BYTES];
-    char unit[TREMOLO_DESIGN_NAME_BYTES]; /* of the response, by a study; "" when not known */
-    double *X;                            /* rows * features, row by row */
+    size_t dropped;                   /* rows with a missing value */
+    char (*name)[TREMOLO_NAME_BYTES]; /* of the features */
+    char response[TREMOLO_NAME_BYTES];
+    char unit[TREMOLO_NAME_BYTES]; /* of the response, by a study; "" when not known */
+    double *X;                     /* rows * features, row by row */
     double *y;
     double *low, *high; /* public bounds of the features, then of the response; or NULL */
 };

@@ -1,39 +1,50 @@
-/* experiment.h -- one data set, one split, one method: what `simulate` repeats
- * and `reproduce` sweeps.
+/* tremolo_experiment.h -- one data set, one split, one method: what a simulation
+ * repeats and a reproduction sweeps.
  *
  * A design's rows are shuffled and split, scaled on the training rows, given
  * to simulated devices, and the fitted coefficients are judged on rows that no
  * device held. */
-#ifndef TREMOLO_CLI_EXPERIMENT_H
-#define TREMOLO_CLI_EXPERIMENT_H
+#ifndef TREMOLO_EXPERIMENT_H
+#define TREMOLO_EXPERIMENT_H
 
-#include "fleet.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
 #include "tremolo_design.h"
+#include "tremolo_mechanism.h"
+#include "tremolo_progress.h"
+#include "tremolo_regression.h"
 
-enum method {
-    METHOD_AUTO,
-    METHOD_ONE_SHOT,
-    METHOD_ITERATIVE,
-    METHOD_POOLED,
-    METHOD_DP_SGD,
-    METHOD_OLS,
-    METHOD_COUNT,
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tremolo_experiment_method {
+    TREMOLO_EXPERIMENT_AUTO,
+    TREMOLO_EXPERIMENT_ONE_SHOT,
+    TREMOLO_EXPERIMENT_ITERATIVE,
+    TREMOLO_EXPERIMENT_POOLED,
+    TREMOLO_EXPERIMENT_DP_SGD,
+    TREMOLO_EXPERIMENT_OLS,
+    TREMOLO_EXPERIMENT_METHODS,
 };
 
 /* The method makes several releases per device. */
-bool method_takes_rounds(enum method method);
-const char *method_name(enum method method);
-/* METHOD_COUNT when there is no such method. */
-enum method method_find(const char *name);
+bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method);
+const char *tremolo_experiment_method_name(enum tremolo_experiment_method method);
+/* TREMOLO_EXPERIMENT_METHODS when there is no such method. */
+enum tremolo_experiment_method tremolo_experiment_method_find(const char *name);
 
 /* Where reports are kept. */
-struct experiment_save {
+struct tremolo_experiment_save {
     FILE *file;
     const struct tremolo_design *design; /* for the names */
 };
 
-struct experiment_options {
-    enum method method;
+struct tremolo_experiment_options {
+    enum tremolo_experiment_method method;
     double epsilon, delta;
     enum tremolo_neighbours neighbours;
     double distance;
@@ -48,15 +59,15 @@ struct experiment_options {
     double clip;   /* dp-sgd: C */
     bool fast_noise;
     unsigned threads;
-    const struct tremolo_progress *progress; /* may be NULL */
-    const struct experiment_save *save;      /* may be NULL; needs exact noise */
+    const struct tremolo_progress *progress;    /* may be NULL */
+    const struct tremolo_experiment_save *save; /* may be NULL; needs exact noise */
 };
 
 /* Releases of a device that its guarantee covers. */
-size_t experiment_releases(const struct experiment_options *options);
+size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options);
 
 /* Scaled rows of one split; `centre` and `scale` lead back to own units. */
-struct split {
+struct tremolo_split {
     size_t d, train, valid, test;
     double *X, *y; /* train rows, then valid, then test */
     double *centre, *scale;
@@ -66,33 +77,33 @@ struct split {
     double response_bound; /* largest size of the response */
 };
 
-enum scaling {
-    SCALING_STANDARD, /* mean 0, variance 1 on the training rows */
-    SCALING_BOUNDS,   /* least value -1, largest 1 on the training rows */
+enum tremolo_scaling {
+    TREMOLO_SCALING_STANDARD, /* mean 0, variance 1 on the training rows */
+    TREMOLO_SCALING_BOUNDS,   /* least value -1, largest 1 on the training rows */
 };
 
 /* Shuffle by `seed`, split by the given shares and scale. NO_MEMORY, or
  * SINGULAR with the name of a column that is constant on the training rows in
  * *constant. */
-enum tremolo_status split_make(struct split *split, const char **constant,
-                               const struct tremolo_design *design, double valid_share,
-                               double test_share, enum scaling scaling, bool protect_all,
-                               uint64_t seed);
-void split_free(struct split *split);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_split_make(struct tremolo_split *split, const char **constant,
+                   const struct tremolo_design *design, double valid_share, double test_share,
+                   enum tremolo_scaling scaling, bool protect_all, uint64_t seed);
+void tremolo_split_free(struct tremolo_split *split);
 
 /* Let the devices clip their samples to `radius`. How many training rows are beyond it. */
-size_t split_clip(struct split *split, double radius, bool protect_all);
+size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool protect_all);
 
-/* Count the training values beyond the bounds of SCALING_BOUNDS, which a device clamps:
+/* Count the training values beyond the bounds of TREMOLO_SCALING_BOUNDS, which a device clamps:
  * one number for each feature, then the response's. */
-void split_outside(size_t *counts, const struct split *split);
+void tremolo_split_outside(size_t *counts, const struct tremolo_split *split);
 
-enum split_part { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST };
-double split_r2(const struct split *split, enum split_part part, const double *beta,
-                double intercept);
+enum tremolo_split_part { TREMOLO_SPLIT_TRAIN, TREMOLO_SPLIT_VALID, TREMOLO_SPLIT_TEST };
+double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
+                        const double *beta, double intercept);
 
 /* What a run gave, in scaled units. The evidence is NULL for dp-sgd and ols. */
-struct outcome {
+struct tremolo_outcome {
     double beta[TREMOLO_DESIGN_FEATURES_MAX];
     double intercept;
     struct tremolo_mechanism_scales privacy; /* zero for ols */
@@ -100,8 +111,16 @@ struct outcome {
     struct tremolo_debiased *evidence;
 };
 
-enum tremolo_status experiment_run(struct outcome *outcome, const struct split *split,
-                                   const struct experiment_options *options, uint64_t seed);
-void outcome_free(struct outcome *outcome);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_experiment_run(struct tremolo_outcome *outcome, const struct tremolo_split *split,
+                       const struct tremolo_experiment_options *options, uint64_t seed);
+void tremolo_outcome_free(struct tremolo_outcome *outcome);
+
+/* Processors of this machine, within the fold's limit. */
+unsigned tremolo_processors(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,10 +1,25 @@
-/* tremolo_reproduction.h -- the paper's experiments. */
+/* tremolo_reproduction.h -- the paper's experiments, end to end.
+ *
+ *     struct tremolo_reproduction_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
+ *     tremolo_reproduction_load(cases, &count, &reproduction, "data", error);
+ *     status = tremolo_reproduction_run(cases, count, &reproduction);
+ *
+ * Five tasks, of which each row is a device: the paper's three methods are tuned on
+ * validation rows, and epsilon is swept for them and for `auto`. */
 #ifndef TREMOLO_REPRODUCTION_H
 #define TREMOLO_REPRODUCTION_H
 
-#include "tremolo_design.h"
+#include "tremolo_experiment.h"
 
-enum { TREMOLO_TASKS = 5 };
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    TREMOLO_TASKS = 5,
+    TREMOLO_SWEEP_EPSILONS = 39, /* 0.5, 0.75, ..., 10 */
+    TREMOLO_SWEEP_METHODS = 4,
+};
 
 /* One of the five regression tasks. */
 struct tremolo_task {
@@ -20,9 +35,46 @@ struct tremolo_task {
 };
 
 extern const struct tremolo_task tremolo_tasks[TREMOLO_TASKS];
+extern const enum tremolo_experiment_method tremolo_sweep_methods[TREMOLO_SWEEP_METHODS];
+double tremolo_sweep_epsilon(size_t index);
 
-/* Build the task's design from the files in `folder`. */
-bool tremolo_task_load(struct tremolo_design *design, const struct tremolo_task *task,
-                       const char *folder, char error[TREMOLO_TABLE_ERROR_BYTES]);
+struct tremolo_reproduction {
+    bool wanted[TREMOLO_TASKS];
+    size_t repeats; /* noise draws for each point */
+    size_t splits;  /* that the repeats take in turn */
+    uint64_t seed;
+    unsigned threads;
+    bool exact_noise;
+    const struct tremolo_progress *progress; /* may be NULL */
+};
+
+/* Mean and standard deviation of R^2 on test rows, over the repeats. */
+struct tremolo_sweep_point {
+    double mean, sd;
+};
+
+struct tremolo_reproduction_case {
+    const struct tremolo_task *task;
+    struct tremolo_design design;
+    struct tremolo_split *splits; /* the first one is tuned on */
+    size_t split_count;
+    double r2_ols;                                                    /* mean over the splits */
+    struct tremolo_experiment_options options[TREMOLO_SWEEP_METHODS]; /* tuned */
+    struct tremolo_sweep_point sweep[TREMOLO_SWEEP_METHODS][TREMOLO_SWEEP_EPSILONS];
+};
+
+/* Build the wanted tasks from the files in `folder`; `cases` has room for all, zeroed.
+ * False with a sentence. Free them in either case. */
+bool tremolo_reproduction_load(struct tremolo_reproduction_case *cases, size_t *count,
+                               const struct tremolo_reproduction *reproduction, const char *folder,
+                               char error[TREMOLO_TABLE_ERROR_BYTES]);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_reproduction_run(struct tremolo_reproduction_case *cases, size_t count,
+                         const struct tremolo_reproduction *reproduction);
+void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

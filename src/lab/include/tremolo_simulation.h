@@ -1,0 +1,61 @@
+/* tremolo_simulation.h -- every row of a table is a device.
+ *
+ * Each repeat shuffles the rows anew, holds some out, lets the others report
+ * through the device core, fits, and measures R^2 on the rows held out, or on the
+ * training rows where none are. Coefficients are the first repeat's. */
+#ifndef TREMOLO_SIMULATION_H
+#define TREMOLO_SIMULATION_H
+
+#include "tremolo_experiment.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TREMOLO_SIMULATION_LEVEL 0.95 /* of the intervals */
+
+struct tremolo_simulation {
+    struct tremolo_experiment_options experiment;
+    enum tremolo_scaling scaling;
+    double clip; /* of samples, by a study, scaled; 0: the whole box */
+    double test_share;
+    size_t repeats;
+    uint64_t seed;
+};
+
+struct tremolo_simulation_result {
+    size_t dimension, devices, held_out;
+    double *r2, *r2_ols; /* one for each repeat */
+    double seconds;      /* left to the caller, who has a clock */
+    /* of the first repeat */
+    struct tremolo_mechanism_scales privacy;
+    size_t clipped;      /* devices whose sample the study's clip shortens */
+    size_t *clamped;     /* values beyond the study's bounds: of each feature, of the response */
+    size_t coefficients; /* 0 when there is no inference; else features + intercept */
+    struct tremolo_coefficient *coefficient;
+    double *prediction;                            /* features, then intercept; own units */
+    const char *remark;                            /* why there is no inference, or NULL */
+    struct tremolo_convergence_answer convergence; /* of methods with rounds */
+};
+
+/* Do devices scale by the design's public bounds, and clamp what is beyond? */
+bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
+                               const struct tremolo_design *design);
+/* Does the clip act on them? By bounds only: in other units its radius means nothing. */
+bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
+                              const struct tremolo_design *design);
+
+/* SINGULAR with a name in *constant for a column that is constant on the training rows,
+ * and without for features that depend on one another. Free the result with
+ * tremolo_simulation_free, whatever the status. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_simulation_run(struct tremolo_simulation_result *result, const char **constant,
+                       const struct tremolo_simulation *simulation,
+                       const struct tremolo_design *design);
+void tremolo_simulation_free(struct tremolo_simulation_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
