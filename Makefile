@@ -197,7 +197,7 @@ $(foreach program,$(FOLDER_PROGRAMS),$(eval $(BUILD)/bin/$(program): $(call obje
 # What tests and measurements need is built on every processor, unless -j says on how many.
 AT_ONCE = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/bin -name '*.d' 2>/dev/null)
 
 # The device core as two files, for other builds.
 amalgamation:
@@ -214,26 +214,30 @@ serve: $(DEPS)
 
 # Three NATS nodes, two gateways and two folders on loopback. Packages first:
 # whether the build has NATS is decided when make reads this file.
-.PHONY: run-cluster test-cluster
+.PHONY: run-cluster test-cluster cluster-programs
 CLUSTER_PROGRAMS := $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm $(BUILD)/bin/tests/cluster/probe \
                     $(BUILD)/bin/examples/mqtt_device $(BUILD)/bin/tests/fault/test_server_backends
+CLUSTER_TESTS ?= $(BUILD)/bin/tests/fault/test_server_backends tests/e2e/move.sh \
+                 $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
+cluster-programs: $(CLUSTER_PROGRAMS)
 run-cluster: $(DEPS) $(BUILD)/.setup-cluster
 	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
 	@BUILD=$(BUILD) sh tests/cluster/run.sh
 test-cluster: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
-	@BUILD=$(BUILD) tools/run-tests $(BUILD)/bin/tests/fault/test_server_backends tests/e2e/move.sh \
-	  $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
+	@BUILD=$(BUILD) tools/run-tests $(CLUSTER_TESTS)
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines. Several
 # run at once, those that wait most first, but for those with a timing of their own:
-# these run alone.
+# these run alone. PARTS says which of the two run.
+PARTS ?= together alone
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/stat/*.c tests/fault/*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/e2e/*.sh)) $(sort $(wildcard tests/cli/*.sh))
 TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends test_server_writer history.sh intruders.sh kill.sh \
                    limits.sh move.sh proxy.sh tls.sh watch.sh)
-together_and_alone = --together $(filter-out $(TIMED_TESTS),$(1)) --alone $(filter $(TIMED_TESTS),$(1))
+together_and_alone = $(if $(filter together,$(PARTS)),--together $(filter-out $(TIMED_TESTS),$(1))) \
+                     $(if $(filter alone,$(PARTS)),--alone $(filter $(TIMED_TESTS),$(1)))
 E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)
 test: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) test-programs
@@ -242,7 +246,7 @@ test: $(DEPS) $(BUILD)/.setup-test
 test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo $(BUILD)/$(SONAME)
 	@:
 run-tests: test-programs
-	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) $(MORE_TESTS)
+	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) --alone $(MORE_TESTS)
 
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,
 # and a few seconds each as part of the tests; TEST_FUZZ_SECONDS=0 leaves them out there.

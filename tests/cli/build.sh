@@ -4,6 +4,7 @@
 . tests/common/server.sh
 build=${BUILD:-build}
 compiler="${CC:-cc}"
+unset MAKEFLAGS MAKELEVEL MFLAGS
 
 # Stand-ins before everything else on the path: a machine without SQLite and
 # without the tools of the pages, where apt-get leaves a trace.

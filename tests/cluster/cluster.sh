@@ -170,7 +170,7 @@ cluster_start() {
         cluster_launch "$node"
         store="${store:-nats://}${store:+,}127.0.0.1:$(client_port "$node")"
     done
-    if ! wait_until 30 cluster_is_well; then
+    if ! wait_until 60 cluster_is_well; then
         cat "$nats"/*/out "$nats"/*/log >&2
         return 1
     fi
@@ -197,7 +197,7 @@ gateway_is_up() { grep -q '^server key' "$work/gateway.$1.out"; }
 gateway_url() { sed -n 's/^listening on //p' "$work/gateway.$1.out"; }
 # gateway_wait NAME: until it listens; remembers its port for the next start.
 gateway_wait() {
-    wait_until 30 gateway_is_up "$1" || { cat "$work/gateway.$1.log" >&2; return 1; }
+    wait_until 60 gateway_is_up "$1" || { cat "$work/gateway.$1.log" >&2; return 1; }
     gateway_url "$1" | sed 's/.*://' >"$work/port.$1"
 }
 

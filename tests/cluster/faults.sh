@@ -42,21 +42,21 @@ strike_folder_killed() { random_of a b; victim=$drawn hold=$1; end_process "fold
 end_folder_killed() { folder_start "$victim"; }
 
 strike_node_killed() { draw_node; victim=$drawn hold=$1; cluster_kill "$victim"; }
-end_node_killed() { cluster_launch "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
+end_node_killed() { cluster_launch "$victim"; wait_until 60 cluster_node_is_well "$victim"; }
 
 # Past the lease: the others take its shards, then it wakes up and must do no harm.
 strike_folder_paused() { random_of a b; victim=$drawn hold=$lease_seconds; kill -STOP "$(pid_of "folder.$victim")"; }
 end_folder_paused() { kill -CONT "$(pid_of "folder.$victim")"; }
 
 strike_node_paused() { draw_node; victim=$drawn hold=$1; cluster_pause "$victim"; }
-end_node_paused() { cluster_resume "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
+end_node_paused() { cluster_resume "$victim"; wait_until 60 cluster_node_is_well "$victim"; }
 
 strike_node_cut_off() {
     draw_node
     victim=$drawn hold=$((3 + ${1%.*}))
     cluster_cut "$victim" || report "node $victim is cut off" no
 }
-end_node_cut_off() { cluster_heal "$victim"; wait_until 30 cluster_node_is_well "$victim"; }
+end_node_cut_off() { cluster_heal "$victim"; wait_until 60 cluster_node_is_well "$victim"; }
 
 # limit_log BYTES: the most that the log of the study may hold; -1: no limit.
 limit_log() {
@@ -149,7 +149,7 @@ for kind in $kinds; do
     [ $code -eq 0 ] || for file in "$work"/gateway.*.log "$work"/folder.*.log; do
         tail -n 5 "$file" | sed "s|^|# ${file##*/}: |"
     done
-    expect "$kind: the cluster is well afterwards" "$(wait_until 30 cluster_is_well && echo yes)" yes
+    expect "$kind: the cluster is well afterwards" "$(wait_until 60 cluster_is_well && echo yes)" yes
     for process in gateway.a gateway.b folder.a folder.b; do
         kill -0 "$(pid_of $process)" 2>/dev/null || report "$kind: $process is alive" no
     done

@@ -27,7 +27,7 @@ report_as() {
 count_is() { [ "$(reports_in "$url" "$1")" = "$2" ]; }
 # expect_count NAME STUDY NUMBER: soon, and not more a moment later.
 expect_count() {
-    wait_until 20 count_is "$2" "$3"
+    wait_until 30 count_is "$2" "$3"
     sleep 0.5
     expect "$1" "$(reports_in "$url" "$2")" "$3"
 }
@@ -67,13 +67,13 @@ expect_count "and is counted" "$named" 1
 echo AAAAAAAAAAAAAAAAAAAAAA >"$work/wrong.key"
 report_as forged named "$name" "$work/wrong.key"
 refused() { [ "$(metric 'tremolo_reports_total{outcome="wrong_mac"}')" = 1 ]; }
-expect "a report with a wrong MAC is refused and counted as such" "$(wait_until 10 refused && echo yes)" yes
+expect "a report with a wrong MAC is refused and counted as such" "$(wait_until 30 refused && echo yes)" yes
 
 # What is no report, and topics of no study.
 publish() { mosquitto_pub -h 127.0.0.1 -p "$(mqtt_port 1)" --cafile "$ca/nodes-ca.pem" -q 1 -t "$1" -m "$2" >"$work/out" 2>&1; }
 publish "tremolo/$open/reports" "hello"
 malformed() { [ "$(metric 'tremolo_mqtt_messages_total{outcome="malformed"}')" = 1 ]; }
-expect "what is no report is refused and counted as such" "$(wait_until 10 malformed && echo yes)" yes
+expect "what is no report is refused and counted as such" "$(wait_until 30 malformed && echo yes)" yes
 before=$(as_user operator 1 request "\$JS.API.STREAM.INFO.\$MQTT_msgs" | sed 's/.*"last_seq":\([0-9]*\).*/\1/')
 publish "tremolo/$open/other" "hello"
 publish "other" "hello"

@@ -26,7 +26,7 @@ page_statuses() {
 }
 expect "an id not heard of yet: not yet for programs, a page for people" "$(page_statuses)" "503 200 "
 is_missing() { [ "$(page_statuses)" = "404 404 " ]; }
-wait_until 20 is_missing
+wait_until 30 is_missing
 expect "and it is missing for both a little later" $? 0
 end_process folder.a TERM
 end_process gateway.a TERM
@@ -36,7 +36,7 @@ expect "a study is taken out of the store" $? 0
 cp "$work/keys/signing.seed" "$work/keys/device.secret" "$work/keys/operator.token" "$work/single/"
 $tremolo serve --data "$work/single" --listen 127.0.0.1:0 --quiet >"$work/single.out" 2>"$work/single.log" &
 note_pid single $!
-wait_until 10 grep -q '^server key' "$work/single.out"
+wait_until 30 grep -q '^server key' "$work/single.out"
 curl -s "$(sed -n 's/^listening on //p' "$work/single.out")/v1/studies/$id/estimate" >"$work/after"
 expect "and a single server says the same, byte for byte" "$(cmp "$work/before" "$work/after" && echo same)" same
 end_process single TERM

@@ -31,7 +31,7 @@ mkdir -p "$work/single"
 cp "$work/keys/operator.token" "$work/single/"
 $tremolo serve --data "$work/single" --listen 127.0.0.1:0 --quiet >"$work/single.out" 2>"$work/single.log" &
 note_pid single $!
-wait_until 10 grep -q '^server key' "$work/single.out" || fail "the single server did not start"
+wait_until 30 grep -q '^server key' "$work/single.out" || fail "the single server did not start"
 single=$(sed -n 's/^listening on //p' "$work/single.out")
 [ "$(create_study "$single" "$work/study.json")" = "$id" ] || fail "the single server has another study"
 
@@ -67,7 +67,7 @@ say "$(awk -v ms=$(($(now_ms) - start)) '$1 == "sent" {
     printf "          %d requests got no answer, or \"later\", and were sent again; what had arrived is \"repeated\" below\n", $6
     printf "          %.2f s from the last acknowledgement to an estimate with all of them; ", $10
     printf "longest time without any acknowledgement: %.2f s", $12 }' "$work/swarm")"
-wait_until 30 cluster_is_well || fail "the cluster is not well again"
+wait_until 60 cluster_is_well || fail "the cluster is not well again"
 a=$(curl -s "$(gateway_url a)/v1/studies/$id/estimate" | sha256sum)
 b=$(curl -s "$(gateway_url b)/v1/studies/$id/estimate" | sha256sum)
 c=$(curl -s "$single/v1/studies/$id/estimate" | sha256sum)

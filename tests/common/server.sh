@@ -20,7 +20,7 @@ start_server() {
     until grep -q '^server key' "$work/server.out"; do
         kill -0 "$server_pid" 2>/dev/null || return 1
         tries=$((tries + 1))
-        [ $tries -lt 500 ] || return 1
+        [ $tries -lt 3000 ] || return 1
         sleep 0.02
     done
     url=$(sed -n 's/^listening on //p' "$work/server.out")
@@ -45,6 +45,16 @@ create_study() {
 # http_status CURL-ARGUMENTS: the status, the body in $work/body.
 http_status() {
     curl -s -k -o "$work/body" -w '%{http_code}' --max-time 20 "$@"
+}
+
+# wait_for COMMAND...: until it is true; false when it never was, in a time that is long
+# for the slowest machine.
+wait_for() {
+    for _ in $(seq 300); do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.1
+    done
+    return 1
 }
 
 # study_text PROTOCOL [LIMITS]: a small study with three features.

@@ -19,7 +19,7 @@ fetch('$one/reports', {method: 'POST', headers: {'Content-Type': 'application/cb
                             e => { document.body.textContent = 'failed: ' + e; });
 </script></body>
 PAGE
-timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
+timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
     --virtual-time-budget=10000 --dump-dom "file://$work/page.html" >"$work/out" 2>/dev/null
 expect_match "a browser submits a report" "$work/out" '"accepted":1,"repeated":0'
 expect "and it counts" "$(curl -s "$one/estimate" | sed 's/.*"reports":\([0-9]*\).*/\1/')" 1

@@ -20,9 +20,9 @@ send() {
     done
 }
 
-# history_until PATTERN: ask until the answer matches; 10 seconds at most.
+# history_until PATTERN: ask until the answer matches; 30 seconds at most.
 history_until() {
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         curl -s "$at/history" >"$work/history"
         grep -Eq "$1" "$work/history" && return 0
         sleep 0.1

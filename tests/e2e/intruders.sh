@@ -110,11 +110,11 @@ expect_match "with every problem listed" "$work/body" '"problems":\[\{"path":"ti
 expect "a device's key without the token" "$(http_status -X POST "$keys/devices")" 401
 
 # ------------------------------------------------------------ nuisances
-cut=$($nuisance drip "$port" 12)
-[ "$cut" -ge 0 ] && [ "$cut" -le 8 ]
+cut=$($nuisance drip "$port" 30)
+[ "$cut" -ge 0 ] && [ "$cut" -le 20 ]
 expect "a head that drips is cut (after $cut s)" $? 0
-cut=$($nuisance body "$port" "${open#"$url"}/reports" 12)
-[ "$cut" -ge 0 ] && [ "$cut" -le 8 ]
+cut=$($nuisance body "$port" "${open#"$url"}/reports" 30)
+[ "$cut" -ge 0 ] && [ "$cut" -le 20 ]
 expect "a body that never comes is cut (after $cut s)" $? 0
 expect "2,000 requests of noise" "$($nuisance noise "$port" 2000 1)" 2000
 $nuisance idle "$port" 10000 4 >"$work/idle" &

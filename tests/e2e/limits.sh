@@ -51,21 +51,21 @@ expect "all of the budget is left for a study that is open" $? 0
 study_text "{$rounds, \"close\": {\"reports\": 3}}" >"$work/count.json"
 count=$url/v1/studies/$(create_study "$work/count.json")
 for i in 1 2 3; do submit "$count" 0 >/dev/null; done
-sleep 0.5
-curl -s "$count/round" >"$work/round"
+# round_is STUDY NUMBER: asks, too.
+round_is() { curl -s "$1/round" >"$work/round" && grep -q "\"round\":$2," "$work/round"; }
+wait_for round_is "$count" 1
 expect_match "three reports end a round that ends by count" "$work/round" '"round":1,'
 expect "whose latecomers are refused" "$(submit "$count" 0)" 410
 
-study_text "{$rounds, \"close\": {\"seconds\": 2}}" >"$work/time.json"
+study_text "{$rounds, \"close\": {\"seconds\": 4}}" >"$work/time.json"
 time=$url/v1/studies/$(create_study "$work/time.json")
 submit "$time" 0 >/dev/null
 submit "$time" 0 >/dev/null
 curl -s "$time/round" >"$work/round"
 expect_match "a round that ends by time says when" "$work/round" '"round":0,.*"closes":[0-9]'
-sleep 3
-curl -s "$time/round" >"$work/round"
+wait_for round_is "$time" 1
 expect_match "and ends then" "$work/round" '"round":1,'
-sleep 3
+sleep 5
 curl -s "$time/round" >"$work/round"
 expect_match "but not while nobody has reported" "$work/round" '"round":1,.*"state":"open"'
 

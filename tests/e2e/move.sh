@@ -21,7 +21,7 @@ start_broker() {
     tries=0
     until ls "$work"/*.ports >/dev/null 2>&1; do
         tries=$((tries + 1))
-        [ $tries -lt 500 ] || return 1
+        [ $tries -lt 3000 ] || return 1
         sleep 0.02
     done
     sleep 0.2

@@ -37,7 +37,7 @@ nginx_start() {
     } >"$work/nginx.conf"
     "$nginx" -c "$work/nginx.conf" -e "$work/nginx.log" 2>>"$work/nginx.err" &
     nginx_pid=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+    for _ in $(seq 100); do
         sleep 0.2
         kill -0 "$nginx_pid" 2>/dev/null || return 1
         [ "$(http_status "http://127.0.0.1:$1/")" = 000 ] || return 0

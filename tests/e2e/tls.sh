@@ -24,7 +24,11 @@ for half in cert key; do
     expect_match "which names the other" "$work/out" '^tremolo serve: --tls-(cert needs --tls-key|key needs --tls-cert)$'
 done
 expect "and has made nothing" "$(ls -d "$work/none" 2>/dev/null)" ""
-timeout 2 $tremolo serve --data "$work/plain" --listen 0.0.0.0:0 --plain-http >"$work/out" 2>&1
+timeout 60 $tremolo serve --data "$work/plain" --listen 0.0.0.0:0 --plain-http >"$work/out" 2>&1 &
+plain_pid=$!
+wait_for grep -q '^server key' "$work/out"
+kill $plain_pid
+wait $plain_pid
 expect_match "unless told that a proxy does TLS" "$work/out" '^listening on http://0\.0\.0\.0:'
 certificate first
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
@@ -41,7 +45,8 @@ expect "a report goes through TLS" "$(http_status -X POST -H 'Content-Type: appl
     --data-binary @"$work/report" "$study/reports")" 200
 certificate second
 kill -HUP "$server_pid"
-sleep 0.3
+is_second() { [ "$(subject)" = second ]; }
+wait_for is_second
 expect "SIGHUP serves the new certificate" "$(subject)" second
 echo nonsense >"$work/cert.pem"
 kill -HUP "$server_pid"

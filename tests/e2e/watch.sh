@@ -6,6 +6,14 @@
 
 # Asking often: a screen is looked at when the next frame begins.
 often="status --watch --every 0.2"
+# in_a_pipe PATTERN: for as long as it takes to print the pattern once.
+in_a_pipe() {
+    timeout -s INT 60 $tremolo $often "$study" >"$work/out" 2>&1 &
+    piped=$!
+    wait_for grep -Eq "$1" "$work/out"
+    kill -TERM $piped
+    wait $piped
+}
 watch() {
     TERM=xterm LC_ALL=${locale:-C.UTF-8} python3 tests/common/pty_screen.py "$@" >"$work/out" 2>&1
 }
@@ -69,13 +77,13 @@ expect_match "and gradients" "$work/out" '^gradient '
 watch --until 'steps, sleep and pulse' $tremolo $often "$url"
 expect_match "a server's studies are listed" "$work/out" '1,500 reports  open  round 1 of 1'
 
-timeout -s INT 1 $tremolo $often "$study" >"$work/out" 2>&1
+in_a_pipe '^[-0-9T:]*Z '
 expect_match "in a pipe it is a line each time" "$work/out" \
     '^[-0-9T:]*Z state=open round=1 rounds=1 reports=1500 rate=([0-9.e-]+|none) r2=[0-9.a-z-]* identified=[0-9] coefficients=4$'
 grep -q "$(printf '\033')" "$work/out"
 expect "without a control character" $? 1
 stop_server
-timeout -s INT 1 $tremolo $often "$study" >"$work/out" 2>&1
+in_a_pipe 'trouble='
 expect_match "a server that is away is waited for" "$work/out" 'trouble="no answer'
 watch --until 'no answer' $tremolo $often "$study"
 expect_match "on the screen, too" "$work/out" '^seen=True'
