@@ -1,5 +1,5 @@
 /* cluster_world.h -- a clustered study on a broker in memory (fake_bus.h), the gateway's
- * real publisher, and workers with the folder's real leases.
+ * real publisher, and workers with real leases.
  *
  * world_begin and world_end are for cmocka. Other studies than the plain open one: set
  * world_study before. */

@@ -1,7 +1,7 @@
 /* test_server_cluster.c -- a broker that fails at every call in turn, owners that
  * pause, logs that are numbered anew: every acknowledged report counts, once.
  *
- * The gateway's publisher and the folder's leases are the real ones; the broker is one in
+ * The gateway's publisher and the workers' leases are the real ones; the broker is one in
  * memory (fake_bus.h). The oracle is the list of acknowledged reports. */
 #include "testing.h"
 

@@ -30,15 +30,18 @@ static void touch(const uint8_t *bytes, size_t length, const uint8_t *data, size
     }
 }
 
-static void split(const uint8_t *data, size_t size, int named)
+static void split(const uint8_t *data, size_t size, bool named)
 {
     static const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES] = {1};
-    struct arrival arrivals[64];
+    struct arrival *arrivals = NULL;
+    size_t count = 0;
     int16_t row[8];
     struct check_study check = check_study_of(file, NULL);
     check.secret = named ? secret : NULL;
-    long count = check_split(arrivals, 64, data, size, named);
-    for (long i = 0; i < count; i++) {
+    if (check_split(&arrivals, &count, data, size, named) != TREMOLO_OK) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
         touch(arrivals[i].bytes, arrivals[i].length, data, size);
         touch(arrivals[i].device, arrivals[i].device_length, data, size);
         check_report(&arrivals[i], row, &check);
@@ -46,6 +49,7 @@ static void split(const uint8_t *data, size_t size, int named)
             touch(arrivals[i].id, TREMOLO_REPORT_ID_BYTES, data, size);
         }
     }
+    free(arrivals);
 }
 
 static void walk_segment(const uint8_t *data, size_t size)
@@ -66,8 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
          tremolo_study_file_parse(&file, NULL, study_text, strlen(study_text)) != TREMOLO_OK)) {
         abort();
     }
-    split(data, size, 0);
-    split(data, size, 1);
+    split(data, size, false);
+    split(data, size, true);
     walk_segment(data, size);
     return 0;
 }

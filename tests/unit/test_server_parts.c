@@ -220,28 +220,48 @@ static void test_norm_bound(void **state)
     tremolo_study_file_free(file);
 }
 
+/* How many arrivals a body has, or -1. */
+static int split(const uint8_t *body, size_t length, bool named)
+{
+    struct arrival *arrivals = NULL;
+    size_t count = 0;
+    enum tremolo_status status = check_split(&arrivals, &count, body, length, named);
+    free(arrivals);
+    return status == TREMOLO_OK ? (int)count : -1;
+}
+
 static void test_split(void **state)
 {
-    static const uint8_t two[] = {0x43, 1, 2, 3, 0x41, 9};
-    static const uint8_t named[] = {0x42, 'd', '1', 0x43, 1, 2, 3};
+    enum { STRING = 1 + 17 };
+    uint8_t two[2 * STRING] = {0x51, [STRING] = 0x51};
+    uint8_t named[3 + STRING] = {0x42, 'd', '1', 0x51};
+    uint8_t short_ones[3 * 16] = {0};
     static const uint8_t long_head[] = {0x58, 3, 1, 2, 3};
     static const uint8_t array[] = {0x81, 0x41, 1};
     static const uint8_t empty_string[] = {0x40};
-    struct arrival arrivals[2];
+    struct arrival *arrivals = NULL;
+    size_t count = 0;
     (void)state;
-    assert_int_equal(check_split(arrivals, 2, two, sizeof two, 0), 2);
-    assert_int_equal(arrivals[0].length, 3);
-    assert_ptr_equal(arrivals[1].bytes, two + 5);
-    assert_int_equal(check_split(arrivals, 1, two, sizeof two, 0), -1);
-    assert_int_equal(check_split(arrivals, 2, named, sizeof named, 1), 1);
+    assert_status(check_split(&arrivals, &count, two, sizeof two, false), TREMOLO_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(arrivals[0].length, 17);
+    assert_ptr_equal(arrivals[1].bytes, two + STRING + 1);
+    free(arrivals);
+    assert_status(check_split(&arrivals, &count, named, sizeof named, true), TREMOLO_OK);
+    assert_int_equal(count, 1);
     assert_int_equal(arrivals[0].device_length, 2);
-    assert_int_equal(check_split(arrivals, 2, named, 3, 1), -1);
-    assert_int_equal(check_split(arrivals, 2, long_head, sizeof long_head, 0), -1);
-    assert_int_equal(check_split(arrivals, 2, array, sizeof array, 0), -1);
-    assert_int_equal(check_split(arrivals, 2, empty_string, 1, 0), -1);
-    assert_int_equal(check_split(arrivals, 2, two, 0, 0), 0);
+    free(arrivals);
+    for (size_t i = 0; i < sizeof short_ones; i += 2) { /* more strings than reports can be */
+        short_ones[i] = 0x41;
+    }
+    assert_int_equal(split(short_ones, sizeof short_ones, false), -1);
+    assert_int_equal(split(named, 3, true), -1);
+    assert_int_equal(split(long_head, sizeof long_head, false), -1);
+    assert_int_equal(split(array, sizeof array, false), -1);
+    assert_int_equal(split(empty_string, 1, false), -1);
+    assert_int_equal(split(two, 0, false), 0);
     for (size_t cut = 1; cut < sizeof two; cut++) {
-        assert_int_equal(check_split(arrivals, 2, two, cut, 0), cut == 4 ? 1 : -1);
+        assert_int_equal(split(two, cut, false), cut == STRING ? 1 : -1);
     }
 }
 

@@ -332,7 +332,14 @@ enum tremolo_status cluster_erase(struct bus *bus, const char *tag)
     return status;
 }
 
-/* ---------------------------------------------------------------- rounds */
+/* ---------------------------------------------------------------- the log */
+
+enum tremolo_status cluster_take(struct shard *shard, const struct bus_value *message)
+{
+    long round = cluster_round_of(message->subject);
+    return round >= 0 ? shard_end(shard, message->revision, (unsigned)round)
+                      : shard_take(shard, message->revision, message->bytes, message->length);
+}
 
 enum tremolo_status cluster_mark_end(struct bus *bus, const char *tag, unsigned shards,
                                      unsigned round)

@@ -30,7 +30,7 @@ enum {
 #define CLUSTER_HINT_LOG    "tremolo.hint.log"    /* .TAG.SHARD: messages came */
 #define CLUSTER_HINT_FOLD   "tremolo.hint.fold"   /* .TAG.SHARD: a checkpoint moved */
 #define CLUSTER_HINT_STATE  "tremolo.hint.state"  /* .TAG: a study was made, a round moved */
-#define CLUSTER_HINT_WORKER "tremolo.hint.worker" /* .NAME: a folder lives */
+#define CLUSTER_HINT_WORKER "tremolo.hint.worker" /* .NAME: a worker lives */
 
 enum cluster_phase {
     CLUSTER_OPEN = 1,    /* the newest round takes reports */
@@ -93,6 +93,11 @@ TREMOLO_MUST_USE enum tremolo_status cluster_list(struct bus *bus, uint8_t **tag
 TREMOLO_MUST_USE enum tremolo_status cluster_get_study(struct bus *bus, const char *tag,
                                                        struct bus_value *value, unsigned *shards,
                                                        const char **text, size_t *length);
+
+/* The next message of a shard's log, a segment or an end marker, into its fold. */
+struct shard;
+TREMOLO_MUST_USE enum tremolo_status cluster_take(struct shard *shard,
+                                                  const struct bus_value *message);
 
 /* Write the end markers of a round into every shard that has none yet. */
 TREMOLO_MUST_USE enum tremolo_status cluster_mark_end(struct bus *bus, const char *tag,

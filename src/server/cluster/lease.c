@@ -314,13 +314,6 @@ enum tremolo_status lease_claim(struct lease *lease, const struct lease_holder *
 
 /* ---------------------------------------------------------------- folding */
 
-static enum tremolo_status take(struct shard *shard, const struct bus_value *message)
-{
-    long round = cluster_round_of(message->subject);
-    return round >= 0 ? shard_end(shard, message->revision, (unsigned)round)
-                      : shard_take(shard, message->revision, message->bytes, message->length);
-}
-
 /* False at the end of what is there; *status says whether all went well. */
 static bool fold_next(struct lease *lease, const struct lease_holder *holder, const char *subjects,
                       enum tremolo_status *status, bool *broken)
@@ -331,7 +324,7 @@ static bool fold_next(struct lease *lease, const struct lease_holder *holder, co
     if (*status != TREMOLO_OK || message.revision == 0) {
         return false;
     }
-    *status = take(lease->shard, &message);
+    *status = cluster_take(lease->shard, &message);
     free(message.bytes);
     *broken = *status != TREMOLO_OK;
     lease->moved = true;

@@ -315,7 +315,7 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
     return status;
 }
 
-bool mirror_all_ended(const struct mirror *mirror, unsigned round)
+static bool all_ended(const struct mirror *mirror, unsigned round)
 {
     for (unsigned n = 0; n < mirror->shards; n++) {
         if (mirror->shard[n].ended <= round) {
@@ -434,7 +434,7 @@ enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64
         status = mirror_close_round(mirror, bus, (long)mirror->round);
     } else if (status == TREMOLO_OK && mirror->phase == CLUSTER_CLOSING) {
         status = cluster_mark_end(bus, mirror->tag, mirror->shards, mirror->round);
-        if (status == TREMOLO_OK && mirror_all_ended(mirror, mirror->round)) {
+        if (status == TREMOLO_OK && all_ended(mirror, mirror->round)) {
             status = finish_closing(mirror, bus, now);
         }
     }

@@ -46,7 +46,7 @@ struct mirror {
 #define MIRROR_STATE UINT_MAX
 void mirror_hint(struct mirror *mirror, unsigned shard);
 
-/* Read a study's record and make its study; nothing else is read yet. */
+/* Read a study's record; nothing else is read yet. The keys are those of served_new. */
 TREMOLO_MUST_USE enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
                                                  const uint8_t study[STORE_STUDY_BYTES],
                                                  const uint8_t *signing_key, const uint8_t *secret);
@@ -56,9 +56,6 @@ void mirror_free(struct mirror *mirror);
  * stays, and what could not be read stays dirty. */
 TREMOLO_MUST_USE enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus,
                                                     bool all);
-
-/* Has every shard folded up to the end marker of `round`? */
-bool mirror_all_ended(const struct mirror *mirror, unsigned round);
 
 /* Begin to close `round`, or with -1 the newest: CLOSING by compare-and-set, then its
  * markers. OK, and nothing done, when `round` is closed already.

@@ -196,10 +196,7 @@ static enum tremolo_status fold_shard(struct move *move, unsigned number)
 
 static enum tremolo_status fold_and_compare(struct move *move)
 {
-    static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
-    static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
-    enum tremolo_status status =
-        mirror_open(&move->study, move->bus, move->served->id, no_key, no_secret);
+    enum tremolo_status status = mirror_open(&move->study, move->bus, move->served->id, NULL, NULL);
     for (unsigned n = 0; n < move->shards && status == TREMOLO_OK; n++) {
         status = fold_shard(move, n);
     }
@@ -308,10 +305,7 @@ static enum tremolo_status take_round(struct move *move, struct shard *shard, un
                                  &message);
         more = status == TREMOLO_OK && message.revision != 0 && message.revision <= last;
         if (more) {
-            long marker = cluster_round_of(message.subject);
-            status = marker >= 0
-                         ? shard_end(shard, message.revision, (unsigned)marker)
-                         : shard_take(shard, message.revision, message.bytes, message.length);
+            status = cluster_take(shard, &message);
         }
         free(message.bytes);
     }
@@ -378,13 +372,11 @@ static enum tremolo_status copy_out(struct move *move)
 
 static enum tremolo_status open_study(struct move *move, const char *id)
 {
-    static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
-    static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
     uint8_t bytes[TREMOLO_STUDY_ID_BYTES];
     if (id == NULL || tremolo_base64_decode(bytes, sizeof bytes, id) != TREMOLO_OK) {
         return say(move, TREMOLO_BAD_ARGUMENT, "the study's id is needed");
     }
-    enum tremolo_status status = mirror_open(&move->study, move->bus, bytes, no_key, no_secret);
+    enum tremolo_status status = mirror_open(&move->study, move->bus, bytes, NULL, NULL);
     if (status == TREMOLO_STORE_FAILED) {
         return say(move, status, "there is no such study in that store");
     }
@@ -409,7 +401,7 @@ static enum tremolo_status refuse_double(struct move *move, const char *id)
     return status == TREMOLO_BAD_ARGUMENT ? TREMOLO_OK : status; /* there is no such study */
 }
 
-/* Folders may be a moment behind. */
+/* Workers may be a moment behind. */
 static enum tremolo_status compare_when_folded(struct move *move)
 {
     enum { TRIES = 20, PAUSE_US = 250000 };

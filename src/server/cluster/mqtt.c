@@ -8,7 +8,7 @@
 #include "bus.h"
 #include "writer.h"
 
-enum { PULL_MAX = 256, REPORTS_MAX = 20000, SHORTEST_REPORT = 40, RETRY_MS = 2000 };
+enum { PULL_MAX = 256, RETRY_MS = 2000 };
 
 struct mqtt {
     struct writer *writer;
@@ -57,25 +57,24 @@ static bool read_id(uint8_t id[TREMOLO_STUDY_ID_BYTES], const char *subject)
 static enum tremolo_status split(struct publication *publication, const struct served_study *served,
                                  const struct bus_value *message)
 {
-    size_t most = message->length / SHORTEST_REPORT + 1;
-    most = most < REPORTS_MAX ? most : REPORTS_MAX;
-    publication->arrivals = calloc(most, sizeof *publication->arrivals);
-    if (publication->arrivals == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
     if (message->length == 0) {
         return TREMOLO_MALFORMED;
     }
     if ((message->bytes[0] & 0xe0) == 0x80) {
+        publication->arrivals = calloc(1, sizeof *publication->arrivals);
+        if (publication->arrivals == NULL) {
+            return TREMOLO_NO_MEMORY;
+        }
         publication->arrivals[0].bytes = message->bytes;
         publication->arrivals[0].length = (uint16_t)message->length;
         publication->job.reports.count = 1;
         return message->length <= TREMOLO_MAX_REPORT_BYTES ? TREMOLO_OK : TREMOLO_MALFORMED;
     }
-    long count = check_split(publication->arrivals, most, message->bytes, message->length,
-                             served->check.secret != NULL);
-    publication->job.reports.count = count > 0 ? (size_t)count : 0;
-    return count > 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
+    enum tremolo_status status =
+        check_split(&publication->arrivals, &publication->job.reports.count, message->bytes,
+                    message->length, served->check.secret != NULL);
+    bool empty = status == TREMOLO_OK && publication->job.reports.count == 0;
+    return empty ? TREMOLO_MALFORMED : status;
 }
 
 /* False when there is nothing for the writer. */
@@ -100,28 +99,21 @@ static bool read_publication(struct publication *publication, struct mqtt *mqtt,
         publication->settled = true;
         return false;
     }
-    size_t n = served->check.row_values;
-    size_t pending = 0;
-    publication->job.reports.rows =
-        malloc(publication->job.reports.count * n * sizeof *publication->job.reports.rows);
-    if (publication->job.reports.rows == NULL) {
+    size_t count = publication->job.reports.count;
+    int16_t *rows = malloc(count * served->check.row_values * sizeof *rows);
+    if (rows == NULL) {
         return false; /* it comes again */
     }
-    for (size_t i = 0; i < publication->job.reports.count; i++) {
-        check_report(&publication->arrivals[i], publication->job.reports.rows + i * n,
-                     &served->check);
-        pending += publication->arrivals[i].outcome == OUTCOME_PENDING;
-    }
-    bool malformed = publication->job.reports.count == 1 &&
-                     publication->arrivals[0].outcome == OUTCOME_MALFORMED;
+    size_t pending = check_reports(publication->arrivals, rows, count, &served->check);
+    bool malformed = count == 1 && publication->arrivals[0].outcome == OUTCOME_MALFORMED;
     (void)atomic_fetch_add(malformed ? &counters->mqtt_malformed : &counters->mqtt_taken, 1);
-    publication->job.served = served;
-    publication->job.reports.arrivals = publication->arrivals;
-    publication->job.bytes = message->length;
-    publication->job.done = on_done;
-    publication->job.context = publication;
+    publication->job = (struct job){.served = served,
+                                    .reports = {publication->arrivals, rows, count},
+                                    .bytes = message->length,
+                                    .done = on_done,
+                                    .context = publication};
     if (pending == 0) {
-        writer_count(mqtt->writer, served, publication->arrivals, publication->job.reports.count);
+        writer_count(mqtt->writer, served, publication->arrivals, count);
         publication->settled = true;
     }
     return pending > 0;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "mirror.h"
+#include "rounds.h"
 
 enum { SEGMENT_BYTES_MAX = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES, ASK_AGAIN = 20 };
 
@@ -36,11 +37,8 @@ struct lane {
 };
 
 /* What the study says about rounds, as far as this gateway knows. */
-struct view {
-    struct served_study *served;
-    unsigned newest;
-    bool closed;
-    bool full;
+struct known_rounds {
+    struct rounds_view view;
     bool asked; /* the broker, in this batch */
 };
 
@@ -57,49 +55,37 @@ struct batch {
 
 /* ---------------------------------------------------------------- rounds */
 
-static struct view view_of(struct served_study *served)
+static struct known_rounds rounds_of(struct served_study *served)
 {
-    struct view view = {.served = served};
     (void)pthread_mutex_lock(&served->lock);
-    const struct served_round *newest = &served->rounds[served->opened - 1];
-    view.newest = served->opened - 1;
-    view.closed = newest->closed_at != 0;
-    view.full =
-        tremolo_moments_count(newest->moments) >= served->terms->devices * served->terms->samples;
+    struct known_rounds known = {rounds_view(served, 0), false};
     (void)pthread_mutex_unlock(&served->lock);
-    return view;
+    return known;
 }
 
 /* Another gateway may have told a device of a round that we have not heard of. */
-static void ask_newest(struct view *view, struct bus *bus)
+static void ask_newest(struct known_rounds *known, struct bus *bus, const char *tag)
 {
     struct cluster_state state = {0};
-    view->asked = true;
-    if (cluster_get_state(&state, bus, view->served->mirror->tag) == TREMOLO_OK) {
-        if (state.round > view->newest) {
-            view->newest = state.round;
-            view->closed = state.phase == CLUSTER_DONE;
-            view->full = false;
+    known->asked = true;
+    if (cluster_get_state(&state, bus, tag) == TREMOLO_OK) {
+        if (state.round > known->view.newest) {
+            known->view =
+                (struct rounds_view){.newest = state.round, .closed = state.phase == CLUSTER_DONE};
         }
         cluster_state_free(&state);
     }
 }
 
-static enum server_outcome check_round(struct view *view, const struct arrival *arrival,
-                                       const struct batch *batch)
+static enum server_outcome admit(struct known_rounds *known, const struct served_study *served,
+                                 unsigned round, const struct batch *batch)
 {
-    const struct tremolo_study_terms *terms = view->served->terms;
-    if (batch->now < terms->opens) {
-        return OUTCOME_TOO_EARLY;
+    enum server_outcome outcome = rounds_admit(&known->view, served->terms, round, batch->now);
+    if (outcome == OUTCOME_WRONG_ROUND && !known->asked) {
+        ask_newest(known, batch->bus, served->mirror->tag);
+        outcome = rounds_admit(&known->view, served->terms, round, batch->now);
     }
-    if (arrival->round > view->newest && !view->asked) {
-        ask_newest(view, batch->bus);
-    }
-    if (arrival->round > view->newest) {
-        return OUTCOME_WRONG_ROUND;
-    }
-    bool closed = arrival->round < view->newest || view->closed || batch->now >= terms->closes;
-    return closed || view->full ? OUTCOME_CLOSED : OUTCOME_PENDING;
+    return outcome;
 }
 
 /* ---------------------------------------------------------------- sorting */
@@ -185,14 +171,14 @@ static uint32_t place(struct batch *batch, struct served_study *served,
  * for our use: a gateway has no index. */
 static void sort_job(struct batch *batch, struct job *job)
 {
-    struct view view = view_of(job->served);
+    struct known_rounds known = rounds_of(job->served);
     for (size_t i = 0; i < job->reports.count; i++) {
         struct arrival *arrival = &job->reports.arrivals[i];
         arrival->hash = 0;
         if (arrival->outcome != OUTCOME_PENDING) {
             continue;
         }
-        enum server_outcome outcome = check_round(&view, arrival, batch);
+        enum server_outcome outcome = admit(&known, job->served, arrival->round, batch);
         if (outcome == OUTCOME_PENDING) {
             arrival->hash = place(batch, job->served, arrival);
             outcome = arrival->hash == 0 ? OUTCOME_NOT_STORED : OUTCOME_PENDING;

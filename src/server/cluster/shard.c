@@ -57,8 +57,7 @@ void shard_free(struct shard *shard)
     free(shard->new_devices.bytes);
     free(shard->id_chunks.sequence);
     free(shard->device_chunks.sequence);
-    free(shard->rows);
-    free(shard->buckets);
+    rows_free(&shard->rows);
     free(shard);
 }
 
@@ -85,29 +84,10 @@ static void note_name(struct shard_names *names, const uint8_t *name)
     memcpy(names->bytes + names->count++ * IDSET_NAME_BYTES, name, IDSET_NAME_BYTES);
 }
 
-static enum tremolo_status reserve_rows(struct shard *shard, size_t count)
-{
-    if (count <= shard->capacity) {
-        return TREMOLO_OK;
-    }
-    int16_t *rows = realloc(shard->rows, count * shard->check.row_values * sizeof *rows);
-    if (rows == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    shard->rows = rows;
-    uint8_t *buckets = realloc(shard->buckets, count);
-    if (buckets == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    shard->buckets = buckets;
-    shard->capacity = count;
-    return TREMOLO_OK;
-}
-
 /* Room for all that a segment of `count` records can bring, before it is read. */
 static enum tremolo_status reserve(struct shard *shard, size_t count)
 {
-    enum tremolo_status status = reserve_rows(shard, count);
+    enum tremolo_status status = rows_reserve(&shard->rows, shard->check.row_values, count);
     if (status == TREMOLO_OK) {
         status = idset_reserve(&shard->ids, count);
     }
@@ -244,7 +224,7 @@ static void read_block(struct block *block, struct shard *shard, size_t first, u
                                     .length = record->length,
                                     .device = record->device,
                                     .device_length = record->device_length};
-        check_report(arrival, shard->rows + (first + block->count) * shard->check.row_values,
+        check_report(arrival, shard->rows.values + (first + block->count) * shard->check.row_values,
                      &shard->check);
         if (arrival->outcome == OUTCOME_PENDING) {
             arrival->hash = idset_hash(&shard->ids, arrival->id);
@@ -259,9 +239,8 @@ static enum tremolo_status keep(struct shard *shard, size_t kept, size_t at,
                                 const struct arrival *arrival, const struct segment_record *record)
 {
     size_t n = shard->check.row_values;
-    memmove(shard->rows + kept * n, shard->rows + at * n, n * sizeof *shard->rows);
-    shard->buckets[kept] = (uint8_t)served_bucket(shard->served, arrival->bucket, arrival->device,
-                                                  arrival->device_length);
+    rows_put(&shard->rows, n, kept, shard->rows.values + at * n,
+             served_bucket(shard->served, arrival));
     return shard->counted != NULL ? shard->counted(shard->counted_context, record) : TREMOLO_OK;
 }
 
@@ -315,8 +294,7 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
     }
     if (status == TREMOLO_OK && counts.counted > 0) {
         status = shard->moments == NULL ? TREMOLO_BAD_ARGUMENT
-                                        : tremolo_moments_add(shard->moments, shard->rows,
-                                                              shard->buckets, counts.counted);
+                                        : rows_fold(shard->moments, &shard->rows, counts.counted);
     }
     if (status == TREMOLO_OK) {
         shard->position = position;

@@ -76,9 +76,7 @@ struct shard {
     /* Told of every record that counts, unless NULL; anything but OK ends the fold. */
     enum tremolo_status (*counted)(void *context, const struct segment_record *record);
     void *counted_context;
-    int16_t *rows; /* of the segment at hand */
-    uint8_t *buckets;
-    size_t capacity;
+    struct rows rows; /* of the segment at hand */
 };
 
 /* The shard of a report: by its id, or by the device where devices have names, because

@@ -150,8 +150,6 @@ static bool knows(const struct tremolo_worker *worker, const uint8_t *tag)
 
 static void learn_studies(struct tremolo_worker *worker)
 {
-    static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
-    static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
     uint8_t *tags = NULL;
     size_t count = 0;
     background_lock(&worker->thread);
@@ -169,7 +167,7 @@ static void learn_studies(struct tremolo_worker *worker)
         struct mirror *study = NULL;
         const uint8_t *tag = tags + i * STORE_STUDY_BYTES;
         if (!knows(worker, tag) &&
-            mirror_open(&study, worker->bus, tag, no_key, no_secret) == TREMOLO_OK) {
+            mirror_open(&study, worker->bus, tag, NULL, NULL) == TREMOLO_OK) {
             worker->study[worker->studies++] = study;
             if (!add_leases(worker, study)) {
                 log_event(&worker->log, "error", "no memory", "{s:s}", "study", study->tag);

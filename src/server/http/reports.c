@@ -51,51 +51,38 @@ static bool split_single(struct request *request)
     return true;
 }
 
-/* No report is shorter than 40 bytes, so the body bounds their number. */
 static bool split_sequence(struct request *request)
 {
-    enum { SHORTEST = 40 };
-    size_t most = request->length / SHORTEST + 1;
-    most = most < REQUEST_REPORTS_MAX ? most : REQUEST_REPORTS_MAX;
     request->sequence = true;
-    request->arrivals = calloc(most, sizeof *request->arrivals);
-    if (request->arrivals == NULL) {
+    enum tremolo_status status =
+        check_split(&request->arrivals, &request->job.reports.count, request->body, request->length,
+                    request->served->check.secret != NULL);
+    if (status == TREMOLO_NO_MEMORY) {
         request_problem(request, 503, "out of memory");
-        return false;
+    } else if (status != TREMOLO_OK) {
+        request_problem(request, 400, "the body is not a sequence of byte strings, each a report");
+    } else if (request->job.reports.count == 0) {
+        request_problem(request, 400, "the sequence is empty");
     }
-    long count = check_split(request->arrivals, most, request->body, request->length,
-                             request->served->check.secret != NULL);
-    if (count <= 0) {
-        request_problem(request, 400,
-                        count < 0 ? "the body is not a sequence of byte strings, each a report"
-                                  : "the sequence is empty");
-        return false;
-    }
-    request->job.reports.count = (size_t)count;
-    return true;
+    return !request->answered;
 }
 
 /* Everything that the log has no part in, on this thread. */
 static bool check_all(struct request *request)
 {
-    size_t n = request->served->check.row_values;
-    size_t pending = 0;
-    request->job.reports.rows =
-        request->job.reports.count * n <= REQUEST_SMALL_ROWS
-            ? request->small_rows
-            : malloc(request->job.reports.count * n * sizeof *request->job.reports.rows);
-    if (request->job.reports.rows == NULL) {
+    const struct check_study *check = &request->served->check;
+    size_t count = request->job.reports.count;
+    int16_t *rows = count * check->row_values <= REQUEST_SMALL_ROWS
+                        ? request->small_rows
+                        : malloc(count * check->row_values * sizeof *rows);
+    request->job.reports.rows = rows;
+    if (rows == NULL) {
         request_problem(request, 503, "out of memory");
         return false;
     }
-    for (size_t i = 0; i < request->job.reports.count; i++) {
-        check_report(&request->arrivals[i], request->job.reports.rows + i * n,
-                     &request->served->check);
-        pending += request->arrivals[i].outcome == OUTCOME_PENDING;
-    }
+    size_t pending = check_reports(request->arrivals, rows, count, check);
     if (pending == 0) {
-        writer_count(request->server->writer, request->served, request->arrivals,
-                     request->job.reports.count);
+        writer_count(request->server->writer, request->served, request->arrivals, count);
     }
     return pending > 0;
 }

@@ -19,7 +19,6 @@
 
 enum {
     REQUEST_BODY_MAX = 4 << 20,     /* of a sequence of reports */
-    REQUEST_REPORTS_MAX = 20000,    /* in one sequence */
     REQUEST_BODIES_MAX = 128 << 20, /* of all bodies in memory at once */
     REQUEST_TOKEN_MAX = 1024,
     REQUEST_SMALL_BODY = 512,   /* bytes that a request has room for itself, */

@@ -2,10 +2,14 @@
 #include "check_report.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "index.h"
 #include "tremolo_release.h"
+
+/* No report is shorter than its id in a byte string. */
+enum { SHORTEST_REPORT = 1 + TREMOLO_REPORT_ID_BYTES };
 
 unsigned outcome_http(enum server_outcome outcome)
 {
@@ -112,6 +116,17 @@ void check_report(struct arrival *arrival, int16_t *row, const struct check_stud
     arrival->outcome = (uint8_t)judge(arrival, row, check);
 }
 
+size_t check_reports(struct arrival *arrivals, int16_t *rows, size_t count,
+                     const struct check_study *check)
+{
+    size_t pending = 0;
+    for (size_t i = 0; i < count; i++) {
+        check_report(&arrivals[i], rows + i * check->row_values, check);
+        pending += arrivals[i].outcome == OUTCOME_PENDING;
+    }
+    return pending;
+}
+
 /* One definite byte string with a head of its shortest form, or NULL. */
 static const uint8_t *take_string(size_t *size, const uint8_t **at, const uint8_t *end)
 {
@@ -142,31 +157,44 @@ static const uint8_t *take_string(size_t *size, const uint8_t **at, const uint8_
     return in;
 }
 
-long check_split(struct arrival *arrivals, size_t capacity, const uint8_t *body, size_t length,
-                 int named)
+/* The next report, after its device's name when it has one. */
+static bool take_arrival(struct arrival *arrival, const uint8_t **at, const uint8_t *end,
+                         bool named)
+{
+    size_t size = 0;
+    *arrival = (struct arrival){0};
+    if (named) {
+        arrival->device = take_string(&size, at, end);
+        if (arrival->device == NULL || size > TREMOLO_DEVICE_ID_MAX) {
+            return false;
+        }
+        arrival->device_length = (uint8_t)size;
+    }
+    arrival->bytes = take_string(&size, at, end);
+    arrival->length = (uint16_t)size;
+    return arrival->bytes != NULL;
+}
+
+enum tremolo_status check_split(struct arrival **arrivals, size_t *count, const uint8_t *body,
+                                size_t length, bool named)
 {
     const uint8_t *at = body;
     const uint8_t *end = length > 0 ? body + length : body; /* no body is NULL */
-    size_t count = 0;
-    while (at != end) {
-        struct arrival arrival = {0};
-        size_t size = 0;
-        if (count == capacity) {
-            return -1;
-        }
-        if (named) {
-            arrival.device = take_string(&size, &at, end);
-            if (arrival.device == NULL || size > TREMOLO_DEVICE_ID_MAX) {
-                return -1;
-            }
-            arrival.device_length = (uint8_t)size;
-        }
-        arrival.bytes = take_string(&size, &at, end);
-        if (arrival.bytes == NULL) {
-            return -1;
-        }
-        arrival.length = (uint16_t)size;
-        arrivals[count++] = arrival;
+    size_t most = length / SHORTEST_REPORT + 1;
+    size_t found = 0;
+    most = most < CHECK_REPORTS_MAX ? most : CHECK_REPORTS_MAX;
+    struct arrival *made = calloc(most, sizeof *made);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
-    return (long)count;
+    while (at != end) {
+        if (found == most || !take_arrival(&made[found], &at, end, named)) {
+            free(made);
+            return TREMOLO_MALFORMED;
+        }
+        found++;
+    }
+    *arrivals = made;
+    *count = found;
+    return TREMOLO_OK;
 }

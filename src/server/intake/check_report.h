@@ -6,6 +6,7 @@
 #ifndef SERVER_CHECK_REPORT_H
 #define SERVER_CHECK_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,11 +71,16 @@ struct arrival {
  * (PENDING when nothing is wrong), and the row that the fold takes. */
 void check_report(struct arrival *arrival, int16_t *row, const struct check_study *check);
 
-/* Split a CBOR sequence of byte strings into arrivals; with `named`, each
- * report follows the byte string of its device's name. Returns the number of
- * arrivals, or -1 when the body is not such a sequence or holds more than
- * `capacity` reports. Only the strings are read, nothing is copied. */
-long check_split(struct arrival *arrivals, size_t capacity, const uint8_t *body, size_t length,
-                 int named);
+/* The same for `count` reports, whose rows lie one after the other. Returns how many are PENDING. */
+size_t check_reports(struct arrival *arrivals, int16_t *rows, size_t count,
+                     const struct check_study *check);
+
+/* Split a CBOR sequence of byte strings into arrivals, which the caller frees; with `named`, each
+ * report follows the byte string of its device's name. Only the strings are read, nothing is
+ * copied. MALFORMED when the body is not such a sequence or holds more than CHECK_REPORTS_MAX
+ * reports; on any failure the outputs are untouched. *count may be 0. */
+enum { CHECK_REPORTS_MAX = 20000 };
+TREMOLO_MUST_USE enum tremolo_status check_split(struct arrival **arrivals, size_t *count,
+                                                 const uint8_t *body, size_t length, bool named);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rounds.h"
+
 /* Marks a place in the segment under construction. */
 enum { PENDING_POSITION = 1 };
 
@@ -125,40 +127,15 @@ static enum server_outcome count_samples(struct served_study *served, const stru
     return used < served->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
 }
 
-static enum server_outcome check_round(const struct served_study *served,
-                                       const struct arrival *arrival, int64_t now)
-{
-    unsigned newest = served->opened - 1;
-    const struct served_round *round = &served->rounds[newest];
-    uint64_t taken = tremolo_moments_count(round->moments) + served->log_segment.count;
-    if (now < served->terms->opens) {
-        return OUTCOME_TOO_EARLY;
-    }
-    if (arrival->round > newest) {
-        return OUTCOME_WRONG_ROUND;
-    }
-    bool full = taken >= served->terms->devices * served->terms->samples;
-    bool closed = arrival->round < newest || round->closed_at != 0 || now >= served->terms->closes;
-    return closed || full ? OUTCOME_CLOSED : OUTCOME_PENDING;
-}
-
 static bool grow_rows(struct served_study *served)
 {
-    size_t n = served->check.row_values;
     size_t capacity = served->log_capacity == 0 ? 256 : 2 * served->log_capacity;
     if (served->log_segment.count < served->log_capacity) {
         return true;
     }
-    int16_t *rows = realloc(served->log_rows, capacity * n * sizeof *rows);
-    if (rows == NULL) {
+    if (rows_reserve(&served->log_rows, served->check.row_values, capacity) != TREMOLO_OK) {
         return false;
     }
-    served->log_rows = rows;
-    uint8_t *buckets = realloc(served->log_buckets, capacity);
-    if (buckets == NULL) {
-        return false;
-    }
-    served->log_buckets = buckets;
     struct decided *decided = realloc(served->log_decided, capacity * sizeof *decided);
     if (decided == NULL) {
         return false;
@@ -172,7 +149,6 @@ static enum server_outcome stage(struct served_study *served, const struct arriv
                                  const int16_t *row)
 {
     uint8_t key[SERVED_DEVICE_KEY_BYTES];
-    size_t n = served->check.row_values;
     uint32_t offset = 0;
     size_t at = served->log_segment.count;
     struct segment_record record = {.report = arrival->bytes,
@@ -193,9 +169,7 @@ static enum server_outcome stage(struct served_study *served, const struct arriv
         decided->device_hash = index_hash(served->hash_key, key, length);
         index_add(&served->log_pending_devices, decided->device_hash, place);
     }
-    memcpy(served->log_rows + at * n, row, n * sizeof *row);
-    served->log_buckets[at] =
-        (uint8_t)served_bucket(served, arrival->bucket, arrival->device, arrival->device_length);
+    rows_put(&served->log_rows, served->check.row_values, at, row, served_bucket(served, arrival));
     return OUTCOME_ACCEPTED;
 }
 
@@ -204,7 +178,8 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
 {
     enum server_outcome outcome = find_repeat(served, arrival, store);
     if (outcome == OUTCOME_PENDING) {
-        outcome = check_round(served, arrival, now);
+        struct rounds_view view = rounds_view(served, served->log_segment.count);
+        outcome = rounds_admit(&view, served->terms, arrival->round, now);
     }
     if (outcome == OUTCOME_PENDING && served->check.secret != NULL) {
         outcome = count_samples(served, arrival, store);
@@ -258,8 +233,7 @@ enum tremolo_status decide_commit(struct served_study *served)
     learn_ids(served);
     (void)pthread_mutex_lock(&served->lock);
     struct served_round *newest = &served->rounds[served->opened - 1];
-    enum tremolo_status status =
-        tremolo_moments_add(newest->moments, served->log_rows, served->log_buckets, count);
+    enum tremolo_status status = rows_fold(newest->moments, &served->log_rows, count);
     if (status == TREMOLO_OK) {
         newest->folded_to = served->log_position;
         served->reports += count;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "estimate_json.h"
+#include "rounds.h"
 
 const char *round_state(const struct served_study *served, int64_t now)
 {
-    uint64_t taken = tremolo_moments_count(served->rounds[served->opened - 1].moments);
-    bool full = taken >= served->terms->devices * served->terms->samples;
+    bool full = rounds_view(served, 0).full;
     bool over = served_is_done(served) || now >= served->terms->closes;
     if (over || (full && served->opened == served->terms->rounds)) {
         return "done";

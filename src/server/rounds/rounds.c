@@ -172,6 +172,33 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
     return status;
 }
 
+/* ---------------------------------------------------------------- admission */
+
+struct rounds_view rounds_view(const struct served_study *served, uint64_t staged)
+{
+    const struct served_round *newest = &served->rounds[served->opened - 1];
+    uint64_t taken = tremolo_moments_count(newest->moments) + staged;
+    return (struct rounds_view){
+        .newest = served->opened - 1,
+        .closed = newest->closed_at != 0,
+        .full = taken >= served->terms->devices * served->terms->samples,
+    };
+}
+
+enum server_outcome rounds_admit(const struct rounds_view *view,
+                                 const struct tremolo_study_terms *terms, unsigned round,
+                                 int64_t now)
+{
+    if (now < terms->opens) {
+        return OUTCOME_TOO_EARLY;
+    }
+    if (round > view->newest) {
+        return OUTCOME_WRONG_ROUND;
+    }
+    bool over = round < view->newest || view->closed || now >= terms->closes;
+    return over || view->full ? OUTCOME_CLOSED : OUTCOME_PENDING;
+}
+
 /* ---------------------------------------------------------------- closing */
 
 bool rounds_is_due(const struct served_study *served, int64_t now)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "check_report.h"
 #include "tremolo_regression.h"
 
 struct served_study;
@@ -40,6 +41,21 @@ TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *r
  * in scaled units; NAN before it has two reports. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *served,
                                                           unsigned round);
+
+/* What decides about admission to a study's rounds, as far as the asker knows. */
+struct rounds_view {
+    unsigned newest;
+    bool closed; /* the newest is */
+    bool full;   /* it has all the reports that the study takes */
+};
+
+/* `staged` reports of the newest round are on their way into its sums. Lock held, or the writer. */
+struct rounds_view rounds_view(const struct served_study *served, uint64_t staged);
+
+/* PENDING: a report for `round` is welcome at this time. */
+enum server_outcome rounds_admit(const struct rounds_view *view,
+                                 const struct tremolo_study_terms *terms, unsigned round,
+                                 int64_t now);
 
 /* Does the study's count or clock say that the newest round ends now? */
 bool rounds_is_due(const struct served_study *served, int64_t now);

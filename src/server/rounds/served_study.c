@@ -69,8 +69,7 @@ void served_free(struct served_study *served)
     index_free(&served->log_pending_ids);
     index_free(&served->log_pending_devices);
     segment_free(&served->log_segment);
-    free(served->log_rows);
-    free(served->log_buckets);
+    rows_free(&served->log_rows);
     free(served->log_decided);
     free(served->log_cache);
     free(served->published);
@@ -84,6 +83,10 @@ void served_free(struct served_study *served)
 static enum tremolo_status fill(struct served_study *served, const uint8_t *signing_key,
                                 const uint8_t *secret)
 {
+    static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
+    static const uint8_t no_secret[TREMOLO_DEVICE_SECRET_BYTES];
+    signing_key = signing_key != NULL ? signing_key : no_key;
+    secret = secret != NULL ? secret : no_secret;
     served->study = tremolo_study_file_device(served->file);
     served->terms = tremolo_study_file_terms(served->file);
     served->release = tremolo_release_of(served->study, 1.0, 1.0);
@@ -145,14 +148,13 @@ uint64_t served_devices(const struct served_study *served)
     return (most + served->terms->samples - 1) / served->terms->samples;
 }
 
-unsigned served_bucket(const struct served_study *served, unsigned report_bucket,
-                       const uint8_t *device, size_t device_length)
+unsigned served_bucket(const struct served_study *served, const struct arrival *arrival)
 {
     uint8_t padded[32] = {0};
     if (served->check.secret == NULL || served->terms->rounds == 1) {
-        return report_bucket;
+        return arrival->bucket;
     }
-    memcpy(padded, device, device_length);
+    memcpy(padded, arrival->device, arrival->device_length);
     for (size_t i = 0; i < 16; i++) {
         padded[i] ^= padded[i + 16];
     }
@@ -379,9 +381,9 @@ static enum tremolo_status fold_record(struct served_study *served, struct arriv
     if (arrival->outcome != OUTCOME_PENDING) {
         return TREMOLO_MALFORMED;
     }
-    uint8_t bucket =
-        (uint8_t)served_bucket(served, arrival->bucket, arrival->device, arrival->device_length);
-    return tremolo_moments_add(served->rounds[arrival->round].moments, row, &bucket, 1);
+    uint8_t bucket = (uint8_t)served_bucket(served, arrival);
+    struct rows one = {row, &bucket, 1};
+    return rows_fold(served->rounds[arrival->round].moments, &one, 1);
 }
 
 /* A record of the log: into the indexes, and into the fold of its round unless

@@ -14,6 +14,7 @@
 #include "check_report.h"
 #include "history.h"
 #include "index.h"
+#include "rows.h"
 #include "segment.h"
 #include "store.h"
 #include "tremolo_moments.h"
@@ -74,13 +75,12 @@ struct served_study {
     struct index log_pending_ids; /* of the group commit under way */
     struct index log_pending_devices;
     struct segment log_segment;
-    int16_t *log_rows; /* of log_segment's records */
-    uint8_t *log_buckets;
+    struct rows log_rows;        /* of log_segment's records */
     struct decided *log_decided; /* hashes and places of the same records */
-    size_t log_capacity;
-    uint64_t log_position; /* of the newest segment */
-    uint64_t log_staged;   /* the position its segment will have after the sync */
-    uint64_t log_cached;   /* position of the segment in cache */
+    size_t log_capacity;         /* of log_decided */
+    uint64_t log_position;       /* of the newest segment */
+    uint64_t log_staged;         /* the position its segment will have after the sync */
+    uint64_t log_cached;         /* position of the segment in cache */
     uint8_t *log_cache;
     size_t log_cache_length;
     struct served_study *next_touched;
@@ -88,7 +88,8 @@ struct served_study {
 };
 
 /* A new study with round 0 open in memory, nothing stored. `json` is the study;
- * `seed_key` the server's signing key; `secret` must outlive the study. */
+ * `signing_key` is the server's; `secret` must outlive the study. Both are NULL for readers, who
+ * neither sign nor authenticate. */
 TREMOLO_MUST_USE enum tremolo_status served_new(struct served_study **served,
                                                 struct tremolo_study_problems *problems,
                                                 const char *json, size_t length,
@@ -139,9 +140,8 @@ uint64_t served_devices(const struct served_study *served);
 /* Are all rounds closed? Lock held, or the writer. */
 bool served_is_done(const struct served_study *served);
 
-/* The bucket of a record: by report, or by device where devices report in
+/* The bucket of a report: by its id, or by its device where devices report in
  * several rounds under a name, so that the jackknife leaves whole devices out. */
-unsigned served_bucket(const struct served_study *served, unsigned report_bucket,
-                       const uint8_t *device, size_t device_length);
+unsigned served_bucket(const struct served_study *served, const struct arrival *arrival);
 
 #endif

@@ -1,0 +1,32 @@
+/* rows.h -- checked reports on their way into the sums of a round.
+ *
+ * check_report() makes one row of a report; rows gather here and are folded together, and
+ * the sums know a row's bucket only. Zero the struct to begin. */
+#ifndef SERVER_ROWS_H
+#define SERVER_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_moments.h"
+#include "tremolo_status.h"
+
+struct rows {
+    int16_t *values; /* check.row_values for each row */
+    uint8_t *buckets;
+    size_t capacity;
+};
+
+/* Room for `capacity` rows in all. */
+TREMOLO_MUST_USE enum tremolo_status rows_reserve(struct rows *rows, size_t row_values,
+                                                  size_t capacity);
+void rows_free(struct rows *rows);
+
+/* Put a row, which may lie anywhere in `rows` behind it, at place `at`. */
+void rows_put(struct rows *rows, size_t row_values, size_t at, const int16_t *row, unsigned bucket);
+
+/* The first `count` rows into the sums. */
+TREMOLO_MUST_USE enum tremolo_status rows_fold(struct tremolo_moments *moments,
+                                               const struct rows *rows, size_t count);
+
+#endif
