@@ -1,8 +1,8 @@
 /* account.c -- `tremolo account`: what a release costs.
  *
  * This file has the options and the questions; the answers are in
- * account_numbers.c (one number each), account_reports.c (tables and words)
- * and account_figures.c. What only the accountant can know comes back as a status. */
+ * account_numbers.c (one number each), print/account_reports.c (tables and words)
+ * and print/account_figures.c. What only the accountant can know comes back as a status. */
 #include "account.h"
 #include "options.h"
 

@@ -149,6 +149,14 @@ const char *options_take_neighbours(void *distance, const char *text)
     return NULL;
 }
 
+const char *options_take_store(void *url, const char *text)
+{
+    memcpy(url, &text, sizeof text);
+    return strncmp(text, "nats://", 7) == 0 || strncmp(text, "tls://", 6) == 0
+               ? NULL
+               : "nats://HOST:PORT or tls://HOST:PORT, with more nodes after commas";
+}
+
 const char *options_take_address(void *address, const char *text)
 {
     struct options_address *to = address;

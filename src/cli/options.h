@@ -97,6 +97,9 @@ struct options_address {
     uint16_t port;
 };
 
+/* Takes the address of a clustered store to a const char *. */
+const char *options_take_store(void *url, const char *text);
+
 const char *options_take_neighbours(void *distance, const char *text);
 const char *options_take_address(void *address, const char *text);
 

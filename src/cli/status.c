@@ -11,7 +11,6 @@
 
 #include "fetch.h"
 #include "members.h"
-#include "status_store.h"
 #include "store_options.h"
 #include "watch.h"
 
@@ -103,6 +102,69 @@ static int show(const struct status_arguments *arguments)
     return CLI_DONE;
 }
 
+static void print_shard(const json_t *shard)
+{
+    const char *owner = member_text(shard, "owner");
+    bool alive = json_is_true(json_object_get(shard, "alive"));
+    (void)printf("  %5lld  %-28s %-6s %12lld %8lld %10lld %8lld %6lld %8lld\n",
+                 member_integer(shard, "shard"), owner[0] != '\0' ? owner : "(nobody)",
+                 alive ? "yes" : "no", member_integer(shard, "position"),
+                 member_integer(shard, "behind"), member_integer(shard, "counted"),
+                 member_integer(shard, "repeated"), member_integer(shard, "late"),
+                 member_integer(shard, "refused"));
+}
+
+static void print_stored(const json_t *study)
+{
+    const json_t *stream = json_object_get(study, "stream");
+    const char *leader = member_text(stream, "leader");
+    size_t index;
+    json_t *shard;
+    (void)printf("%s  %s\n", member_text(study, "id"), member_text(study, "title"));
+    (void)printf("  %s, round %lld of %lld, %lld reports\n", member_text(study, "state"),
+                 member_integer(study, "round") + 1, member_integer(study, "rounds"),
+                 member_integer(study, "reports"));
+    (void)printf("  stream %s: %lld messages, %lld bytes, %lld of %lld replicas up to date%s%s\n",
+                 member_text(stream, "name"), member_integer(stream, "messages"),
+                 member_integer(stream, "bytes"), member_integer(stream, "current"),
+                 member_integer(stream, "replicas"), leader[0] != '\0' ? ", led by " : "", leader);
+    (void)printf("  shard  owner                        alive      position   behind    counted "
+                 "repeated   late  refused\n");
+    json_array_foreach(json_object_get(study, "shards"), index, shard)
+    {
+        print_shard(shard);
+    }
+}
+
+/* Of a clustered store: every study, its stream and its shards. */
+static int show_store(const struct tremolo_store_options *store, bool json)
+{
+    char *text = NULL;
+    char words[512] = "";
+    size_t index;
+    json_t *study;
+    enum tremolo_status status = tremolo_store_overview(&text, store, words, sizeof words);
+    if (status != TREMOLO_OK) {
+        return cli_fail(CLI_FAILED, "status", "%s", words);
+    }
+    if (json) {
+        (void)puts(text);
+        free(text);
+        return CLI_DONE;
+    }
+    json_t *answer = json_loads(text, 0, NULL);
+    json_array_foreach(json_object_get(answer, "studies"), index, study)
+    {
+        print_stored(study);
+    }
+    if (json_array_size(json_object_get(answer, "studies")) == 0) {
+        (void)puts("no studies");
+    }
+    json_decref(answer);
+    free(text);
+    return CLI_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     struct status_arguments arguments = {.json = false};
@@ -116,7 +178,7 @@ static int run(int argc, char **argv)
         return cli_fail(CLI_USAGE, "status", "one address is needed, or --store");
     }
     if (arguments.store.url != NULL) {
-        return status_store(&arguments.store, arguments.json);
+        return show_store(&arguments.store, arguments.json);
     }
     if (!fetch_address(url, sizeof url, given.operand[0])) {
         return cli_fail(CLI_USAGE, "status", "the address is too long");

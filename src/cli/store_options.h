@@ -6,12 +6,9 @@
 #include "options.h"
 #include "tremolo_server.h"
 
-/* Takes a store's address to a const char *. */
-const char *store_take_url(void *url, const char *text);
-
 /* Rules for a table; `member` is a struct tremolo_store_options of the command's struct. */
 #define STORE_RULE(type, member, ...)                                                              \
-    OPTION_RULE("store", "URL", TEXT, OPTION_TO(type, member.url), .take = store_take_url,         \
+    OPTION_RULE("store", "URL", TEXT, OPTION_TO(type, member.url), .take = options_take_store,     \
                 __VA_ARGS__)
 
 #define STORE_ACCESS_RULES(type, member, actions)                                                  \

@@ -13,7 +13,6 @@
 #include "input.h"
 #include "save.h"
 #include "store_options.h"
-#include "study_warnings.h"
 #include "tremolo_words.h"
 
 /* ---------------------------------------------------------------- init */

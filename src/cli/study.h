@@ -1,16 +1,16 @@
 /* study.h -- the parts of `tremolo study`.
  *
  *     study.c           options, init, check, id
- *     study_show.c      what a study asks for, in words and as JSON
- *     study_source.c    the same for a device's program, as C
- *     study_operator.c  publish on a server, close a round, enrol a device, fetch
- *     study_move.c      from a data directory into a clustered store, and back
- *     study_warnings.c  what is allowed and still deserves a word */
+ *     study_operator.c  publish on a server, close a round, enrol a device, fetch, move
+ *     study_warnings.c  what is allowed and still deserves a word
+ *     print/study_show.c    what a study asks for, in words and as JSON
+ *     print/study_source.c  the same for a device's program, as C */
 #ifndef TREMOLO_CLI_STUDY_H
 #define TREMOLO_CLI_STUDY_H
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
@@ -59,5 +59,20 @@ int study_move(const struct study_options *options);
 /* Print an object, which is consumed; NULL is a failure, too. */
 int study_print_json(json_t *object);
 void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file);
+
+/* ---- what is allowed in a study, and still deserves a word */
+
+enum { STUDY_WARNINGS_MAX = 6, STUDY_WARNING_BYTES = 768 };
+
+/* "path: reason" each; how many there are at `now`, in Unix seconds. */
+size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
+                      const struct tremolo_study_file *file, int64_t now);
+
+/* Do devices with the default policy, and with it a participant's page, refuse the
+ * study? Then `why` says so and `policy`, unless it comes back empty, is the
+ * content of a policy file that allows it. */
+enum { STUDY_POLICY_BYTES = 160 };
+bool study_is_refused(char why[STUDY_WARNING_BYTES], char policy[STUDY_POLICY_BYTES],
+                      const struct tremolo_study_file *file);
 
 #endif

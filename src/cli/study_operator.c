@@ -1,10 +1,11 @@
 /* study_operator.c -- a study on a server: publish it there, close a round, enrol a
- * device, fetch what was published.
+ * device, fetch what was published, move it between a directory and a clustered store.
  *
  * The file is read and checked here first, and its normalised form is sent, so
  * that the server's id must be the one computed here. */
 #include "study.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "fetch.h"
 #include "input.h"
 #include "members.h"
-#include "study_warnings.h"
+#include "options.h"
 #include "tremolo_client.h"
 
 enum { DETAIL_BYTES = 400, DUMP_FLAGS = JSON_REAL_PRECISION(6) };
@@ -358,4 +359,39 @@ int study_fetch(struct tremolo_study_file **file, const struct study_options *op
     }
     free(answer);
     return code;
+}
+
+/* ---- moving */
+
+/* "sqlite:DIR" sets *data, anything else must be a store's address. */
+static bool take_place(const char **data, struct tremolo_store_options *store, const char *place,
+                       const struct tremolo_store_options *given)
+{
+    if (strncmp(place, "sqlite:", 7) == 0) {
+        *data = place + 7;
+        return place[7] != '\0';
+    }
+    *store = *given;
+    return options_take_store(&store->url, place) == NULL;
+}
+
+int study_move(const struct study_options *options)
+{
+    struct tremolo_move_options move = {.study = options->file};
+    uint64_t reports = 0;
+    char words[512] = "";
+    if (!take_place(&move.from_data, &move.from_store, options->from, &options->store) ||
+        !take_place(&move.to_data, &move.to_store, options->to, &options->store)) {
+        return cli_fail(CLI_USAGE, "study", "a place is sqlite:DIR or nats://HOST:PORT");
+    }
+    if (tremolo_study_move(&reports, &move, words, sizeof words) != TREMOLO_OK) {
+        return cli_fail(CLI_FAILED, "study", "%s", words);
+    }
+    if (options->json) {
+        return study_print_json(json_pack("{s:s, s:s, s:s, s:I, s:b}", "study", options->file,
+                                          "from", options->from, "to", options->to, "reports",
+                                          (json_int_t)reports, "equal", 1));
+    }
+    (void)printf("%" PRIu64 " reports moved; the sums at both places are equal\n", reports);
+    return CLI_DONE;
 }

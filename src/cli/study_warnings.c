@@ -3,7 +3,7 @@
  * Distances are in half ranges, so yes and no are 2 apart, as are the two ends
  * of a number; two levels of a category differ in two coordinates, sqrt(8),
  * unless one of them is the reference. */
-#include "study_warnings.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdio.h>
