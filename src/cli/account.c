@@ -192,6 +192,7 @@ static const struct cli_action actions[] = {
     {"compare", "T modulated rounds under paper, zcdp and exact", NULL, 8},
     {"explain", "a guarantee in words", NULL, 9},
     {"figures", "write the figures into --out DIR", NULL, 10},
+    {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL, 11},
 };
 
 static const struct {
@@ -204,7 +205,7 @@ static const struct {
     {account_tradeoff, false, false},  {account_sensitivities, false, false},
     {account_modulation, false, true}, {account_reconstruction, false, false},
     {account_compare, true, true},     {account_explain, true, false},
-    {account_figures, false, false},
+    {account_figures, false, false},   {account_ballot, true, false},
 };
 
 static int run(int argc, char **argv)

@@ -92,6 +92,7 @@ int account_sensitivities(const struct account_options *options);
 int account_reconstruction(const struct account_options *options);
 int account_modulation(const struct account_options *options);
 int account_compare(const struct account_options *options);
+int account_ballot(const struct account_options *options);
 int account_explain(const struct account_options *options);
 int account_figures(const struct account_options *options);
 

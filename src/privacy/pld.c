@@ -23,16 +23,18 @@ void tremolo_pld_free(struct tremolo_pld *pld)
     }
 }
 
-static bool masses_make_sense(const double *mass, size_t count, double infinity_mass)
+/* What the masses miss of 1, to many more digits than they have; NaN when one of them
+ * is no probability. */
+static double missing_of(const double *mass, size_t count, double infinity_mass)
 {
-    double sum = infinity_mass;
+    struct dd missing = dd_add(dd_of(1.0), dd_of(-infinity_mass));
     for (size_t i = 0; i < count; i++) {
         if (!(mass[i] >= 0.0 && mass[i] <= 1.0)) {
-            return false;
+            return (double)NAN;
         }
-        sum += mass[i];
+        missing = dd_add(missing, dd_of(-mass[i]));
     }
-    return fabs(sum - 1.0) <= 1e-9;
+    return missing.hi;
 }
 
 bool pld_side_finish(struct pld_side *side)
@@ -61,17 +63,28 @@ enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld, const doub
     const int64_t first_max = INT64_C(1) << 40;
     if (pld == NULL || mass == NULL || count < 1 || count > PLD_ATOMS_MAX || first < -first_max ||
         first > first_max || !(step >= 1e-12 && step <= TREMOLO_EPSILON_MAX) ||
-        !(infinity_mass >= 0.0 && infinity_mass <= 1.0) ||
-        !masses_make_sense(mass, count, infinity_mass)) {
+        !(infinity_mass >= 0.0 && infinity_mass <= 1.0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    double missing = missing_of(mass, count, infinity_mass);
+    if (!(fabs(missing) <= 1e-9)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     struct tremolo_pld *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    struct pld_side side = {NULL, NULL, count, first, step, 0.0, infinity_mass, 0.0};
+    /* Each mass was rounded once, from decimals or by a computation. What is missing beyond
+     * that may lie anywhere: at infinity for the upper side. What is too much weighs in the
+     * lower side alone. */
+    struct pld_side side = {NULL, NULL, count, first, step, 0.0, infinity_mass, UNIT_ROUNDOFF};
     made->upper = side;
     made->lower = side;
+    if (missing > 2.0 * UNIT_ROUNDOFF) {
+        made->upper.infinity_mass = fmin(1.0, infinity_mass + missing * (1.0 + 0x1p-40));
+    } else if (missing < 0.0) {
+        made->lower.mass_error -= missing;
+    }
     if (!copy_masses(&made->upper, mass) || !copy_masses(&made->lower, mass)) {
         tremolo_pld_free(made);
         return TREMOLO_NO_MEMORY;

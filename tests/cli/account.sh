@@ -133,6 +133,26 @@ refused 2 "a study and another question" epsilon --study "$work/study.json" --si
 refused 2 "a study that is none" explain --study "$work/heavy.json"
 refused 2 "loss told twice" delta --discrete 1 --pld "$work/heavy.json" --epsilon 1
 
+refused 2 "a ballot without an epsilon" ballot
+refused 2 "a ballot beyond the device's law" ballot --epsilon 16
+refused 2 "ballots and a noise level" ballot --epsilon 1 --sigma 1
+
+# ---- ballots
+$tremolo account ballot --epsilon 2 >"$work/out"
+ok=$?
+grep -q '^epsilon 1\.99999[0-9]*, delta 0: any two samples, features and response alike$' "$work/out" || ok=1
+grep -q '^   79\.[0-9]%  whatever the two samples are$' "$work/out" || ok=1
+grep -q '^   88\.1%  by epsilon alone$' "$work/out" || ok=1
+grep -q 'together' "$work/out" && ok=1
+say $ok "a ballot's epsilon is not above what was asked, and attacks are bounded"
+# Three ballots of 1 and mu 0.5: below the sum, above each part.
+$tremolo account ballot --epsilon 1 --releases 3 --mu 0.5 --json >"$work/out"
+awk -v sum="$(member sum <"$work/out")" -v pure="$(member pure <"$work/out")" \
+    -v gaussian="$(member gaussian <"$work/out")" -v exact="$(sed 's/.*"exact"://' "$work/out" | member upper)" \
+    'BEGIN { off = sum - pure - gaussian
+             exit !(exact < sum && exact > gaussian && pure <= 3 && pure > 2.99999 && off >= 0 && off < 1e-12) }'
+say $? "ballots and Gaussian releases cost less together than added up"
+
 # ---- words and figures
 $tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect all | tr '\n' ' ' |
     grep -q 'guessing between any two candidates, is right at most 55.0% of the time'

@@ -23,22 +23,30 @@ static inline void reference_tail(mpfr_t q, const mpfr_t x)
     mpfr_clear(root);
 }
 
-/* delta = Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2). */
-static inline void reference_gaussian_delta(mpfr_t delta, const mpfr_t mu, double epsilon)
+/* delta = Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2), for negative epsilon too. */
+static inline void reference_gaussian_delta_at(mpfr_t delta, const mpfr_t mu, const mpfr_t epsilon)
 {
     mpfr_t slope, half, point, tail;
     mpfr_inits2(REFERENCE_BITS, slope, half, point, tail, (mpfr_ptr)NULL);
-    mpfr_d_div(slope, epsilon, mu, MPFR_RNDN);
+    mpfr_div(slope, epsilon, mu, MPFR_RNDN);
     mpfr_div_2ui(half, mu, 1, MPFR_RNDN);
     mpfr_sub(point, slope, half, MPFR_RNDN);
     reference_tail(delta, point);
     mpfr_add(point, slope, half, MPFR_RNDN);
     reference_tail(tail, point);
-    mpfr_set_d(point, epsilon, MPFR_RNDN);
-    mpfr_exp(point, point, MPFR_RNDN);
+    mpfr_exp(point, epsilon, MPFR_RNDN);
     mpfr_mul(tail, tail, point, MPFR_RNDN);
     mpfr_sub(delta, delta, tail, MPFR_RNDN);
     mpfr_clears(slope, half, point, tail, (mpfr_ptr)NULL);
+}
+
+static inline void reference_gaussian_delta(mpfr_t delta, const mpfr_t mu, double epsilon)
+{
+    mpfr_t exact;
+    mpfr_init2(exact, REFERENCE_BITS);
+    mpfr_set_d(exact, epsilon, MPFR_RNDN);
+    reference_gaussian_delta_at(delta, mu, exact);
+    mpfr_clear(exact);
 }
 
 /* ln of the tight zCDP bound at order 1 + t. */

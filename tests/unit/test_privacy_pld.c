@@ -177,6 +177,37 @@ static void masses_compose_like_coins(void **state)
     assert_int_equal(tremolo_pld_from_masses(&pld, mass, 3, -1, 1.0, 0.0), TREMOLO_BAD_ARGUMENT);
 }
 
+/* Masses may miss a billionth of 1. Where it lies is not known, so the upper bound has it
+ * at infinity, whatever the number of releases, and the lower bound nowhere. What only
+ * rounding misses costs nothing: a delta far below it stays one. */
+static void missing_mass_is_infinite_loss(void **state)
+{
+    (void)state;
+    const double hole = 0x1p-31;
+    double mass[2] = {0.5, 0.5 - hole};
+    struct tremolo_pld *pld = NULL;
+    struct tremolo_certified delta;
+    assert_int_equal(tremolo_pld_from_masses(&pld, mass, 2, 0, 1.0, 0.0), TREMOLO_OK);
+    assert_int_equal(tremolo_pld_delta(&delta, pld, 1, 2.0), TREMOLO_OK);
+    assert_true(delta.lower == 0.0);
+    assert_true(delta.upper >= hole && delta.upper <= hole * (1.0 + 1e-9));
+    assert_int_equal(tremolo_pld_delta(&delta, pld, 3, 4.0), TREMOLO_OK);
+    assert_true(delta.upper >= 3.0 * hole * (1.0 - 2.0 * hole));
+    assert_int_equal(tremolo_pld_epsilon(&delta, pld, 1, 0.5 * hole), TREMOLO_UNREACHABLE);
+    tremolo_pld_free(pld);
+    double thirds[3] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
+    assert_int_equal(tremolo_pld_from_masses(&pld, thirds, 3, -1, 1.0, 0.0), TREMOLO_OK);
+    assert_int_equal(tremolo_pld_delta(&delta, pld, 1, 2.0), TREMOLO_OK);
+    assert_true(delta.upper == 0.0);
+    tremolo_pld_free(pld);
+    /* Too much: the lower bound of delta(0) = 1/2 + 1e-10 (1 - 1/e), less the excess. */
+    double heavy[2] = {0.5, 0.5 + 1e-10};
+    assert_int_equal(tremolo_pld_from_masses(&pld, heavy, 2, 0, 1.0, 0.0), TREMOLO_OK);
+    assert_int_equal(tremolo_pld_delta(&delta, pld, 1, 0.0), TREMOLO_OK);
+    assert_true(delta.lower <= 0.5 * (1.0 - exp(-1.0)) && delta.upper >= delta.lower);
+    tremolo_pld_free(pld);
+}
+
 /* The bounds allow the transform a relative 2-norm error of 8 u log2 n. A
  * forward and a backward transform must come back within a tenth of it. */
 static void transform_is_far_better_than_assumed(void **state)
@@ -224,6 +255,7 @@ int main(void)
         cmocka_unit_test(modulation_matches_brute_force),
         cmocka_unit_test(modulation_never_hurts),
         cmocka_unit_test(masses_compose_like_coins),
+        cmocka_unit_test(missing_mass_is_infinite_loss),
         cmocka_unit_test(transform_is_far_better_than_assumed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

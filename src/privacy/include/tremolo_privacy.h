@@ -219,7 +219,8 @@ struct tremolo_pld; /* opaque */
 
 /* A distribution given by its masses: mass[i] at loss (first + i) * step, and
  * infinity_mass at +infinity. Masses are nonnegative and sum with
- * infinity_mass to 1 within 1e-9. The caller frees with tremolo_pld_free. */
+ * infinity_mass to 1 within 1e-9; for upper bounds what is missing counts as
+ * infinite loss. The caller frees with tremolo_pld_free. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld,
                                                              const double *mass, size_t count,
                                                              int64_t first, double step,
@@ -244,6 +245,73 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_pld_epsilon(struct tremolo_certifie
                                                          const struct tremolo_pld *pld,
                                                          uint64_t releases, double delta);
 void tremolo_pld_free(struct tremolo_pld *pld); /* accepts NULL */
+
+/* ------------------------------------------------------------------------
+ * Ballots. A device orders N = 256 public answers by its sample and sends the
+ * one at a rank drawn beforehand: with probability top / 2^32 uniform among
+ * the `first` that fit best, else uniform among the others. Whatever the
+ * sample is, an answer has one of two probabilities, so that their ratio is
+ * e^epsilon at most for any two samples, with delta = 0 (docs/privacy.md).
+ * first is 1..128, and a first answer is more likely than another. */
+#define TREMOLO_RANK_ANSWERS     256
+#define TREMOLO_RANK_EPSILON_MIN 1e-3
+#define TREMOLO_RANK_EPSILON_MAX 15.9
+struct tremolo_rank_law {
+    unsigned first; /* T */
+    uint32_t top;   /* q */
+};
+
+/* The logarithm of the ratio. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_rank_epsilon(struct tremolo_certified *epsilon,
+                                                          const struct tremolo_rank_law *law);
+
+/* The law with the least variance that costs epsilon at most, also as a device
+ * rounds it; epsilon in TREMOLO_RANK_EPSILON_MIN..MAX. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_rank_law_for(struct tremolo_rank_law *law,
+                                                          double epsilon);
+
+/* c: what the signed sum of a sent answer's five directions, each entry divided
+ * by its own standard deviation and the sum by sqrt 5, is to be multiplied by to
+ * have the sample's point for its mean; c^2 is about a coordinate's variance.
+ * Exact to 1e-5, for normal directions. No privacy depends on it. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_rank_scale(double *scale,
+                                                        const struct tremolo_rank_law *law);
+
+/* How often an attacker who must tell two equally likely samples apart from one
+ * ballot is right, at best. */
+struct tremolo_rank_attack {
+    struct tremolo_certified any;        /* whatever the samples and directions are */
+    struct tremolo_certified correlated; /* on average over ids, when directions are
+                                            normal and the two points' product >= 0 */
+    struct tremolo_certified budget;     /* what epsilon alone says */
+};
+TREMOLO_MUST_USE enum tremolo_status tremolo_rank_attack(struct tremolo_rank_attack *attack,
+                                                         const struct tremolo_rank_law *law);
+
+/* Ballots of several laws and Gaussian releases of one device, chosen in advance
+ * or adaptively. The cost of Gaussian releases may be {0}, the count 0, not
+ * both. OVERFLOWED when the laws' numbers of ballots K have a product of
+ * 2 K + 1 above TREMOLO_MIXTURE_ATOMS. */
+#define TREMOLO_MIXTURE_ATOMS 32768
+struct tremolo_ballots {
+    struct tremolo_rank_law law;
+    uint64_t count; /* >= 1 */
+};
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_mixture_delta(struct tremolo_certified *delta, const struct tremolo_ballots *ballots,
+                      size_t count, const struct tremolo_gaussian *cost, double epsilon);
+
+/* The smallest epsilon at delta, which may be 0 for ballots alone, and what a
+ * ledger charges in its place. */
+struct tremolo_mixture_cost {
+    struct tremolo_certified exact;
+    struct tremolo_certified sum;      /* pure + gaussian, never below exact */
+    struct tremolo_certified pure;     /* of all ballots, at delta = 0 */
+    struct tremolo_certified gaussian; /* epsilon(mu, delta); 0 without releases */
+};
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_mixture_epsilon(struct tremolo_mixture_cost *mixture, const struct tremolo_ballots *ballots,
+                        size_t count, const struct tremolo_gaussian *cost, double delta);
 
 /* ------------------------------------------------------------------------
  * Reconstruction: how far off any attacker must be about one sample. */

@@ -1,0 +1,116 @@
+/* account_ballot.c -- what ballots cost, alone and beside Gaussian releases. */
+#include "account.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A share as percent, rounded up to a tenth. */
+static double percent_up(struct tremolo_certified share)
+{
+    return fmin(ceil(1000 * share.upper) / 10, 100);
+}
+
+static void print_one(const struct tremolo_rank_law *law, double epsilon, double scale,
+                      const struct tremolo_rank_attack *attack)
+{
+    (void)printf("epsilon %.17g, delta 0: any two samples, features and response alike\n"
+                 "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
+                 "best, else among the others\n"
+                 "noise   variance %.4g of one decoded product of a point of norm 1\n"
+                 "attacker right at most\n"
+                 "  %5.1f%%  whatever the two samples are\n"
+                 "  %5.1f%%  on average over reports' ids, if directions are normal and the "
+                 "points' product is not negative\n"
+                 "  %5.1f%%  by epsilon alone\n",
+                 epsilon, law->top, law->first, scale * scale, percent_up(attack->any),
+                 percent_up(attack->correlated), percent_up(attack->budget));
+}
+
+static void print_together(const struct account_options *options,
+                           const struct tremolo_mixture_cost *cost)
+{
+    (void)printf("%llu ballot%s", (unsigned long long)options->releases,
+                 options->releases == 1 ? "" : "s");
+    if (cost->gaussian.upper > 0) {
+        (void)printf(" and Gaussian releases of mu %g", options->mu);
+    }
+    (void)printf(" together, at delta %g\n  epsilon %.17g  composed exactly\n  epsilon %.17g  as a "
+                 "ledger adds up, pure epsilons and epsilon(mu, delta)\n",
+                 options->delta, cost->exact.upper, cost->sum.upper);
+}
+
+static json_t *together_json(const struct account_options *options,
+                             const struct tremolo_mixture_cost *cost)
+{
+    json_t *exact = json_object();
+    account_put(exact, "epsilon", cost->exact);
+    return json_pack("{s:I,s:f,s:o,s:f,s:f,s:f}", "ballots", (json_int_t)options->releases, "delta",
+                     options->delta, "exact", exact, "sum", cost->sum.upper, "pure",
+                     cost->pure.upper, "gaussian", cost->gaussian.upper);
+}
+
+static int print_json(const struct account_options *options, const struct tremolo_rank_law *law,
+                      struct tremolo_certified epsilon, double scale,
+                      const struct tremolo_rank_attack *attack,
+                      const struct tremolo_mixture_cost *cost)
+{
+    json_t *object = json_object();
+    account_put(object, "epsilon", epsilon);
+    (void)json_object_set_new(object, "first", json_integer(law->first));
+    (void)json_object_set_new(object, "top", json_integer(law->top));
+    (void)json_object_set_new(object, "scale", json_real(scale));
+    (void)json_object_set_new(object, "attacker_right",
+                              json_pack("{s:f,s:f,s:f}", "any", attack->any.upper, "correlated",
+                                        attack->correlated.upper, "budget", attack->budget.upper));
+    if (cost != NULL) {
+        (void)json_object_set_new(object, "together", together_json(options, cost));
+    }
+    return account_print(object);
+}
+
+int account_ballot(const struct account_options *options)
+{
+    struct tremolo_ballots ballots = {.count = options->releases};
+    struct tremolo_certified epsilon;
+    struct tremolo_rank_attack attack;
+    struct tremolo_gaussian releases = {0};
+    struct tremolo_mixture_cost cost;
+    double scale = 0;
+    bool together = options->releases > 1 || !isnan(options->mu);
+    if (!(options->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
+          options->epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
+        return account_fail(CLI_USAGE, "give --epsilon of one ballot, from %g to %g",
+                            TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    }
+    if (options->sigma.count > 0 || !isnan(options->rho)) {
+        return account_fail(CLI_USAGE,
+                            "give Gaussian releases beside ballots as --mu, their total");
+    }
+    enum tremolo_status status = tremolo_rank_law_for(&ballots.law, options->epsilon);
+    if (status == TREMOLO_OK) {
+        status = tremolo_rank_epsilon(&epsilon, &ballots.law);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_rank_attack(&attack, &ballots.law);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_rank_scale(&scale, &ballots.law);
+    }
+    if (status == TREMOLO_OK && !isnan(options->mu)) {
+        status = tremolo_gaussian_add(&releases, options->mu, 1.0, 1);
+    }
+    if (status == TREMOLO_OK && together) {
+        status = tremolo_mixture_epsilon(&cost, &ballots, 1, &releases, options->delta);
+    }
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
+    if (options->json) {
+        return print_json(options, &ballots.law, epsilon, scale, &attack, together ? &cost : NULL);
+    }
+    print_one(&ballots.law, epsilon.upper, scale, &attack);
+    if (together) {
+        print_together(options, &cost);
+    }
+    return CLI_DONE;
+}
