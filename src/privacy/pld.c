@@ -46,13 +46,21 @@ bool pld_side_finish(struct pld_side *side)
     return side->log_mass != NULL;
 }
 
-static bool copy_masses(struct pld_side *side, const double *mass)
+/* The masses, with `excess` taken from the largest losses. */
+static bool copy_masses(struct pld_side *side, const double *mass, double excess)
 {
     side->mass = malloc(side->count * sizeof *mass);
     if (side->mass == NULL) {
         return false;
     }
     memcpy(side->mass, mass, side->count * sizeof *mass);
+    double *at = &side->infinity_mass;
+    for (size_t i = side->count; excess > 0.0; i--) {
+        double taken = fmin(*at, excess);
+        *at = fmax(0.0, nextafter(*at - taken, 0.0));
+        excess = i > 0 ? excess - taken : 0.0;
+        at = i > 0 ? &side->mass[i - 1] : at;
+    }
     return pld_side_finish(side);
 }
 
@@ -75,17 +83,17 @@ enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld, const doub
         return TREMOLO_NO_MEMORY;
     }
     /* Each mass was rounded once, from decimals or by a computation. What is missing beyond
-     * that may lie anywhere: at infinity for the upper side. What is too much weighs in the
-     * lower side alone. */
+     * that may lie anywhere: at infinity for the upper side. What is too much may be wrong
+     * where it matters most: the lower side does without. */
     struct pld_side side = {NULL, NULL, count, first, step, 0.0, infinity_mass, UNIT_ROUNDOFF};
     made->upper = side;
     made->lower = side;
-    if (missing > 2.0 * UNIT_ROUNDOFF) {
+    double least = 2.0 * UNIT_ROUNDOFF;
+    if (missing > least) {
         made->upper.infinity_mass = fmin(1.0, infinity_mass + missing * (1.0 + 0x1p-40));
-    } else if (missing < 0.0) {
-        made->lower.mass_error -= missing;
     }
-    if (!copy_masses(&made->upper, mass) || !copy_masses(&made->lower, mass)) {
+    if (!copy_masses(&made->upper, mass, 0.0) ||
+        !copy_masses(&made->lower, mass, missing < -least ? -missing : 0.0)) {
         tremolo_pld_free(made);
         return TREMOLO_NO_MEMORY;
     }
