@@ -96,19 +96,7 @@ enum tremolo_status system_solve(double *beta, double *inverse, const struct sys
 
 /* ---------------------------------------------------------------- standard errors */
 
-struct analysis {
-    size_t p;
-    size_t groups;                 /* buckets in use */
-    double share[TREMOLO_BUCKETS]; /* K / m of each */
-    double *left_out;              /* groups * p: estimates without one bucket */
-    double *beta;                  /* p */
-    double *covariance;            /* p * p, sandwich */
-    struct score_set score;
-    double devices;
-    double devices_needed;
-};
-
-static void analysis_drop(struct analysis *analysis)
+void analysis_drop(struct analysis *analysis)
 {
     free(analysis->left_out);
     free(analysis->beta);
@@ -280,9 +268,8 @@ static double jackknife_variance(const struct analysis *analysis, const double *
 
 /* ---------------------------------------------------------------- one line */
 
-/* The line for w'beta + constant, tested against `null_value`. */
-static void describe(struct tremolo_coefficient *row, const struct analysis *analysis,
-                     const double *w, double constant, double level)
+void analysis_describe(struct tremolo_coefficient *row, const struct analysis *analysis,
+                       const double *w, double constant, double level)
 {
     struct tremolo_coefficient line = {0};
     line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
@@ -303,10 +290,8 @@ static void describe(struct tremolo_coefficient *row, const struct analysis *ana
     *row = line;
 }
 
-/* Carry weights on own coefficients (d of them, then the intercept) to weights on
- * the scaled ones; the return value is the part that no coefficient touches. */
-static double carry(double *scaled, const double *own, size_t d, bool intercept,
-                    const struct tremolo_units *units)
+double infer_carry(double *scaled, const double *own, size_t d, bool intercept,
+                   const struct tremolo_units *units)
 {
     memcpy(scaled, own, (d + (intercept ? 1 : 0)) * sizeof *own);
     if (units == NULL) {
@@ -344,8 +329,8 @@ enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
     double scaled[INFER_MAX];
     for (size_t j = 0; j < analysis.p; j++) {
         own[j] = 1.0;
-        double constant = carry(scaled, own, evidence->d, intercept, units);
-        describe(&rows[j], &analysis, scaled, constant, level);
+        double constant = infer_carry(scaled, own, evidence->d, intercept, units);
+        analysis_describe(&rows[j], &analysis, scaled, constant, level);
         own[j] = 0.0;
     }
     analysis_drop(&analysis);

@@ -41,8 +41,36 @@ struct score_set {
 
 TREMOLO_MUST_USE enum tremolo_status score_new(struct score_set *set, const struct system *system,
                                                double level);
+/* The same from the quadric's matrix T ((p + 1)^2), sign as in score.c. */
+TREMOLO_MUST_USE enum tremolo_status score_from_quadric(struct score_set *set, const double *T,
+                                                        size_t p);
 void score_drop(struct score_set *set);
 enum tremolo_interval_shape score_interval(double *low, double *high, const struct score_set *set,
                                            const double *w);
+
+/* All that the lines of a table are made of: an estimate with its two covariances and its
+ * score sets. */
+struct analysis {
+    size_t p;
+    size_t groups;                 /* buckets in use */
+    double share[TREMOLO_BUCKETS]; /* K / m of each */
+    double *left_out;              /* groups * p: estimates without one bucket */
+    double *beta;                  /* p */
+    double *covariance;            /* p * p, sandwich */
+    struct score_set score;
+    double devices;
+    double devices_needed;
+};
+
+void analysis_drop(struct analysis *analysis);
+
+/* The line for w'beta + constant. */
+void analysis_describe(struct tremolo_coefficient *row, const struct analysis *analysis,
+                       const double *w, double constant, double level);
+
+/* Carry weights on own coefficients (d of them, then the intercept) to weights on
+ * the scaled ones; the return value is the part that no coefficient touches. */
+double infer_carry(double *scaled, const double *own, size_t d, bool intercept,
+                   const struct tremolo_units *units);
 
 #endif

@@ -68,56 +68,56 @@ done:
     return status;
 }
 
-static enum tremolo_status settle(struct score_set *set, const double *T, size_t p)
+enum tremolo_status score_from_quadric(struct score_set *set, const double *T, size_t p)
 {
     size_t q = p + 1;
     double values[INFER_MAX];
     double right[INFER_MAX];
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    *set = (struct score_set){.p = p, .inverse = linear_new(p * p), .centre = linear_new(p)};
+    double *vectors = linear_new(p * p);
+    if (set->inverse == NULL || set->centre == NULL || vectors == NULL) {
+        goto done;
+    }
     for (size_t i = 0; i < p; i++) {
         memcpy(set->inverse + i * p, T + i * q, p * sizeof *T);
         right[i] = T[i * q + p];
     }
-    double *vectors = linear_new(p * p);
-    if (vectors == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
     memcpy(vectors, set->inverse, p * p * sizeof *vectors);
-    bool converged = linear_eigen(values, vectors, p);
-    free(vectors);
-    if (!converged) {
-        return TREMOLO_NOT_CONVERGED;
+    status = TREMOLO_NOT_CONVERGED;
+    if (!linear_eigen(values, vectors, p)) {
+        goto done;
     }
-    set->negative = 0;
     for (size_t k = 0; k < p; k++) {
         set->negative += values[k] < 0.0;
     }
-    set->usable = linear_inverse(set->inverse, p) == TREMOLO_OK;
+    status = linear_inverse(set->inverse, p);
+    set->usable = status == TREMOLO_OK;
     if (set->usable) {
         linear_apply(set->centre, set->inverse, right, p);
         set->minimum = T[p * q + p] - linear_dot(right, set->centre, p);
     }
-    return TREMOLO_OK;
+    status = status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
+done:
+    free(vectors);
+    return status;
 }
 
 enum tremolo_status score_new(struct score_set *set, const struct system *system, double level)
 {
-    size_t p = system->p;
     size_t q = system->q;
     double z = tremolo_normal_quantile(0.5 + 0.5 * level);
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    *set = (struct score_set){.p = p, .inverse = linear_new(p * p), .centre = linear_new(p)};
+    *set = (struct score_set){.p = system->p};
     double *T = linear_new(q * q);
-    if (T == NULL || set->inverse == NULL || set->centre == NULL) {
-        goto done;
+    if (T == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
-    status = quadric(T, system, z * z);
+    enum tremolo_status status = quadric(T, system, z * z);
     if (status == TREMOLO_OK) {
-        status = settle(set, T, p);
+        status = score_from_quadric(set, T, system->p);
     } else if (status == TREMOLO_SINGULAR) {
-        set->usable = false;
-        status = TREMOLO_OK;
+        status = TREMOLO_OK; /* not usable: every set is the whole line */
     }
-done:
     free(T);
     return status;
 }

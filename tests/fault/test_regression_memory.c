@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "fast_reports.h"
+#include "made_ballots.h"
 
 enum { D = 3, LIMIT = 2000 };
 
@@ -152,6 +153,36 @@ static enum tremolo_status try_ols(int *touched)
     return status;
 }
 
+static struct made_ballots ballots;
+static struct tremolo_ballot *voted;
+
+static enum tremolo_status try_ballot(int *touched)
+{
+    struct tremolo_ballot *taken = NULL;
+    enum tremolo_status status =
+        tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release);
+    *touched = taken != NULL;
+    tremolo_ballot_free(taken);
+    return status;
+}
+
+static enum tremolo_status try_ballot_fit(int *touched)
+{
+    double beta[D] = {-77.0};
+    struct tremolo_ballot_fit fit;
+    enum tremolo_status status = tremolo_ballot_fit(beta, &fit, voted, TREMOLO_METHOD_AUTO);
+    *touched = beta[0] != -77.0;
+    return status;
+}
+
+static enum tremolo_status try_ballot_infer(int *touched)
+{
+    struct tremolo_coefficient rows[D + 1] = {{.estimate = -77.0}};
+    enum tremolo_status status = tremolo_ballot_infer(rows, voted, NULL, 0.95);
+    *touched = rows[0].estimate != -77.0;
+    return status;
+}
+
 static void fail_each(enum tremolo_status (*attempt)(int *))
 {
     int refused = 0;
@@ -192,6 +223,15 @@ static void test_every_allocation(void **state)
     fail_each(try_pool);
     fail_each(try_iterate);
     fail_each(try_ols);
+    struct made_population made = made_population(D, false, 3200, 1.0);
+    struct tremolo_random random = tremolo_random_from(1, 1);
+    made_draw(&ballots, &made, &random);
+    assert_int_equal(tremolo_ballot_new(&voted, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
+                     TREMOLO_OK);
+    fail_each(try_ballot);
+    fail_each(try_ballot_fit);
+    fail_each(try_ballot_infer);
+    tremolo_ballot_free(voted);
     tremolo_debias_free(shared);
 }
 

@@ -1,0 +1,156 @@
+/* ballot_fit.c -- coefficients from the moments of ballots.
+ *
+ * `auto` solves the posterior mean of M, `unbiased` M as it is. What `auto` explains is
+ * judged by draws from the same posterior: R^2 of the fit, its mean and the middle 95% of
+ * it. Noise was known and the fit is fixed, so no part of the data is needed twice.
+ *
+ * How far weights can matter. Let b solve plain least squares, r its residuals, and let
+ * low <= s^2 <= high. The weighted coefficients are b + S^-1 E s^2 a r with S = E s^2 aa', and
+ * E (s^2 - k) a r is the same for every k. Projecting (s^2 - k) r / s on s a bounds the
+ * weighted mean square of the difference of the two predictions by E s^2 (1 - k/s^2)^2 r^2,
+ * which for k = 2 low high / (low + high) is at most ((high - low)/(high + low))^2 E s^2 r^2. */
+#include "ballot.h"
+#include "linear.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAWS     200
+#define WIDEST_R2 0.5 /* an interval wider than this says nothing */
+
+/* Loss of theta under M: E s^2 (w - prediction)^2. */
+static double loss(const double *theta, const double *M, size_t n)
+{
+    size_t p = n - 1;
+    double sum = M[p * n + p];
+    for (size_t i = 0; i < p; i++) {
+        sum += theta[i] * (linear_dot(M + i * n, theta, p) - 2.0 * M[i * n + p]);
+    }
+    return sum;
+}
+
+static double share_explained(const double *theta, const double *M, size_t n)
+{
+    size_t p = n - 1;
+    double total = M[p * n + p] - M[p] * M[p] / M[0];
+    return 1.0 - loss(theta, M, n) / total;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a;
+    const double *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void judge(struct tremolo_ballot_fit *fit, const double *theta, const double *draws,
+                  size_t n)
+{
+    double r2[DRAWS];
+    double mean = 0.0;
+    for (size_t k = 0; k < DRAWS; k++) {
+        r2[k] = share_explained(theta, draws + k * n * n, n);
+        mean += r2[k] / DRAWS;
+    }
+    qsort(r2, DRAWS, sizeof *r2, by_size);
+    double low = r2[DRAWS / 40];
+    double high = r2[DRAWS - 1 - DRAWS / 40];
+    bool known = high - low <= WIDEST_R2;
+    fit->fit.r2 = known ? mean : NAN;
+    fit->r2_low = known ? low : NAN;
+    fit->r2_high = known ? high : NAN;
+}
+
+/* Eigenvalues of M_aa, ascending; `work` holds p * p. */
+static bool spectrum(double *values, double *work, const double *M, size_t n)
+{
+    size_t p = n - 1;
+    for (size_t i = 0; i < p; i++) {
+        memcpy(work + i * p, M + i * n, p * sizeof *M);
+    }
+    return linear_eigen(values, work, p);
+}
+
+static double noise_ratio(const struct tremolo_ballot *ballots, double smallest)
+{
+    double noise = sqrt(ballot_variance(ballots, 0, 1));
+    return smallest > 0.0 ? noise * sqrt((double)ballots->d) / smallest : INFINITY;
+}
+
+static double shift_max(const struct tremolo_ballot *ballots)
+{
+    double least = ballots->h * ballots->h + ballots->rest;
+    double most = least + (double)ballots->d;
+    return (most - least) / (most + least);
+}
+
+static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double *theta,
+                                    const double *M, double *work,
+                                    const struct tremolo_ballot *ballots)
+{
+    size_t n = ballots->n;
+    size_t p = n - 1;
+    double values[BALLOT_MAX];
+    if (!spectrum(values, work, ballots->M, n)) {
+        return TREMOLO_NOT_CONVERGED;
+    }
+    fit->noise_ratio = noise_ratio(ballots, values[0]);
+    fit->shift_max = shift_max(ballots);
+    for (size_t i = 0; i < p; i++) {
+        fit->fit.negative += values[i] < 0.0;
+    }
+    if (!spectrum(values, work, M, n)) {
+        return TREMOLO_NOT_CONVERGED;
+    }
+    fit->fit.condition = fabs(values[p - 1] / values[0]);
+    double mass = M[0] / (ballots->h * ballots->h);
+    double unit = ballots->w_scale * ballots->w_scale / mass;
+    fit->fit.residual_variance = unit * loss(theta, M, n);
+    fit->fit.intercept = ballots->h * ballots->w_scale * theta[0] + ballots->w_mean;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *fit,
+                                       const struct tremolo_ballot *ballots,
+                                       enum tremolo_method method)
+{
+    if (beta == NULL || fit == NULL || ballots == NULL ||
+        (method != TREMOLO_METHOD_AUTO && method != TREMOLO_METHOD_UNBIASED)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    size_t n = ballots->n;
+    double theta[BALLOT_MAX];
+    struct tremolo_ballot_fit made = {.fit.r2 = NAN, .r2_low = NAN, .r2_high = NAN};
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    bool wanted = method == TREMOLO_METHOD_AUTO;
+    double *M = linear_new(n * n);
+    double *work = linear_new(n * n);
+    double *draws = linear_new(wanted ? DRAWS * n * n : 1);
+    if (M == NULL || work == NULL || draws == NULL) {
+        goto done;
+    }
+    memcpy(M, ballots->M, n * n * sizeof *M);
+    status = wanted ? ballot_posterior(M, draws, DRAWS, &made.fit.iterations, ballots) : TREMOLO_OK;
+    if (status == TREMOLO_OK) {
+        status = ballot_solve(theta, work, M, n);
+    }
+    if (status == TREMOLO_OK) {
+        status = describe(&made, theta, M, work, ballots);
+    }
+    if (status != TREMOLO_OK) {
+        goto done;
+    }
+    if (wanted) {
+        judge(&made, theta, draws, n);
+    }
+    for (size_t i = 0; i < ballots->d; i++) {
+        beta[i] = ballots->w_scale * theta[i + 1];
+    }
+    *fit = made;
+done:
+    free(M);
+    free(work);
+    free(draws);
+    return status;
+}

@@ -1,0 +1,576 @@
+/* ballot_posterior.c -- the moments that ballots leave likely.
+ *
+ * Ballots give M = mass [[h^2, h m'], [h m, Sigma + m m']] plus independent noise of known
+ * size, often larger than what is to be seen. Solving M as it is would be hopeless, and a
+ * ridge needs a constant that nobody can tune without private data. Instead M is replaced
+ * by its posterior mean under what is public:
+ *   - m and Sigma are the (weighted) mean and covariance of (x, w), so Sigma is positive;
+ *   - E s^2 (h^2 + rest + |x|^2) = 1, so mass follows from m and Sigma;
+ *   - features and response were scaled by typical ranges, so the scales of means and
+ *     variances are roughly known;
+ *   - features have factors of their own and common ones, in a proportion that is learned
+ *     (unrelated features need no correlations estimated, related ones may have any), and
+ *     w is explained by them with slopes of one learned size, which may be next to nothing.
+ * As noise falls the prior loses its say and M becomes what was measured.
+ *
+ * The mean is taken over a Hamiltonian Monte Carlo chain in parameters that are all standard
+ * normal a priori, started where the noisy M is made positive. Seed, length and order of
+ * operations are fixed, and these are additions, multiplications, divisions and square
+ * roots, which IEEE 754 rounds the same everywhere: the same sums give the same result. */
+#include "ballot.h"
+#include "linear.h"
+#include "tremolo_random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The prior. x lies within -1..1 for about nine of ten devices, and w within -g..g. */
+#define VARIANCE_CENTRE (-1.6094379124341003) /* log 0.2 */
+#define VARIANCE_SPREAD 0.8
+#define PUBLIC_SPREAD   0.3 /* of the log variance of a public response about its own */
+#define SHARE_CENTRE    0.0 /* logit of the part of a feature's variance that is common */
+#define SHARE_SPREAD    2.0
+#define WSHARE_CENTRE   (-3.0) /* logit of the part of w that the features explain */
+#define WSHARE_SPREAD   3.0
+#define MEAN_SPREAD     0.4 /* of means, times the exponential of */
+#define REACH_CENTRE    0.0
+#define REACH_SPREAD    0.5
+#define WREACH_CENTRE   (-1.0) /* the same for w */
+#define WREACH_SPREAD   1.5
+
+#define WANTED 0.8 /* acceptance */
+
+/* Where each kind of parameter begins; all are standard normal a priori. */
+struct layout {
+    size_t A;     /* d * q: loadings of the features on the common factors */
+    size_t b;     /* d: standardised slopes */
+    size_t t;     /* r: log variances */
+    size_t z;     /* r: means */
+    size_t share; /* 2: logits of the common part of a feature, the explained part of w */
+    size_t reach; /* 2: log scales of the means, features and w */
+    size_t count;
+};
+
+struct chain {
+    const struct tremolo_ballot *ballots;
+    double *weight;  /* n * n: 1/variance of an entry of M, half of it off the diagonal */
+    double w_centre; /* of the log variance of w */
+    double w_spread;
+    double w_mean_sd; /* before reach */
+    struct layout at;
+    size_t n;
+    size_t d;
+    size_t r;         /* d + 1: coordinates of (x, w) */
+    size_t q;         /* common factors */
+    size_t width;     /* columns of B: d own factors, q common ones, that of w */
+    double *B;        /* r * width: factors of each coordinate, standardised */
+    double *R;        /* r * width: dE/dB, half */
+    double *mean;     /* r */
+    double *scale;    /* r */
+    double *M;        /* n * n */
+    double *H;        /* n * n: dE/dT, T = M / mass */
+    double *position; /* at.count each, from here on */
+    double *gradient;
+    double *momentum;
+    double *next;
+    double *next_gradient;
+    struct tremolo_random random;
+};
+
+/* ---------------------------------------------------------------- arithmetic */
+
+/* exp to 1e-14 relative, without the C library's; 0 for what is no number. */
+static double exponential(double x)
+{
+    if (!(x > -700.0 && x < 700.0)) {
+        return x >= 700.0 ? INFINITY : 0.0;
+    }
+    double whole = floor(x * 1.4426950408889634 + 0.5);
+    double y = (x - whole * 0.693147180559945309) / 16.0;
+    double sum = 1.0;
+    for (int k = 9; k > 0; k--) {
+        sum = 1.0 + sum * y / k;
+    }
+    sum *= sum;
+    sum *= sum;
+    sum *= sum;
+    sum *= sum;
+    return ldexp(sum, (int)whole);
+}
+
+static double logarithm(double value)
+{
+    int power;
+    double rest = frexp(value, &power);
+    double x = 0.0;
+    for (int k = 0; k < 6; k++) {
+        x += rest * exponential(-x) - 1.0;
+    }
+    return x + power * 0.693147180559945309;
+}
+
+/* Sum of twelve uniform numbers: normal as far as a chain's momenta need it. */
+static double draw(struct tremolo_random *random)
+{
+    double sum = 0.0;
+    for (int k = 0; k < 3; k++) {
+        uint64_t bits = tremolo_random_bits(random);
+        for (int j = 0; j < 4; j++, bits >>= 16) {
+            sum += (double)(bits & 0xffff) + 0.5;
+        }
+    }
+    return sum / 65536.0 - 6.0;
+}
+
+/* Four sums at once, in a fixed order. */
+static double dot(const double *a, const double *b, size_t n)
+{
+    double sum[4] = {0.0, 0.0, 0.0, 0.0};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (size_t k = 0; k < 4; k++) {
+            sum[k] += a[i + k] * b[i + k];
+        }
+    }
+    for (; i < n; i++) {
+        sum[0] += a[i] * b[i];
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* The lower factor of A in place; false when A is not positive. */
+static bool factor(double *A, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = j; i < n; i++) {
+            double left = A[i * n + j] - dot(A + i * n, A + j * n, j);
+            if (i == j && !(left > 0.0)) {
+                return false;
+            }
+            A[i * n + j] = i == j ? sqrt(left) : left / A[j * n + j];
+        }
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- the density */
+
+static double log_variance(const struct chain *chain, const double *position, size_t i)
+{
+    double t = position[chain->at.t + i];
+    return i == chain->d ? chain->w_centre + chain->w_spread * t
+                         : VARIANCE_CENTRE + VARIANCE_SPREAD * t;
+}
+
+static double share(const struct chain *chain, const double *position, bool response)
+{
+    double logit = position[chain->at.share + response];
+    logit = response ? WSHARE_CENTRE + WSHARE_SPREAD * logit : SHARE_CENTRE + SHARE_SPREAD * logit;
+    return 1.0 / (1.0 + exponential(-logit));
+}
+
+static double mean_sd(const struct chain *chain, const double *position, bool response)
+{
+    double reach = position[chain->at.reach + response];
+    return response ? chain->w_mean_sd * exponential(WREACH_CENTRE + WREACH_SPREAD * reach)
+                    : MEAN_SPREAD * exponential(REACH_CENTRE + REACH_SPREAD * reach);
+}
+
+/* y <- y + a x */
+static void add(double *y, double a, const double *x, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        y[k] += a * x[k];
+    }
+}
+
+/* B, scale and mean at a position. */
+static void spread_out(struct chain *chain, const double *position)
+{
+    size_t d = chain->d;
+    size_t q = chain->q;
+    size_t width = chain->width;
+    double *W = chain->B + d * width;
+    double common = share(chain, position, false);
+    double explained = share(chain, position, true);
+    memset(chain->B, 0, chain->r * width * sizeof *chain->B);
+    for (size_t i = 0; i < d; i++) {
+        double *B = chain->B + i * width;
+        B[i] = sqrt(1.0 - common);
+        add(B + d, sqrt(common / (double)q), position + chain->at.A + i * q, q);
+        add(W, sqrt(explained / (double)d) * position[chain->at.b + i], B, width);
+    }
+    W[d + q] = sqrt(1.0 - explained);
+    for (size_t i = 0; i < chain->r; i++) {
+        chain->scale[i] = exponential(0.5 * log_variance(chain, position, i));
+        chain->mean[i] = mean_sd(chain, position, i == d) * position[chain->at.z + i];
+    }
+}
+
+/* M and all that belongs to it at a position. Returns mass. */
+static double place(struct chain *chain, const double *position)
+{
+    size_t n = chain->n;
+    size_t width = chain->width;
+    double *M = chain->M;
+    double h = chain->ballots->h;
+    double total = h * h + chain->ballots->rest;
+    spread_out(chain, position);
+    M[0] = h * h;
+    for (size_t i = 0; i < chain->r; i++) {
+        M[i + 1] = h * chain->mean[i];
+        for (size_t j = 0; j <= i; j++) {
+            double inner = dot(chain->B + i * width, chain->B + j * width, width);
+            M[(i + 1) * n + j + 1] =
+                chain->mean[i] * chain->mean[j] + chain->scale[i] * chain->scale[j] * inner;
+        }
+        total += i < chain->d ? M[(i + 1) * n + i + 1] : 0.0;
+    }
+    double mass = 1.0 / total;
+    M[0] *= mass;
+    for (size_t i = 1; i < n; i++) {
+        M[i * n] = M[i];
+        for (size_t j = 0; j <= i; j++) {
+            M[i * n + j] *= mass;
+            M[j * n + i] = M[i * n + j];
+        }
+    }
+    return mass;
+}
+
+/* H <- dE/dT; returns twice the misfit's part of the energy. */
+static double misfit(struct chain *chain, double mass)
+{
+    size_t n = chain->n;
+    double sum = 0.0;
+    double along = 0.0;
+    for (size_t i = 0; i < n * n; i++) {
+        double off = chain->M[i] - chain->ballots->M[i];
+        double pull = chain->weight[i] * off;
+        sum += pull * off;
+        along += pull * chain->M[i];
+        chain->H[i] = mass * pull;
+    }
+    for (size_t i = 1; i + 1 < n; i++) {
+        chain->H[i * n + i] -= mass * along;
+    }
+    return sum;
+}
+
+/* Minus the log density at a position, and its gradient. */
+static double energy(struct chain *chain, double *gradient, const double *position)
+{
+    const struct layout *at = &chain->at;
+    size_t d = chain->d;
+    size_t q = chain->q;
+    size_t r = chain->r;
+    size_t width = chain->width;
+    double sum = misfit(chain, place(chain, position));
+    double common = share(chain, position, false);
+    double explained = share(chain, position, true);
+    double slope = sqrt(explained / (double)d);
+    const double *W = chain->B + d * width;
+    double *on_W = chain->R + d * width;
+    memcpy(gradient, position, at->count * sizeof *gradient);
+    memset(chain->R, 0, r * width * sizeof *chain->R);
+    for (size_t i = r; i-- > 0;) {
+        const double *weights = chain->H + (i + 1) * chain->n + 1;
+        const double *B = chain->B + i * width;
+        double *R = chain->R + i * width;
+        bool response = i == d;
+        for (size_t j = 0; j < r; j++) {
+            add(R, chain->scale[i] * chain->scale[j] * weights[j], chain->B + j * width, width);
+        }
+        double on_mean = chain->ballots->h * chain->H[i + 1] + dot(weights, chain->mean, r);
+        gradient[at->z + i] += 2.0 * mean_sd(chain, position, response) * on_mean;
+        gradient[at->reach + response] +=
+            2.0 * (response ? WREACH_SPREAD : REACH_SPREAD) * chain->mean[i] * on_mean;
+        gradient[at->t + i] += (response ? chain->w_spread : VARIANCE_SPREAD) * dot(R, B, width);
+        if (response) {
+            double through = dot(R, W, d + q);
+            gradient[at->share + 1] +=
+                WSHARE_SPREAD * ((1.0 - explained) * through - explained * R[d + q] * W[d + q]);
+            continue;
+        }
+        gradient[at->b + i] += 2.0 * slope * dot(on_W, B, d + q);
+        add(R, slope * position[at->b + i], on_W, d + q);
+        add(gradient + at->A + i * q, 2.0 * sqrt(common / (double)q), R + d, q);
+        gradient[at->share] +=
+            SHARE_SPREAD * ((1.0 - common) * dot(R + d, B + d, q) - common * R[i] * B[i]);
+    }
+    return 0.5 * sum + 0.5 * dot(position, position, at->count);
+}
+
+/* ---------------------------------------------------------------- the chain */
+
+static double clamp(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Means and log variances as M has them, within limits. */
+static void start_scales(struct chain *chain, double mass)
+{
+    const struct tremolo_ballot *ballots = chain->ballots;
+    double *position = chain->position;
+    double square[2] = {0.0, 0.0};
+    for (size_t i = 0; i < chain->r; i++) {
+        bool response = i == chain->d;
+        double limit = 2.5 * (response ? chain->w_mean_sd : MEAN_SPREAD);
+        double mean = ballots->M[i + 1] / (ballots->h * mass);
+        chain->mean[i] = clamp(mean, -limit, limit);
+        square[response] += chain->mean[i] * chain->mean[i] / (response ? 1.0 : (double)chain->d);
+    }
+    for (int k = 0; k < 2; k++) {
+        double spread = k == 1 ? WREACH_SPREAD : REACH_SPREAD;
+        double away = logarithm(sqrt(square[k]) / mean_sd(chain, position, k == 1) + 1e-3);
+        position[chain->at.reach + (size_t)k] = clamp(away / spread, -1.5, 1.5);
+    }
+    for (size_t i = 0; i < chain->r; i++) {
+        bool response = i == chain->d;
+        double centre = log_variance(chain, position, i);
+        double middle = exponential(centre);
+        double variance =
+            ballots->M[(i + 1) * chain->n + i + 1] / mass - chain->mean[i] * chain->mean[i];
+        variance = clamp(variance, 0.1 * middle, 10.0 * middle);
+        chain->scale[i] = sqrt(variance);
+        position[chain->at.z + i] = chain->mean[i] / mean_sd(chain, position, response);
+        position[chain->at.t + i] =
+            (logarithm(variance) - centre) / (response ? chain->w_spread : VARIANCE_SPREAD);
+    }
+}
+
+/* C <- correlations of the first `size` coordinates of (x, w), times `keep`, with
+ * `diagonal`. Only the lower triangle. */
+static void correlations(double *C, const struct chain *chain, double mass, size_t size,
+                         double keep, double diagonal)
+{
+    for (size_t i = 0; i < size; i++) {
+        for (size_t j = 0; j < i; j++) {
+            double joint = chain->ballots->M[(i + 1) * chain->n + j + 1] / mass;
+            double covariance = joint - chain->mean[i] * chain->mean[j];
+            C[i * size + j] =
+                keep * clamp(covariance / (chain->scale[i] * chain->scale[j]), -0.98, 0.98);
+        }
+        C[i * size + i] = diagonal;
+    }
+}
+
+/* Where the noisy M lies: its correlations are lowered until they are positive, and the
+ * features' are split into own and common factors. */
+static void start(struct chain *chain)
+{
+    size_t d = chain->d;
+    size_t r = chain->r;
+    size_t q = chain->q;
+    double *position = chain->position;
+    double *A = position + chain->at.A;
+    double *b = position + chain->at.b;
+    double *L = chain->H;
+    double h2 = chain->ballots->h * chain->ballots->h;
+    double most = h2 / (h2 + chain->ballots->rest);
+    double mass = clamp(chain->ballots->M[0], 0.1 * most, most) / h2;
+    start_scales(chain, mass);
+    double keep = 1.0;
+    for (correlations(L, chain, mass, r, keep, 1.0); !factor(L, r);) {
+        keep *= 0.8;
+        correlations(L, chain, mass, r, keep, 1.0);
+    }
+    double explained = clamp(dot(L + d * r, L + d * r, d), 0.05, 0.98);
+    memcpy(b, L + d * r, d * sizeof *b);
+    for (size_t i = d; i-- > 0;) {
+        b[i] /= L[i * r + i];
+        add(b, -b[i], L + i * r, i);
+    }
+    for (size_t i = 0; i < d; i++) {
+        b[i] *= sqrt((double)d / explained);
+    }
+    double common = 0.5;
+    for (correlations(L, chain, mass, d, keep, common); !factor(L, d) && common < 0.9999;) {
+        common = 0.5 + 0.5 * common;
+        correlations(L, chain, mass, d, keep, common);
+    }
+    for (size_t i = 0; i < d; i++) {
+        add(A + i * q, sqrt((double)q / common), L + i * d, i + 1);
+    }
+    position[chain->at.share] = (logarithm(common / (1.0 - common)) - SHARE_CENTRE) / SHARE_SPREAD;
+    position[chain->at.share + 1] =
+        (logarithm(explained / (1.0 - explained)) - WSHARE_CENTRE) / WSHARE_SPREAD;
+}
+
+/* One proposal of `steps` leaps; returns the probability of acceptance. */
+static double move(struct chain *chain, double *now, double step, size_t steps)
+{
+    size_t count = chain->at.count;
+    double kinetic = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        chain->momentum[i] = draw(&chain->random);
+    }
+    kinetic = 0.5 * dot(chain->momentum, chain->momentum, count);
+    memcpy(chain->next, chain->position, count * sizeof(double));
+    memcpy(chain->next_gradient, chain->gradient, count * sizeof(double));
+    double there = *now;
+    for (size_t s = 0; s < steps; s++) {
+        for (size_t i = 0; i < count; i++) {
+            chain->momentum[i] -= 0.5 * step * chain->next_gradient[i];
+            chain->next[i] += step * chain->momentum[i];
+        }
+        there = energy(chain, chain->next_gradient, chain->next);
+        for (size_t i = 0; i < count; i++) {
+            chain->momentum[i] -= 0.5 * step * chain->next_gradient[i];
+        }
+    }
+    double gain = *now + kinetic - there - 0.5 * dot(chain->momentum, chain->momentum, count);
+    double chance = gain >= 0.0 ? 1.0 : gain > -600.0 ? exponential(gain) : 0.0;
+    if (tremolo_random_uniform(&chain->random) < chance) {
+        double *swap = chain->position;
+        chain->position = chain->next;
+        chain->next = swap;
+        swap = chain->gradient;
+        chain->gradient = chain->next_gradient;
+        chain->next_gradient = swap;
+        *now = there;
+    }
+    return chance;
+}
+
+/* How long the chain is: what a step costs grows as d^3. */
+struct length {
+    size_t warm;
+    size_t moves;
+    size_t leaps; /* about so many steps a move */
+};
+
+static struct length length_of(size_t d)
+{
+    size_t work = d * d * d;
+    struct length length = {200, 800, 12};
+    while (work > 8192 && length.moves > 50) {
+        length.moves = length.moves * 3 / 4;
+        length.warm = length.warm * 7 / 8;
+        work = work * 3 / 4;
+    }
+    return length;
+}
+
+static void run(double *mean, double *draws, size_t count, struct chain *chain,
+                struct length length)
+{
+    size_t size = chain->n * chain->n;
+    double step = 0.05;
+    double now = energy(chain, chain->gradient, chain->position);
+    size_t kept = 0;
+    memset(mean, 0, size * sizeof *mean);
+    for (size_t k = 0; k < length.warm + length.moves; k++) {
+        size_t steps =
+            length.leaps / 2 + (size_t)(tremolo_random_bits(&chain->random) % length.leaps);
+        double chance = move(chain, &now, step, steps + 1);
+        if (k < length.warm) {
+            step *= 1.0 + (chance - WANTED) * (k < length.warm / 2 ? 0.3 : 0.08);
+            continue;
+        }
+        (void)place(chain, chain->position);
+        for (size_t i = 0; i < size; i++) {
+            mean[i] += chain->M[i] / (double)length.moves;
+        }
+        size_t due = (k - length.warm + 1) * count / length.moves;
+        for (; draws != NULL && kept < due; kept++) {
+            memcpy(draws + kept * size, chain->M, size * sizeof *draws);
+        }
+    }
+}
+
+static struct layout layout_of(size_t d, size_t q)
+{
+    struct layout at = {.A = 0};
+    at.b = at.A + d * q;
+    at.t = at.b + d;
+    at.z = at.t + d + 1;
+    at.share = at.z + d + 1;
+    at.reach = at.share + 2;
+    at.count = at.reach + 2;
+    return at;
+}
+
+static bool chain_new(struct chain *chain, const struct tremolo_ballot *ballots)
+{
+    size_t n = ballots->n;
+    size_t d = ballots->d;
+    size_t r = d + 1;
+    size_t q = d + 2;
+    size_t width = d + q + 1;
+    struct layout at = layout_of(d, q);
+    *chain = (struct chain){.ballots = ballots,
+                            .at = at,
+                            .n = n,
+                            .d = d,
+                            .r = r,
+                            .q = q,
+                            .width = width,
+                            .weight = linear_new(n * n),
+                            .B = linear_new(r * width),
+                            .R = linear_new(r * width),
+                            .mean = linear_new(r),
+                            .scale = linear_new(r),
+                            .M = linear_new(n * n),
+                            .H = linear_new(n * n),
+                            .position = linear_new(at.count),
+                            .gradient = linear_new(at.count),
+                            .momentum = linear_new(at.count),
+                            .next = linear_new(at.count),
+                            .next_gradient = linear_new(at.count),
+                            .random = tremolo_random_from(UINT64_C(0x62616c6c6f74), 0)};
+    return chain->weight && chain->B && chain->R && chain->mean && chain->scale && chain->M &&
+           chain->H && chain->position && chain->gradient && chain->momentum && chain->next &&
+           chain->next_gradient;
+}
+
+static void chain_drop(struct chain *chain)
+{
+    free(chain->weight);
+    free(chain->B);
+    free(chain->R);
+    free(chain->mean);
+    free(chain->scale);
+    free(chain->M);
+    free(chain->H);
+    free(chain->position);
+    free(chain->gradient);
+    free(chain->momentum);
+    free(chain->next);
+    free(chain->next_gradient);
+}
+
+/* What the noise and the prior of the response are. */
+static void set_up(struct chain *chain)
+{
+    const struct tremolo_ballot *ballots = chain->ballots;
+    size_t n = chain->n;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            chain->weight[i * n + j] = (i == j ? 1.0 : 0.5) / ballot_variance(ballots, i, j);
+        }
+    }
+    bool known = ballots->response_public;
+    chain->w_centre = logarithm(ballots->w_square) + (known ? 0.0 : VARIANCE_CENTRE);
+    chain->w_spread = known ? PUBLIC_SPREAD : VARIANCE_SPREAD;
+    chain->w_mean_sd = sqrt(ballots->w_square) * MEAN_SPREAD;
+}
+
+enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count, size_t *iterations,
+                                     const struct tremolo_ballot *ballots)
+{
+    struct chain chain;
+    struct length length = length_of(ballots->d);
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (chain_new(&chain, ballots)) {
+        set_up(&chain);
+        start(&chain);
+        run(mean, draws, count, &chain, length);
+        *iterations = length.warm + length.moves;
+        status = TREMOLO_OK;
+    }
+    chain_drop(&chain);
+    return status;
+}
