@@ -89,6 +89,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     }
     made->rows = setup->rows;
     made->d = setup->request.dimension;
+    made->width = made->d + 1;
     made->seed = setup->seed;
     made->threads = setup->threads;
     made->fast = setup->fast_noise;
@@ -158,7 +159,7 @@ static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size
     enum tremolo_status status = TREMOLO_OK;
     for (size_t done = 0; done < count && status == TREMOLO_OK; done += FLEET_BLOCK_ROWS) {
         size_t block = at_most(count - done, FLEET_BLOCK_ROWS);
-        int16_t *at = rows + done * (fleet->d + 1);
+        int16_t *at = rows + done * fleet->width;
         status = fleet->fast ? fleet_fast_block(at, fleet, from + done, block, &worker->pass)
                              : fleet_exact_block(at, fleet, from + done, block, &worker->pass);
         tremolo_progress_add(fleet->progress, block);
@@ -173,7 +174,7 @@ static void *work(void *argument)
     struct fleet *fleet = worker->fleet;
     size_t batch = at_most(fleet->rows / fleet->threads + 1, FLEET_BATCH_ROWS);
     batch = (batch + FLEET_BLOCK_ROWS - 1) / FLEET_BLOCK_ROWS * FLEET_BLOCK_ROWS;
-    int16_t *rows = malloc(batch * (fleet->d + 1) * sizeof *rows);
+    int16_t *rows = malloc(batch * fleet->width * sizeof *rows);
     worker->status = rows == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
     for (size_t from = worker->number * batch; from < fleet->rows && worker->status == TREMOLO_OK;
          from += fleet->threads * batch) {

@@ -151,7 +151,7 @@ enum tremolo_status fleet_exact_block(int16_t *rows, struct fleet *fleet, size_t
         } else {
             memset(&memory, 0, sizeof memory);
         }
-        status = run_device(rows + r * (fleet->d + 1), fleet, from + r, pass, &work, ledger);
+        status = run_device(rows + r * fleet->width, fleet, from + r, pass, &work, ledger);
     }
     return status;
 }

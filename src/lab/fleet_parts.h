@@ -14,6 +14,7 @@ enum { FLEET_BLOCK_ROWS = 512, FLEET_BATCH_ROWS = 16 * FLEET_BLOCK_ROWS };
 
 struct fleet {
     size_t rows, d;
+    size_t width; /* integers of a report's row: features and response */
     uint64_t seed;
     unsigned threads;
     bool fast;
@@ -43,7 +44,7 @@ struct fleet_pass {
 enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_setup *setup);
 enum tremolo_status fleet_fast_prepare(struct fleet *fleet, const struct fleet_setup *setup);
 
-/* Write `count` rows of d + 1 wire integers of the devices from `from`. */
+/* Write `count` rows of `width` integers of the devices from `from`. */
 enum tremolo_status fleet_exact_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
                                       const struct fleet_pass *pass);
 enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, size_t from,

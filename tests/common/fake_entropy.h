@@ -1,6 +1,6 @@
 /* fake_entropy.h -- entropy that repeats from a seed, and that can fail.
  *
- * splitmix64: good enough to seed ChaCha20 differently each time, and tests
+ * splitmix64, as in tremolo_random.h, which tests of the device alone do not link: good enough to seed ChaCha20 differently each time, and tests
  * that fix the seed see the same bytes every time. */
 #ifndef TREMOLO_TESTS_FAKE_ENTROPY_H
 #define TREMOLO_TESTS_FAKE_ENTROPY_H

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tremolo_random.h"
 #include "tremolo_regression.h"
 
 enum { FAST_MAX = 64 };
@@ -22,18 +23,10 @@ struct fast_random {
     int has_spare;
 };
 
-static inline uint64_t fast_splitmix(uint64_t *x)
-{
-    uint64_t z = (*x += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static inline void fast_seed(struct fast_random *random, uint64_t seed)
 {
-    for (int i = 0; i < 4; i++) {
-        random->state[i] = fast_splitmix(&seed);
+    for (unsigned i = 0; i < 4; i++) {
+        random->state[i] = tremolo_random_hash(seed, i);
     }
     random->has_spare = 0;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tremolo_random.h"
+
 enum { REFERENCE_BITS = 300 };
 
 /* Q(x) = erfc(x / sqrt 2) / 2. */
@@ -127,13 +129,13 @@ static inline void reference_discrete_delta(mpfr_t delta, double variance, unsig
     mpfr_clears(total, here, there, growth, (mpfr_ptr)NULL);
 }
 
-/* A fixed stream of numbers in [0, 1): SplitMix64. */
+/* A fixed stream of numbers in [0, 1). */
 static inline double next_uniform(uint64_t *state)
 {
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    struct tremolo_random random = {*state};
+    double next = (double)(tremolo_random_bits(&random) >> 11) * 0x1p-53;
+    *state = random.state;
+    return next;
 }
 
 #endif

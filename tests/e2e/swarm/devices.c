@@ -2,17 +2,11 @@
  * the noise and the ledger are those of the real core. */
 #include "swarm.h"
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
+#include "tremolo_random.h"
 
 static double uniform(size_t device, size_t what)
 {
-    return (double)(mix(mix(device) + what) >> 11) * 0x1p-53;
+    return (double)(tremolo_random_hash(tremolo_random_hash(device, 0) + what, 0) >> 11) * 0x1p-53;
 }
 
 /* One person: correlated features, a response that leans on the first two. */

@@ -1,0 +1,156 @@
+/* test_lab_public.c -- the lab as a program calls it: a plan, a simulation, an audit,
+ * the generator that seeds them all. */
+#include "testing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tremolo_audit.h"
+#include "tremolo_planning.h"
+#include "tremolo_random.h"
+#include "tremolo_simulation.h"
+
+enum { ROWS = 600, FEATURES = 2 };
+
+static struct tremolo_design make_design(void)
+{
+    struct tremolo_random random = tremolo_random_from(1, 2);
+    struct tremolo_design design = {.rows = ROWS, .features = FEATURES};
+    design.name = calloc(FEATURES, sizeof *design.name);
+    design.X = malloc((size_t)ROWS * FEATURES * sizeof *design.X);
+    design.y = malloc(ROWS * sizeof *design.y);
+    assert_true(design.name != NULL && design.X != NULL && design.y != NULL);
+    for (size_t r = 0; r < ROWS; r++) {
+        double *x = design.X + r * FEATURES;
+        x[0] = tremolo_random_normal(&random);
+        x[1] = tremolo_random_uniform(&random);
+        design.y[r] = 2.0 * x[0] - x[1] + 0.1 * tremolo_random_normal(&random);
+    }
+    return design;
+}
+
+static struct tremolo_simulation make_simulation(unsigned threads)
+{
+    return (struct tremolo_simulation){
+        .experiment = {.method = TREMOLO_EXPERIMENT_AUTO,
+                       .epsilon = 100,
+                       .delta = 1e-5,
+                       .neighbours = TREMOLO_NEIGHBOURS_DISTANCE,
+                       .distance = 1,
+                       .rounds = 1,
+                       .threads = threads},
+        .scaling = TREMOLO_SCALING_STANDARD,
+        .test_share = 0.2,
+        .repeats = 2,
+        .seed = 3,
+    };
+}
+
+/* The result follows from the seed alone. */
+static void test_simulation(void **state)
+{
+    (void)state;
+    struct tremolo_design design = make_design();
+    struct tremolo_simulation_result one, two;
+    struct tremolo_simulation simulation = make_simulation(1);
+    const char *constant = NULL;
+    assert_int_equal(tremolo_simulation_run(&one, &constant, &simulation, &design), TREMOLO_OK);
+    simulation.experiment.threads = 3;
+    assert_int_equal(tremolo_simulation_run(&two, &constant, &simulation, &design), TREMOLO_OK);
+    assert_null(constant);
+    assert_int_equal(one.devices, 480);
+    assert_int_equal(one.held_out, 120);
+    assert_int_equal(one.coefficients, FEATURES + 1);
+    assert_memory_equal(one.r2, two.r2, 2 * sizeof *one.r2);
+    assert_memory_equal(one.coefficient, two.coefficient, 3 * sizeof *one.coefficient);
+    assert_true(one.r2_ols[0] > 0.99);
+    assert_true(one.r2[0] > 0.5 && one.r2[0] < one.r2_ols[0]);
+    assert_true(one.privacy.epsilon <= 100);
+    tremolo_simulation_free(&one);
+    tremolo_simulation_free(&two);
+    for (size_t r = 0; r < ROWS; r++) {
+        design.X[r * FEATURES] = 1.0;
+    }
+    (void)strcpy(design.name[0], "same");
+    assert_int_equal(tremolo_simulation_run(&one, &constant, &simulation, &design),
+                     TREMOLO_SINGULAR);
+    assert_string_equal(constant, "same");
+    tremolo_simulation_free(&one);
+    tremolo_design_free(&design);
+}
+
+static void test_plan(void **state)
+{
+    (void)state;
+    struct tremolo_plan_request request = {.guess = {.dimension = 3,
+                                                     .devices = 1e6,
+                                                     .feature_variance = 1,
+                                                     .r2 = 0.5,
+                                                     .response_variance = 1,
+                                                     .level = 0.95},
+                                           .epsilon = 1,
+                                           .delta = 1e-5,
+                                           .distance = 1,
+                                           .rounds = 10,
+                                           .samples = 1};
+    struct tremolo_plan_answer many, few;
+    assert_int_equal(tremolo_plan_study(&many, &request), TREMOLO_OK);
+    request.guess.devices = 100;
+    assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_OK);
+    assert_true(many.verdict.told && !few.verdict.told);
+    /* What is needed does not depend on how many there are. */
+    assert_true(fabs(many.verdict.devices / few.verdict.devices - 1.0) < 1e-9);
+    assert_true(few.verdict.devices > 100 && few.verdict.devices < 1e6);
+    /* zCDP asks for more noise than the exact accountant, rounds for more than one release. */
+    assert_true(many.alternatives[0].noise_sd < many.alternatives[1].noise_sd);
+    assert_true(many.alternatives[0].noise_sd < many.alternatives[3].noise_sd);
+    request.half_width = 1e-12;
+    assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_UNREACHABLE);
+}
+
+/* 20,000 pairs: an honest build exceeds its claim with probability 5% at most, and not
+ * with this seed; samples twice as large as claimed are caught. */
+static void test_audit(void **state)
+{
+    (void)state;
+    static struct tremolo_audit_plan plan;
+    struct tremolo_audit_result result;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        assert_int_equal(tremolo_audit_plan_make(&plan, 1.0, 1e-3, 2, wrong ? 2.0 : 1.0),
+                         TREMOLO_OK);
+        plan.pairs = 20000;
+        plan.confidence = 0.95;
+        plan.seed = 5;
+        plan.seeded = true;
+        assert_int_equal(tremolo_audit_run(&result, &plan, NULL), TREMOLO_OK);
+        assert_int_equal(result.caught, wrong);
+        assert_int_equal(result.holes, 0);
+    }
+    assert_int_equal(tremolo_audit_plan_make(&plan, 1.0, 1e-3, 1, 1.0), TREMOLO_BAD_ARGUMENT);
+    assert_int_equal(tremolo_audit_plan_make(&plan, -1.0, 1e-3, 4, 1.0), TREMOLO_BAD_ARGUMENT);
+}
+
+static void test_generator(void **state)
+{
+    (void)state;
+    struct tremolo_random a = {7};
+    for (uint64_t i = 0; i < 10; i++) {
+        assert_true(tremolo_random_bits(&a) == tremolo_random_hash(7, i));
+    }
+    /* splitmix64's first number from 0, as its author publishes it. */
+    assert_true(tremolo_random_hash(0, 0) == UINT64_C(0xe220a8397b1dcdaf));
+    struct tremolo_random b = tremolo_random_from(1, 0), c = tremolo_random_from(1, 1);
+    assert_true(tremolo_random_bits(&b) != tremolo_random_bits(&c));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_audit),
+        cmocka_unit_test(test_generator),
+    };
+    return cmocka_run_group_tests_name("lab", tests, NULL, NULL);
+}
