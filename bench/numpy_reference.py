@@ -1,4 +1,4 @@
-"""The reference of bench/simulate.sh: one round of reports with NumPy.
+"""The reference of bench/bench_simulate.c: one round of reports with NumPy.
 
 Privatise K samples of d features (shrink, one modulation vector, Gaussian
 noise) and form the moments that estimation needs, in float64, the way a

@@ -1,11 +1,4 @@
-/* segment.h -- the bytes of one group commit of one study (docs/storage.md).
- *
- *     0   4   "TSG1"
- *     4   4   number of records, little-endian
- *     8   -   records: length of the report (2, little-endian),
- *                      length of the device's name, 0 in an open study (1),
- *                      the name, the report's bytes
- *     end 16  BLAKE2b-128 of everything before
+/* segment.h -- the bytes of one group commit of one study; docs/storage.md has the table.
  *
  * A record is found again by the offset at which it starts. */
 #ifndef SERVER_SEGMENT_H
