@@ -102,9 +102,7 @@ static inline void worker_hire(struct worker *worker, const char *name)
 {
     *worker = (struct worker){.holder = {&bus.base, name, world_no_tick, NULL}};
     for (unsigned n = 0; n < SHARDS; n++) {
-        worker->lease[n].study = study;
-        worker->lease[n].number = n;
-        cluster_key_of(worker->lease[n].key, "lease", study->tag, n);
+        lease_init(&worker->lease[n], study, n);
     }
 }
 

@@ -1,15 +1,18 @@
-/* test_server_memory.c -- memory that runs out in a folder and in a gateway's intake.
+/* test_server_memory.c -- memory that runs out in a worker, in an overview and
+ * in a gateway.
  *
  * A shard whose owner had no memory at some point still counts every report once, and
  * an MQTT message that could not be read for lack of memory comes again. The broker in memory
  * always has some. */
 #include "failing_memory.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "memory_store.h"
 #include "mqtt.h"
+#include "overview.h"
 #include "server_jobs.h"
 
 #include "fake_nats.h" /* last: its `study` is global */
@@ -64,7 +67,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* ---------------------------------------------------------------- a folder */
+/* ---------------------------------------------------------------- a worker */
 
 static void send_three(void)
 {
@@ -104,7 +107,7 @@ static bool live_without(int n)
     return was_refused;
 }
 
-static void test_folder_without_memory(void **state)
+static void test_worker_without_memory(void **state)
 {
     int n = 0;
     while (live_without(n)) {
@@ -116,9 +119,60 @@ static void test_folder_without_memory(void **state)
     assert_true(n > 20);
 }
 
-/* ---------------------------------------------------------------- an intake */
+/* ---------------------------------------------------------------- an overview */
 
-enum { REFUSALS = 3 }; /* what reading asks for: the letters, its reports, their rows */
+static bool look_without(bool *sound)
+{
+    char *json = NULL;
+    enum tremolo_status status = overview_json(&json, &bus.base, 0);
+    *sound = (status == TREMOLO_OK) == (json != NULL);
+    free(json);
+    return status == TREMOLO_OK;
+}
+
+static void test_overview_without_memory(void **state)
+{
+    (void)state;
+    fail_each(look_without);
+}
+
+/* The broker's n-th answer does not come: nothing of the others is leaked. */
+static void test_overview_without_answers(void **state)
+{
+    struct worker worker;
+    unsigned failures = 0;
+    bool answered = false;
+    (void)state;
+    send_three();
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    worker_fold(&worker);
+    broker.fault = FAKE_REFUSES;
+    for (int n = 0; !answered; n++) {
+        char *json = NULL;
+        live_count = 0;
+        countdown = INT_MAX;
+        armed = 1;
+        broker.until_fault = n;
+        enum tremolo_status status = overview_json(&json, &bus.base, 0);
+        answered = broker.until_fault >= 0;
+        if (status == TREMOLO_OK) {
+            assert_non_null(strstr(json, "\"owner\":\"one\""));
+        }
+        free(json);
+        armed = 0;
+        assert_int_equal(live_count, 0);
+        failures += status != TREMOLO_OK;
+        assert_true(status == TREMOLO_OK || !answered);
+    }
+    broker.until_fault = -1;
+    assert_true(failures > 2 * SHARDS);
+    worker_dismiss(&worker);
+}
+
+/* ---------------------------------------------------------------- MQTT */
+
+enum { REFUSALS = 3 }; /* what reading asks for: the publications, its reports, their rows */
 
 static char subject[BUS_NAME_BYTES];
 static struct server_report message;
@@ -192,7 +246,9 @@ static void test_message_comes_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_folder_without_memory, begin, world_end),
+        cmocka_unit_test_setup_teardown(test_worker_without_memory, begin, world_end),
+        cmocka_unit_test_setup_teardown(test_overview_without_memory, begin, world_end),
+        cmocka_unit_test_setup_teardown(test_overview_without_answers, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_message_comes_again, begin, world_end),
     };
     if (sodium_init() < 0) {

@@ -7,6 +7,12 @@
 
 #include "clock.h"
 
+void lease_init(struct lease *lease, struct mirror *study, unsigned number)
+{
+    *lease = (struct lease){.study = study, .number = number};
+    cluster_key_of(lease->key, "lease", study->tag, number);
+}
+
 void lease_drop(struct lease *lease)
 {
     shard_free(lease->shard);

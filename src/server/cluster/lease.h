@@ -68,6 +68,9 @@ struct lease_holder {
     void *context;
 };
 
+/* A lease of another's, before the first look. */
+void lease_init(struct lease *lease, struct mirror *study, unsigned number);
+
 /* See who has the lease. */
 TREMOLO_MUST_USE enum tremolo_status lease_look(struct lease *lease,
                                                 const struct lease_holder *holder);

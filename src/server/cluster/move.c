@@ -181,8 +181,8 @@ static void no_tick(void *context)
 static enum tremolo_status fold_shard(struct move *move, unsigned number)
 {
     struct lease_holder holder = {move->bus, "move", no_tick, NULL};
-    struct lease lease = {.study = move->study, .number = number};
-    cluster_key_of(lease.key, "lease", move->tag, number);
+    struct lease lease;
+    lease_init(&lease, move->study, number);
     enum tremolo_status status = lease_look(&lease, &holder);
     if (status == TREMOLO_OK) {
         status = lease_claim(&lease, &holder);

@@ -1,17 +1,128 @@
 /* overview.c -- what a clustered store holds and who works on it, as JSON.
  *
  * Everything is read from the broker: leases, checkpoints, the state of streams.
- * Whether a lease is alive is seen by looking twice, a lease's time apart at most. */
+ * Whether a lease is alive is seen by looking twice, so far apart that a living owner
+ * has renewed it meanwhile. */
+#include "overview.h"
+
 #include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <time.h>
 
-#include "bus.h"
-#include "mirror.h"
-#include "tremolo_server.h"
+#include "json_latch.h"
+#include "lease.h"
+
+/* What was seen of one shard, beside its mirror. */
+struct seen_shard {
+    struct lease lease;
+    uint64_t behind; /* messages that no checkpoint holds, at most */
+    bool alive;
+};
+
+struct seen_study {
+    struct mirror *mirror;
+    struct bus_state stream;
+    struct seen_shard *shard; /* mirror->shards of them */
+};
+
+struct overview {
+    struct bus *bus;
+    struct seen_study *study;
+    size_t count;
+};
+
+static void free_overview(struct overview *overview)
+{
+    for (size_t i = 0; i < overview->count; i++) {
+        mirror_free(overview->study[i].mirror);
+        free(overview->study[i].shard);
+    }
+    free(overview->study);
+}
+
+/* ---------------------------------------------------------------- looking */
+
+/* Messages of the shard that no checkpoint holds: none, or at most the distance from the
+ * first of them to the stream's end. */
+static enum tremolo_status count_behind(uint64_t *messages, struct bus *bus,
+                                        const struct seen_study *study, unsigned number)
+{
+    const struct mirror *mirror = study->mirror;
+    uint64_t last = study->stream.last;
+    char subjects[BUS_NAME_BYTES];
+    struct bus_value next;
+    cluster_shard_all(subjects, mirror->tag, number);
+    enum tremolo_status status =
+        bus->next(bus, mirror->stream, subjects, mirror->shard[number].position + 1, &next);
+    if (status == TREMOLO_OK) {
+        *messages = next.revision == 0 || next.revision > last ? 0 : last - next.revision + 1;
+        free(next.bytes);
+    }
+    return status;
+}
+
+static enum tremolo_status look_at_study(struct seen_study *study, struct bus *bus,
+                                         const uint8_t *tag)
+{
+    struct lease_holder reader = {.bus = bus};
+    enum tremolo_status status = mirror_open(&study->mirror, bus, tag, NULL, NULL);
+    if (status == TREMOLO_OK) {
+        status = mirror_refresh(study->mirror, bus, true);
+    }
+    if (status == TREMOLO_OK) {
+        status = bus->state(bus, study->mirror->stream, NULL, &study->stream);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    study->shard = calloc(study->mirror->shards, sizeof *study->shard);
+    status = study->shard == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    for (unsigned n = 0; n < study->mirror->shards && status == TREMOLO_OK; n++) {
+        struct seen_shard *shard = &study->shard[n];
+        lease_init(&shard->lease, study->mirror, n);
+        status = lease_look(&shard->lease, &reader);
+        if (status == TREMOLO_OK) {
+            status = count_behind(&shard->behind, bus, study, n);
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status look_at_all(struct overview *overview)
+{
+    uint8_t *tags = NULL;
+    size_t count = 0;
+    enum tremolo_status status = cluster_list(overview->bus, &tags, &count);
+    overview->study = calloc(count + 1, sizeof *overview->study);
+    if (status == TREMOLO_OK && overview->study == NULL) {
+        status = TREMOLO_NO_MEMORY;
+    }
+    while (overview->count < count && status == TREMOLO_OK) {
+        const uint8_t *tag = tags + overview->count * STORE_STUDY_BYTES;
+        status = look_at_study(&overview->study[overview->count++], overview->bus, tag);
+    }
+    free(tags);
+    return status;
+}
+
+/* A lease that did not move meanwhile, or cannot be read, has no living owner. */
+static void look_again(struct overview *overview)
+{
+    struct lease_holder reader = {.bus = overview->bus};
+    for (size_t i = 0; i < overview->count; i++) {
+        struct seen_study *study = &overview->study[i];
+        for (unsigned n = 0; n < study->mirror->shards; n++) {
+            struct lease now = study->shard[n].lease;
+            bool read = lease_look(&now, &reader) == TREMOLO_OK;
+            study->shard[n].alive = read && study->shard[n].lease.owner[0] != '\0' &&
+                                    now.revision != study->shard[n].lease.revision;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- writing */
 
 static const char *phase_name(enum cluster_phase phase)
 {
@@ -23,119 +134,63 @@ static const char *phase_name(enum cluster_phase phase)
     return "unknown";
 }
 
-/* Messages of the shard that no checkpoint holds: none, or at most the distance from the
- * first of them to the stream's end. */
-static enum tremolo_status behind(uint64_t *messages, struct bus *bus, const struct mirror *study,
-                                  unsigned number, uint64_t last)
+static json_t *shard_json(const struct seen_study *study, unsigned number)
 {
-    char subjects[BUS_NAME_BYTES];
-    struct bus_value next;
-    cluster_shard_all(subjects, study->tag, number);
-    enum tremolo_status status =
-        bus->next(bus, study->stream, subjects, study->shard[number].position + 1, &next);
-    if (status == TREMOLO_OK) {
-        *messages = next.revision == 0 || next.revision > last ? 0 : last - next.revision + 1;
-        free(next.bytes);
-    }
-    return status;
+    const struct mirror_shard *folded = &study->mirror->shard[number];
+    const struct seen_shard *shard = &study->shard[number];
+    return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:b}", "shard",
+                     (int)number, "owner", shard->lease.owner, "lease",
+                     (json_int_t)shard->lease.revision, "fence", (json_int_t)folded->fence,
+                     "position", (json_int_t)folded->position, "behind", (json_int_t)shard->behind,
+                     "ended", (int)folded->ended, "counted", (json_int_t)folded->counts.counted,
+                     "repeated", (json_int_t)folded->counts.repeated, "late",
+                     (json_int_t)folded->counts.late, "refused", (json_int_t)folded->counts.refused,
+                     "damaged", (json_int_t)folded->counts.damaged, "alive", (int)shard->alive);
 }
 
-static json_t *shard_json(struct bus *bus, const struct mirror *study, unsigned number,
-                          uint64_t last)
+static json_t *study_json(const struct seen_study *study)
 {
-    const struct mirror_shard *shard = &study->shard[number];
-    char key[BUS_NAME_BYTES];
-    struct bus_value lease;
-    uint64_t lag = 0;
-    cluster_key_of(key, "lease", study->tag, number);
-    if (bus->get(bus, key, &lease) != TREMOLO_OK ||
-        behind(&lag, bus, study, number, last) != TREMOLO_OK) {
-        return NULL;
-    }
-    bool owned = lease.bytes != NULL && strcmp((const char *)lease.bytes, "-") != 0;
-    json_t *json = json_pack(
-        "{s:i, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I}", "shard", (int)number,
-        "owner", owned ? (const char *)lease.bytes : "", "lease", (json_int_t)lease.revision,
-        "fence", (json_int_t)shard->fence, "position", (json_int_t)shard->position, "behind",
-        (json_int_t)lag, "ended", (int)shard->ended, "counted", (json_int_t)shard->counts.counted,
-        "repeated", (json_int_t)shard->counts.repeated, "late", (json_int_t)shard->counts.late,
-        "refused", (json_int_t)shard->counts.refused, "damaged", (json_int_t)shard->counts.damaged);
-    free(lease.bytes);
-    return json;
-}
-
-static json_t *study_json(struct bus *bus, struct mirror *study)
-{
-    struct bus_state stream = {0};
-    const struct served_study *served = study->served;
-    if (mirror_refresh(study, bus, true) != TREMOLO_OK ||
-        bus->state(bus, study->stream, NULL, &stream) != TREMOLO_OK) {
-        return NULL;
-    }
+    const struct mirror *mirror = study->mirror;
+    const struct served_study *served = mirror->served;
+    const struct bus_state *stream = &study->stream;
     json_t *shards = json_array();
-    for (unsigned n = 0; n < study->shards; n++) {
-        json_t *shard = shard_json(bus, study, n, stream.last);
-        if (shard == NULL) {
-            json_decref(shards);
-            return NULL;
-        }
-        (void)json_array_append_new(shards, shard);
+    for (unsigned n = 0; n < mirror->shards; n++) {
+        json_latch_append(&shards, shard_json(study, n));
     }
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:{s:s, s:I, s:I, s:I, s:i, s:i, s:s}, s:o}",
                      "id", served->id_text, "title", served->terms->title, "state",
-                     phase_name(study->phase), "round", (int)study->round, "rounds",
+                     phase_name(mirror->phase), "round", (int)mirror->round, "rounds",
                      (int)served->terms->rounds, "reports", (json_int_t)served->reports, "stream",
-                     "name", study->stream, "last", (json_int_t)stream.last, "messages",
-                     (json_int_t)stream.messages, "bytes", (json_int_t)stream.bytes, "replicas",
-                     (int)stream.replicas, "current", (int)stream.current, "leader", stream.leader,
-                     "shards", shards);
+                     "name", mirror->stream, "last", (json_int_t)stream->last, "messages",
+                     (json_int_t)stream->messages, "bytes", (json_int_t)stream->bytes, "replicas",
+                     (int)stream->replicas, "current", (int)stream->current, "leader",
+                     stream->leader, "shards", shards);
 }
 
-/* Leases that did not move for a renewal and a half have no living owner. */
-static void mark_silent(json_t *studies, struct bus *bus)
+static enum tremolo_status write_overview(char **json, const struct overview *overview)
 {
-    size_t i;
-    size_t n;
-    json_t *study;
-    json_t *shard;
-    (void)usleep(1600000);
-    json_array_foreach(studies, i, study)
-    {
-        json_array_foreach(json_object_get(study, "shards"), n, shard)
-        {
-            char key[BUS_NAME_BYTES];
-            struct bus_value lease = {0};
-            const char *stream =
-                json_string_value(json_object_get(json_object_get(study, "stream"), "name"));
-            cluster_key_of(key, "lease", stream + strlen("TREMOLO-"), (unsigned)n);
-            bool known = bus->get(bus, key, &lease) == TREMOLO_OK;
-            bool moved = known && (json_int_t)lease.revision !=
-                                      json_integer_value(json_object_get(shard, "lease"));
-            free(lease.bytes);
-            bool owned = json_string_length(json_object_get(shard, "owner")) > 0;
-            (void)json_object_set_new(shard, "alive", json_boolean(owned && moved));
-        }
+    json_t *studies = json_array();
+    for (size_t i = 0; i < overview->count; i++) {
+        json_latch_append(&studies, study_json(&overview->study[i]));
     }
+    return json_latch_text(json, json_pack("{s:o}", "studies", studies), JSON_COMPACT);
 }
 
-static enum tremolo_status list_studies(json_t *studies, struct bus *bus)
+/* ---------------------------------------------------------------- public */
+
+enum tremolo_status overview_json(char **json, struct bus *bus, int64_t pause_ms)
 {
-    uint8_t *tags = NULL;
-    size_t count = 0;
-    enum tremolo_status status = cluster_list(bus, &tags, &count);
-    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
-        struct mirror *study = NULL;
-        status = mirror_open(&study, bus, tags + i * STORE_STUDY_BYTES, NULL, NULL);
-        json_t *line = status == TREMOLO_OK ? study_json(bus, study) : NULL;
-        if (status == TREMOLO_OK && line == NULL) {
-            status = TREMOLO_NETWORK_FAILED;
-        }
-        if (line != NULL) {
-            (void)json_array_append_new(studies, line);
-        }
-        mirror_free(study);
+    struct overview overview = {.bus = bus};
+    enum tremolo_status status = look_at_all(&overview);
+    if (status == TREMOLO_OK && overview.count > 0) {
+        struct timespec pause = {pause_ms / 1000, (pause_ms % 1000) * 1000000};
+        (void)nanosleep(&pause, NULL);
+        look_again(&overview);
     }
-    free(tags);
+    if (status == TREMOLO_OK) {
+        status = write_overview(json, &overview);
+    }
+    free_overview(&overview);
     return status;
 }
 
@@ -150,22 +205,10 @@ enum tremolo_status tremolo_store_overview(char **json, const struct tremolo_sto
     if (status != TREMOLO_OK) {
         return status;
     }
-    json_t *studies = json_array();
-    status = list_studies(studies, bus);
-    if (status == TREMOLO_OK && json_array_size(studies) > 0) {
-        mark_silent(studies, bus);
-    }
-    json_t *answer = json_pack("{s:o}", "studies", studies);
-    char *text = status == TREMOLO_OK ? json_dumps(answer, JSON_COMPACT) : NULL;
-    json_decref(answer);
-    if (status == TREMOLO_OK && text == NULL) {
-        status = TREMOLO_NO_MEMORY;
-    }
+    status = overview_json(json, bus, LEASE_RENEW_MS * 8 / 5);
     if (status != TREMOLO_OK) {
         (void)snprintf(words, words_capacity, "%s: %s (%s)", options->url,
                        tremolo_status_sentence(status), bus->explain(bus));
-    } else {
-        *json = text;
     }
     bus->close(bus);
     return status;

@@ -128,9 +128,7 @@ static bool add_leases(struct tremolo_worker *worker, struct mirror *study)
         struct lease *lease = calloc(1, sizeof *lease);
         good = lease != NULL;
         if (good) {
-            lease->study = study;
-            lease->number = n;
-            cluster_key_of(lease->key, "lease", study->tag, n);
+            lease_init(lease, study, n);
             worker->lease[worker->leases++] = lease;
         }
     }

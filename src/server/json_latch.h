@@ -1,0 +1,47 @@
+/* json_latch.h -- answers in JSON that are whole or not at all.
+ *
+ * Building a document can fail anywhere, for want of memory. The first failure makes it NULL,
+ * and NULL it stays, also as a part of others (json_pack's "o"); json_latch_text looks once, at
+ * the end:
+ *
+ *     json_t *list = json_array();
+ *     json_latch_append(&list, json_integer(1));
+ *     status = json_latch_text(&text, json_pack("{s:o}", "list", list), JSON_COMPACT); */
+#ifndef SERVER_JSON_LATCH_H
+#define SERVER_JSON_LATCH_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "tremolo_status.h"
+
+static inline void json_latch_append(json_t **list, json_t *value)
+{
+    if (json_array_append_new(*list, value) != 0) {
+        json_decref(*list);
+        *list = NULL;
+    }
+}
+
+static inline void json_latch_set(json_t **object, const char *name, json_t *value)
+{
+    if (json_object_set_new(*object, name, value) != 0) {
+        json_decref(*object);
+        *object = NULL;
+    }
+}
+
+/* Takes the document over; the caller frees *text, which a failure leaves untouched. */
+TREMOLO_MUST_USE static inline enum tremolo_status json_latch_text(char **text, json_t *document,
+                                                                   size_t flags)
+{
+    char *made = json_dumps(document, flags);
+    json_decref(document);
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    *text = made;
+    return TREMOLO_OK;
+}
+
+#endif
