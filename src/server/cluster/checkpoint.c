@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes_order.h"
+#include "encoder.h"
 #include "cluster.h"
 
 static const char magic[4] = {'T', 'C', 'K', '2'};
@@ -110,58 +110,11 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments,
 
 /* ---------------------------------------------------------------- writing */
 
-struct writer {
-    uint8_t *bytes;
-    size_t length;
-    size_t capacity;
-    bool failed;
-};
-
-static uint8_t *room(struct writer *writer, size_t size)
+static void put_chunks(struct encoder *out, const struct shard_chunks *chunks)
 {
-    if (writer->length + size > writer->capacity) {
-        size_t capacity = 2 * (writer->length + size) + 1024;
-        uint8_t *grown = writer->failed ? NULL : realloc(writer->bytes, capacity);
-        if (grown == NULL) {
-            writer->failed = true;
-            return NULL;
-        }
-        writer->bytes = grown;
-        writer->capacity = capacity;
-    }
-    uint8_t *at = writer->bytes + writer->length;
-    writer->length += size;
-    return at;
-}
-
-static void put_bytes(struct writer *writer, const void *bytes, size_t size)
-{
-    uint8_t *at = room(writer, size);
-    if (at != NULL && size > 0) {
-        memcpy(at, bytes, size);
-    }
-}
-
-static void put_u64(struct writer *writer, uint64_t value)
-{
-    uint8_t *at = room(writer, 8);
-    if (at != NULL) {
-        (void)bytes_put_u64(at, value);
-    }
-}
-
-static void put_u32(struct writer *writer, uint32_t value)
-{
-    uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
-                        (uint8_t)value};
-    put_bytes(writer, bytes, sizeof bytes);
-}
-
-static void put_chunks(struct writer *writer, const struct shard_chunks *chunks)
-{
-    put_u32(writer, (uint32_t)chunks->count);
+    encode_u32(out, (uint32_t)chunks->count);
     for (size_t i = 0; i < chunks->count; i++) {
-        put_u64(writer, chunks->sequence[i]);
+        encode_u64(out, chunks->sequence[i]);
     }
 }
 
@@ -265,87 +218,78 @@ static enum tremolo_status store_names(struct additions *additions, const struct
 }
 
 /* The active round's sums: in the value itself, or in chunks when they are large. */
-static enum tremolo_status put_active(struct writer *writer, struct additions *additions,
-                                      const struct shard *shard, const struct place *place)
+static void put_active(struct encoder *out, struct additions *additions, const struct shard *shard,
+                       const struct place *place)
 {
     char subject[BUS_NAME_BYTES];
-    uint8_t kind = NONE;
     uint8_t *bytes = NULL;
     size_t length = 0;
-    if (shard->moments == NULL) {
-        put_bytes(writer, &kind, 1);
-        return TREMOLO_OK;
+    if (out->status != TREMOLO_OK || shard->moments == NULL) {
+        encode_u8(out, NONE);
+        return;
     }
-    enum tremolo_status status = encode_moments(&bytes, &length, shard->moments);
-    if (status == TREMOLO_OK && length > CHECKPOINT_INLINE_MAX) {
-        kind = CHUNKS;
+    out->status = encode_moments(&bytes, &length, shard->moments);
+    if (out->status == TREMOLO_OK && length > CHECKPOINT_INLINE_MAX) {
         blob_subject(subject, place->tag, shard->number, "active", shard->active);
-        status = store_chunks(&additions->active, place, subject, bytes, length);
-        put_bytes(writer, &kind, 1);
-        put_chunks(writer, &additions->active);
-    } else if (status == TREMOLO_OK) {
-        kind = INLINE;
-        put_bytes(writer, &kind, 1);
-        put_u32(writer, (uint32_t)length);
-        put_bytes(writer, bytes, length);
+        out->status = store_chunks(&additions->active, place, subject, bytes, length);
+        encode_u8(out, CHUNKS);
+        put_chunks(out, &additions->active);
+    } else {
+        encode_u8(out, INLINE);
+        encode_u32(out, (uint32_t)length);
+        encode_bytes(out, bytes, length);
     }
     free(bytes);
-    return status;
 }
 
-static void put_head(struct writer *writer, const struct shard *shard,
+static void put_head(struct encoder *out, const struct shard *shard,
                      const struct checkpoint_mark *mark, bool names)
 {
-    put_bytes(writer, magic, sizeof magic);
-    put_u64(writer, mark->fence);
-    put_u64(writer, mark->serial + 1);
-    put_u64(writer, shard->position);
-    put_bytes(writer, shard->tail, sizeof shard->tail);
-    put_u64(writer, names ? shard->position : shard->names_position);
-    put_u64(writer, shard->counts.counted);
-    put_u64(writer, shard->counts.repeated);
-    put_u64(writer, shard->counts.late);
-    put_u64(writer, shard->counts.refused);
-    put_u64(writer, shard->counts.damaged);
-    put_u64(writer, shard->messages);
-    put_u32(writer, shard->active);
+    encode_bytes(out, magic, sizeof magic);
+    encode_u64(out, mark->fence);
+    encode_u64(out, mark->serial + 1);
+    encode_u64(out, shard->position);
+    encode_bytes(out, shard->tail, sizeof shard->tail);
+    encode_u64(out, names ? shard->position : shard->names_position);
+    encode_u64(out, shard->counts.counted);
+    encode_u64(out, shard->counts.repeated);
+    encode_u64(out, shard->counts.late);
+    encode_u64(out, shard->counts.refused);
+    encode_u64(out, shard->counts.damaged);
+    encode_u64(out, shard->messages);
+    encode_u32(out, shard->active);
     for (unsigned t = 0; t < shard->active; t++) {
-        put_u64(writer, shard->ended[t].end);
-        put_u64(writer, shard->ended[t].count);
-        put_chunks(writer, &shard->ended[t].stored);
+        encode_u64(out, shard->ended[t].end);
+        encode_u64(out, shard->ended[t].count);
+        put_chunks(out, &shard->ended[t].stored);
     }
 }
 
-static enum tremolo_status compose(struct writer *writer, struct additions *additions,
-                                   struct shard *shard, const struct checkpoint_mark *mark,
-                                   const struct place *place)
+static void compose(struct encoder *out, struct additions *additions, struct shard *shard,
+                    const struct checkpoint_mark *mark, const struct place *place)
 {
-    uint8_t check[CHECK_BYTES];
-    enum tremolo_status status = store_ended(shard, place);
-    if (status == TREMOLO_OK) {
-        status = store_names(additions, shard, place);
+    out->status = store_ended(shard, place);
+    if (out->status == TREMOLO_OK) {
+        out->status = store_names(additions, shard, place);
     }
-    if (status == TREMOLO_OK) {
-        put_head(writer, shard, mark, additions->names);
-        status = put_active(writer, additions, shard, place);
+    put_head(out, shard, mark, additions->names);
+    put_active(out, additions, shard, place);
+    put_chunks(out, &additions->ids);
+    put_chunks(out, &additions->devices);
+    uint8_t *check = encode_room(out, CHECK_BYTES);
+    if (check != NULL) {
+        (void)crypto_generichash(check, CHECK_BYTES, out->bytes, out->length - CHECK_BYTES, NULL,
+                                 0);
     }
-    put_chunks(writer, &additions->ids);
-    put_chunks(writer, &additions->devices);
-    if (status == TREMOLO_OK && !writer->failed) {
-        (void)crypto_generichash(check, sizeof check, writer->bytes, writer->length, NULL, 0);
+    if (out->status == TREMOLO_OK && out->length > BUS_VALUE_BYTES_MAX) {
+        out->status = TREMOLO_OVERFLOWED;
     }
-    put_bytes(writer, check, status == TREMOLO_OK ? sizeof check : 0);
-    if (status == TREMOLO_OK && writer->failed) {
-        status = TREMOLO_NO_MEMORY;
-    }
-    return status == TREMOLO_OK && writer->length > BUS_VALUE_BYTES_MAX ? TREMOLO_OVERFLOWED
-                                                                        : status;
 }
 
 /* Without an answer the value may be there or not. If what is stored is ours to
  * the byte, it is; if it carries our fence it is an earlier one of ours, whose answer
  * was lost, and we try again on top of it; otherwise somebody took over. */
-static enum tremolo_status settle(struct bus *bus, const char *key, const struct writer *writer,
+static enum tremolo_status settle(struct bus *bus, const char *key, const struct encoder *out,
                                   enum tremolo_status status, struct checkpoint_mark *mark)
 {
     struct bus_value stored;
@@ -357,8 +301,7 @@ static enum tremolo_status settle(struct bus *bus, const char *key, const struct
     }
     bool fenced = stored.length < HEAD_BYTES || bytes_get_u64(stored.bytes + 4) != mark->fence;
     bool newer = stored.revision > mark->revision;
-    bool same =
-        stored.length == writer->length && memcmp(stored.bytes, writer->bytes, writer->length) == 0;
+    bool same = stored.length == out->length && memcmp(stored.bytes, out->bytes, out->length) == 0;
     if (newer && !fenced) {
         mark->revision = stored.revision;
         status = same ? TREMOLO_OK : TREMOLO_NOT_SYNCED;
@@ -404,15 +347,16 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
 {
     struct place place = {bus, tag, tick, context};
     struct additions additions = {0};
-    struct writer writer = {0};
+    struct encoder out = {0};
     char key[BUS_NAME_BYTES];
     char hint[BUS_NAME_BYTES];
     bool ended = shard->active > 0 && shard->ended[shard->active - 1].moments != NULL;
-    enum tremolo_status status = compose(&writer, &additions, shard, mark, &place);
+    compose(&out, &additions, shard, mark, &place);
+    enum tremolo_status status = out.status;
     if (status == TREMOLO_OK) {
         cluster_key_of(key, "fold", tag, shard->number);
-        status = bus->swap(bus, key, mark->revision, writer.bytes, writer.length, &mark->revision);
-        status = settle(bus, key, &writer, status, mark);
+        status = bus->swap(bus, key, mark->revision, out.bytes, out.length, &mark->revision);
+        status = settle(bus, key, &out, status, mark);
     }
     if (status == TREMOLO_OK) {
         mark->serial++;
@@ -422,105 +366,74 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
         bus->hint(bus, hint);
     }
     free_additions(&additions);
-    free(writer.bytes);
+    free(out.bytes);
     return status;
 }
 
 /* ---------------------------------------------------------------- reading */
 
-struct reader {
-    const uint8_t *at;
-    size_t left;
-    bool failed;
-};
-
-static const uint8_t *get_bytes(struct reader *reader, size_t size)
+static void get_chunks(struct decoder *in, struct shard_chunks *chunks)
 {
-    if (reader->failed || reader->left < size) {
-        reader->failed = true;
-        return NULL;
-    }
-    const uint8_t *at = reader->at;
-    reader->at += size;
-    reader->left -= size;
-    return at;
-}
-
-static uint64_t get_u64(struct reader *reader)
-{
-    const uint8_t *at = get_bytes(reader, 8);
-    return at != NULL ? bytes_get_u64(at) : 0;
-}
-
-static uint32_t get_u32(struct reader *reader)
-{
-    const uint8_t *at = get_bytes(reader, 4);
-    return at != NULL ? (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]
-                      : 0;
-}
-
-static void get_chunks(struct reader *reader, struct shard_chunks *chunks)
-{
-    uint32_t count = get_u32(reader);
-    if (reader->failed || reader->left / 8 < count) {
-        reader->failed = true;
+    uint32_t count = decode_u32(in);
+    if (in->failed || in->left / 8 < count) {
+        in->failed = true;
         return;
     }
     chunks->sequence = malloc((count + 1) * sizeof *chunks->sequence);
     if (chunks->sequence == NULL) {
-        reader->failed = true;
+        in->failed = true;
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        chunks->sequence[chunks->count++] = get_u64(reader);
+        chunks->sequence[chunks->count++] = decode_u64(in);
     }
 }
 
-static void get_head(struct reader *reader, struct shard *shard, struct checkpoint_mark *mark)
+static void get_head(struct decoder *in, struct shard *shard, struct checkpoint_mark *mark)
 {
-    (void)get_bytes(reader, sizeof magic);
-    mark->fence = get_u64(reader);
-    mark->serial = get_u64(reader);
-    shard->position = get_u64(reader);
-    const uint8_t *tail = get_bytes(reader, sizeof shard->tail);
+    (void)decode_bytes(in, sizeof magic);
+    mark->fence = decode_u64(in);
+    mark->serial = decode_u64(in);
+    shard->position = decode_u64(in);
+    const uint8_t *tail = decode_bytes(in, sizeof shard->tail);
     if (tail != NULL) {
         memcpy(shard->tail, tail, sizeof shard->tail);
     }
-    shard->names_position = get_u64(reader);
-    shard->counts.counted = get_u64(reader);
-    shard->counts.repeated = get_u64(reader);
-    shard->counts.late = get_u64(reader);
-    shard->counts.refused = get_u64(reader);
-    shard->counts.damaged = get_u64(reader);
-    shard->messages = get_u64(reader);
-    uint32_t ended = get_u32(reader);
-    if (reader->failed || ended > shard->served->terms->rounds) {
-        reader->failed = true;
+    shard->names_position = decode_u64(in);
+    shard->counts.counted = decode_u64(in);
+    shard->counts.repeated = decode_u64(in);
+    shard->counts.late = decode_u64(in);
+    shard->counts.refused = decode_u64(in);
+    shard->counts.damaged = decode_u64(in);
+    shard->messages = decode_u64(in);
+    uint32_t ended = decode_u32(in);
+    if (in->failed || ended > shard->served->terms->rounds) {
+        in->failed = true;
         return;
     }
-    for (; shard->active < ended && !reader->failed; shard->active++) {
+    for (; shard->active < ended && !in->failed; shard->active++) {
         struct shard_round *round = &shard->ended[shard->active];
-        round->end = get_u64(reader);
-        round->count = get_u64(reader);
-        get_chunks(reader, &round->stored);
+        round->end = decode_u64(in);
+        round->count = decode_u64(in);
+        get_chunks(in, &round->stored);
     }
 }
 
-static enum tremolo_status get_active(struct reader *reader, struct shard *shard, struct bus *bus)
+static enum tremolo_status get_active(struct decoder *in, struct shard *shard, struct bus *bus)
 {
     struct tremolo_moments *moments = NULL;
     struct shard_chunks chunks = {0};
-    const uint8_t *kind = get_bytes(reader, 1);
+    const uint8_t *kind = decode_bytes(in, 1);
     enum tremolo_status status = TREMOLO_OK;
     if (kind != NULL && *kind == INLINE) {
-        size_t length = get_u32(reader);
-        const uint8_t *bytes = get_bytes(reader, length);
+        size_t length = decode_u32(in);
+        const uint8_t *bytes = decode_bytes(in, length);
         status =
             bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(&moments, bytes, length);
     } else if (kind != NULL && *kind == CHUNKS) {
         struct source source = source_of(bus, shard, "active", shard->active);
-        get_chunks(reader, &chunks);
-        status = reader->failed ? TREMOLO_MALFORMED : read_moments(&moments, &source, &chunks);
+        get_chunks(in, &chunks);
+        status = in->failed ? TREMOLO_MALFORMED : read_moments(&moments, &source, &chunks);
         free(chunks.sequence);
     } else if (kind == NULL || *kind != NONE) {
         status = TREMOLO_MALFORMED;
@@ -570,17 +483,17 @@ enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_ma
     if (!is_whole(value)) {
         return TREMOLO_MALFORMED;
     }
-    struct reader reader = {value->bytes, value->length - CHECK_BYTES, false};
+    struct decoder in = {value->bytes, value->length - CHECK_BYTES, false};
     enum tremolo_status status = shard_new(&made, served, number, shards);
     if (status != TREMOLO_OK) {
         return status;
     }
-    get_head(&reader, made, &found);
-    status = reader.failed ? TREMOLO_MALFORMED : get_active(&reader, made, bus);
+    get_head(&in, made, &found);
+    status = in.failed ? TREMOLO_MALFORMED : get_active(&in, made, bus);
     if (status == TREMOLO_OK) {
-        get_chunks(&reader, &made->id_chunks);
-        get_chunks(&reader, &made->device_chunks);
-        bool good = !reader.failed && reader.left == 0 && is_sound(made);
+        get_chunks(&in, &made->id_chunks);
+        get_chunks(&in, &made->device_chunks);
+        bool good = !in.failed && in.left == 0 && is_sound(made);
         status = good ? TREMOLO_OK : TREMOLO_MALFORMED;
     }
     if (status != TREMOLO_OK) {

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bytes_order.h"
+#include "encoder.h"
 #include "shard.h"
 
-enum { STUDY_HEAD_BYTES = 6, STATE_HEAD_BYTES = 7, TRIES_MAX = 20 };
+enum { STUDY_HEAD_BYTES = 6, TRIES_MAX = 20 };
 
 static const char study_magic[4] = {'T', 'S', 'T', '1'};
 static const char state_magic[4] = {'T', 'R', 'S', '1'};
@@ -72,28 +72,23 @@ void cluster_state_free(struct cluster_state *state)
 
 static enum tremolo_status decode_state(struct cluster_state *state, const struct bus_value *value)
 {
-    if (value->length < STATE_HEAD_BYTES || (value->length - STATE_HEAD_BYTES) % 8 != 0 ||
-        memcmp(value->bytes, state_magic, sizeof state_magic) != 0) {
+    struct decoder in = {value->bytes, value->length, false};
+    const uint8_t *magic = decode_bytes(&in, sizeof state_magic);
+    struct cluster_state made = {.revision = value->revision};
+    made.phase = (enum cluster_phase)decode_u8(&in);
+    made.round = decode_u16(&in);
+    made.closed_count = (unsigned)(in.left / 8);
+    unsigned closed = made.round + (made.phase == CLUSTER_DONE ? 1 : 0);
+    if (in.failed || in.left % 8 != 0 || memcmp(magic, state_magic, sizeof state_magic) != 0 ||
+        made.phase < CLUSTER_OPEN || made.phase > CLUSTER_DONE || made.closed_count != closed) {
         return TREMOLO_MALFORMED;
     }
-    unsigned count = (unsigned)((value->length - STATE_HEAD_BYTES) / 8);
-    struct cluster_state made = {
-        .phase = (enum cluster_phase)value->bytes[4],
-        .round = (unsigned)(value->bytes[5] << 8 | value->bytes[6]),
-        .revision = value->revision,
-        .closed_count = count,
-    };
-    bool done = made.phase == CLUSTER_DONE;
-    if (made.phase < CLUSTER_OPEN || made.phase > CLUSTER_DONE ||
-        count != made.round + (done ? 1 : 0)) {
-        return TREMOLO_MALFORMED;
-    }
-    made.closed = calloc(count + 1, sizeof *made.closed);
+    made.closed = calloc(closed + 1, sizeof *made.closed);
     if (made.closed == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (unsigned i = 0; i < count; i++) {
-        made.closed[i] = (int64_t)bytes_get_u64(value->bytes + STATE_HEAD_BYTES + 8 * i);
+    for (unsigned i = 0; i < closed; i++) {
+        made.closed[i] = (int64_t)decode_u64(&in);
     }
     *state = made;
     return TREMOLO_OK;
@@ -123,22 +118,19 @@ enum tremolo_status cluster_swap_state(struct cluster_state *state, struct bus *
                                        const char *tag)
 {
     char key[BUS_NAME_BYTES];
-    size_t length = STATE_HEAD_BYTES + 8 * (size_t)state->closed_count;
-    uint8_t *bytes = malloc(length);
-    if (bytes == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    memcpy(bytes, state_magic, sizeof state_magic);
-    bytes[4] = (uint8_t)state->phase;
-    bytes[5] = (uint8_t)(state->round >> 8);
-    bytes[6] = (uint8_t)state->round;
+    struct encoder out = {0};
+    encode_bytes(&out, state_magic, sizeof state_magic);
+    encode_u8(&out, (uint8_t)state->phase);
+    encode_u16(&out, (uint16_t)state->round);
     for (unsigned i = 0; i < state->closed_count; i++) {
-        (void)bytes_put_u64(bytes + STATE_HEAD_BYTES + 8 * i, (uint64_t)state->closed[i]);
+        encode_u64(&out, (uint64_t)state->closed[i]);
     }
     cluster_key(key, "state", tag);
-    enum tremolo_status status =
-        bus->swap(bus, key, state->revision, bytes, length, &state->revision);
-    free(bytes);
+    enum tremolo_status status = out.status;
+    if (status == TREMOLO_OK) {
+        status = bus->swap(bus, key, state->revision, out.bytes, out.length, &state->revision);
+    }
+    free(out.bytes);
     if (status == TREMOLO_OK) {
         hint_state(bus, tag);
     }
@@ -209,12 +201,15 @@ enum tremolo_status cluster_add_to_list(struct bus *bus, const uint8_t study[STO
     return status;
 }
 
-/* Under a key that is written once; whoever was first has written the same. */
-static enum tremolo_status put_once(struct bus *bus, const char *key, const uint8_t *bytes,
-                                    size_t length)
+/* Under a key that is written once; whoever was first has written the same. The bytes are freed. */
+static enum tremolo_status put_once(struct bus *bus, const char *key, const struct encoder *value)
 {
     uint64_t revision = 0;
-    enum tremolo_status status = bus->swap(bus, key, 0, bytes, length, &revision);
+    enum tremolo_status status = value->status;
+    if (status == TREMOLO_OK) {
+        status = bus->swap(bus, key, 0, value->bytes, value->length, &revision);
+    }
+    free(value->bytes);
     return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
 }
 
@@ -224,24 +219,14 @@ enum tremolo_status cluster_put_study(struct bus *bus, const struct served_study
     char tag[CLUSTER_TAG_BYTES];
     char key[BUS_NAME_BYTES];
     char *text = NULL;
-    enum tremolo_status status = tremolo_study_file_json(&text, served->file);
-    size_t length = status == TREMOLO_OK ? strlen(text) : 0;
-    uint8_t *bytes = malloc(STUDY_HEAD_BYTES + length + 1);
-    if (status == TREMOLO_OK && bytes == NULL) {
-        status = TREMOLO_NO_MEMORY;
-    }
-    if (status == TREMOLO_OK) {
-        memcpy(bytes, study_magic, sizeof study_magic);
-        bytes[4] = (uint8_t)(shards >> 8);
-        bytes[5] = (uint8_t)shards;
-        memcpy(bytes + STUDY_HEAD_BYTES, text, length + 1);
-        cluster_tag(tag, served->id);
-        cluster_key(key, "study", tag);
-        status = put_once(bus, key, bytes, STUDY_HEAD_BYTES + length);
-    }
+    struct encoder out = {.status = tremolo_study_file_json(&text, served->file)};
+    encode_bytes(&out, study_magic, sizeof study_magic);
+    encode_u16(&out, (uint16_t)shards);
+    encode_bytes(&out, text, text != NULL ? strlen(text) : 0);
     free(text);
-    free(bytes);
-    return status;
+    cluster_tag(tag, served->id);
+    cluster_key(key, "study", tag);
+    return put_once(bus, key, &out);
 }
 
 enum tremolo_status cluster_get_study(struct bus *bus, const char *tag, struct bus_value *value,
@@ -271,16 +256,11 @@ enum tremolo_status cluster_put_round(struct bus *bus, const struct served_study
 {
     char tag[CLUSTER_TAG_BYTES];
     char key[BUS_NAME_BYTES];
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    enum tremolo_status status = served_encode_round(&bytes, &length, served, round);
-    if (status == TREMOLO_OK) {
-        cluster_tag(tag, served->id);
-        cluster_key_of(key, "round", tag, round);
-        status = put_once(bus, key, bytes, length);
-    }
-    free(bytes);
-    return status;
+    struct encoder out = {0};
+    served_encode_round(&out, served, round);
+    cluster_tag(tag, served->id);
+    cluster_key_of(key, "round", tag, round);
+    return put_once(bus, key, &out);
 }
 
 enum tremolo_status cluster_make_streams(struct bus *bus, const char *tag)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes_order.h"
+#include "encoder.h"
 #include "clock.h"
 #include "decide.h"
 #include "rounds.h"
@@ -344,11 +344,15 @@ static void try_again(struct writer *writer)
         return;
     }
     embedded->tried_at = now;
-    uint8_t bytes[8];
-    (void)bytes_put_u64(bytes, (uint64_t)now);
-    (void)sync_and_settle(writer,
-                          embedded->store->put(embedded->store, "probe", (const uint8_t *)"time", 4,
-                                               bytes, sizeof bytes));
+    struct encoder out = {0};
+    encode_u64(&out, (uint64_t)now);
+    enum tremolo_status status = out.status;
+    if (status == TREMOLO_OK) {
+        status = embedded->store->put(embedded->store, "probe", (const uint8_t *)"time", 4,
+                                      out.bytes, out.length);
+    }
+    free(out.bytes);
+    (void)sync_and_settle(writer, status);
 }
 
 static void embedded_idle(struct writer *writer)

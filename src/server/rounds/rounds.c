@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "served_study.h"
-#include "bytes_order.h"
+#include "encoder.h"
 
 static struct tremolo_iterate_options options_of(const struct served_study *served)
 {

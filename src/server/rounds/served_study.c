@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bytes_order.h"
+#include "encoder.h"
 #include "rounds.h"
 
 enum { KEY_BYTES = STORE_STUDY_BYTES + 2, ROUND_HEAD_BYTES = 16 };
@@ -175,70 +175,56 @@ enum tremolo_status served_put_study(struct store *store, const struct served_st
     return status;
 }
 
-static size_t round_bytes(const struct served_study *served)
-{
-    size_t d = served->study->dimension;
-    return ROUND_HEAD_BYTES + 8 * d + 2 * d * served->study->vectors;
-}
-
-enum tremolo_status served_encode_round(uint8_t **bytes, size_t *length,
-                                        const struct served_study *served, unsigned round)
+void served_encode_round(struct encoder *out, const struct served_study *served, unsigned round)
 {
     const struct served_round *stored = &served->rounds[round];
     size_t d = served->study->dimension;
-    uint8_t *made = malloc(round_bytes(served));
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    uint8_t *out = made;
-    out = bytes_put_u64(out, (uint64_t)stored->opened_at);
-    out = bytes_put_u64(out, (uint64_t)stored->closed_at);
+    encode_u64(out, (uint64_t)stored->opened_at);
+    encode_u64(out, (uint64_t)stored->closed_at);
     for (size_t i = 0; i < d; i++) {
-        out = bytes_put_double(out, stored->beta[i]);
+        encode_double(out, stored->beta[i]);
     }
     for (size_t i = 0; i < d * served->study->vectors; i++) {
-        *out++ = (uint8_t)((uint16_t)stored->vectors[i] >> 8);
-        *out++ = (uint8_t)stored->vectors[i];
+        encode_u16(out, (uint16_t)stored->vectors[i]);
     }
-    *bytes = made;
-    *length = round_bytes(served);
-    return TREMOLO_OK;
+}
+
+/* What was encoded under the key of a round; the bytes are freed. */
+static enum tremolo_status put_encoded(struct store *store, const char *kind,
+                                       const struct served_study *served, unsigned round,
+                                       const struct encoder *value)
+{
+    uint8_t key[KEY_BYTES];
+    round_key(key, served, round);
+    enum tremolo_status status = value->status;
+    if (status == TREMOLO_OK) {
+        status = store->put(store, kind, key, sizeof key, value->bytes, value->length);
+    }
+    free(value->bytes);
+    return status;
 }
 
 enum tremolo_status served_put_round(struct store *store, const struct served_study *served,
                                      unsigned round)
 {
-    uint8_t key[KEY_BYTES];
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    enum tremolo_status status = served_encode_round(&bytes, &length, served, round);
-    if (status == TREMOLO_OK) {
-        round_key(key, served, round);
-        status = store->put(store, "round", key, sizeof key, bytes, length);
-    }
-    free(bytes);
-    return status;
+    struct encoder out = {0};
+    served_encode_round(&out, served, round);
+    return put_encoded(store, "round", served, round, &out);
 }
 
 static enum tremolo_status put_checkpoint(struct store *store, struct served_study *served,
                                           unsigned round)
 {
     struct served_round *stored = &served->rounds[round];
-    uint8_t key[KEY_BYTES];
-    size_t length = 8 + tremolo_moments_encoded_bytes(stored->moments);
-    uint8_t *bytes = malloc(length);
-    if (bytes == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
+    struct encoder out = {0};
     stored->folded_to = served->log_position;
-    (void)bytes_put_u64(bytes, stored->folded_to);
-    round_key(key, served, round);
-    enum tremolo_status status = tremolo_moments_encode(stored->moments, bytes + 8, length - 8);
-    if (status == TREMOLO_OK) {
-        status = store->put(store, "checkpoint", key, sizeof key, bytes, length);
+    encode_u64(&out, stored->folded_to);
+    size_t length = tremolo_moments_encoded_bytes(stored->moments);
+    uint8_t *at = encode_room(&out, length);
+    if (at != NULL) {
+        out.status = tremolo_moments_encode(stored->moments, at, length);
     }
-    free(bytes);
-    return status;
+    return put_encoded(store, "checkpoint", served, round, &out);
 }
 
 /* Only the newest round moves; those before were checkpointed when closed. */
@@ -271,22 +257,24 @@ static long key_round(const struct served_study *served, const uint8_t *key, siz
 enum tremolo_status served_decode_round(struct served_study *served, unsigned round,
                                         const uint8_t *value, size_t length)
 {
-    if (round >= served->terms->rounds || round > served->opened || length != round_bytes(served)) {
+    size_t d = served->study->dimension;
+    size_t m = served->study->vectors;
+    if (round >= served->terms->rounds || round > served->opened ||
+        length != ROUND_HEAD_BYTES + 8 * d + 2 * d * m) {
         return TREMOLO_MALFORMED;
     }
     struct served_round *stored = &served->rounds[round];
     if (!served_prepare_round(served, round)) {
         return TREMOLO_NO_MEMORY;
     }
-    size_t d = served->study->dimension;
-    stored->opened_at = (int64_t)bytes_get_u64(value);
-    stored->closed_at = (int64_t)bytes_get_u64(value + 8);
-    value += ROUND_HEAD_BYTES;
-    for (size_t i = 0; i < d; i++, value += 8) {
-        stored->beta[i] = bytes_get_double(value);
+    struct decoder in = {value, length, false};
+    stored->opened_at = (int64_t)decode_u64(&in);
+    stored->closed_at = (int64_t)decode_u64(&in);
+    for (size_t i = 0; i < d; i++) {
+        stored->beta[i] = decode_double(&in);
     }
-    for (size_t i = 0; i < d * served->study->vectors; i++, value += 2) {
-        stored->vectors[i] = (int16_t)(uint16_t)(value[0] << 8 | value[1]);
+    for (size_t i = 0; i < d * m; i++) {
+        stored->vectors[i] = (int16_t)decode_u16(&in);
     }
     served->opened = round + 1;
     return TREMOLO_OK;

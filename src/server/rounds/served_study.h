@@ -21,6 +21,7 @@
 #include "tremolo_release.h"
 #include "tremolo_study_file.h"
 
+struct encoder;
 struct mirror;
 
 /* One round. closed_at 0: still open. */
@@ -102,11 +103,9 @@ TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
 TREMOLO_MUST_USE enum tremolo_status
 served_put_round(struct store *store, const struct served_study *served, unsigned round);
 
-/* A round as it is stored; the caller frees *bytes. Decoding takes the next round, or
- * one that is there again, and makes it the newest. */
-TREMOLO_MUST_USE enum tremolo_status served_encode_round(uint8_t **bytes, size_t *length,
-                                                         const struct served_study *served,
-                                                         unsigned round);
+/* A round as it is stored. Decoding takes the next round, or one that is there again, and makes
+ * it the newest. */
+void served_encode_round(struct encoder *out, const struct served_study *served, unsigned round);
 TREMOLO_MUST_USE enum tremolo_status served_decode_round(struct served_study *served,
                                                          unsigned round, const uint8_t *value,
                                                          size_t length);

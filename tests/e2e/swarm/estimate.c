@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bytes_order.h"
+#include "encoder.h"
 #include "swarm.h"
 
 static void same(struct swarm *swarm, double theirs, double ours, const char *what, size_t index)

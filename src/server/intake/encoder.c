@@ -1,0 +1,119 @@
+/* encoder.c -- numbers into bytes and back. */
+#include "encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint8_t *encode_room(struct encoder *encoder, size_t size)
+{
+    if (encoder->status != TREMOLO_OK) {
+        return NULL;
+    }
+    if (encoder->length + size > encoder->capacity) {
+        size_t needed = encoder->length + size;
+        size_t capacity = needed > 2 * encoder->capacity ? needed : 2 * encoder->capacity;
+        uint8_t *grown = realloc(encoder->bytes, capacity);
+        if (grown == NULL) {
+            encoder->status = TREMOLO_NO_MEMORY;
+            return NULL;
+        }
+        encoder->bytes = grown;
+        encoder->capacity = capacity;
+    }
+    uint8_t *at = encoder->bytes + encoder->length;
+    encoder->length += size;
+    return at;
+}
+
+void encode_bytes(struct encoder *encoder, const void *bytes, size_t size)
+{
+    uint8_t *at = encode_room(encoder, size);
+    if (at != NULL && size > 0) {
+        memcpy(at, bytes, size);
+    }
+}
+
+static void encode_number(struct encoder *encoder, uint64_t value, size_t size)
+{
+    uint8_t *at = encode_room(encoder, size);
+    for (size_t i = 0; at != NULL && i < size; i++) {
+        at[i] = (uint8_t)(value >> 8 * (size - 1 - i));
+    }
+}
+
+void encode_u8(struct encoder *encoder, uint8_t value)
+{
+    encode_number(encoder, value, 1);
+}
+
+void encode_u16(struct encoder *encoder, uint16_t value)
+{
+    encode_number(encoder, value, 2);
+}
+
+void encode_u32(struct encoder *encoder, uint32_t value)
+{
+    encode_number(encoder, value, 4);
+}
+
+void encode_u64(struct encoder *encoder, uint64_t value)
+{
+    encode_number(encoder, value, 8);
+}
+
+void encode_double(struct encoder *encoder, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    encode_number(encoder, bits, 8);
+}
+
+const uint8_t *decode_bytes(struct decoder *decoder, size_t size)
+{
+    if (decoder->failed || decoder->left < size) {
+        decoder->failed = true;
+        return NULL;
+    }
+    const uint8_t *at = decoder->at;
+    decoder->at += size;
+    decoder->left -= size;
+    return at;
+}
+
+static uint64_t decode_number(struct decoder *decoder, size_t size)
+{
+    const uint8_t *at = decode_bytes(decoder, size);
+    uint64_t value = 0;
+    for (size_t i = 0; at != NULL && i < size; i++) {
+        value = value << 8 | at[i];
+    }
+    return value;
+}
+
+uint8_t decode_u8(struct decoder *decoder)
+{
+    return (uint8_t)decode_number(decoder, 1);
+}
+
+uint16_t decode_u16(struct decoder *decoder)
+{
+    return (uint16_t)decode_number(decoder, 2);
+}
+
+uint32_t decode_u32(struct decoder *decoder)
+{
+    return (uint32_t)decode_number(decoder, 4);
+}
+
+uint64_t decode_u64(struct decoder *decoder)
+{
+    return decode_number(decoder, 8);
+}
+
+double decode_double(struct decoder *decoder)
+{
+    uint64_t bits = decode_number(decoder, 8);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}

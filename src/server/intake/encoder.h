@@ -1,0 +1,59 @@
+/* encoder.h -- big-endian numbers in stored states.
+ *
+ * An encoder grows by itself and keeps its first failure: put everything, then look at `status`
+ * once. A decoder likewise: what is read past the end is zero, and `failed` says so at the end.
+ *
+ *     struct encoder out = {0};
+ *     encode_u64(&out, position);
+ *     encode_bytes(&out, text, length);
+ *     if (out.status == TREMOLO_OK) ... out.bytes, out.length
+ *     free(out.bytes); */
+#ifndef SERVER_ENCODER_H
+#define SERVER_ENCODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_status.h"
+
+struct encoder {
+    uint8_t *bytes; /* the caller frees them, after a failure too */
+    size_t length;
+    size_t capacity;
+    enum tremolo_status status;
+};
+
+/* Room for `size` bytes that the caller fills; NULL after a failure. */
+uint8_t *encode_room(struct encoder *encoder, size_t size);
+void encode_bytes(struct encoder *encoder, const void *bytes, size_t size);
+void encode_u8(struct encoder *encoder, uint8_t value);
+void encode_u16(struct encoder *encoder, uint16_t value);
+void encode_u32(struct encoder *encoder, uint32_t value);
+void encode_u64(struct encoder *encoder, uint64_t value);
+void encode_double(struct encoder *encoder, double number); /* its bits */
+
+struct decoder {
+    const uint8_t *at;
+    size_t left;
+    bool failed;
+};
+
+/* NULL, and failed, when so many are not there. */
+const uint8_t *decode_bytes(struct decoder *decoder, size_t size);
+uint8_t decode_u8(struct decoder *decoder);
+uint16_t decode_u16(struct decoder *decoder);
+uint32_t decode_u32(struct decoder *decoder);
+uint64_t decode_u64(struct decoder *decoder);
+double decode_double(struct decoder *decoder);
+
+static inline uint64_t bytes_get_u64(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++) {
+        value = value << 8 | bytes[i];
+    }
+    return value;
+}
+
+#endif
