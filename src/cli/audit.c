@@ -1,46 +1,51 @@
 /* audit.c -- `tremolo audit`: what the bytes of this build really give away. */
 #include "cli.h"
 #include "input.h"
-#include "options_loop.h"
+#include "options.h"
 #include "progress.h"
 #include "tremolo_audit.h"
 #include "tremolo_study_file.h"
 
-#include <getopt.h>
 #include <jansson.h>
-#include <limits.h>
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct audit_options {
     const char *study; /* NULL: the built-in one, made for the claim */
-    double epsilon;    /* 0: not given, here and below */
+    double epsilon;    /* NaN: not given, as is the next */
     double delta;
     double confidence;
-    double fault; /* 1: honest; 1.25: noise 20% below the claim */
+    bool under_noised;
     uint64_t pairs;
     uint64_t seed;
-    bool seeded;
-    unsigned dimension;
+    unsigned dimension; /* 0: not given */
     bool json;
 };
 
-static const char help_text[] =
-    "usage: tremolo audit [--study FILE] [OPTIONS]\n\n"
-    "Runs this build's device core on two neighbouring samples, tests the emitted\n"
-    "bytes, and compares what they give away with what is claimed.\n\n"
-    "  --study FILE      audit the mechanism of a study file, over all its rounds and\n"
-    "                    samples, against what it promises\n"
-    "  --epsilon E       without a study: the claim to audit, 0.001 to 20 (1)\n"
-    "  --delta D         at which it is made, 1e-12 to 0.5 (0.001, or the study's)\n"
-    "  --dimension D     without a study: features, 2 to 32 (4)\n"
-    "  --pairs N         devices of each of the two people (200000)\n"
-    "  --confidence P    of the lower bounds (0.95)\n"
-    "  --seed S          repeatable; without it entropy comes from the system\n"
-    "  --fault under-noised   feed samples 25% larger than claimed, as if noise\n"
-    "                    were 20% too small: the audit must catch it\n"
-    "  --json            machine-readable\n\n"
-    "Exit 0 when nothing exceeds the claim, 1 when something does.\n";
+#define TO(member) OPTION_TO(struct audit_options, member)
+
+static const struct option_rule rules[] = {
+    OPTION_RULE("study", "FILE", TEXT, TO(study),
+                .help = "audit the mechanism of a study file, over all its rounds and samples, "
+                        "against what it promises"),
+    OPTION_RULE("epsilon", "E", NUMBER, TO(epsilon), OPTION_FROM(0.001, 20), .excludes = "study",
+                .help = "the claim to audit; 1 unless given"),
+    OPTION_RULE("delta", "D", NUMBER, TO(delta), OPTION_FROM(1e-12, 0.5),
+                .help = "at which it is made; 0.001 unless given, or the study's"),
+    OPTION_RULE("dimension", "D", COUNT, TO(dimension), OPTION_FROM(2, TREMOLO_AUDIT_DIMENSION_MAX),
+                .excludes = "study", .help = "number of features; 4 unless given"),
+    OPTION_RULE("pairs", "N", COUNT, TO(pairs), OPTION_FROM(100, 1e9), .otherwise = "200k",
+                .help = "devices of each of the two people"),
+    OPTION_RULE("confidence", "P", NUMBER, TO(confidence), OPTION_BELOW(0.5, 1),
+                .otherwise = "0.95", .help = "of the lower bounds"),
+    OPTION_RULE("seed", "S", COUNT, TO(seed), OPTION_FROM(0, 0x1p63),
+                .help = "repeatable; without it entropy comes from the system"),
+    OPTION_RULE("fault", "F", CHOICE, TO(under_noised), .words = "none under-noised",
+                .otherwise = "none",
+                .help = "under-noised feeds samples 25% larger than claimed, as if noise were 20% "
+                        "too small: the audit must catch it"),
+    OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
+};
 
 static json_t *claim_json(const struct tremolo_audit_claim *claim)
 {
@@ -114,102 +119,16 @@ static void print_text(const struct tremolo_audit_result *result, double confide
                                 : "nothing exceeds the claim\n");
 }
 
-static bool take_number(double *number, const char *text, double low, double high)
-{
-    double value = 0.0;
-    if (!cli_parse_double(&value, text) || !(value >= low && value <= high)) {
-        return false;
-    }
-    *number = value;
-    return true;
-}
-
-static bool take_count(uint64_t *count, const char *text, long low, long high)
-{
-    long value = 0;
-    if (!cli_parse_long(&value, text) || value < low || value > high) {
-        return false;
-    }
-    *count = (uint64_t)value;
-    return true;
-}
-
-/* NULL when the option's value is good, else what it must be. */
-static const char *take_option(void *context, int code, const char *text)
-{
-    struct audit_options *options = context;
-    uint64_t count = 0;
-    switch (code) {
-    case 'S': options->study = text; return NULL;
-    case 'e':
-        return take_number(&options->epsilon, text, 1e-3, 20.0) ? NULL : "between 0.001 and 20";
-    case 'd':
-        return take_number(&options->delta, text, 1e-12, 0.5) ? NULL : "between 1e-12 and 0.5";
-    case 'c':
-        return take_number(&options->confidence, text, 0.5, 1.0 - 1e-12)
-                   ? NULL
-                   : "at least 0.5 and below 1";
-    case 'p':
-        return take_count(&options->pairs, text, 100, 1000000000L)
-                   ? NULL
-                   : "a whole number from 100 to 1000000000";
-    case 'n':
-        if (!take_count(&count, text, 2, TREMOLO_AUDIT_DIMENSION_MAX)) {
-            return "a whole number from 2 to 32";
-        }
-        options->dimension = (unsigned)count;
-        return NULL;
-    case 's':
-        options->seeded = take_count(&options->seed, text, 0, LONG_MAX);
-        return options->seeded ? NULL : "a whole number from 0";
-    case 'f':
-        options->fault = 1.25;
-        return strcmp(text, "under-noised") == 0 ? NULL : "under-noised";
-    default: options->json = true; return NULL;
-    }
-}
-
-static bool parse(struct audit_options *options, int *exit_code, int argc, char **argv)
-{
-    static const struct option names[] = {
-        {"study", required_argument, NULL, 'S'},
-        {"epsilon", required_argument, NULL, 'e'},
-        {"delta", required_argument, NULL, 'd'},
-        {"confidence", required_argument, NULL, 'c'},
-        {"pairs", required_argument, NULL, 'p'},
-        {"dimension", required_argument, NULL, 'n'},
-        {"seed", required_argument, NULL, 's'},
-        {"fault", required_argument, NULL, 'f'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    static const struct cli_parser parser = {"audit", help_text, names, take_option};
-    *options = (struct audit_options){.confidence = 0.95, .fault = 1.0, .pairs = 200000};
-    if (!cli_parse_options(&parser, options, exit_code, argc, argv)) {
-        return false;
-    }
-    if (optind < argc) {
-        *exit_code = cli_fail(CLI_USAGE, "audit", "'%s' is not expected here", argv[optind]);
-        return false;
-    }
-    if (options->study != NULL && (options->epsilon > 0.0 || options->dimension > 0)) {
-        *exit_code = cli_fail(CLI_USAGE, "audit", "--study has its own --%s",
-                              options->epsilon > 0.0 ? "epsilon" : "dimension");
-        return false;
-    }
-    return true;
-}
-
 /* What is to be audited, or the exit code after a message. */
 static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options *options)
 {
     struct tremolo_study_file *file = NULL;
+    double clip_factor = options->under_noised ? 1.25 : 1.0;
     if (options->study == NULL) {
-        enum tremolo_status status = tremolo_audit_plan_make(
-            plan, options->epsilon > 0.0 ? options->epsilon : 1.0,
-            options->delta > 0.0 ? options->delta : 1e-3,
-            options->dimension > 0 ? options->dimension : 4, options->fault);
+        enum tremolo_status status =
+            tremolo_audit_plan_make(plan, isnan(options->epsilon) ? 1.0 : options->epsilon,
+                                    isnan(options->delta) ? 1e-3 : options->delta,
+                                    options->dimension > 0 ? options->dimension : 4, clip_factor);
         return status == TREMOLO_OK
                    ? CLI_DONE
                    : cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
@@ -218,21 +137,22 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
     if (code != CLI_DONE) {
         return code;
     }
-    enum tremolo_status status =
-        tremolo_audit_plan_study(plan, file, options->delta, options->fault);
+    enum tremolo_status status = tremolo_audit_plan_study(
+        plan, file, isnan(options->delta) ? 0 : options->delta, clip_factor);
     tremolo_study_file_free(file);
     return status == TREMOLO_OK ? CLI_DONE
                                 : cli_fail(cli_exit_of(status), "audit", "%s: %s", options->study,
                                            tremolo_status_sentence(status));
 }
 
-int cli_audit(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     static struct tremolo_audit_plan plan; /* large, and its study points into it */
-    struct audit_options options;
+    struct audit_options options = {.study = NULL};
+    struct options_given given;
     struct tremolo_audit_result result;
     int code = CLI_DONE;
-    if (!parse(&options, &code, argc, argv)) {
+    if (!options_parse(&given, &options, &code, &cli_audit, argc, argv)) {
         return code;
     }
     code = make_plan(&plan, &options);
@@ -242,7 +162,7 @@ int cli_audit(int argc, char **argv)
     plan.pairs = options.pairs;
     plan.confidence = options.confidence;
     plan.seed = options.seed;
-    plan.seeded = options.seeded;
+    plan.seeded = options_has(&given, "seed");
     enum tremolo_status status = tremolo_audit_run(&result, &plan, &progress_bar);
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
@@ -255,3 +175,15 @@ int cli_audit(int argc, char **argv)
     }
     return result.caught ? CLI_FAILED : code;
 }
+
+const struct cli_command cli_audit = {
+    .name = "audit",
+    .summary = "what the bytes of this build really give away",
+    .usage = "audit [--study FILE] [OPTIONS]",
+    .about = "Runs this build's device core on two neighbouring samples, tests the emitted\n"
+             "bytes, and compares what they give away with what is claimed.",
+    .closing = "Exit 0 when nothing exceeds the claim, 1 when something does.",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .run = run,
+};

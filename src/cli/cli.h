@@ -65,10 +65,8 @@ bool cli_parse_count(uint64_t *count, const char *text);
 enum cli_exit cli_exit_of(enum tremolo_status status);
 
 /* The commands, one file each. */
-extern const struct cli_command cli_account, cli_completion, cli_demo, cli_fit, cli_fold,
-    cli_report, cli_serve, cli_status, cli_study;
-int cli_audit(int argc, char **argv);
-int cli_plan(int argc, char **argv);
+extern const struct cli_command cli_account, cli_audit, cli_completion, cli_demo, cli_fit, cli_fold,
+    cli_plan, cli_report, cli_serve, cli_status, cli_study;
 int cli_reproduce(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
 

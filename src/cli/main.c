@@ -8,10 +8,6 @@
 static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
 
-static const struct cli_command audit = {
-    .name = "audit", .summary = "what the bytes of this build really give away", .run = cli_audit};
-static const struct cli_command plan = {
-    .name = "plan", .summary = "what to expect of a study before anyone reports", .run = cli_plan};
 static const struct cli_command reproduce = {
     .name = "reproduce", .summary = "repeat the paper's experiments", .run = cli_reproduce};
 static const struct cli_command simulate = {.name = "simulate",
@@ -26,8 +22,8 @@ static const struct cli_command help = {.name = "help",
                                         .run = run_help};
 
 static const struct cli_command *const commands[] = {
-    &cli_account, &audit,     &cli_demo,       &cli_fit,   &cli_fold,
-    &plan,        &reproduce, &cli_report,     &cli_serve, &simulate,
+    &cli_account, &cli_audit, &cli_demo,       &cli_fit,   &cli_fold,
+    &cli_plan,    &reproduce, &cli_report,     &cli_serve, &simulate,
     &cli_status,  &cli_study, &cli_completion, &version,   &help,
 };
 

@@ -10,6 +10,8 @@
 struct plan_options {
     struct tremolo_plan_request request;
     struct tremolo_study_file *study; /* NULL without one */
+    uint64_t devices;                 /* 0: not given; in `request`, too, as are the next two */
+    double feature_sd, response_sd;
     bool json;
     bool force;
     bool theory; /* the paper's rounds and their bounds, too */
