@@ -8,12 +8,6 @@
 static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
 
-static const struct cli_command reproduce = {
-    .name = "reproduce", .summary = "repeat the paper's experiments", .run = cli_reproduce};
-static const struct cli_command simulate = {.name = "simulate",
-                                            .summary =
-                                                "try a study on a CSV file, every row a device",
-                                            .run = cli_simulate};
 static const struct cli_command version = {
     .name = "version", .summary = "print the version", .run = run_version};
 static const struct cli_command help = {.name = "help",
@@ -22,9 +16,9 @@ static const struct cli_command help = {.name = "help",
                                         .run = run_help};
 
 static const struct cli_command *const commands[] = {
-    &cli_account, &cli_audit, &cli_demo,       &cli_fit,   &cli_fold,
-    &cli_plan,    &reproduce, &cli_report,     &cli_serve, &simulate,
-    &cli_status,  &cli_study, &cli_completion, &version,   &help,
+    &cli_account, &cli_audit,     &cli_demo,       &cli_fit,   &cli_fold,
+    &cli_plan,    &cli_reproduce, &cli_report,     &cli_serve, &cli_simulate,
+    &cli_status,  &cli_study,     &cli_completion, &version,   &help,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

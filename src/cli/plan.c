@@ -86,7 +86,9 @@ static const struct option_rule rules[] = {
     OPTION_RULE("rounds", "T", COUNT, TO(request.rounds), OPTION_FROM(1, 1e6), .otherwise = "10",
                 .help = "rounds to compare with one release"),
     OPTION_RULE("figure", "FILE", TEXT, TO(figure),
-                .help = "draw the half width over epsilon with gnuplot: .svg, .png or .pdf"),
+                .help = "draw standard error against devices and R^2 against epsilon with gnuplot, "
+                        "as .svg, .png "
+                        "or .pdf"),
     OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace a figure that is there"),
     OPTION_RULE("theory", NULL, FLAG, TO(theory),
                 .help = "the paper's rounds as well, with their bounds"),

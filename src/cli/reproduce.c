@@ -9,37 +9,21 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
-#include "options_loop.h"
+#include "options.h"
 #include "programs.h"
 #include "progress.h"
 
 static const char command[] = "reproduce";
-
-static const char help[] =
-    "usage: tremolo reproduce [--out DIR] [OPTIONS]\n"
-    "\n"
-    "Repeat the paper's experiments on five data sets and write tables (CSV),\n"
-    "figures (SVG) and a report (Markdown, HTML, JSON).\n"
-    "\n"
-    "  --out DIR        where to write (default tremolo-reproduce)\n"
-    "  --data DIR       where the data sets are, or are fetched to (default DIR/data)\n"
-    "  --tasks A,B      of co2, fair, modechoice, lncoins, fmde (default: all)\n"
-    "  --repeats N      noise draws for each point (default 100)\n"
-    "  --splits N       random splits that the repeats take in turn (default 100; the paper: 1)\n"
-    "  --seed S         (default 1)\n"
-    "  --exact-noise    run the device core for every report (slow)\n"
-    "  --threads N      (default: all processors; changes no result)\n"
-    "  --force          replace an earlier report\n";
 
 static double now(void)
 {
@@ -50,93 +34,61 @@ static double now(void)
 
 /* ---------------------------------------------------------------- options */
 
-static bool parse_tasks(struct reproduce_options *options, const char *list)
+static const char *take_tasks(void *wanted, const char *list)
 {
-    bool any = false;
-    memset(options->reproduction.wanted, 0, sizeof options->reproduction.wanted);
-    while (*list != '\0') {
+    static const char good[] = "of co2, fair, modechoice, lncoins, fmde";
+    bool *chosen = wanted;
+    memset(chosen, 0, TREMOLO_TASKS * sizeof *chosen);
+    do {
         size_t length = strcspn(list, ","), t = 0;
         while (t < TREMOLO_TASKS && (strlen(tremolo_tasks[t].key) != length ||
                                      strncmp(tremolo_tasks[t].key, list, length) != 0)) {
             t++;
         }
         if (t == TREMOLO_TASKS) {
-            return false;
+            return good;
         }
-        options->reproduction.wanted[t] = true;
-        any = true;
+        chosen[t] = true;
         list += length + (list[length] == ',');
-    }
-    return any;
+    } while (*list != '\0');
+    return NULL;
 }
 
-static bool parse_count(long *count, const char *value, long low, long high)
-{
-    return cli_parse_long(count, value) && *count >= low && *count <= high;
-}
+#define TO(member) OPTION_TO(struct reproduce_options, member)
 
-/* NULL when the option's value is good, else what it must be. */
-static const char *take_option(void *context, int code, const char *value)
-{
-    struct reproduce_options *options = context;
-    const char *wanted = NULL;
-    long count = 0;
-    switch (code) {
-    case 'o': options->out = value; break;
-    case 'd': options->data = value; break;
-    case 'x': options->reproduction.exact_noise = true; break;
-    case 'f': options->force = true; break;
-    case 't':
-        wanted = parse_tasks(options, value) ? NULL : "of co2, fair, modechoice, lncoins, fmde";
-        break;
-    case 'r':
-        wanted = parse_count(&count, value, 1, 10000) ? NULL : "a whole number from 1 to 10000";
-        options->reproduction.repeats = (size_t)count;
-        break;
-    case 'p':
-        wanted = parse_count(&count, value, 1, 1000) ? NULL : "a whole number from 1 to 1000";
-        options->reproduction.splits = (size_t)count;
-        break;
-    case 's':
-        wanted = parse_count(&count, value, 0, LONG_MAX) ? NULL : "a whole number from 0";
-        options->reproduction.seed = (uint64_t)count;
-        break;
-    case 'n':
-        wanted = parse_count(&count, value, 1, TREMOLO_MAX_FOLD_THREADS)
-                     ? NULL
-                     : "a whole number from 1 to 64";
-        options->reproduction.threads = (unsigned)count;
-        break;
-    default: break;
-    }
-    return wanted;
-}
+static const struct option_rule rules[] = {
+    OPTION_RULE("out", "DIR", TEXT, TO(out), .otherwise = "tremolo-reproduce",
+                .help = "where to write"),
+    OPTION_RULE("data", "DIR", TEXT, TO(data),
+                .help = "where the data sets are, or are fetched to; data in the output directory "
+                        "unless given"),
+    OPTION_RULE("tasks", "A,B", TEXT, TO(reproduction.wanted), .take = take_tasks,
+                .otherwise = "co2,fair,modechoice,lncoins,fmde", .help = "which of the tasks"),
+    OPTION_RULE("repeats", "N", COUNT, TO(reproduction.repeats), OPTION_FROM(1, 10000),
+                .otherwise = "100", .help = "noise draws for each point"),
+    OPTION_RULE("splits", "N", COUNT, TO(reproduction.splits), OPTION_FROM(1, 1000),
+                .otherwise = "100",
+                .help = "random splits of the rows that the repeats take in turn; the paper has "
+                        "one"),
+    OPTION_RULE("seed", "S", COUNT, TO(reproduction.seed), OPTION_FROM(0, 0x1p63), .otherwise = "1",
+                .help = "gives the same numbers again"),
+    OPTION_RULE("exact-noise", NULL, FLAG, TO(reproduction.exact_noise),
+                .help = "run the device core for every report, which is slow"),
+    OPTION_RULE("threads", "N", COUNT, TO(reproduction.threads),
+                OPTION_FROM(1, TREMOLO_MAX_FOLD_THREADS),
+                .help = "all processors unless given; changes no result"),
+    OPTION_RULE("save", "FILE", TEXT, TO(save),
+                .help = "save the figures once more, as one .html page or .json document"),
+    OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace an earlier report"),
+};
 
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"out", required_argument, NULL, 'o'},
-        {"data", required_argument, NULL, 'd'},
-        {"tasks", required_argument, NULL, 't'},
-        {"repeats", required_argument, NULL, 'r'},
-        {"seed", required_argument, NULL, 's'},
-        {"exact-noise", no_argument, NULL, 'x'},
-        {"threads", required_argument, NULL, 'n'},
-        {"force", no_argument, NULL, 'f'},
-        {"splits", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    static const struct cli_parser parser = {command, help, long_options, take_option};
-    *options = (struct reproduce_options){.out = "tremolo-reproduce",
-                                          .reproduction = {.repeats = 100,
-                                                           .splits = 100,
-                                                           .seed = 1,
-                                                           .threads = tremolo_processors(),
-                                                           .wanted = {true, true, true, true, true},
-                                                           .progress = &progress_bar}};
+    struct options_given given;
+    *options = (struct reproduce_options){
+        .reproduction = {.threads = tremolo_processors(), .progress = &progress_bar}};
     result_command_line(options->line, argc, argv);
-    if (!cli_parse_options(&parser, options, code, argc, argv)) {
+    if (!options_parse(&given, options, code, &cli_reproduce, argc, argv)) {
         return false;
     }
     if (strlen(options->out) >= PATH_MAX - 64 ||
@@ -144,11 +96,14 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
         *code = cli_fail(CLI_USAGE, command, "the folder's name is too long");
         return false;
     }
-    if (optind < argc) {
-        *code = cli_fail(CLI_USAGE, command, "'%s' is not expected; see --help", argv[optind]);
-        return false;
+    *code = result_check(command, options->save, options->force);
+    const char *end = options->save != NULL ? strrchr(options->save, '.') : NULL;
+    if (*code == CLI_DONE && end != NULL && strcasecmp(end, ".csv") == 0) {
+        *code = cli_fail(CLI_USAGE, command,
+                         "the tables are in --out already; --save makes an "
+                         ".html page or a .json document");
     }
-    return true;
+    return *code == CLI_DONE;
 }
 
 /* ------------------------------------------------------------------- data */
@@ -313,7 +268,7 @@ static int run_in(const struct reproduce_options *options, const char *data)
     return code;
 }
 
-int cli_reproduce(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct reproduce_options options;
     char report[PATH_MAX + 16], data[PATH_MAX + 16];
@@ -336,3 +291,14 @@ int cli_reproduce(int argc, char **argv)
     }
     return code;
 }
+
+const struct cli_command cli_reproduce = {
+    .name = "reproduce",
+    .summary = "repeat the paper's experiments",
+    .usage = "reproduce [--out DIR] [OPTIONS]",
+    .about = "Repeat the paper's experiments on five data sets and write tables (CSV),\n"
+             "figures (SVG) and a report (Markdown, HTML, JSON).",
+    .rules = rules,
+    .rule_count = sizeof rules / sizeof rules[0],
+    .run = run,
+};

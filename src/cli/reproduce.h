@@ -7,6 +7,7 @@
 
 struct reproduce_options {
     const char *out, *data;
+    const char *save; /* one more copy of the result; may be NULL */
     struct tremolo_reproduction reproduction;
     bool force;
     char line[RESULT_LINE_BYTES]; /* the command as typed, for the report */
@@ -18,7 +19,7 @@ bool reproduce_write(const char *folder, const struct tremolo_reproduction_case 
                      size_t count, const struct reproduce_options *options, bool figures,
                      double seconds);
 
-/* Write report.html and report.json into `folder`. Codes of the command line. */
+/* Write report.html and report.json into `folder`, and what --save names. Codes of the command line. */
 int reproduce_save(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,
                    const struct reproduce_options *options);
 

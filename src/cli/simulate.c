@@ -106,7 +106,7 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
     } else {
         simulate_print(options, design, &result);
     }
-    if (code == CLI_DONE && options->report != NULL) {
+    if (code == CLI_DONE && options->save != NULL) {
         code = simulate_save(options, design, &result);
     }
     tremolo_simulation_free(&result);
@@ -141,7 +141,7 @@ static int run_and_keep(struct simulate_options *options, const struct tremolo_d
     return code;
 }
 
-int cli_simulate(int argc, char **argv)
+int simulate_run(int argc, char **argv)
 {
     struct simulate_options options;
     struct tremolo_table *table = NULL;

@@ -23,13 +23,18 @@ struct simulate_options {
     bool json;
     const char *reports; /* keep the first repeat's reports in this file; may be NULL */
     bool force;
-    const char *report;           /* save the result under this name, too; may be NULL */
+    const char *save;             /* save the result under this name, too; may be NULL */
     char line[RESULT_LINE_BYTES]; /* the command as typed, for the report */
 };
 
 /* Read the command line. False with the exit code in *code when there is
  * nothing to run (help included). */
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv);
+
+/* For the table: read a study file and fill in all that it fixes. */
+const char *simulate_take_study(void *options, const char *path);
+
+int simulate_run(int argc, char **argv);
 
 /* List the features that --without leaves of the study's, or of the table's columns.
  * False with a sentence in `error`. */

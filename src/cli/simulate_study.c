@@ -12,7 +12,6 @@
 #include "tremolo_table.h"
 #include "input.h"
 #include "simulate.h"
-#include "simulate_study.h"
 
 static const char command[] = "simulate";
 
@@ -81,16 +80,17 @@ static void fill(struct tremolo_experiment_options *experiment,
     }
 }
 
-int simulate_take_study(struct simulate_options *options, const char *path)
+const char *simulate_take_study(void *place, const char *path)
 {
-    int code = cli_read_study(&options->study_file, command, path);
-    if (code != CLI_DONE) {
-        return code;
+    struct simulate_options *options = place;
+    if (cli_read_study(&options->study_file, command, path) != CLI_DONE) {
+        return "";
     }
     options->study = path;
     options->listed_features = quoted_features(options->study_file);
     if (options->listed_features == NULL) {
-        return cli_fail(CLI_FAILED, command, "out of memory");
+        (void)cli_fail(CLI_FAILED, command, "out of memory");
+        return "";
     }
     options->response = tremolo_study_file_response(options->study_file)->name;
     options->features = options->listed_features;
@@ -100,7 +100,7 @@ int simulate_take_study(struct simulate_options *options, const char *path)
     /* The whole box is that of the columns which are simulated, and has their size. */
     options->simulation.clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
     fill(&options->simulation.experiment, terms);
-    return CLI_DONE;
+    return NULL;
 }
 
 void simulate_options_free(struct simulate_options *options)

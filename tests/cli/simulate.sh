@@ -117,7 +117,7 @@ refused "unknown method" 2 'method must be' "$dir/known.csv" --response y --epsi
 refused "delta 1" 2 'delta must be' "$dir/known.csv" --response y --epsilon 1 --delta 1
 refused "a feature named twice" 2 "'a' is named twice" "$dir/known.csv" --response y --epsilon 1 \
     --features a,a
-refused "an epsilon beyond all range" 2 'above 0 and at most 1e6' "$dir/known.csv" --response y \
+refused "an epsilon beyond all range" 2 'above 0 and at most 1000000' "$dir/known.csv" --response y \
     --epsilon 1e9
 refused "rounds of auto" 2 'rounds has no effect with the method auto' "$dir/known.csv" --response y \
     --epsilon 1 --rounds 3
@@ -182,7 +182,7 @@ refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --
 $tremolo simulate "$dir/known.csv" --study "$dir/study.json" --without b --seed 1 --json >"$out"
 expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 3 0"
 refused "which must be in the study" 2 "no column 'y' to leave out" "$dir/known.csv" --study "$dir/study.json" --without y
-refused "but nothing is left out of a list" 2 'names every column that is used' "$dir/known.csv" --study "$dir/study.json" \
+refused "but nothing is left out of a list" 2 '--without and --features do not go together' "$dir/known.csv" --study "$dir/study.json" \
     --features a --without b
 
 # A study's clip is the device's: its noise and sensitivity are those of the study file, with either noise.

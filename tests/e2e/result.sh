@@ -15,10 +15,10 @@ for _ in range(4000):
 TEXT
 cd_free() { ls "$work" | grep -cE '\.(html|json|csv)\.'; }
 $tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
-    --reports "$work/reports" --report "$work/simulate.html" >"$work/out" 2>&1
+    --reports "$work/reports" --save "$work/simulate.html" >"$work/out" 2>&1
 expect "simulate saves a page" $? 0
 $tremolo simulate "$work/people.csv" --response pulse --epsilon 4 --seed 5 --repeats 4 \
-    --report "$work/simulate.json" >"$work/out" 2>&1
+    --save "$work/simulate.json" >"$work/out" 2>&1
 expect "and a document" $? 0
 for form in html json csv; do
     $tremolo fit "$work/reports" --save "$work/fit.$form" >"$work/out" 2>&1

@@ -82,6 +82,9 @@ int reproduce_save(const char *folder, const struct tremolo_reproduction_case *c
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         code = result_save(result, "reproduce", path);
     }
+    if (code == CLI_DONE && options->save != NULL) {
+        code = result_save(result, "reproduce", options->save);
+    }
     json_decref(result);
     return code;
 }

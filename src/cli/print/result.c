@@ -24,7 +24,8 @@ static bool ends_in(const char *path, const char *suffix)
     return length > end && strcasecmp(path + length - end, suffix) == 0;
 }
 
-const char *result_refuses(const char *path, bool force)
+/* NULL when a result can be saved under this name; else what it must be. */
+static const char *refuses(const char *path, bool force)
 {
     if (!ends_in(path, ".html") && !ends_in(path, ".json") && !ends_in(path, ".csv")) {
         return "a name that ends in .html, .json or .csv";
@@ -37,7 +38,7 @@ const char *result_refuses(const char *path, bool force)
 
 int result_check(const char *command, const char *path, bool force)
 {
-    const char *refused = path != NULL ? result_refuses(path, force) : NULL;
+    const char *refused = path != NULL ? refuses(path, force) : NULL;
     return refused == NULL
                ? CLI_DONE
                : cli_fail(CLI_USAGE, command, "--save must be %s, not '%s'", refused, path);

@@ -23,11 +23,8 @@
 
 enum { RESULT_VERSION = 1, RESULT_LINE_BYTES = 4096 };
 
-/* NULL when a result can be saved under this name; else what is wrong with it,
- * as the end of a sentence. Asked before any work is done. */
-const char *result_refuses(const char *path, bool force);
-
-/* The same as an exit code, after a message of `command`; no name at all is good. */
+/* Can a result be saved under this name? CLI_DONE, also without a name (NULL), or the exit
+ * code after a message of `command`. Asked before any work is done. */
 int result_check(const char *command, const char *path, bool force);
 
 /* The options by which a result is saved, for a struct with members `save` and `force`. */
@@ -74,7 +71,7 @@ void result_set_ranges(json_t *coefficients, const double *range, size_t count);
 /* How coefficients and intervals are made, whatever the command. */
 extern const char result_inference_words[];
 
-/* Save under a name that result_refuses() found good: written beside it first, then
+/* Save under a name that result_check() found good: written beside it first, then
  * renamed, so that there is a whole file or none. Codes of the command line. */
 int result_save(const json_t *result, const char *command, const char *path);
 

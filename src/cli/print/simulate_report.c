@@ -146,7 +146,7 @@ int simulate_save(const struct simulate_options *options, const struct tremolo_d
     if (result->remark != NULL) {
         (void)json_object_set_new(saved, "remark", json_string(result->remark));
     }
-    int code = result_save(saved, "simulate", options->report);
+    int code = result_save(saved, "simulate", options->save);
     json_decref(saved);
     return code;
 }
