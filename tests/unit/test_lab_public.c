@@ -72,7 +72,7 @@ static void test_simulation(void **state)
     for (size_t r = 0; r < ROWS; r++) {
         design.X[r * FEATURES] = 1.0;
     }
-    (void)strcpy(design.name[0], "same");
+    (void)snprintf(design.name[0], sizeof design.name[0], "same");
     assert_int_equal(tremolo_simulation_run(&one, &constant, &simulation, &design),
                      TREMOLO_SINGULAR);
     assert_string_equal(constant, "same");
