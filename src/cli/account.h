@@ -83,6 +83,9 @@ int account_print_or_fail(const struct account_options *options, const char *nam
 /* Answer from the distribution in --pld. */
 int account_from_pld(const struct account_options *options, bool want_epsilon);
 
+/* The law of the rank for --epsilon, or a complaint. */
+int account_ballot_law(struct tremolo_rank_law *law, const struct account_options *options);
+
 int account_sigma(const struct account_options *options);
 int account_epsilon(const struct account_options *options);
 int account_delta(const struct account_options *options);

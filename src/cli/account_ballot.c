@@ -68,6 +68,17 @@ static int print_json(const struct account_options *options, const struct tremol
     return account_print(object);
 }
 
+int account_ballot_law(struct tremolo_rank_law *law, const struct account_options *options)
+{
+    if (!(options->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
+          options->epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
+        return account_fail(CLI_USAGE, "give --epsilon of one ballot, from %g to %g",
+                            TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    }
+    enum tremolo_status status = tremolo_rank_law_for(law, options->epsilon);
+    return status == TREMOLO_OK ? CLI_DONE : account_status(status);
+}
+
 int account_ballot(const struct account_options *options)
 {
     struct tremolo_ballots ballots = {.count = options->releases};
@@ -77,19 +88,15 @@ int account_ballot(const struct account_options *options)
     struct tremolo_mixture_cost cost;
     double scale = 0;
     bool together = options->releases > 1 || !isnan(options->mu);
-    if (!(options->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
-          options->epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
-        return account_fail(CLI_USAGE, "give --epsilon of one ballot, from %g to %g",
-                            TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
-    }
     if (options->sigma.count > 0 || !isnan(options->rho)) {
         return account_fail(CLI_USAGE,
                             "give Gaussian releases beside ballots as --mu, their total");
     }
-    enum tremolo_status status = tremolo_rank_law_for(&ballots.law, options->epsilon);
-    if (status == TREMOLO_OK) {
-        status = tremolo_rank_epsilon(&epsilon, &ballots.law);
+    int code = account_ballot_law(&ballots.law, options);
+    if (code != CLI_DONE) {
+        return code;
     }
+    enum tremolo_status status = tremolo_rank_epsilon(&epsilon, &ballots.law);
     if (status == TREMOLO_OK) {
         status = tremolo_rank_attack(&attack, &ballots.law);
     }

@@ -153,6 +153,14 @@ static bool exceeds(double epsilon, const struct tremolo_policy *policy)
     return epsilon > policy->epsilon_per_study * (1 + 1e-9);
 }
 
+/* Four significant digits, rounded up: a cost is never understated. What exceeds them by
+ * less than a billionth of the last one is the accountant's own rounding. */
+static double digits_up(double epsilon)
+{
+    double unit = pow(10, floor(log10(epsilon)) - 3);
+    return ceil(epsilon / unit - 1e-9) * unit;
+}
+
 /* What to write into the policy for this study, if it is to be allowed: its
  * own distance where that is what separates them, else its epsilon. */
 static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_policy *policy,
@@ -166,10 +174,10 @@ static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_poli
         (void)snprintf(text, bytes,
                        "the study's own epsilon %.4g is for people at most %g half ranges apart; "
                        "\"distance\": %g in the policy allows it, and protects no others",
-                       own.epsilon, distance, distance);
+                       digits_up(own.epsilon), distance, distance);
     } else if (epsilon <= 100) {
         (void)snprintf(text, bytes, "\"epsilon_per_study\": %.4g in the policy allows it",
-                       ceil(epsilon * 1000) / 1000);
+                       digits_up(epsilon));
     } else {
         (void)snprintf(text, bytes, "no policy allows that much");
     }
@@ -186,7 +194,7 @@ static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char
         (void)snprintf(between, sizeof between, "people %g half ranges apart", policy->distance);
     }
     if (epsilon <= 1e6) {
-        (void)snprintf(cost, sizeof cost, "%.4g", epsilon);
+        (void)snprintf(cost, sizeof cost, "%.4g", digits_up(epsilon));
     }
     say_how_to_allow(allow, sizeof allow, policy, file, epsilon);
     return refuse(TREMOLO_POLICY_REFUSED, why, bytes,

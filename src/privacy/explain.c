@@ -1,9 +1,10 @@
 /* explain.c -- a guarantee in words and numbers.
  *
- * Two texts and a table from one promise. Rates are rounded up to the next tenth of
+ * Two texts and a table from one promise, of Gaussian releases or of ballots. Rates are rounded up to the next tenth of
  * a percent, epsilon to four digits and mu and rho to six, so that nothing here
- * promises more than was proved. mu grows in proportion to the distance between two
- * samples, which gives the same guarantee at any other distance. */
+ * promises more than was proved. mu of Gaussian releases grows in proportion to the
+ * distance between two samples, which gives the same guarantee at any other distance;
+ * ballots cost the same for any two. */
 #include "tremolo_privacy.h"
 
 #include "check.h"
@@ -12,11 +13,18 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_ballot(const struct tremolo_promise *promise)
+{
+    return promise->law.first > 0;
+}
+
 static bool promise_makes_sense(const struct tremolo_promise *promise)
 {
-    return is_positive(promise->distance) && promise->dimension >= 1 &&
-           promise->mu >= TREMOLO_MU_MIN && promise->mu <= TREMOLO_MU_MAX &&
-           is_releases(promise->releases) && is_delta(promise->delta) &&
+    bool gaussian = is_positive(promise->distance) && promise->dimension >= 1 &&
+                    promise->mu >= TREMOLO_MU_MIN && promise->mu <= TREMOLO_MU_MAX &&
+                    is_delta(promise->delta);
+    bool ballot = is_ballot(promise) && promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    return (ballot || (gaussian && !is_ballot(promise))) && is_releases(promise->releases) &&
            (promise->samples == 0 || promise->releases % promise->samples == 0) &&
            (promise->clip == 0.0 || is_positive(promise->clip)) &&
            promise->way_count <= TREMOLO_EXPLAIN_WAYS &&
@@ -33,6 +41,40 @@ static double digits_up(double x, int digits)
     }
     double unit = pow(10.0, floor(log10(x)) - (digits - 1));
     return ceil(x / unit - 1e-9) * unit;
+}
+
+static double share_up(double share)
+{
+    return fmin(ceil(share * 1000.0) / 1000.0, 1.0);
+}
+
+/* All ballots together, whoever the two are. At even odds the best test is right
+ * (1 + delta(0)) / 2 of the time; of too many ballots to compose epsilon alone tells. */
+static enum tremolo_status rate_ballots(struct tremolo_difference *row,
+                                        const struct tremolo_promise *promise)
+{
+    const struct tremolo_ballots ballots = {promise->law, promise->releases};
+    const struct tremolo_gaussian none = {0};
+    struct tremolo_certified each;
+    struct tremolo_certified bound;
+    enum tremolo_status status = tremolo_rank_epsilon(&each, &promise->law);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double epsilon = each.upper * (double)promise->releases * (1.0 + 0x1p-50);
+    status = tremolo_mixture_delta(&bound, &ballots, 1, &none, 0.0);
+    double right = status == TREMOLO_OK ? 0.5 * (1.0 + bound.upper) : 0.0;
+    if (status == TREMOLO_OVERFLOWED && epsilon <= TREMOLO_EPSILON_MAX) {
+        status = tremolo_attack_accuracy_budget(&bound, epsilon, 0.0);
+        right = bound.upper;
+    }
+    if (status == TREMOLO_OK) {
+        row->distance = INFINITY;
+        row->mu = INFINITY;
+        row->epsilon = digits_up(epsilon, 4);
+        row->attacker_right = share_up(right);
+    }
+    return status;
 }
 
 /* The guarantee at the row's distance; its name stays. */
@@ -53,7 +95,7 @@ static enum tremolo_status rate(struct tremolo_difference *row,
     if (status == TREMOLO_OK) {
         row->mu = digits_up(promise->mu * factor, 4);
         row->epsilon = digits_up(bound.upper, 4);
-        row->attacker_right = fmin(ceil(accuracy.upper * 1000.0) / 1000.0, 1.0);
+        row->attacker_right = share_up(accuracy.upper);
     } else if (status == TREMOLO_OVERFLOWED) {
         row->mu = INFINITY;
         row->epsilon = INFINITY;
@@ -94,8 +136,10 @@ static void say_what_is_given(char *text, size_t bytes, const struct tremolo_pro
                        " It first shortens samples to a norm of at most %g (the clip).",
                        promise->clip);
     }
-    (void)snprintf(text, bytes, "Each device makes %llu release%s%s.%s", releases,
-                   plural(promise->releases), parts, clip);
+    (void)snprintf(text, bytes, "Each device %s %llu %s%s%s.%s",
+                   is_ballot(promise) ? "sends" : "makes", releases,
+                   is_ballot(promise) ? "ballot" : "release", plural(promise->releases), parts,
+                   clip);
 }
 
 /* Between whom the promise holds. Noise is calibrated for the case that every release of
@@ -103,7 +147,12 @@ static void say_what_is_given(char *text, size_t bytes, const struct tremolo_pro
 static void say_neighbours(char *text, size_t bytes, const struct tremolo_promise *promise)
 {
     bool devices = promise->releases > 1;
-    if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
+    if (is_ballot(promise)) {
+        (void)snprintf(text, bytes, "any two %s",
+                       devices ? "devices, which may differ in all of their samples, not only in "
+                                 "one, by anything"
+                               : "samples, whatever they are");
+    } else if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
         (void)snprintf(text, bytes, "any two %s study's domain (diameter %g)",
                        devices
                            ? "devices, which may differ in all of their samples, not only in one, "
@@ -120,27 +169,62 @@ static void say_neighbours(char *text, size_t bytes, const struct tremolo_promis
     }
 }
 
+/* What the releases of a device are together, by the accountant. */
+static void say_cost(char *text, size_t bytes, const struct tremolo_promise *promise,
+                     const struct tremolo_difference *promised)
+{
+    if (is_ballot(promise)) {
+        (void)snprintf(text, bytes,
+                       "all ballots of a device together are %.4g-differentially private with "
+                       "delta = 0",
+                       promised->epsilon);
+        return;
+    }
+    (void)snprintf(text, bytes,
+                   "all releases of a device together are mu-Gaussian private with mu = %.6g (rho "
+                   "= %.6g zCDP), which is (%.4g, %.3g)-differential privacy",
+                   digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6),
+                   promised->epsilon, promise->delta);
+}
+
+/* The mechanism where its name does not tell, and what the guarantee assumes. */
+static void say_ballot(char *text, size_t bytes, const struct tremolo_rank_law *law)
+{
+    (void)snprintf(text, bytes,
+                   " A ballot is one of %d random answers about products of the sample's values. "
+                   "The sample orders them by how well they fit; the one sent has a rank that was "
+                   "drawn before, one of the first %u with probability %.4f, else one of the "
+                   "others.",
+                   TREMOLO_RANK_ANSWERS, law->first, law->top / 4294967296.0);
+}
+
 static enum tremolo_status say_reviewer(char text[TREMOLO_EXPLAIN_BYTES],
                                         const struct tremolo_promise *promise,
                                         const struct tremolo_difference *promised)
 {
     char given[256];
+    char ballot[384] = "";
     char who[256];
+    char cost[256];
     say_what_is_given(given, sizeof given, promise);
     say_neighbours(who, sizeof who, promise);
+    say_cost(cost, sizeof cost, promise, promised);
+    if (is_ballot(promise)) {
+        say_ballot(ballot, sizeof ballot, &promise->law);
+    }
     int written = snprintf(
         text, TREMOLO_EXPLAIN_BYTES,
-        "%s For %s, all releases of a device together are "
-        "mu-Gaussian private with mu = %.6g (rho = %.6g zCDP), which is (%.4g, %.3g)-differential "
-        "privacy; no test between the two, at even odds, is right more than %.1f%% of the time. "
-        "%s The guarantee is local: it holds against the server. It assumes exact noise%s and a "
+        "%s%s For %s, %s; no test between the two, at even odds, is right more than %.1f%% of the "
+        "time. %s The guarantee is local: it holds against the server. It assumes %s%s and a "
         "ledger that counts every release.",
-        given, who, digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6),
-        promised->epsilon, promise->delta, 100.0 * promised->attacker_right,
+        given, ballot, who, cost, 100.0 * promised->attacker_right,
         promise->response_private
-            ? "The response is one of the protected coordinates."
+            ? is_ballot(promise) ? "The response is protected as the features are."
+                                 : "The response is one of the protected coordinates."
             : "The response is sent in the clear and is not protected; it also tells about the "
               "features as far as it depends on them.",
+        is_ballot(promise) ? "a rank and an id drawn at random before the sample is touched"
+                           : "exact noise",
         promise->modulated ? ", phases that never leave the device," : "");
     return fits(written, TREMOLO_EXPLAIN_BYTES);
 }
@@ -172,11 +256,29 @@ static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_prom
                    name_or(promise->features, "features"), name_or(promise->response, "response"));
 }
 
+/* How chance protects, up to "and": in a participant's words. */
+static void say_chance(char *text, size_t bytes, const struct tremolo_promise *promise)
+{
+    double fitting = promise->law.top / 4294967296.0;
+    if (!is_ballot(promise)) {
+        (void)snprintf(text, bytes, "Your device adds random noise before anything leaves it");
+        return;
+    }
+    (void)snprintf(text, bytes,
+                   "Your device is asked a random question about your answers, and chance decides "
+                   "before it looks at them whether it tells the truth: about %.0f times in 100 "
+                   "the reply is one that fits, about %.0f times it is a random wrong one. Nobody "
+                   "can tell which it was",
+                   100.0 * fitting, 100.0 - round(100.0 * fitting));
+}
+
 static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
                                            const struct tremolo_promise *promise,
                                            const struct tremolo_difference *promised)
 {
     char what[2 * TREMOLO_EXPLAIN_NAMES + 128];
+    char chance[384];
+    say_chance(chance, sizeof chance, promise);
     say_what_is_seen(what, sizeof what, promise);
     char who[160];
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
@@ -195,15 +297,14 @@ static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
     const char *secret = !promise->response_private  ? "what is protected"
                          : sample_count(promise) > 1 ? "your samples"
                                                      : "your sample";
-    int written = snprintf(
-        text, TREMOLO_EXPLAIN_BYTES,
-        "Your device adds random noise before anything leaves it, and %s An attacker who knows "
-        "everything but %s, %s, is right at most "
-        "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
-        what, secret, who, 100.0 * promised->attacker_right, together,
-        promise->neighbours == TREMOLO_NEIGHBOURS_ANY
-            ? ""
-            : " Candidates further apart are easier to tell from each other.");
+    int written = snprintf(text, TREMOLO_EXPLAIN_BYTES,
+                           "%s, and %s An attacker who knows "
+                           "everything but %s, %s, is right at most "
+                           "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
+                           chance, what, secret, who, 100.0 * promised->attacker_right, together,
+                           promise->neighbours == TREMOLO_NEIGHBOURS_ANY
+                               ? ""
+                               : " Candidates further apart are easier to tell from each other.");
     return fits(written, TREMOLO_EXPLAIN_BYTES);
 }
 
@@ -226,8 +327,15 @@ static enum tremolo_status add_row(struct tremolo_explanation *made,
 }
 
 static enum tremolo_status add_rows(struct tremolo_explanation *made,
-                                    const struct tremolo_promise *promise)
+                                    const struct tremolo_promise *promise,
+                                    const struct tremolo_difference *promised)
 {
+    if (is_ballot(promise)) { /* every way to differ is the same */
+        made->differences[0] = *promised;
+        (void)snprintf(made->differences[0].name, sizeof made->differences[0].name, "any two");
+        made->difference_count = 1;
+        return TREMOLO_OK;
+    }
     static const struct tremolo_difference unit = {.name = "unit distance", .distance = 1.0};
     const struct tremolo_difference *ways = promise->way_count > 0 ? promise->ways : &unit;
     size_t count = promise->way_count > 0 ? promise->way_count : 1;
@@ -257,7 +365,8 @@ enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
         return TREMOLO_BAD_ARGUMENT;
     }
     promised.distance = promise->distance;
-    enum tremolo_status status = rate(&promised, promise);
+    enum tremolo_status status =
+        is_ballot(promise) ? rate_ballots(&promised, promise) : rate(&promised, promise);
     if (status == TREMOLO_OK) {
         status = say_reviewer(made.reviewer, promise, &promised);
     }
@@ -265,7 +374,7 @@ enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
         status = say_participant(made.participant, promise, &promised);
     }
     if (status == TREMOLO_OK) {
-        status = add_rows(&made, promise);
+        status = add_rows(&made, promise, &promised);
     }
     if (status == TREMOLO_OK) {
         *explanation = made;

@@ -292,6 +292,48 @@ static void name_difference(struct tremolo_difference *difference,
     }
 }
 
+/* "age 15 years, sleep 2.2 hours": so many half ranges of each number, at most its range.
+ * Ends in "..." when not all of them fit. */
+static void list_apart(char *text, size_t bytes, const struct tremolo_study_file *file,
+                       double half_ranges)
+{
+    size_t used = 0;
+    size_t count = file->feature_count + (file->terms.response_private ? 1 : 0);
+    for (size_t i = 0; i < count; i++) { /* a private response follows the features */
+        const struct tremolo_study_feature *feature = &file->features[i].shown;
+        if (feature->kind != TREMOLO_STUDY_NUMERIC) {
+            continue;
+        }
+        double apart = fmin(half_ranges, 2) * (feature->high - feature->low) / 2;
+        int written =
+            snprintf(text + used, bytes - used, "%s%s %.3g%s%s", used > 0 ? ", " : "",
+                     feature->name, apart, feature->unit[0] != '\0' ? " " : "", feature->unit);
+        if (written < 0 || (size_t)written + sizeof ", ..." > bytes - used) {
+            (void)snprintf(text + used, bytes - used, "%s...", used > 0 ? ", " : "");
+            return;
+        }
+        used += (size_t)written;
+    }
+}
+
+/* What the rows after the first `ways` mean in the features' own units: a typical pair,
+ * what is promised, any two. */
+static void name_distances(struct tremolo_explanation *explanation, size_t ways,
+                           const struct tremolo_study_file *file)
+{
+    for (size_t i = ways; i < explanation->difference_count; i++) {
+        struct tremolo_difference *row = &explanation->differences[i];
+        char list[TREMOLO_DIFFERENCE_BYTES - 32] = "";
+        bool last = i + 1 == explanation->difference_count;
+        double each = i == ways ? row->distance / sqrt((double)file->dimension) : row->distance;
+        list_apart(list, sizeof list, file, last ? 2 : each);
+        if (list[0] != '\0') {
+            (void)snprintf(row->words, sizeof row->words, "%s: %s",
+                           i == ways || last ? "all at once" : "each alone", list);
+        }
+    }
+}
+
 bool tremolo_study_file_clips(const struct tremolo_study_file *file)
 {
     return file->terms.clip < sqrt((double)(file->dimension + file->terms.response_private));
@@ -341,7 +383,13 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
     for (size_t i = 0; i < promise.way_count; i++) {
         name_difference(&ways[i], &file->features[i].shown);
     }
-    return tremolo_explain(explanation, &promise);
+    struct tremolo_explanation made;
+    status = tremolo_explain(&made, &promise);
+    if (status == TREMOLO_OK) {
+        name_distances(&made, promise.way_count, file);
+        *explanation = made;
+    }
+    return status;
 }
 
 enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, double delta)

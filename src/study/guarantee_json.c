@@ -14,9 +14,9 @@ static json_t *number(double value)
 
 static json_t *difference_json(const struct tremolo_difference *row)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", row->name, "distance",
-                     number(row->distance), "mu", number(row->mu), "epsilon", number(row->epsilon),
-                     "attacker_right", number(row->attacker_right));
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", row->name, "words", row->words,
+                     "distance", number(row->distance), "mu", number(row->mu), "epsilon",
+                     number(row->epsilon), "attacker_right", number(row->attacker_right));
 }
 
 json_t *guarantee_words_json(const struct tremolo_explanation *explanation)

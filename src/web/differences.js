@@ -6,8 +6,8 @@ import { atMost, number } from './format.js';
 const COLUMNS = ['Two people', 'Distance', 'μ', 'ε', 'Attacker right'];
 
 /** A row of the guarantee's differences as cells; no epsilon means no protection. */
-export function differenceCells({ name, distance, mu, epsilon, attacker_right: right }) {
-    return [name, number(distance), number(mu), number(epsilon),
+export function differenceCells({ name, words, distance, mu, epsilon, attacker_right: right }) {
+    return [words ? `${name}, ${words}` : name, number(distance), number(mu), number(epsilon),
         epsilon === null ? 'always: no protection' : atMost(right)];
 }
 

@@ -134,6 +134,7 @@ refused 2 "a study that is none" explain --study "$work/heavy.json"
 refused 2 "loss told twice" delta --discrete 1 --pld "$work/heavy.json" --epsilon 1
 
 refused 2 "a ballot without an epsilon" ballot
+refused 2 "explain told twice" explain --epsilon 1 --mu 1
 refused 2 "a ballot beyond the device's law" ballot --epsilon 16
 refused 2 "ballots and a noise level" ballot --epsilon 1 --sigma 1
 
@@ -159,6 +160,13 @@ $tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect al
 say $? "explain names the neighbours"
 [ "$($tremolo account explain --sigma 4 --sensitivity 1 --neighbours any | grep -c 'attacker right')" -eq 1 ]
 say $? "any two people have one line of distances"
+$tremolo account explain --epsilon 2 --neighbours any --protect all >"$work/out"
+ok=$?
+tr '\n' ' ' <"$work/out" | grep -q 'is asked a random question about your answers.* about 33 times it is a random wrong one' || ok=1
+grep -q '^any two  *epsilon 2  *attacker right 79\.[0-9]%$' "$work/out" || ok=1
+say $ok "any two people at an epsilon are promised ballots"
+$tremolo account explain --epsilon 2 --neighbours distance=1 | grep -q '^promised  *distance 1 .* epsilon 2 '
+say $? "people at a distance are promised Gaussian releases"
 # A study file has the words that 'study show' prints, at its own delta or another.
 id=$($tremolo study id "$work/study.json")
 $tremolo account explain --study "$work/study.json" >"$work/out"

@@ -331,6 +331,48 @@ static void rows_round_up(void **state)
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
 }
 
+/* A ballot has one row for all pairs; the words say how often the reply is a wrong one. */
+static void words_of_ballots(void **state)
+{
+    (void)state;
+    struct tremolo_explanation words;
+    struct tremolo_rank_attack attack;
+    struct tremolo_promise promise = {
+        .neighbours = TREMOLO_NEIGHBOURS_ANY, .releases = 1, .response_private = true};
+    assert_int_equal(tremolo_rank_law_for(&promise.law, 2.0), TREMOLO_OK);
+    assert_int_equal(tremolo_rank_attack(&attack, &promise.law), TREMOLO_OK);
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, "Each device sends 1 ballot. A ballot is one of 256"));
+    assert_non_null(strstr(words.reviewer, "For any two samples, whatever they are, all ballots of "
+                                           "a device together are 2-differentially private with "
+                                           "delta = 0; no test"));
+    assert_non_null(strstr(words.reviewer, "The response is protected as the features are."));
+    assert_non_null(strstr(words.participant, "asked a random question about your answers"));
+    assert_non_null(strstr(words.participant, "about 67 times in 100 the reply is one that fits, "
+                                              "about 33 times it is a random wrong one"));
+    assert_non_null(strstr(words.participant, "guessing between any two candidates, is right"));
+    assert_int_equal(words.difference_count, 1);
+    assert_string_equal(words.differences[0].name, "any two");
+    assert_true(isinf(words.differences[0].distance) && isinf(words.differences[0].mu));
+    assert_true(words.differences[0].epsilon == 2.0);
+    assert_true(words.differences[0].attacker_right >= attack.any.lower);
+    assert_true(words.differences[0].attacker_right < attack.any.upper + 0.001);
+    promise.releases = promise.samples = 3;
+    promise.response_private = false;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_true(words.differences[0].epsilon == 6.0);
+    assert_true(words.differences[0].attacker_right > attack.any.upper);
+    assert_non_null(strstr(words.reviewer, "sends 3 ballots, of up to 3 samples."));
+    assert_non_null(strstr(words.participant, "Your response is not protected"));
+    promise.releases = promise.samples = 1000000; /* epsilon 2,000,000 */
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OVERFLOWED);
+    promise.releases = promise.samples = 100000; /* too many to compose: epsilon tells */
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_true(words.differences[0].attacker_right == 1.0);
+    promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +385,7 @@ int main(void)
         cmocka_unit_test(words_match_the_neighbours),
         cmocka_unit_test(words_count_samples_and_rounds),
         cmocka_unit_test(rows_round_up),
+        cmocka_unit_test(words_of_ballots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

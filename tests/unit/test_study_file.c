@@ -396,6 +396,12 @@ static void test_words(void **state)
     assert_non_null(strstr(words.reviewer, "in the clear"));
     assert_non_null(
         strstr(words.participant, "nobody sees your a, b, c and d, not even us. Your r is not"));
+    /* Features a to d: the whole range of each, then pairs in the features' own units. */
+    size_t last = words.difference_count - 1;
+    assert_true(words.differences[0].distance == 2.0);
+    assert_string_equal(words.differences[last].name, "any two");
+    assert_non_null(strstr(words.differences[last].words, "all at once: a "));
+    assert_non_null(strstr(words.differences[last - 1].words, "each alone: a "));
     double strict = words.differences[0].epsilon;
     assert_status(tremolo_study_file_explain(&words, file, 1e-5), TREMOLO_OK);
     assert_true(words.differences[0].epsilon < strict);

@@ -34,6 +34,8 @@ await test('states and dates', () => {
 await test('the guarantee at other distances, as cells', () => {
     assert.deepEqual(differenceCells({ name: 'a distance 2 away', distance: 0.5, mu: 0.1234, epsilon: 1.5, attacker_right: 0.543 }),
         ['a distance 2 away', '0.5', '0.1234', '1.5', '54.3%']);
+    assert.deepEqual(differenceCells({ name: 'any two', words: 'all at once: age 60 years', distance: null, mu: null, epsilon: 2, attacker_right: 0.792 }),
+        ['any two, all at once: age 60 years', '–', '–', '2', '79.2%']);
     assert.deepEqual(differenceCells({ name: 'any two', distance: 4, mu: null, epsilon: null, attacker_right: 1 }),
         ['any two', '4', '–', '–', 'always: no protection']);
 });

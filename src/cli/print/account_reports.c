@@ -180,6 +180,13 @@ static enum tremolo_status promise_mu(double *mu, const struct account_options *
         *mu = options->mu;
         return TREMOLO_OK;
     }
+    if (!isnan(options->epsilon)) { /* of all releases */
+        struct tremolo_certified found;
+        enum tremolo_status status =
+            tremolo_gaussian_mu_for(&found, options->epsilon, options->delta);
+        *mu = status == TREMOLO_OK ? found.lower : 0;
+        return status;
+    }
     if (!account_sensitivity(&sensitivity, options)) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -248,8 +255,9 @@ int account_explain(const struct account_options *options)
     if (options->study != NULL) {
         return explain_study(options);
     }
-    if (isnan(options->mu) && options->sigma.count == 0) {
-        return account_fail(CLI_USAGE, "give --mu, --sigma and --sensitivity, or --study");
+    if (!isnan(options->mu) + !isnan(options->epsilon) + (options->sigma.count > 0) != 1) {
+        return account_fail(CLI_USAGE,
+                            "give one of --epsilon, --mu, --sigma with --sensitivity, or --study");
     }
     struct tremolo_promise promise = {
         .neighbours = options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
@@ -259,7 +267,12 @@ int account_explain(const struct account_options *options)
         .delta = options->delta,
         .response_private = options->protect_all,
     };
-    enum tremolo_status status = promise_mu(&promise.mu, options);
+    bool ballots = options->any_two && !isnan(options->epsilon); /* their release */
+    int code = ballots ? account_ballot_law(&promise.law, options) : CLI_DONE;
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = ballots ? TREMOLO_OK : promise_mu(&promise.mu, options);
     if (status == TREMOLO_BAD_ARGUMENT) {
         return CLI_USAGE;
     }
@@ -269,10 +282,12 @@ int account_explain(const struct account_options *options)
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
-    account_print_assumed(options);
+    if (isnan(options->epsilon)) {
+        account_print_assumed(options);
+    }
     if (options->any_two) { /* the last row is theirs, and no other distance is known */
         explanation.differences[0] = explanation.differences[explanation.difference_count - 1];
         explanation.difference_count = 1;
     }
-    return print_explained(options, &explanation, NULL, promise.delta);
+    return print_explained(options, &explanation, NULL, ballots ? 0 : promise.delta);
 }

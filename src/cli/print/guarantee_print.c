@@ -34,14 +34,21 @@ static void print_row(const json_t *row, int width)
 {
     const char *name = member_text(row, "name");
     size_t bytes = bytes_shown(name);
-    (void)printf("%.*s%*s distance %-9.4g ", (int)bytes, name, width - columns_of(name, bytes), "",
-                 member_number(row, "distance"));
-    if (isnan(member_number(row, "epsilon"))) {
-        (void)printf("no protection\n");
-    } else {
-        (void)printf("mu %-10.4g epsilon %-9.4g attacker right %.1f%%\n", member_number(row, "mu"),
-                     member_number(row, "epsilon"), 100 * member_number(row, "attacker_right"));
+    double distance = member_number(row, "distance");
+    double epsilon = member_number(row, "epsilon");
+    (void)printf("%.*s%*s ", (int)bytes, name, width - columns_of(name, bytes), "");
+    if (!isnan(distance)) {
+        (void)printf("distance %-9.4g ", distance);
     }
+    if (isnan(epsilon)) {
+        (void)printf("no protection\n");
+        return;
+    }
+    if (!isnan(member_number(row, "mu"))) {
+        (void)printf("mu %-10.4g ", member_number(row, "mu"));
+    }
+    (void)printf("epsilon %-9.4g attacker right %.1f%%\n", epsilon,
+                 100 * member_number(row, "attacker_right"));
 }
 
 void guarantee_print(const json_t *guarantee, double delta)
@@ -60,11 +67,23 @@ void guarantee_print(const json_t *guarantee, double delta)
     coefficients_paragraph(member_text(guarantee, "reviewer"));
     (void)printf("\nFor the participant:\n");
     coefficients_paragraph(member_text(guarantee, "participant"));
-    (void)printf("\nThe same for two samples that differ in other ways (distance in half ranges, "
-                 "delta %g):\n",
+    bool alike = isnan(member_number(json_array_get(rows, 0), "distance"));
+    (void)printf("\n%sdelta %g):\n",
+                 alike ? "The same for all pairs of samples ("
+                       : "The same for two samples that differ in other ways (distance in half "
+                         "ranges, ",
                  delta);
     json_array_foreach(rows, index, row)
     {
         print_row(row, width);
+    }
+    json_array_foreach(rows, index, row)
+    {
+        char text[2 * 256 + 4];
+        const char *words = member_text(row, "words");
+        (void)snprintf(text, sizeof text, "%s, %s", member_text(row, "name"), words);
+        if (words[0] != '\0') {
+            coefficients_paragraph(text);
+        }
     }
 }

@@ -242,6 +242,10 @@ static void distance_row(FILE *out, const json_t *row)
     char text[32];
     (void)fputs("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">", out);
     html_text(out, member_text(row, "name"));
+    if (member_text(row, "words")[0] != '\0') {
+        (void)fputs(", ", out);
+        html_text(out, member_text(row, "words"));
+    }
     (void)fputs("</th>", out);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double value = member_number(row, keys[i]);

@@ -373,17 +373,23 @@ enum tremolo_neighbours {
 /* The guarantee for two samples that differ in one particular way. What it
  * says is rounded up: mu and epsilon to four digits, attacker_right to a tenth
  * of a percent. Beyond the accountant's range, where anybody can be told from
- * anybody, mu and epsilon are infinite and attacker_right is 1. */
+ * anybody, mu and epsilon are infinite and attacker_right is 1. For ballots,
+ * which protect at any distance, distance and mu are infinite. */
 #define TREMOLO_DIFFERENCE_BYTES 256
 struct tremolo_difference {
     char name[TREMOLO_DIFFERENCE_BYTES];
+    char words[TREMOLO_DIFFERENCE_BYTES]; /* the same in the features' own units, or "" */
     double distance;       /* in the promise's unit */
     double mu;             /* over all releases */
     double epsilon;        /* at the promise's delta */
     double attacker_right; /* share of guesses at even odds */
 };
 
+/* Of Gaussian releases, or, with a law, of ballots, for which distance,
+ * diameter, dimension, mu, clip, delta and ways mean nothing and neighbours are
+ * any two. */
 struct tremolo_promise {
+    struct tremolo_rank_law law; /* of the rank; all zero: Gaussian releases */
     enum tremolo_neighbours neighbours;
     double distance;       /* r, in the study's unit; for ANY the domain's diameter */
     double diameter;       /* of the domain, for the row "any two"; 0: unbounded or unknown */

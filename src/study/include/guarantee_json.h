@@ -8,7 +8,8 @@ struct tremolo_explanation;
 struct tremolo_study_file;
 
 /* "reviewer", "participant" and "differences", an array of objects with the
- * members of struct tremolo_difference; what is infinite is null. NULL without
+ * members of struct tremolo_difference; what is infinite is null: no epsilon
+ * means no protection, no distance that all are the same. NULL without
  * memory. The caller owns it. */
 json_t *guarantee_words_json(const struct tremolo_explanation *explanation);
 
