@@ -11,9 +11,12 @@
 #define SERVER_JSON_LATCH_H
 
 #include <jansson.h>
+#include <math.h>
 #include <stddef.h>
 
 #include "tremolo_status.h"
+
+enum { JSON_LATCH_EXACT = JSON_COMPACT | JSON_REAL_PRECISION(17) }; /* for json_latch_text */
 
 static inline void json_latch_append(json_t **list, json_t *value)
 {
@@ -29,6 +32,21 @@ static inline void json_latch_set(json_t **object, const char *name, json_t *val
         json_decref(*object);
         *object = NULL;
     }
+}
+
+/* JSON has no infinity; null stands for "no number". */
+static inline json_t *json_latch_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static inline json_t *json_latch_numbers(const double *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_latch_append(&list, json_latch_number(values[i]));
+    }
+    return list;
 }
 
 /* Takes the document over; the caller frees *text, which a failure leaves untouched. */

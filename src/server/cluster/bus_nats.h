@@ -103,6 +103,8 @@ void bus_nats_take(struct bus_value *value, natsMsg *message);
 void bus_nats_on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *error,
                      void *context);
 
+/* A stream in files that refuses messages when it is full; the names must live on. */
+void bus_nats_stream_config(jsStreamConfig *config, const char *stream, const char **subjects);
 enum tremolo_status bus_nats_make_stream(struct nats_bus *bus, jsStreamConfig *config,
                                          unsigned replicas);
 enum tremolo_status bus_nats_make_bucket(struct nats_bus *bus);

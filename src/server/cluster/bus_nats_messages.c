@@ -177,13 +177,8 @@ static enum tremolo_status make_queue(struct nats_bus *bus)
 {
     static const char *subjects = "$MQTT.msgs.>";
     jsStreamConfig config;
-    (void)jsStreamConfig_Init(&config);
-    config.Name = mqtt_stream;
-    config.Subjects = &subjects;
-    config.SubjectsLen = 1;
-    config.Storage = js_FileStorage;
+    bus_nats_stream_config(&config, mqtt_stream, &subjects);
     config.Retention = js_WorkQueuePolicy;
-    config.Discard = js_DiscardNew;
     return bus_nats_make_stream(bus, &config, bus->replicas);
 }
 

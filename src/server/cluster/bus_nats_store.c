@@ -101,19 +101,26 @@ enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t ex
     return status;
 }
 
+/* Questions about streams wait as long as others do. */
+static jsOptions stream_options(void)
+{
+    jsOptions options;
+    (void)jsOptions_Init(&options);
+    options.Wait = REQUEST_MS;
+    return options;
+}
+
 enum tremolo_status bus_nats_erase(struct bus *base, const char *key)
 {
     struct nats_bus *bus = self(base);
     char subject[BUS_NAME_BYTES];
-    jsOptions options;
+    jsOptions options = stream_options();
     jsErrCode code = (jsErrCode)0;
     enum tremolo_status status = bus_nats_reopen(bus);
     if (status != TREMOLO_OK) {
         return status;
     }
     (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
-    (void)jsOptions_Init(&options);
-    options.Wait = REQUEST_MS;
     options.Stream.Purge.Subject = subject;
     natsStatus answer = js_PurgeStream(bus->stream, bucket_stream, &options, &code);
     return bus_nats_judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
@@ -271,14 +278,12 @@ enum tremolo_status bus_nats_state(struct bus *base, const char *stream, const c
 {
     struct nats_bus *bus = self(base);
     jsStreamInfo *info = NULL;
-    jsOptions options;
+    jsOptions options = stream_options();
     jsErrCode code = (jsErrCode)0;
     enum tremolo_status status = bus_nats_reopen(bus);
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)jsOptions_Init(&options);
-    options.Wait = REQUEST_MS;
     options.Stream.Info.SubjectsFilter = subjects;
     natsStatus answer = js_GetStreamInfo(&info, bus->stream, stream, &options, &code);
     status = bus_nats_judge(bus, stream, answer, code, TREMOLO_NETWORK_FAILED);
@@ -293,14 +298,12 @@ enum tremolo_status bus_nats_forget(struct bus *base, const char *stream, const 
                                     uint64_t before)
 {
     struct nats_bus *bus = self(base);
-    jsOptions options;
+    jsOptions options = stream_options();
     jsErrCode code = (jsErrCode)0;
     enum tremolo_status status = bus_nats_reopen(bus);
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)jsOptions_Init(&options);
-    options.Wait = REQUEST_MS;
     options.Stream.Purge.Subject = subject;
     options.Stream.Purge.Sequence = before;
     natsStatus answer = js_PurgeStream(bus->stream, stream, &options, &code);
@@ -377,6 +380,16 @@ enum tremolo_status bus_nats_make_stream(struct nats_bus *bus, jsStreamConfig *c
     return bus_nats_judge(bus, config->Name, status, code, TREMOLO_NETWORK_FAILED);
 }
 
+void bus_nats_stream_config(jsStreamConfig *config, const char *stream, const char **subjects)
+{
+    (void)jsStreamConfig_Init(config);
+    config->Name = stream;
+    config->Subjects = subjects;
+    config->SubjectsLen = 1;
+    config->Storage = js_FileStorage;
+    config->Discard = js_DiscardNew; /* full means refused, never forgotten */
+}
+
 enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const char *subjects,
                                   unsigned replicas)
 {
@@ -386,12 +399,7 @@ enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const ch
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)jsStreamConfig_Init(&config);
-    config.Name = stream;
-    config.Subjects = &subjects;
-    config.SubjectsLen = 1;
-    config.Storage = js_FileStorage;
-    config.Discard = js_DiscardNew; /* full means refused, never forgotten */
+    bus_nats_stream_config(&config, stream, &subjects);
     config.AllowDirect = true;
     return bus_nats_make_stream(bus, &config, replicas > 0 ? replicas : bus->replicas);
 }
@@ -401,12 +409,7 @@ enum tremolo_status bus_nats_make_bucket(struct nats_bus *bus)
 {
     static const char *subjects = "$KV.tremolo.>";
     jsStreamConfig config;
-    (void)jsStreamConfig_Init(&config);
-    config.Name = bucket_stream;
-    config.Subjects = &subjects;
-    config.SubjectsLen = 1;
-    config.Storage = js_FileStorage;
-    config.Discard = js_DiscardNew;
+    bus_nats_stream_config(&config, bucket_stream, &subjects);
     config.MaxMsgsPerSubject = 1;
     config.AllowRollup = true;
     config.DenyDelete = true;

@@ -4,14 +4,15 @@
 #include "worker_metrics.h"
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "listen.h"
 #include "clock.h"
-#include "lease.h"
+#include "listen.h"
+#include "prometheus.h"
 
 enum { STALE_MS = 10000, CONNECTIONS = 16, TIMEOUT_S = 10 };
 
@@ -21,50 +22,29 @@ struct worker_metrics {
     uint16_t port;
 };
 
-static void write_number(FILE *out, const char *name, const char *type, const char *help,
-                         uint64_t value)
-{
-    (void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name, type, name,
-                  (unsigned long long)value);
-}
-
-static void write_fates(FILE *out, struct worker_counters *counters)
-{
-    (void)fputs("# HELP tremolo_fold_reports Reports in the shards owned now, by fate.\n"
-                "# TYPE tremolo_fold_reports gauge\n",
-                out);
-    (void)fprintf(out, "tremolo_fold_reports{fate=\"counted\"} %llu\n",
-                  (unsigned long long)atomic_load(&counters->counted));
-    (void)fprintf(out, "tremolo_fold_reports{fate=\"repeated\"} %llu\n",
-                  (unsigned long long)atomic_load(&counters->repeated));
-    (void)fprintf(out, "tremolo_fold_reports{fate=\"late\"} %llu\n",
-                  (unsigned long long)atomic_load(&counters->late));
-    (void)fprintf(out, "tremolo_fold_reports{fate=\"refused\"} %llu\n",
-                  (unsigned long long)atomic_load(&counters->refused));
-}
-
 static char *metrics_text(struct worker_counters *counters, size_t *length)
 {
-    char *text = NULL;
-    FILE *out = open_memstream(&text, length);
-    if (out == NULL) {
-        return NULL;
-    }
-    write_number(out, "tremolo_fold_shards", "gauge", "Shards owned.",
-                 atomic_load(&counters->shards));
-    write_number(out, "tremolo_fold_studies", "gauge", "Studies known.",
-                 atomic_load(&counters->studies));
-    write_fates(out, counters);
-    write_number(out, "tremolo_fold_claims_total", "counter", "Shards claimed.",
-                 atomic_load(&counters->claims));
-    write_number(out, "tremolo_fold_lost_total", "counter", "Shards lost to others, or failed.",
-                 atomic_load(&counters->lost));
-    write_number(out, "tremolo_fold_rebuilds_total", "counter", "Shards folded from the start.",
-                 atomic_load(&counters->rebuilds));
-    write_number(out, "tremolo_fold_errors_total", "counter", "Failed calls to the store.",
-                 atomic_load(&counters->errors));
-    (void)fclose(out);
-    return text;
+    struct prometheus out;
+    prometheus_open(&out);
+    prometheus_value(&out, "tremolo_fold_shards", "gauge", "Shards owned.",
+                     (double)atomic_load(&counters->shards));
+    prometheus_value(&out, "tremolo_fold_studies", "gauge", "Studies known.",
+                     (double)atomic_load(&counters->studies));
+    prometheus_head(&out, "tremolo_fold_reports", "gauge",
+                    "Reports in the shards owned now, by fate.");
+    prometheus_labelled(&out, "fate", "counted", atomic_load(&counters->counted));
+    prometheus_labelled(&out, "fate", "repeated", atomic_load(&counters->repeated));
+    prometheus_labelled(&out, "fate", "late", atomic_load(&counters->late));
+    prometheus_labelled(&out, "fate", "refused", atomic_load(&counters->refused));
+    prometheus_value(&out, "tremolo_fold_claims_total", "counter", "Shards claimed.",
+                     (double)atomic_load(&counters->claims));
+    prometheus_value(&out, "tremolo_fold_lost_total", "counter",
+                     "Shards lost to others, or failed.", (double)atomic_load(&counters->lost));
+    prometheus_value(&out, "tremolo_fold_rebuilds_total", "counter",
+                     "Shards folded from the start.", (double)atomic_load(&counters->rebuilds));
+    prometheus_value(&out, "tremolo_fold_errors_total", "counter", "Failed calls to the store.",
+                     (double)atomic_load(&counters->errors));
+    return prometheus_text(&out, length);
 }
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "request_head.h"
 #include "clock.h"
 #include "request.h"
 #include "routes.h"

@@ -1,10 +1,10 @@
 /* operator.c -- what needs the operator's token: studies, rounds, keys. */
-#include <jansson.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "json_latch.h"
 #include "routes.h"
 
 void operator_create(struct request *request)
@@ -158,7 +158,7 @@ static json_t *enrolled_json(const struct request *request, struct device_name *
         answer = json_pack("{s:s, s:s}", "device", device, "key", key_text);
         json_t *text = json_stringn((const char *)name->bytes, name->length);
         if (text != NULL) { /* names that are not text have none here */
-            (void)json_object_set_new(answer, "name", text);
+            json_latch_set(&answer, "name", text);
         }
     }
     sodium_memzero(key, sizeof key);
@@ -174,11 +174,5 @@ void operator_enrol(struct request *request)
         request_problem(request, 400, "expected {\"name\": TEXT} or {\"device\": BASE64URL}");
         return;
     }
-    json_t *answer = good ? enrolled_json(request, &name) : NULL;
-    if (answer == NULL) {
-        request_problem(request, 500, NULL);
-        return;
-    }
-    request_answer(request, 201, "application/json", json_dumps(answer, JSON_COMPACT));
-    json_decref(answer);
+    request_answer_json(request, 201, good ? enrolled_json(request, &name) : NULL);
 }

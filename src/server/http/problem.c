@@ -1,8 +1,8 @@
 /* problem.c -- answers: plain ones, and errors as RFC 9457 problem documents. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_latch.h"
 #include "request.h"
 
 static const char *title_of(unsigned status)
@@ -32,26 +32,50 @@ void request_answer(struct request *request, unsigned status, const char *type, 
     request->answered = true;
 }
 
+static json_t *problem_list(const struct tremolo_study_problems *problems)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < problems->stored; i++) {
+        const struct tremolo_study_problem *item = &problems->item[i];
+        json_latch_append(&list,
+                          json_pack("{s:s, s:s}", "path", item->path, "reason", item->reason));
+    }
+    return list;
+}
+
 void request_problem(struct request *request, unsigned status, const char *detail)
 {
     json_t *problem = json_pack("{s:s, s:s, s:i}", "type", "about:blank", "title", title_of(status),
                                 "status", (int)status);
+    char *body = NULL;
     if (detail != NULL) {
-        (void)json_object_set_new(problem, "detail", json_string(detail));
+        json_latch_set(&problem, "detail", json_string(detail));
     }
     if (request->problems != NULL && request->problems->count > 0) {
-        json_t *list = json_array();
-        for (size_t i = 0; i < request->problems->stored; i++) {
-            const struct tremolo_study_problem *item = &request->problems->item[i];
-            (void)json_array_append_new(
-                list, json_pack("{s:s, s:s}", "path", item->path, "reason", item->reason));
-        }
-        (void)json_object_set_new(problem, "problems", list);
+        json_latch_set(&problem, "problems", problem_list(request->problems));
     }
-    char *body = json_dumps(problem, JSON_COMPACT);
-    json_decref(problem);
+    (void)!json_latch_text(&body, problem, JSON_COMPACT); /* the status says enough */
     request_answer(request, status, "application/problem+json", body);
     if (status == 429 || status == 503 || status == 425) {
         request->answer.retry_after = status == 429 ? 1 : 5;
+    }
+}
+
+void request_answer_text(struct request *request, enum tremolo_status made, char *body)
+{
+    if (made != TREMOLO_OK || body == NULL) {
+        request_problem(request, 500, tremolo_status_sentence(made));
+    } else {
+        request_answer(request, 200, "application/json", body);
+    }
+}
+
+void request_answer_json(struct request *request, unsigned status, json_t *document)
+{
+    char *body = NULL;
+    enum tremolo_status made = json_latch_text(&body, document, JSON_COMPACT);
+    request_answer_text(request, made, body);
+    if (made == TREMOLO_OK) {
+        request->answer.status = status;
     }
 }

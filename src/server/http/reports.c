@@ -1,11 +1,11 @@
 /* reports.c -- POST .../reports: one report, or a sequence of many. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
+#include "json_latch.h"
 #include "routes.h"
 
 /* A media type, parameters ignored. */
@@ -113,7 +113,7 @@ void reports_run(struct request *request)
 
 /* ---------------------------------------------------------------- receipts */
 
-static void add_next(json_t *receipt, struct request *request)
+static void add_next(json_t **receipt, struct request *request)
 {
     struct served_study *served = request->served;
     if (served->terms->rounds == 1) {
@@ -124,9 +124,9 @@ static void add_next(json_t *receipt, struct request *request)
     struct round_window next = round_next(served, (int64_t)time(NULL));
     (void)pthread_mutex_unlock(&served->lock);
     if (!done) {
-        (void)json_object_set_new(receipt, "next",
-                                  json_pack("{s:I, s:I}", "earliest", (json_int_t)next.earliest,
-                                            "latest", (json_int_t)next.latest));
+        json_latch_set(receipt, "next",
+                       json_pack("{s:I, s:I}", "earliest", (json_int_t)next.earliest, "latest",
+                                 (json_int_t)next.latest));
     }
 }
 
@@ -138,9 +138,9 @@ static json_t *list_failures(const struct request *request, size_t *accepted, si
         *accepted += outcome == OUTCOME_ACCEPTED;
         *repeated += outcome == OUTCOME_REPEATED;
         if (outcome != OUTCOME_ACCEPTED && outcome != OUTCOME_REPEATED) {
-            (void)json_array_append_new(
-                failures, json_pack("{s:I, s:i, s:s}", "index", (json_int_t)i, "status",
-                                    (int)outcome_http(outcome), "reason", outcome_reason(outcome)));
+            json_latch_append(&failures, json_pack("{s:I, s:i, s:s}", "index", (json_int_t)i,
+                                                   "status", (int)outcome_http(outcome), "reason",
+                                                   outcome_reason(outcome)));
         }
     }
     return failures;
@@ -181,7 +181,6 @@ void reports_finish(struct request *request)
     }
     json_t *receipt = json_pack("{s:I, s:I, s:o}", "accepted", (json_int_t)accepted, "repeated",
                                 (json_int_t)repeated, "failures", failures);
-    add_next(receipt, request);
-    request_answer(request, 200, "application/json", json_dumps(receipt, JSON_COMPACT));
-    json_decref(receipt);
+    add_next(&receipt, request);
+    request_answer_json(request, 200, receipt);
 }

@@ -108,11 +108,20 @@ struct route {
     void (*finish)(struct request *request);
 };
 
+/* The request's head: find route and study, refuse what can be refused before the body is read. */
+void request_read_head(struct request *request, const char *url);
+
 const struct route *route_find(const char *method, const char *path, char id[64], bool *path_known);
 
 /* Answers. request_problem is RFC 9457; detail may be NULL. */
 void request_answer(struct request *request, unsigned status, const char *type, char *body);
 void request_problem(struct request *request, unsigned status, const char *detail);
+
+/* JSON that was made, with 200, or a problem when its making failed; the body is handed over. */
+void request_answer_text(struct request *request, enum tremolo_status made, char *body);
+/* A document (json_latch.h), which is handed over. */
+struct json_t;
+void request_answer_json(struct request *request, unsigned status, struct json_t *document);
 
 /* Hand the job over with the others of this turn; route->finish follows. */
 void request_wait(struct request *request);

@@ -1,6 +1,4 @@
 /* request_head.c -- which route, which study, and whether the sender is allowed to. */
-#include "request_head.h"
-
 #include <stdlib.h>
 #include <string.h>
 

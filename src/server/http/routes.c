@@ -1,10 +1,11 @@
 /* routes.c -- the table of requests, and the handlers that only read. */
 #include "routes.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "json_latch.h"
 
 enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 
@@ -67,18 +68,9 @@ const struct route *route_find(const char *method, const char *path, char id[64]
 
 /* ---------------------------------------------------------------- reading */
 
-static void answer_json(struct request *request, enum tremolo_status status, char *body)
-{
-    if (status != TREMOLO_OK || body == NULL) {
-        request_problem(request, 500, tremolo_status_sentence(status));
-    } else {
-        request_answer(request, 200, "application/json", body);
-    }
-}
-
 void routes_study(struct request *request)
 {
-    answer_json(request, TREMOLO_OK, strdup(request->served->published));
+    request_answer_text(request, TREMOLO_OK, strdup(request->served->published));
 }
 
 void routes_round(struct request *request)
@@ -86,21 +78,21 @@ void routes_round(struct request *request)
     char *body = NULL;
     enum tremolo_status status =
         round_json(&body, request->served, request->server->signing_key, (int64_t)time(NULL));
-    answer_json(request, status, body);
+    request_answer_text(request, status, body);
 }
 
 void routes_guarantee(struct request *request)
 {
     char *body = NULL;
     enum tremolo_status status = estimate_guarantee_json(&body, request->served);
-    answer_json(request, status, body);
+    request_answer_text(request, status, body);
 }
 
 void routes_estimate(struct request *request)
 {
     char *kept = estimate_kept(request->served);
     if (kept != NULL) {
-        answer_json(request, TREMOLO_OK, kept);
+        request_answer_text(request, TREMOLO_OK, kept);
     } else {
         request_ask(request);
     }
@@ -113,7 +105,7 @@ void routes_estimated(struct request *request)
         request_problem(request, 503, "the server is stopping");
         return;
     }
-    answer_json(request, question->status, question->json);
+    request_answer_text(request, question->status, question->json);
     question->json = NULL;
 }
 
@@ -121,7 +113,7 @@ void routes_history(struct request *request)
 {
     char *body = NULL;
     enum tremolo_status status = history_json(&body, request->served, (int64_t)time(NULL));
-    answer_json(request, status, body);
+    request_answer_text(request, status, body);
 }
 
 static json_t *study_line(struct served_study *served)
@@ -142,11 +134,9 @@ void routes_studies(struct request *request)
     json_t *list = json_array();
     size_t count = writer_study_count(request->server->writer);
     for (size_t i = 0; i < count; i++) {
-        (void)json_array_append_new(list, study_line(writer_study(request->server->writer, i)));
+        json_latch_append(&list, study_line(writer_study(request->server->writer, i)));
     }
-    json_t *answer = json_pack("{s:o}", "studies", list);
-    answer_json(request, TREMOLO_OK, json_dumps(answer, JSON_COMPACT));
-    json_decref(answer);
+    request_answer_json(request, 200, json_pack("{s:o}", "studies", list));
 }
 
 void routes_health(struct request *request)

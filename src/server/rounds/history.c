@@ -14,7 +14,7 @@
 #include "served_study.h"
 #include "estimate.h"
 #include "round_json.h"
-#include "estimate_json.h"
+#include "json_latch.h"
 #include "rounds.h"
 
 /* ---------------------------------------------------------------- samples */
@@ -107,9 +107,9 @@ static json_t *samples_json(const struct history *history)
     json_t *list = json_array();
     for (size_t i = 0; i < history->samples; i++) {
         const struct history_sample *sample = &history->sample[i];
-        (void)json_array_append_new(
-            list, json_pack("{s:I, s:I, s:o}", "time", (json_int_t)sample->time, "reports",
-                            (json_int_t)sample->reports, "r2", estimate_number(sample->r2)));
+        json_latch_append(&list, json_pack("{s:I, s:I, s:o}", "time", (json_int_t)sample->time,
+                                           "reports", (json_int_t)sample->reports, "r2",
+                                           json_latch_number(sample->r2)));
     }
     return list;
 }
@@ -124,15 +124,15 @@ static json_t *round_entry(const struct served_study *served, unsigned round)
                      (json_int_t)at->opened_at, "closed",
                      at->closed_at != 0 ? json_integer(at->closed_at) : json_null(), "reports",
                      (json_int_t)tremolo_moments_count(at->moments), "beta",
-                     with_beta ? estimate_numbers(at->beta, d) : json_null(), "gradient_norm",
-                     estimate_number(known ? at->gradient_norm : NAN));
+                     with_beta ? json_latch_numbers(at->beta, d) : json_null(), "gradient_norm",
+                     json_latch_number(known ? at->gradient_norm : NAN));
 }
 
 static json_t *rounds_json(const struct served_study *served)
 {
     json_t *list = json_array();
     for (unsigned t = 0; t < served->opened; t++) {
-        (void)json_array_append_new(list, round_entry(served, t));
+        json_latch_append(&list, round_entry(served, t));
     }
     return list;
 }
@@ -144,40 +144,39 @@ static json_t *outcomes_json(struct served_study *served)
         char label[OUTCOME_LABEL_BYTES];
         outcome_label(label, (enum server_outcome)i);
         uint64_t count = atomic_load_explicit(&served->outcome[i], memory_order_relaxed);
-        (void)json_object_set_new(outcomes, label, json_integer((json_int_t)count));
+        json_latch_set(&outcomes, label, json_integer((json_int_t)count));
     }
     return outcomes;
 }
 
 /* Lock held. */
-static char *compose(struct served_study *served, int64_t now)
+static json_t *compose(struct served_study *served, int64_t now)
 {
-    json_t *answer = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "study",
-        served->id_text, "title", served->terms->title, "state", round_state(served, now), "time",
-        (json_int_t)now, "since", (json_int_t)served->since, "round",
-        (json_int_t)served->opened - 1, "rounds_planned", (json_int_t)served->terms->rounds,
-        "reports", (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
-        "round_reports",
-        (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments), "rate",
-        estimate_number(rate_of(&served->history)), "r2", estimate_number(served->estimate_r2),
-        "outcomes", outcomes_json(served), "samples", samples_json(&served->history), "rounds",
-        rounds_json(served));
-    char *text = json_dumps(answer, ESTIMATE_JSON);
-    json_decref(answer);
-    return text;
+    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
+                     "study", served->id_text, "title", served->terms->title, "state",
+                     round_state(served, now), "time", (json_int_t)now, "since",
+                     (json_int_t)served->since, "round", (json_int_t)served->opened - 1,
+                     "rounds_planned", (json_int_t)served->terms->rounds, "reports",
+                     (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
+                     "round_reports",
+                     (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments),
+                     "rate", json_latch_number(rate_of(&served->history)), "r2",
+                     json_latch_number(served->estimate_r2), "outcomes", outcomes_json(served),
+                     "samples", samples_json(&served->history), "rounds", rounds_json(served));
 }
 
 enum tremolo_status history_json(char **json, struct served_study *served, int64_t now)
 {
-    (void)pthread_mutex_lock(&served->lock);
     struct history *history = &served->history;
+    enum tremolo_status status = TREMOLO_OK;
+    (void)pthread_mutex_lock(&served->lock);
     if (history->text == NULL || history->text_time != now) {
         free(history->text);
-        history->text = compose(served, now);
+        history->text = NULL;
         history->text_time = now;
+        status = json_latch_text(&history->text, compose(served, now), JSON_LATCH_EXACT);
     }
-    char *copy = history->text != NULL ? strdup(history->text) : NULL;
+    char *copy = status == TREMOLO_OK ? strdup(history->text) : NULL;
     (void)pthread_mutex_unlock(&served->lock);
     if (copy == NULL) {
         return TREMOLO_NO_MEMORY;

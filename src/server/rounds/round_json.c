@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "estimate_json.h"
+#include "json_latch.h"
 #include "rounds.h"
 
 const char *round_state(const struct served_study *served, int64_t now)
@@ -39,21 +39,21 @@ static json_t *vectors_json(const struct served_study *served, const int16_t *ve
     for (size_t j = 0; j < served->study->vectors; j++) {
         json_t *row = json_array();
         for (size_t i = 0; i < d; i++) {
-            (void)json_array_append_new(row, json_integer(vectors[j * d + i]));
+            json_latch_append(&row, json_integer(vectors[j * d + i]));
         }
-        (void)json_array_append_new(rows, row);
+        json_latch_append(&rows, row);
     }
     return rows;
 }
 
-static void add_signature(json_t *answer, const struct served_study *served,
+static void add_signature(json_t **answer, const struct served_study *served,
                           const struct tremolo_round *round, const uint8_t *signing_key)
 {
     uint8_t signature[TREMOLO_SIGNATURE_BYTES];
     char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNATURE_BYTES)];
     if (tremolo_round_sign(signature, served->study, round, signing_key) == TREMOLO_OK &&
         tremolo_base64_encode(text, sizeof text, signature, sizeof signature) == TREMOLO_OK) {
-        (void)json_object_set_new(answer, "signature", json_string(text));
+        json_latch_set(answer, "signature", json_string(text));
     }
 }
 
@@ -77,20 +77,14 @@ enum tremolo_status round_json(char **json, struct served_study *served, const u
         "{s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I}}", "study", served->id_text, "round",
         (json_int_t)number_open, "rounds", (json_int_t)served->terms->rounds, "state", state,
         "vectors", vectors_json(served, newest->vectors), "beta",
-        estimate_numbers(newest->beta, served->study->dimension), "closes",
+        json_latch_numbers(newest->beta, served->study->dimension), "closes",
         closing_time(served, newest), "reports", (json_int_t)tremolo_moments_count(newest->moments),
         "next", "earliest", (json_int_t)next.earliest, "latest", (json_int_t)next.latest);
     if (strcmp(state, "open") == 0) {
         struct tremolo_round round = {served->study->vectors > 0 ? newest->vectors : NULL,
                                       (uint16_t)number_open};
-        add_signature(answer, served, &round, signing_key);
+        add_signature(&answer, served, &round, signing_key);
     }
     (void)pthread_mutex_unlock(&served->lock);
-    char *text = json_dumps(answer, ESTIMATE_JSON);
-    json_decref(answer);
-    if (text == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    *json = text;
-    return TREMOLO_OK;
+    return json_latch_text(json, answer, JSON_LATCH_EXACT);
 }

@@ -1,0 +1,51 @@
+/* prometheus.c -- a text that grows in memory; the stream keeps its first failure. */
+#include "prometheus.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+void prometheus_open(struct prometheus *out)
+{
+    *out = (struct prometheus){0};
+    out->stream = open_memstream(&out->text, &out->length);
+}
+
+void prometheus_head(struct prometheus *out, const char *name, const char *type, const char *help)
+{
+    out->name = name;
+    if (out->stream != NULL) {
+        (void)fprintf(out->stream, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    }
+}
+
+void prometheus_labelled(struct prometheus *out, const char *label, const char *value,
+                         uint64_t number)
+{
+    if (out->stream != NULL) {
+        (void)fprintf(out->stream, "%s{%s=\"%s\"} %llu\n", out->name, label, value,
+                      (unsigned long long)number);
+    }
+}
+
+void prometheus_value(struct prometheus *out, const char *name, const char *type, const char *help,
+                      double number)
+{
+    prometheus_head(out, name, type, help);
+    if (out->stream != NULL) {
+        (void)fprintf(out->stream, "%s %.17g\n", name, number);
+    }
+}
+
+char *prometheus_text(struct prometheus *out, size_t *length)
+{
+    bool failed = out->stream == NULL || ferror(out->stream) != 0;
+    if (out->stream != NULL && fclose(out->stream) != 0) {
+        failed = true;
+    }
+    if (failed) {
+        free(out->text);
+        return NULL;
+    }
+    *length = out->length;
+    return out->text;
+}

@@ -1,0 +1,35 @@
+/* prometheus.h -- numbers in Prometheus' text format.
+ *
+ *     struct prometheus out;
+ *     prometheus_open(&out);
+ *     prometheus_value(&out, "tremolo_connections", "gauge", "Open connections.", 3);
+ *     char *text = prometheus_text(&out, &length);      NULL when anything failed
+ *
+ * Numbers of one name with labels follow its head, one call each. */
+#ifndef SERVER_PROMETHEUS_H
+#define SERVER_PROMETHEUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct prometheus {
+    FILE *stream; /* NULL: no memory */
+    char *text;
+    size_t length;
+    const char *name; /* of the last head */
+};
+
+void prometheus_open(struct prometheus *out);
+
+/* `type` is counter or gauge; both texts must live until the end. */
+void prometheus_head(struct prometheus *out, const char *name, const char *type, const char *help);
+void prometheus_labelled(struct prometheus *out, const char *label, const char *value,
+                         uint64_t number);
+void prometheus_value(struct prometheus *out, const char *name, const char *type, const char *help,
+                      double number);
+
+/* The caller frees it. NULL, and nothing to free, when anything failed. */
+char *prometheus_text(struct prometheus *out, size_t *length);
+
+#endif
