@@ -1,6 +1,6 @@
 /* audit.c -- `tremolo audit`: what the bytes of this build really give away. */
 #include "cli.h"
-#include "input.h"
+#include "files.h"
 #include "options.h"
 #include "progress.h"
 #include "tremolo_audit.h"

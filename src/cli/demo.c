@@ -26,7 +26,7 @@
 #include "tremolo_demo.h"
 #include "fetch.h"
 #include "guarantee_print.h"
-#include "input.h"
+#include "files.h"
 #include "members.h"
 #include "options.h"
 #include "progress.h"

@@ -1,6 +1,6 @@
 /* plan.c -- `tremolo plan`: what a study will say before anyone reports. */
 #include "cli.h"
-#include "input.h"
+#include "files.h"
 #include "options.h"
 #include "plan.h"
 

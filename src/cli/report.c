@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
+#include "files.h"
 #include "options.h"
 #include "tremolo_client.h"
 #include "tremolo_privacy.h"

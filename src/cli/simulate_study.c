@@ -10,7 +10,7 @@
 
 #include "cli.h"
 #include "tremolo_table.h"
-#include "input.h"
+#include "files.h"
 #include "simulate.h"
 
 static const char command[] = "simulate";

@@ -10,8 +10,7 @@
 
 #include "cli.h"
 #include "tremolo_table.h"
-#include "input.h"
-#include "save.h"
+#include "files.h"
 #include "store_options.h"
 #include "tremolo_words.h"
 

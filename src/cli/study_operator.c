@@ -13,7 +13,7 @@
 
 #include "cli.h"
 #include "fetch.h"
-#include "input.h"
+#include "files.h"
 #include "members.h"
 #include "options.h"
 #include "tremolo_client.h"

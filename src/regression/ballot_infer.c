@@ -31,10 +31,7 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
     size_t p = n - 1;
     const double *M = ballots->M;
     double *omega = linear_new(p * p);
-    double *half = linear_new(p * p);
-    if (omega == NULL || half == NULL) {
-        free(omega);
-        free(half);
+    if (omega == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     double residual = M[p * n + p] - linear_dot(theta, M + p * n, p);
@@ -48,11 +45,9 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
         }
         omega[i * p + i] = sum + sampling * M[i * n + i];
     }
-    linear_multiply(half, omega, inverse, p, false);
-    linear_multiply(covariance, inverse, half, p, false);
+    enum tremolo_status status = linear_sandwich(covariance, inverse, omega, p);
     free(omega);
-    free(half);
-    return TREMOLO_OK;
+    return status;
 }
 
 /* M <- its positive part; returns the largest eigenvalue, or -1 when LAPACK does not

@@ -115,10 +115,7 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
     memcpy(b, beta, p * sizeof *b);
     b[p] = -1.0;
     double *omega = linear_new(p * p);
-    double *half = linear_new(p * p);
-    if (omega == NULL || half == NULL) {
-        free(omega);
-        free(half);
+    if (omega == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     double residual = linear_form(b, system->raw, b, q);
@@ -131,11 +128,9 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
                 (residual * system->raw[i * q + j] + tilt[i] * tilt[j]) / system->devices;
         }
     }
-    linear_multiply(half, omega, inverse, p, false);
-    linear_multiply(covariance, inverse, half, p, false);
+    enum tremolo_status status = linear_sandwich(covariance, inverse, omega, p);
     free(omega);
-    free(half);
-    return TREMOLO_OK;
+    return status;
 }
 
 static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,

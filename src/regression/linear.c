@@ -59,6 +59,18 @@ void linear_multiply(double *C, const double *A, const double *B, size_t n, bool
                 size, 1.0, A, size, B, size, 0.0, C, size);
 }
 
+enum tremolo_status linear_sandwich(double *C, const double *A, const double *B, size_t n)
+{
+    double *half = linear_new(n * n);
+    if (half == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    linear_multiply(half, B, A, n, false);
+    linear_multiply(C, A, half, n, false);
+    free(half);
+    return TREMOLO_OK;
+}
+
 enum tremolo_status linear_inverse(double *A, size_t n)
 {
     enum tremolo_status status = TREMOLO_OK;

@@ -32,6 +32,9 @@ bool linear_eigen(double *values, double *A, size_t n);
 /* C <- A B for full column-major n * n matrices; with `transposed`, A' B. */
 void linear_multiply(double *C, const double *A, const double *B, size_t n, bool transposed);
 
+/* C <- A B A. NO_MEMORY or OK. */
+enum tremolo_status linear_sandwich(double *C, const double *A, const double *B, size_t n);
+
 /* Invert the symmetric, possibly indefinite A in place through its eigenvalues.
  * SINGULAR when the smallest is below n * 2^-52 of the largest in size. */
 TREMOLO_MUST_USE enum tremolo_status linear_inverse(double *A, size_t n);

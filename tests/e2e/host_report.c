@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fake_entropy.h"
-#include "input.h"
+#include "files.h"
 #include "tremolo_host.h"
 #include "tremolo_study_file.h"
 

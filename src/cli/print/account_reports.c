@@ -2,7 +2,7 @@
 #include "account.h"
 #include "guarantee_json.h"
 #include "guarantee_print.h"
-#include "input.h"
+#include "files.h"
 #include "tremolo_study_file.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 
 #include "cli.h"
 #include "guarantee_json.h"
-#include "save.h"
+#include "files.h"
 #include "tremolo_words.h"
 
 const char result_inference_words[] =

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "input.h"
+#include "files.h"
 #include "study.h"
 #include "tremolo_policy.h"
 

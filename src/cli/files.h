@@ -1,8 +1,10 @@
-/* input.h -- read whole files within a bound. */
-#ifndef TREMOLO_CLI_INPUT_H
-#define TREMOLO_CLI_INPUT_H
+/* files.h -- read whole files within a bound, and write whole files or none. */
+#ifndef TREMOLO_CLI_FILES_H
+#define TREMOLO_CLI_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "tremolo_policy.h"
 
@@ -27,5 +29,13 @@ int cli_read_study(struct tremolo_study_file **study, const char *command, const
 
 /* What a device allows. */
 int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name);
+
+/* Write all; false when that fails. Errors of the stream itself need not be looked for. */
+typedef bool (*save_fn)(FILE *out, const void *context);
+
+/* Write a file beside `path` and put it in its place, whatever is there, once it is on
+ * the disk. CLI_DONE, or the exit code after a message of `command`; then `path` is as it
+ * was, and nothing is left beside it. */
+int cli_save(const char *command, const char *path, save_fn write, const void *context);
 
 #endif
