@@ -379,10 +379,10 @@ enum tremolo_neighbours {
 struct tremolo_difference {
     char name[TREMOLO_DIFFERENCE_BYTES];
     char words[TREMOLO_DIFFERENCE_BYTES]; /* the same in the features' own units, or "" */
-    double distance;       /* in the promise's unit */
-    double mu;             /* over all releases */
-    double epsilon;        /* at the promise's delta */
-    double attacker_right; /* share of guesses at even odds */
+    double distance;                      /* in the promise's unit */
+    double mu;                            /* over all releases */
+    double epsilon;                       /* at the promise's delta */
+    double attacker_right;                /* share of guesses at even odds */
 };
 
 /* Of Gaussian releases, or, with a law, of ballots, for which distance,
