@@ -94,7 +94,7 @@ static const struct option_rule rules[] = {
     OPTION_RULE("force", NULL, FLAG, TO(force),
                 .help = "print the classical rule's number beyond its proof, marked as no "
                         "guarantee; with figures, replace earlier ones"),
-    OPTION_RULE("weights", "W[,W...]", TEXT, TO(weights), .take = take_list,
+    OPTION_RULE("weights", "W[,W...]", TEXT, TO(weights), .take = take_list, .of = "sigma",
                 .help = "shares of the budget mu squared for unequal rounds, in place of "
                         "--releases"),
     OPTION_RULE("rho", "R", NUMBER, TO(rho), OPTION_BETWEEN(0, TREMOLO_EPSILON_MAX),
@@ -102,7 +102,7 @@ static const struct option_rule rules[] = {
     OPTION_RULE("mu", "M", NUMBER, TO(mu), OPTION_BETWEEN(0, TREMOLO_MU_MAX),
                 .help = "in place of a noise level: Gaussian privacy of all releases together"),
     OPTION_RULE("false-positive", "P", NUMBER, TO(false_positive), OPTION_FROM(0, 1),
-                .help = "of tradeoff, 0.05 unless given"),
+                .of = "tradeoff", .otherwise = "0.05", .help = "rate of false alarms"),
     OPTION_RULE("alpha", "A", NUMBER, TO(modulation.alpha), OPTION_BELOW(0, 1),
                 .help = "of the modulated map: the share that is mixed in; 0 unless given, but 0.5 "
                         "in compare and modulation"),
@@ -126,15 +126,16 @@ static const struct option_rule rules[] = {
     OPTION_RULE("cells", "N", COUNT, TO(cells), OPTION_FROM(16, 4096), .otherwise = "128",
                 .help = "resolution of loss distributions, in cells per sigma"),
     OPTION_RULE("prior-sd", "S", NUMBER, TO(prior_sd), OPTION_BETWEEN(0, 1e100),
-                .help = "of reconstruction: the attacker's prior"),
+                .of = "reconstruction", .help = "the attacker's prior"),
     OPTION_RULE("coefficient-norm", "B", NUMBER, TO(coefficient_norm), OPTION_FROM(0, 1e100),
-                .help = "of reconstruction: the regression that a response in the clear reveals"),
+                .of = "reconstruction",
+                .help = "the regression that a response in the clear reveals"),
     OPTION_RULE("response-noise", "S", NUMBER, TO(response_noise), OPTION_BETWEEN(0, 1e100),
-                .help = "of reconstruction: the noise around that regression"),
-    OPTION_RULE("discrete", "V", NUMBER, TO(variance), OPTION_FROM(0.01, 1e10),
+                .of = "reconstruction", .help = "the noise around that regression"),
+    OPTION_RULE("discrete", "V", NUMBER, TO(variance), OPTION_FROM(0.01, 1e10), .of = "delta",
                 .help = "delta of the discrete Gaussian of variance V, for comparison; a device "
                         "never emits it"),
-    OPTION_RULE("pld", "FILE", TEXT, TO(pld_file),
+    OPTION_RULE("pld", "FILE", TEXT, TO(pld_file), .of = "epsilon delta",
                 .help = "a loss distribution as JSON: "
                         "{\"step\":h,\"infinity_mass\":p,\"mass\":{\"k\":p,...}}"),
     OPTION_RULE("study", "FILE", TEXT, TO(study), .of = "explain",
@@ -178,21 +179,21 @@ static int check_study(const struct options_given *given)
     return CLI_DONE;
 }
 
-/* ---- questions; `value` of an action is a place in `questions` */
+/* ---- questions, in the order of the actions */
 
 static const struct cli_action actions[] = {
-    {"sigma", "noise sd needed for (epsilon, delta)", NULL, 0},
-    {"epsilon", "smallest epsilon at a delta", NULL, 1},
-    {"delta", "smallest delta at an epsilon", NULL, 2},
-    {"rho", "zCDP parameter of a noise level, or allowed by (epsilon, delta)", NULL, 3},
-    {"tradeoff", "error rates of the best attacker", NULL, 4},
-    {"sensitivity", "exact, known-phase and the paper's sensitivity", NULL, 5},
-    {"modulation", "what modulation buys along its own directions", NULL, 6},
-    {"reconstruction", "how far off a reconstruction must be", NULL, 7},
-    {"compare", "T modulated rounds under paper, zcdp and exact", NULL, 8},
-    {"explain", "a guarantee in words", NULL, 9},
-    {"figures", "write the figures into --out DIR", NULL, 10},
-    {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL, 11},
+    {"sigma", "noise sd needed for (epsilon, delta)", NULL},
+    {"epsilon", "smallest epsilon at a delta", NULL},
+    {"delta", "smallest delta at an epsilon", NULL},
+    {"rho", "zCDP parameter of a noise level, or allowed by (epsilon, delta)", NULL},
+    {"tradeoff", "error rates of the best attacker", NULL},
+    {"sensitivity", "exact, known-phase and the paper's sensitivity", NULL},
+    {"modulation", "what modulation buys along its own directions", NULL},
+    {"reconstruction", "how far off a reconstruction must be", NULL},
+    {"compare", "T modulated rounds under paper, zcdp and exact", NULL},
+    {"explain", "a guarantee in words", NULL},
+    {"figures", "write the figures into --out DIR", NULL},
+    {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL},
 };
 
 static const struct {
@@ -217,7 +218,7 @@ static int run(int argc, char **argv)
     if (!options_parse(&given, &options, &code, &cli_account, argc, argv)) {
         return code;
     }
-    size_t question = (size_t)given.action->value;
+    size_t question = (size_t)(given.action - actions);
     settle_modulation(&options, &given, questions[question].modulated);
     options.releases_given = options_has(&given, "releases");
     options.rule_given = options_has(&given, "rule");

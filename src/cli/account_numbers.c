@@ -393,7 +393,7 @@ int account_tradeoff(const struct account_options *options)
         return account_fail(CLI_USAGE,
                             "give one of --mu, --sigma, and --epsilon with --delta, not several");
     }
-    double rate = given(options->false_positive) ? options->false_positive : 0.05;
+    double rate = options->false_positive;
     enum tremolo_status status = TREMOLO_OK;
     if (!given(mu) && !by_budget) {
         if (options->sigma.count == 0) {

@@ -25,7 +25,6 @@ struct cli_action {
     const char *name;
     const char *summary;
     const char *operand; /* what it takes besides options, in words; NULL: nothing */
-    int value;           /* for the command's own use */
 };
 
 struct cli_command {

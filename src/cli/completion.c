@@ -8,7 +8,7 @@
 
 #include "options.h"
 
-enum { BASH, ZSH, FISH, MAN, WORDS };
+enum { BASH, ZSH, FISH, MAN, WORDS }; /* places in `actions` */
 
 static const char bash[] =
     "_tremolo() {\n"
@@ -142,7 +142,7 @@ static void propose_all(const char *const *words, size_t count)
 {
     const struct cli_command *command = NULL;
     const char *begun = count > 0 ? words[count - 1] : "";
-    if (count < 2) {
+    if (count < 2 || (count == 2 && strcmp(words[0], "help") == 0)) {
         for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
             propose(begun, "", command->name, strlen(command->name), command->summary);
         }
@@ -170,6 +170,14 @@ static void propose_all(const char *const *words, size_t count)
 
 /* ---------------------------------------------------------------- command */
 
+static const struct cli_action actions[] = {
+    {"bash", "the script for bash", NULL},
+    {"zsh", "the script for zsh", NULL},
+    {"fish", "the script for fish", NULL},
+    {"man", "the options of a command as its manual page has them", "the name of a command"},
+    {"words", "what the last of some words may become: what the scripts ask", "words"},
+};
+
 static int run(int argc, char **argv)
 {
     struct options_given given;
@@ -179,7 +187,7 @@ static int run(int argc, char **argv)
         return code;
     }
     const struct cli_command *command = given.operands > 0 ? command_named(given.operand[0]) : NULL;
-    switch (given.action->value) {
+    switch (given.action - actions) {
     case BASH: (void)fputs(bash, stdout); break;
     case ZSH: (void)fputs(zsh, stdout); break;
     case FISH: (void)fputs(fish, stdout); break;
@@ -193,14 +201,6 @@ static int run(int argc, char **argv)
     }
     return CLI_DONE;
 }
-
-static const struct cli_action actions[] = {
-    {"bash", "the script for bash", NULL, BASH},
-    {"zsh", "the script for zsh", NULL, ZSH},
-    {"fish", "the script for fish", NULL, FISH},
-    {"man", "the options of a command as its manual page has them", "the name of a command", MAN},
-    {"words", "what the last of some words may become: what the scripts ask", "words", WORDS},
-};
 
 const struct cli_command cli_completion = {
     .name = "completion",

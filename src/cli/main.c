@@ -50,8 +50,8 @@ static int run_help(int argc, char **argv)
     for (size_t i = 0; argc >= 2 && i < COMMAND_COUNT; i++) {
         if (strcmp(argv[1], commands[i]->name) == 0 && commands[i] != &help) {
             char option[] = "--help";
-            char *arguments[] = {argv[1], option, NULL};
-            return commands[i]->run(2, arguments);
+            char *arguments[] = {argv[1], argc >= 3 ? argv[2] : option, option, NULL};
+            return commands[i]->run(3, arguments);
         }
     }
     print_commands(stdout);

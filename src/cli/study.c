@@ -246,28 +246,28 @@ static int run_on_file(const struct study_options *options, enum study_action ac
 
 /* ---------------------------------------------------------------- command */
 
+/* In the order of enum study_action. */
 static const struct cli_action actions[] = {
-    {"init", "write a starter that explains itself, or one for a CSV file's columns", NULL,
-     STUDY_INIT},
+    {"init", "write a starter that explains itself, or one for a CSV file's columns", NULL},
     {"check",
      "explain every problem of a file, with its place and reason, and warn of what is allowed but "
      "protects little",
-     "one FILE", STUDY_CHECK},
-    {"id", "print the study's id, the hash of all that was agreed", "one FILE", STUDY_ID},
+     "one FILE"},
+    {"id", "print the study's id, the hash of all that was agreed", "one FILE"},
     {"show",
      "print what the study asks for and the guarantee in words, or with --c the study as C source "
      "for a device's program",
-     "one FILE, or a study's address", STUDY_SHOW},
+     "one FILE, or a study's address"},
     {"publish", "create the study on a server; prints its address and what a device runs",
-     "one FILE", STUDY_PUBLISH},
-    {"close", "close the current round of a study on a server", "the study's address", STUDY_CLOSE},
+     "one FILE"},
+    {"close", "close the current round of a study on a server", "the study's address"},
     {"enrol", "make a device's key, in a study that takes enrolled devices only",
-     "the study's address", STUDY_ENROL},
+     "the study's address"},
     {"move",
      "copy a study between a data directory and a clustered store, and compare both. Out of a "
      "store this is a backup, into one a restore; the old place keeps its copy. Stop the gateways "
      "first, or close the study",
-     "the study's id", STUDY_MOVE},
+     "the study's id"},
 };
 
 #define TO(member) OPTION_TO(struct study_options, member)
@@ -317,12 +317,13 @@ static int run(int argc, char **argv)
     }
     options.action = given.action->name;
     options.file = given.operand[0];
-    switch ((enum study_action)given.action->value) {
+    enum study_action action = (enum study_action)(given.action - actions);
+    switch (action) {
     case STUDY_INIT: return run_init(&options);
     case STUDY_CLOSE: return study_close(&options);
     case STUDY_ENROL: return study_enrol(&options);
     case STUDY_MOVE: return study_move(&options);
-    default: return run_on_file(&options, (enum study_action)given.action->value);
+    default: return run_on_file(&options, action);
     }
 }
 

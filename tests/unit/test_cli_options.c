@@ -181,13 +181,67 @@ static void test_sentences(void **state)
     }
 }
 
+static const struct option_rule *named(const struct cli_command *of, const char *name)
+{
+    const struct option_rule *found = NULL;
+    for (size_t i = 0; i < of->rule_count; i++) {
+        const struct option_rule *rule = &of->rules[i];
+        if (rule->name != NULL && strcmp(rule->name, name) == 0) {
+            assert_null(found); /* one option has one row */
+            found = rule;
+        }
+    }
+    return found;
+}
+
+/* Every word of a list is an action. */
+static void check_actions(const struct cli_command *of, const char *list)
+{
+    while (*list != '\0') {
+        size_t length = strcspn(list, " "), i = 0;
+        while (i < of->action_count && (strlen(of->actions[i].name) != length ||
+                                        strncmp(of->actions[i].name, list, length) != 0)) {
+            i++;
+        }
+        assert_true(i < of->action_count);
+        list += length + (list[length] == ' ');
+    }
+}
+
+/* What a table says of itself holds: nobody else would notice. */
+static void test_tables(void **state)
+{
+    static const struct cli_command *const commands[] = {
+        &cli_account, &cli_audit,     &cli_demo,  &cli_fit,      &cli_fold,   &cli_plan,
+        &cli_report,  &cli_reproduce, &cli_serve, &cli_simulate, &cli_status, &cli_study};
+    (void)state;
+    for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++) {
+        for (size_t i = 0; i < commands[c]->rule_count; i++) {
+            const struct option_rule *rule = &commands[c]->rules[i];
+            assert_non_null(rule->help);
+            assert_true(rule->help[strlen(rule->help) - 1] != '.');
+            check_actions(commands[c], rule->of != NULL ? rule->of : "");
+            if (rule->name == NULL) {
+                continue;
+            }
+            assert_ptr_equal(named(commands[c], rule->name), rule);
+            assert_int_equal(rule->type == OPTION_FLAG, rule->value == NULL);
+            assert_int_equal(rule->type == OPTION_CHOICE, rule->words != NULL);
+            assert_true(rule->take != NULL || rule->bytes > 0);
+            assert_true((rule->type != OPTION_NUMBER && rule->type != OPTION_COUNT) ||
+                        rule->low < rule->high);
+            assert_true(rule->needs == NULL || named(commands[c], rule->needs) != NULL);
+            assert_true(rule->excludes == NULL || named(commands[c], rule->excludes) != NULL);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_counts),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
