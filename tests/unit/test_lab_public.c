@@ -20,7 +20,9 @@ static struct tremolo_design make_design(void)
     design.name = calloc(FEATURES, sizeof *design.name);
     design.X = malloc((size_t)ROWS * FEATURES * sizeof *design.X);
     design.y = malloc(ROWS * sizeof *design.y);
-    assert_true(design.name != NULL && design.X != NULL && design.y != NULL);
+    if (design.name == NULL || design.X == NULL || design.y == NULL) {
+        abort();
+    }
     for (size_t r = 0; r < ROWS; r++) {
         double *x = design.X + r * FEATURES;
         x[0] = tremolo_random_normal(&random);
