@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "http.h"
-#include "mqtt.h"
 #include "keys.h"
 #include "listen.h"
+#include "mqtt.h"
 #include "request.h"
 #include "routes.h"
 

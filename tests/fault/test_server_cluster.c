@@ -341,7 +341,7 @@ static void test_end_of_round(void **state)
         assert_int_equal(outcomes[i], OUTCOME_CLOSED);
     }
     worker_fold(&worker);
-    assert_status(mirror_steward(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
+    assert_status(mirror_advance(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
     assert_int_equal(world_counted(), SEGMENT_REPORTS);
     assert_int_equal(study->phase, CLUSTER_DONE);
     assert_true(served_is_done(study->served));

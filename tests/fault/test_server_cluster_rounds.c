@@ -1,5 +1,5 @@
 /* test_server_cluster_rounds.c -- the end of a clustered round, as devices hear of it and
- * with stewards that are paused in the middle. */
+ * with workers that are paused in the middle. */
 #include "testing.h"
 
 #include "cluster_world.h"
@@ -77,10 +77,10 @@ static void expect_broadcast(struct mirror *copy, const char *word, unsigned rou
     free(json);
 }
 
-static void steward_until_open(struct mirror *copy, unsigned round)
+static void advance_until_open(struct mirror *copy, unsigned round)
 {
     for (int i = 0; i < 4 && copy->round < round; i++) {
-        assert_status(mirror_steward(copy, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
+        assert_status(mirror_advance(copy, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
         worker_fold(&worker);
         assert_status(mirror_refresh(copy, &bus.base, true), TREMOLO_OK);
     }
@@ -101,13 +101,13 @@ static void test_closing_is_not_open(void **state)
     assert_status(mirror_refresh(other, &bus.base, true), TREMOLO_OK);
     expect_broadcast(other, "waiting", 0);
     worker_fold(&worker);
-    steward_until_open(other, 1);
+    advance_until_open(other, 1);
     expect_broadcast(other, "open", 1);
     assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
     expect_broadcast(study, "open", 1);
 }
 
-/* ---------------------------------------------------------------- a paused steward */
+/* ---------------------------------------------------------------- a paused worker */
 
 static int looks_until_pause;
 
@@ -116,7 +116,7 @@ static void meanwhile(void)
 {
     struct mirror *paused = study;
     study = other;
-    steward_until_open(other, 1);
+    advance_until_open(other, 1);
     world_round(1);
     send_and_fold(1000, ENOUGH - 2);
     study = paused;
@@ -132,8 +132,8 @@ static enum tremolo_status get_after_pause(struct bus *base, const char *key,
     return fake_get(base, key, value);
 }
 
-/* A steward that saw that round 0 is due closes that one or none, whenever it is paused. */
-static void test_paused_steward_closes_what_was_due(void **state)
+/* A worker that saw that round 0 is due closes that one or none, whenever it is paused. */
+static void test_paused_worker_closes_what_was_due(void **state)
 {
     for (int looks = 0; looks < 3; looks++) {
         (void)end(state);
@@ -141,7 +141,7 @@ static void test_paused_steward_closes_what_was_due(void **state)
         send_and_fold(0, ENOUGH);
         looks_until_pause = looks;
         bus.base.get = get_after_pause;
-        assert_status(mirror_steward(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
+        assert_status(mirror_advance(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
         assert_ptr_equal(bus.base.get, fake_get); /* it was paused */
         expect_state(CLUSTER_OPEN, 1);
         assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
@@ -155,7 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_closing_is_not_open, begin, end),
-        cmocka_unit_test_setup_teardown(test_paused_steward_closes_what_was_due, begin, end),
+        cmocka_unit_test_setup_teardown(test_paused_worker_closes_what_was_due, begin, end),
     };
     if (sodium_init() < 0) {
         return 1;

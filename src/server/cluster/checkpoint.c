@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encoder.h"
 #include "cluster.h"
+#include "encoder.h"
 
 static const char magic[4] = {'T', 'C', 'K', '2'};
 
@@ -112,9 +112,9 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments,
 
 static void put_chunks(struct encoder *out, const struct shard_chunks *chunks)
 {
-    encode_u32(out, (uint32_t)chunks->count);
+    encode_number(out, chunks->count, 4);
     for (size_t i = 0; i < chunks->count; i++) {
-        encode_u64(out, chunks->sequence[i]);
+        encode_number(out, chunks->sequence[i], 8);
     }
 }
 
@@ -225,18 +225,18 @@ static void put_active(struct encoder *out, struct additions *additions, const s
     uint8_t *bytes = NULL;
     size_t length = 0;
     if (out->status != TREMOLO_OK || shard->moments == NULL) {
-        encode_u8(out, NONE);
+        encode_number(out, NONE, 1);
         return;
     }
     out->status = encode_moments(&bytes, &length, shard->moments);
     if (out->status == TREMOLO_OK && length > CHECKPOINT_INLINE_MAX) {
         blob_subject(subject, place->tag, shard->number, "active", shard->active);
         out->status = store_chunks(&additions->active, place, subject, bytes, length);
-        encode_u8(out, CHUNKS);
+        encode_number(out, CHUNKS, 1);
         put_chunks(out, &additions->active);
     } else {
-        encode_u8(out, INLINE);
-        encode_u32(out, (uint32_t)length);
+        encode_number(out, INLINE, 1);
+        encode_number(out, length, 4);
         encode_bytes(out, bytes, length);
     }
     free(bytes);
@@ -246,21 +246,21 @@ static void put_head(struct encoder *out, const struct shard *shard,
                      const struct checkpoint_mark *mark, bool names)
 {
     encode_bytes(out, magic, sizeof magic);
-    encode_u64(out, mark->fence);
-    encode_u64(out, mark->serial + 1);
-    encode_u64(out, shard->position);
+    encode_number(out, mark->fence, 8);
+    encode_number(out, mark->serial + 1, 8);
+    encode_number(out, shard->position, 8);
     encode_bytes(out, shard->tail, sizeof shard->tail);
-    encode_u64(out, names ? shard->position : shard->names_position);
-    encode_u64(out, shard->counts.counted);
-    encode_u64(out, shard->counts.repeated);
-    encode_u64(out, shard->counts.late);
-    encode_u64(out, shard->counts.refused);
-    encode_u64(out, shard->counts.damaged);
-    encode_u64(out, shard->messages);
-    encode_u32(out, shard->active);
+    encode_number(out, names ? shard->position : shard->names_position, 8);
+    encode_number(out, shard->counts.counted, 8);
+    encode_number(out, shard->counts.repeated, 8);
+    encode_number(out, shard->counts.late, 8);
+    encode_number(out, shard->counts.refused, 8);
+    encode_number(out, shard->counts.damaged, 8);
+    encode_number(out, shard->messages, 8);
+    encode_number(out, shard->active, 4);
     for (unsigned t = 0; t < shard->active; t++) {
-        encode_u64(out, shard->ended[t].end);
-        encode_u64(out, shard->ended[t].count);
+        encode_number(out, shard->ended[t].end, 8);
+        encode_number(out, shard->ended[t].count, 8);
         put_chunks(out, &shard->ended[t].stored);
     }
 }
@@ -374,7 +374,7 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
 
 static void get_chunks(struct decoder *in, struct shard_chunks *chunks)
 {
-    uint32_t count = decode_u32(in);
+    uint32_t count = (uint32_t)decode_number(in, 4);
     if (in->failed || in->left / 8 < count) {
         in->failed = true;
         return;
@@ -385,36 +385,36 @@ static void get_chunks(struct decoder *in, struct shard_chunks *chunks)
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        chunks->sequence[chunks->count++] = decode_u64(in);
+        chunks->sequence[chunks->count++] = decode_number(in, 8);
     }
 }
 
 static void get_head(struct decoder *in, struct shard *shard, struct checkpoint_mark *mark)
 {
     (void)decode_bytes(in, sizeof magic);
-    mark->fence = decode_u64(in);
-    mark->serial = decode_u64(in);
-    shard->position = decode_u64(in);
+    mark->fence = decode_number(in, 8);
+    mark->serial = decode_number(in, 8);
+    shard->position = decode_number(in, 8);
     const uint8_t *tail = decode_bytes(in, sizeof shard->tail);
     if (tail != NULL) {
         memcpy(shard->tail, tail, sizeof shard->tail);
     }
-    shard->names_position = decode_u64(in);
-    shard->counts.counted = decode_u64(in);
-    shard->counts.repeated = decode_u64(in);
-    shard->counts.late = decode_u64(in);
-    shard->counts.refused = decode_u64(in);
-    shard->counts.damaged = decode_u64(in);
-    shard->messages = decode_u64(in);
-    uint32_t ended = decode_u32(in);
+    shard->names_position = decode_number(in, 8);
+    shard->counts.counted = decode_number(in, 8);
+    shard->counts.repeated = decode_number(in, 8);
+    shard->counts.late = decode_number(in, 8);
+    shard->counts.refused = decode_number(in, 8);
+    shard->counts.damaged = decode_number(in, 8);
+    shard->messages = decode_number(in, 8);
+    uint32_t ended = (uint32_t)decode_number(in, 4);
     if (in->failed || ended > shard->served->terms->rounds) {
         in->failed = true;
         return;
     }
     for (; shard->active < ended && !in->failed; shard->active++) {
         struct shard_round *round = &shard->ended[shard->active];
-        round->end = decode_u64(in);
-        round->count = decode_u64(in);
+        round->end = decode_number(in, 8);
+        round->count = decode_number(in, 8);
         get_chunks(in, &round->stored);
     }
 }
@@ -426,7 +426,7 @@ static enum tremolo_status get_active(struct decoder *in, struct shard *shard, s
     const uint8_t *kind = decode_bytes(in, 1);
     enum tremolo_status status = TREMOLO_OK;
     if (kind != NULL && *kind == INLINE) {
-        size_t length = decode_u32(in);
+        size_t length = decode_number(in, 4);
         const uint8_t *bytes = decode_bytes(in, length);
         status =
             bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(&moments, bytes, length);

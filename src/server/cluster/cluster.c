@@ -75,8 +75,8 @@ static enum tremolo_status decode_state(struct cluster_state *state, const struc
     struct decoder in = {value->bytes, value->length, false};
     const uint8_t *magic = decode_bytes(&in, sizeof state_magic);
     struct cluster_state made = {.revision = value->revision};
-    made.phase = (enum cluster_phase)decode_u8(&in);
-    made.round = decode_u16(&in);
+    made.phase = (enum cluster_phase)decode_number(&in, 1);
+    made.round = (unsigned)decode_number(&in, 2);
     made.closed_count = (unsigned)(in.left / 8);
     unsigned closed = made.round + (made.phase == CLUSTER_DONE ? 1 : 0);
     if (in.failed || in.left % 8 != 0 || memcmp(magic, state_magic, sizeof state_magic) != 0 ||
@@ -88,7 +88,7 @@ static enum tremolo_status decode_state(struct cluster_state *state, const struc
         return TREMOLO_NO_MEMORY;
     }
     for (unsigned i = 0; i < closed; i++) {
-        made.closed[i] = (int64_t)decode_u64(&in);
+        made.closed[i] = (int64_t)decode_number(&in, 8);
     }
     *state = made;
     return TREMOLO_OK;
@@ -120,10 +120,10 @@ enum tremolo_status cluster_swap_state(struct cluster_state *state, struct bus *
     char key[BUS_NAME_BYTES];
     struct encoder out = {0};
     encode_bytes(&out, state_magic, sizeof state_magic);
-    encode_u8(&out, (uint8_t)state->phase);
-    encode_u16(&out, (uint16_t)state->round);
+    encode_number(&out, (uint64_t)state->phase, 1);
+    encode_number(&out, state->round, 2);
     for (unsigned i = 0; i < state->closed_count; i++) {
-        encode_u64(&out, (uint64_t)state->closed[i]);
+        encode_number(&out, (uint64_t)state->closed[i], 8);
     }
     cluster_key(key, "state", tag);
     enum tremolo_status status = out.status;
@@ -221,7 +221,7 @@ enum tremolo_status cluster_put_study(struct bus *bus, const struct served_study
     char *text = NULL;
     struct encoder out = {.status = tremolo_study_file_json(&text, served->file)};
     encode_bytes(&out, study_magic, sizeof study_magic);
-    encode_u16(&out, (uint16_t)shards);
+    encode_number(&out, shards, 2);
     encode_bytes(&out, text, text != NULL ? strlen(text) : 0);
     free(text);
     cluster_tag(tag, served->id);

@@ -16,8 +16,8 @@
 #ifndef SERVER_CLUSTER_H
 #define SERVER_CLUSTER_H
 
-#include "served_study.h"
 #include "bus.h"
+#include "served_study.h"
 
 enum {
     CLUSTER_SHARDS_MAX = 1024,

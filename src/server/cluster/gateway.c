@@ -1,12 +1,13 @@
-/* gateway.c -- the backend that publishes, and the thread that keeps up.
+/* gateway.c -- the backend that publishes, and the thread that refreshes its studies.
  *
  * The writer thread publishes batches (publish.c) over one connection. A second
  * thread, with a connection of its own, learns of studies, keeps their mirrors
  * up to date and does what operators ask for, so that neither waits for the
  * other. Hints only set flags.
  *
- * Who touches what: `lock` guards the queue of changes and the flag; mirrors are
- * the second thread's, but for their atomic flags; studies have their own lock. */
+ * Locks: thread.lock guards the queue of changes, the flag, the ids that nobody knows, and the
+ * adding of mirrors. Mirrors are the second thread's, but for their atomic flags; studies
+ * have their own lock. `bus` and `failed_ms` belong to the holder of the writer's write_lock. */
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mirror.h"
 #include "clock.h"
+#include "mirror.h"
 #include "publish.h"
 #include "writer.h"
 
@@ -28,7 +29,7 @@ enum {
     UNKNOWN_MAX = 64,  /* ids that were asked for and nobody knows */
     FOLD_MS = 4000,    /* for reports to be folded before a round has too few */
     CLOSE_MS = 20000,  /* then an operator is told to ask again */
-    REST_MS = 50,
+    IDLE_MS = 50,
 };
 
 /* An end of a round that an operator waits for. */
@@ -49,8 +50,8 @@ struct unknown_id {
 
 struct gateway {
     struct writer *writer;
-    struct bus *bus;     /* the writer's */
-    struct bus *keeping; /* the second thread's */
+    struct bus *bus;         /* the writer's */
+    struct bus *refresh_bus; /* the second thread's */
     unsigned shards;
     struct mirror *study[CLUSTER_STUDIES_MAX]; /* added under `lock` */
     size_t studies;
@@ -113,10 +114,10 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
     if (gateway->studies == CLUSTER_STUDIES_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = mirror_open(&study, gateway->keeping, tag,
+    enum tremolo_status status = mirror_open(&study, gateway->refresh_bus, tag,
                                              gateway->writer->signing_key, gateway->writer->secret);
     if (status == TREMOLO_OK) {
-        status = mirror_refresh(study, gateway->keeping, true);
+        status = mirror_refresh(study, gateway->refresh_bus, true);
     }
     if (status != TREMOLO_OK) {
         mirror_free(study);
@@ -136,7 +137,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
     background_lock(&gateway->thread);
     gateway->listed_ms = clock_ms();
     background_unlock(&gateway->thread);
-    enum tremolo_status status = cluster_list(gateway->keeping, &tags, &count);
+    enum tremolo_status status = cluster_list(gateway->refresh_bus, &tags, &count);
     enum tremolo_status added = status;
     /* One that cannot be read does not hide the others; without an answer none can be. */
     for (size_t i = 0; i < count && added != TREMOLO_NETWORK_FAILED; i++) {
@@ -174,7 +175,7 @@ static bool gateway_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY
     return unsure;
 }
 
-static void keep_up(struct gateway *gateway)
+static void refresh_all(struct gateway *gateway)
 {
     bool all = clock_ms() - gateway->refreshed_ms >= REFRESH_MS;
     background_lock(&gateway->thread);
@@ -185,7 +186,7 @@ static void keep_up(struct gateway *gateway)
     }
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < gateway->studies && status != TREMOLO_NETWORK_FAILED; i++) {
-        status = mirror_refresh(gateway->study[i], gateway->keeping, all);
+        status = mirror_refresh(gateway->study[i], gateway->refresh_bus, all);
     }
     if (all) { /* what could not be read stays dirty */
         gateway->refreshed_ms = clock_ms();
@@ -211,7 +212,7 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
     }
     struct mirror *known = find_study(gateway, served->id);
     if (known == NULL) {
-        status = cluster_create(gateway->keeping, served, gateway->shards);
+        status = cluster_create(gateway->refresh_bus, served, gateway->shards);
         if (status == TREMOLO_OK) {
             status = add_study(gateway, served->id);
         }
@@ -233,7 +234,7 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
 static enum tremolo_status try_closing(struct gateway *gateway, struct closing *closing)
 {
     struct mirror *study = closing->job->served->mirror;
-    enum tremolo_status status = mirror_close_round(study, gateway->keeping, closing->round);
+    enum tremolo_status status = mirror_close_round(study, gateway->refresh_bus, closing->round);
     closing->begun = status == TREMOLO_OK;
     closing->round = closing->round < 0 ? (long)study->round : closing->round;
     bool wait = status == TREMOLO_BAD_ARGUMENT && clock_ms() < closing->fold_until_ms;
@@ -308,28 +309,28 @@ static void run_changes(struct gateway *gateway, struct job *changes)
 /* ---------------------------------------------------------------- threads */
 
 /* Lock held: wait for a call, a hint, or a moment. */
-static void rest(struct gateway *gateway)
+static void wait_for_work(struct gateway *gateway)
 {
     if (gateway->changes == NULL && !gateway->hinted && !gateway->thread.stopping) {
-        background_wait_us(&gateway->thread, 1000 * REST_MS);
+        background_wait_us(&gateway->thread, 1000 * IDLE_MS);
     }
     gateway->hinted = false;
 }
 
-static void *keeper_main(void *argument)
+static void *refresher_main(void *argument)
 {
     struct gateway *gateway = argument;
     bool stopping = false;
     while (!stopping) {
         background_lock(&gateway->thread);
-        rest(gateway);
+        wait_for_work(gateway);
         struct job *changes = gateway->changes;
         gateway->changes = NULL;
         gateway->changes_last = &gateway->changes;
         stopping = gateway->thread.stopping;
         background_unlock(&gateway->thread);
         run_changes(gateway, changes);
-        keep_up(gateway);
+        refresh_all(gateway);
         finish_closings(gateway, stopping);
     }
     return NULL;
@@ -398,8 +399,8 @@ static void free_gateway(struct gateway *gateway)
     if (gateway->bus != NULL) {
         gateway->bus->close(gateway->bus);
     }
-    if (gateway->keeping != NULL) {
-        gateway->keeping->close(gateway->keeping);
+    if (gateway->refresh_bus != NULL) {
+        gateway->refresh_bus->close(gateway->refresh_bus);
     }
     for (size_t i = 0; i < gateway->studies; i++) {
         mirror_free(gateway->study[i]);
@@ -433,7 +434,7 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
     enum { MARK_BYTES = 32 };
     uint8_t mark[2 * MARK_BYTES];
     uint64_t revision = 0;
-    struct bus *bus = gateway->keeping;
+    struct bus *bus = gateway->refresh_bus;
     struct bus_value stored;
     (void)crypto_generichash(mark, MARK_BYTES, gateway->writer->signing_key,
                              TREMOLO_SIGNING_SECRET_BYTES, NULL, 0);
@@ -462,7 +463,7 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
 
 /* A bucket that is just being made, or has no leader at the moment, is worth
  * waiting for. */
-static enum tremolo_status read_beginnings(struct gateway *gateway, char *words, size_t capacity)
+static enum tremolo_status read_first(struct gateway *gateway, char *words, size_t capacity)
 {
     int64_t until = clock_ms() + START_MS;
     enum tremolo_status status = TREMOLO_OK;
@@ -475,7 +476,7 @@ static enum tremolo_status read_beginnings(struct gateway *gateway, char *words,
             clock_ms() > until) {
             return status;
         }
-        (void)usleep(1000 * REST_MS);
+        (void)usleep(1000 * IDLE_MS);
     }
 }
 
@@ -485,25 +486,25 @@ static enum tremolo_status connect_both(struct gateway *gateway,
 {
     enum tremolo_status status = bus_open_nats(&gateway->bus, options, "gateway", words, capacity);
     if (status == TREMOLO_OK) {
-        status = bus_open_nats(&gateway->keeping, options, "gateway", words, capacity);
+        status = bus_open_nats(&gateway->refresh_bus, options, "gateway", words, capacity);
     }
     if (status != TREMOLO_OK) {
         return status;
     }
     words[0] = '\0';
-    status = read_beginnings(gateway, words, capacity);
+    status = read_first(gateway, words, capacity);
     if (status == TREMOLO_OK) {
-        status =
-            gateway->keeping->listen(gateway->keeping, CLUSTER_HINT_FOLD ".>", on_hint, gateway);
+        status = gateway->refresh_bus->listen(gateway->refresh_bus, CLUSTER_HINT_FOLD ".>", on_hint,
+                                              gateway);
     }
     if (status == TREMOLO_OK) {
-        status =
-            gateway->keeping->listen(gateway->keeping, CLUSTER_HINT_STATE ".>", on_hint, gateway);
+        status = gateway->refresh_bus->listen(gateway->refresh_bus, CLUSTER_HINT_STATE ".>",
+                                              on_hint, gateway);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, capacity, "the studies cannot be read: %s (%s)",
                        tremolo_status_sentence(status),
-                       gateway->keeping->explain(gateway->keeping));
+                       gateway->refresh_bus->explain(gateway->refresh_bus));
     }
     return status;
 }
@@ -526,7 +527,7 @@ enum tremolo_status writer_start_gateway(struct writer **writer,
     gateway->changes_last = &gateway->changes;
     background_init(&gateway->thread);
     enum tremolo_status status = connect_both(gateway, options, words, words_capacity);
-    if (status == TREMOLO_OK && !background_start(&gateway->thread, keeper_main, gateway)) {
+    if (status == TREMOLO_OK && !background_start(&gateway->thread, refresher_main, gateway)) {
         status = TREMOLO_NO_MEMORY;
         (void)snprintf(words, words_capacity, "the gateway's thread cannot be started");
     }

@@ -425,7 +425,7 @@ static enum tremolo_status finish_closing(struct mirror *mirror, struct bus *bus
     return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
 }
 
-enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus, int64_t now)
+enum tremolo_status mirror_advance(struct mirror *mirror, struct bus *bus, int64_t now)
 {
     enum tremolo_status status = mirror_refresh(mirror, bus, true);
     if (status == TREMOLO_OK && mirror->phase == CLUSTER_OPEN &&

@@ -66,7 +66,7 @@ TREMOLO_MUST_USE enum tremolo_status mirror_close_round(struct mirror *mirror, s
 
 /* What has to be done about rounds by somebody, any number of times: begin to
  * close what is due, complete markers, open the next round. */
-TREMOLO_MUST_USE enum tremolo_status mirror_steward(struct mirror *mirror, struct bus *bus,
+TREMOLO_MUST_USE enum tremolo_status mirror_advance(struct mirror *mirror, struct bus *bus,
                                                     int64_t now);
 
 #endif

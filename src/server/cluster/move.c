@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "offline.h"
 #include "lease.h"
+#include "offline.h"
 #include "tremolo_server.h"
 
 enum { SEGMENT_FULL = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES };

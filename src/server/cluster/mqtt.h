@@ -6,8 +6,8 @@
 #ifndef SERVER_MQTT_H
 #define SERVER_MQTT_H
 
-#include "writer.h"
 #include "tremolo_server.h"
+#include "writer.h"
 
 struct mqtt;
 

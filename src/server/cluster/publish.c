@@ -23,7 +23,7 @@
 enum { SEGMENT_BYTES_MAX = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES, ASK_AGAIN = 20 };
 
 /* One segment on its way. */
-struct parcel {
+struct outgoing {
     struct segment segment;
     size_t lane;
     unsigned shard;
@@ -33,7 +33,7 @@ struct parcel {
 struct lane {
     struct served_study *served;
     unsigned round;
-    size_t *open; /* for each shard 1 + its parcel that takes more; 0: none */
+    size_t *open; /* for each shard 1 + its segment that takes more; 0: none */
 };
 
 /* What the study says about rounds, as far as this gateway knows. */
@@ -45,9 +45,9 @@ struct known_rounds {
 struct batch {
     struct bus *bus;
     int64_t now;
-    struct parcel *parcels;
-    size_t parcel_count;
-    size_t parcel_capacity;
+    struct outgoing *outgoing;
+    size_t outgoing_count;
+    size_t outgoing_capacity;
     struct lane *lanes;
     size_t lane_count;
     struct bus_message *messages;
@@ -112,39 +112,39 @@ static struct lane *lane_for(struct batch *batch, struct served_study *served, u
     return lane;
 }
 
-static bool grow_parcels(struct batch *batch)
+static bool grow_outgoing(struct batch *batch)
 {
-    if (batch->parcel_count < batch->parcel_capacity) {
+    if (batch->outgoing_count < batch->outgoing_capacity) {
         return true;
     }
-    size_t capacity = batch->parcel_capacity == 0 ? 16 : 2 * batch->parcel_capacity;
-    struct parcel *grown = realloc(batch->parcels, capacity * sizeof *grown);
+    size_t capacity = batch->outgoing_capacity == 0 ? 16 : 2 * batch->outgoing_capacity;
+    struct outgoing *grown = realloc(batch->outgoing, capacity * sizeof *grown);
     if (grown == NULL) {
         return false;
     }
-    batch->parcels = grown;
-    batch->parcel_capacity = capacity;
+    batch->outgoing = grown;
+    batch->outgoing_capacity = capacity;
     return true;
 }
 
-/* The parcel that takes this report, or SIZE_MAX without memory. */
-static size_t parcel_for(struct batch *batch, struct lane *lane, unsigned shard, size_t size)
+/* The segment that takes this report, or SIZE_MAX without memory. */
+static size_t outgoing_for(struct batch *batch, struct lane *lane, unsigned shard, size_t size)
 {
     size_t open = lane->open[shard];
-    if (open > 0 && batch->parcels != NULL &&
-        batch->parcels[open - 1].segment.length + size <= SEGMENT_BYTES_MAX) {
+    if (open > 0 && batch->outgoing != NULL &&
+        batch->outgoing[open - 1].segment.length + size <= SEGMENT_BYTES_MAX) {
         return open - 1;
     }
-    if (!grow_parcels(batch)) {
+    if (!grow_outgoing(batch)) {
         return SIZE_MAX;
     }
-    batch->parcels[batch->parcel_count] =
-        (struct parcel){.lane = (size_t)(lane - batch->lanes), .shard = shard};
-    lane->open[shard] = ++batch->parcel_count;
-    return batch->parcel_count - 1;
+    batch->outgoing[batch->outgoing_count] =
+        (struct outgoing){.lane = (size_t)(lane - batch->lanes), .shard = shard};
+    lane->open[shard] = ++batch->outgoing_count;
+    return batch->outgoing_count - 1;
 }
 
-/* Put a report into its parcel; 0 without memory, else 1 + the parcel. */
+/* Put a report into its segment; 0 without memory, else 1 + the segment's place. */
 static uint32_t place(struct batch *batch, struct served_study *served,
                       const struct arrival *arrival)
 {
@@ -159,9 +159,9 @@ static uint32_t place(struct batch *batch, struct served_study *served,
         return 0;
     }
     unsigned shard = shard_of(served, arrival, served->mirror->shards);
-    size_t at = parcel_for(batch, lane, shard, arrival->length + (size_t)SEGMENT_RECORD_OVERHEAD);
+    size_t at = outgoing_for(batch, lane, shard, arrival->length + (size_t)SEGMENT_RECORD_OVERHEAD);
     if (at == SIZE_MAX ||
-        segment_add(&batch->parcels[at].segment, &record, &offset) != TREMOLO_OK) {
+        segment_add(&batch->outgoing[at].segment, &record, &offset) != TREMOLO_OK) {
         return 0;
     }
     return (uint32_t)at + 1;
@@ -189,9 +189,9 @@ static void sort_job(struct batch *batch, struct job *job)
 
 /* ---------------------------------------------------------------- publishing */
 
-static enum tremolo_status publish_parcels(struct batch *batch)
+static enum tremolo_status publish_outgoing(struct batch *batch)
 {
-    size_t count = batch->parcel_count;
+    size_t count = batch->outgoing_count;
     enum tremolo_status status = TREMOLO_OK;
     batch->messages = calloc(count + 1, sizeof *batch->messages);
     if (batch->messages == NULL) {
@@ -201,25 +201,25 @@ static enum tremolo_status publish_parcels(struct batch *batch)
         batch->messages[i].status = TREMOLO_STORE_FAILED;
     }
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
-        struct parcel *parcel = &batch->parcels[i];
+        struct outgoing *sent = &batch->outgoing[i];
         struct bus_message *message = &batch->messages[i];
-        status = segment_seal(&parcel->segment);
-        cluster_segments(message->subject, batch->lanes[parcel->lane].served->mirror->tag,
-                         parcel->shard);
-        message->bytes = parcel->segment.bytes;
-        message->length = parcel->segment.length;
+        status = segment_seal(&sent->segment);
+        cluster_segments(message->subject, batch->lanes[sent->lane].served->mirror->tag,
+                         sent->shard);
+        message->bytes = sent->segment.bytes;
+        message->length = sent->segment.length;
     }
     return status == TREMOLO_OK ? batch->bus->publish(batch->bus, batch->messages, count) : status;
 }
 
-static void hint_parcels(struct batch *batch)
+static void hint_outgoing(struct batch *batch)
 {
     char subject[BUS_NAME_BYTES];
-    for (size_t i = 0; i < batch->parcel_count; i++) {
-        struct parcel *parcel = &batch->parcels[i];
+    for (size_t i = 0; i < batch->outgoing_count; i++) {
+        struct outgoing *sent = &batch->outgoing[i];
         if (batch->messages[i].status == TREMOLO_OK) {
             (void)snprintf(subject, sizeof subject, CLUSTER_HINT_LOG ".%s.%u",
-                           batch->lanes[parcel->lane].served->mirror->tag, parcel->shard);
+                           batch->lanes[sent->lane].served->mirror->tag, sent->shard);
             batch->bus->hint(batch->bus, subject);
         }
     }
@@ -245,15 +245,15 @@ static enum tremolo_status count_markers(struct bus *bus, const char *stream, co
     return TREMOLO_NETWORK_FAILED;
 }
 
-/* A round is ending: did this parcel come before its shard's marker? */
-static enum server_outcome compare_with_marker(struct batch *batch, const struct parcel *parcel,
+/* A round is ending: did this segment come before its shard's marker? */
+static enum server_outcome compare_with_marker(struct batch *batch, const struct outgoing *sent,
                                                uint64_t sequence)
 {
-    const struct lane *lane = &batch->lanes[parcel->lane];
+    const struct lane *lane = &batch->lanes[sent->lane];
     const struct mirror *study = lane->served->mirror;
     char subject[BUS_NAME_BYTES];
     uint64_t markers = 0;
-    cluster_end(subject, study->tag, parcel->shard, lane->round);
+    cluster_end(subject, study->tag, sent->shard, lane->round);
     if (count_markers(batch->bus, study->stream, subject, sequence, &markers) != TREMOLO_OK) {
         return OUTCOME_NOT_STORED;
     }
@@ -282,25 +282,25 @@ static enum tremolo_status judge_lane(struct batch *batch, size_t lane_at)
     char subjects[BUS_NAME_BYTES];
     uint64_t markers = 0;
     uint64_t last = 0;
-    for (size_t i = 0; i < batch->parcel_count; i++) {
-        if (batch->parcels[i].lane == lane_at && batch->messages[i].sequence > last) {
+    for (size_t i = 0; i < batch->outgoing_count; i++) {
+        if (batch->outgoing[i].lane == lane_at && batch->messages[i].sequence > last) {
             last = batch->messages[i].sequence;
         }
     }
     (void)snprintf(subjects, sizeof subjects, "tremolo.log.%s.*.end.%u", study->tag, lane->round);
     enum tremolo_status status =
         last == 0 ? TREMOLO_OK : count_markers(batch->bus, study->stream, subjects, last, &markers);
-    for (size_t i = 0; i < batch->parcel_count; i++) {
-        struct parcel *parcel = &batch->parcels[i];
-        if (parcel->lane != lane_at) {
+    for (size_t i = 0; i < batch->outgoing_count; i++) {
+        struct outgoing *sent = &batch->outgoing[i];
+        if (sent->lane != lane_at) {
             continue;
         }
         bool stored = status == TREMOLO_OK && batch->messages[i].status == TREMOLO_OK &&
                       batch->messages[i].sequence > 0;
-        parcel->outcome = !stored ? OUTCOME_NOT_STORED
-                          : markers == 0
-                              ? OUTCOME_ACCEPTED
-                              : compare_with_marker(batch, parcel, batch->messages[i].sequence);
+        sent->outcome = !stored ? OUTCOME_NOT_STORED
+                        : markers == 0
+                            ? OUTCOME_ACCEPTED
+                            : compare_with_marker(batch, sent, batch->messages[i].sequence);
     }
     return status;
 }
@@ -313,7 +313,7 @@ static void settle_job(const struct batch *batch, struct job *job)
         struct arrival *arrival = &job->reports.arrivals[i];
         if (arrival->outcome == OUTCOME_PENDING) {
             arrival->outcome = (uint8_t)(batch->messages != NULL && arrival->hash > 0
-                                             ? batch->parcels[arrival->hash - 1].outcome
+                                             ? batch->outgoing[arrival->hash - 1].outcome
                                              : OUTCOME_NOT_STORED);
         }
     }
@@ -321,13 +321,13 @@ static void settle_job(const struct batch *batch, struct job *job)
 
 static void free_batch(struct batch *batch)
 {
-    for (size_t i = 0; i < batch->parcel_count; i++) {
-        segment_free(&batch->parcels[i].segment);
+    for (size_t i = 0; i < batch->outgoing_count; i++) {
+        segment_free(&batch->outgoing[i].segment);
     }
     for (size_t i = 0; i < batch->lane_count; i++) {
         free(batch->lanes[i].open);
     }
-    free(batch->parcels);
+    free(batch->outgoing);
     free(batch->lanes);
     free(batch->messages);
 }
@@ -339,11 +339,11 @@ enum tremolo_status publish_jobs(struct job *jobs, struct bus *bus, int64_t now)
     for (struct job *job = jobs; job != NULL; job = job->next) {
         sort_job(&batch, job);
     }
-    if (batch.parcel_count > 0) {
-        status = publish_parcels(&batch);
+    if (batch.outgoing_count > 0) {
+        status = publish_outgoing(&batch);
     }
     if (batch.messages != NULL) {
-        hint_parcels(&batch);
+        hint_outgoing(&batch);
         for (size_t i = 0; i < batch.lane_count; i++) {
             enum tremolo_status judged = judge_lane(&batch, i);
             status = status == TREMOLO_OK ? judged : status;

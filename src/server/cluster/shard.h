@@ -18,8 +18,8 @@
 #ifndef SERVER_SHARD_H
 #define SERVER_SHARD_H
 
-#include "served_study.h"
 #include "idset.h"
+#include "served_study.h"
 
 enum { SHARD_TAIL_BYTES = 16 };
 #define SHARD_END_MARK "end" /* the bytes of an end marker */

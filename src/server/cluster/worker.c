@@ -29,7 +29,7 @@ enum {
     NAME_BYTES = 64,
     LOOK_MS = 500,     /* at leases of others */
     STUDIES_MS = 1000, /* for new studies */
-    STEWARD_MS = 200,  /* for rounds */
+    ADVANCE_MS = 200,  /* for rounds */
     RELEASE_MS = 250,  /* between two shards that are let go */
     ORPHAN_MS = 6000,  /* then a free shard is taken whatever the share */
     IDLE_MS = 20,
@@ -47,7 +47,7 @@ struct tremolo_worker {
     struct worker_metrics *metrics;
     char name[NAME_BYTES];
     struct mirror *study[CLUSTER_STUDIES_MAX];
-    int64_t stewarded_ms[CLUSTER_STUDIES_MAX];
+    int64_t advanced_ms[CLUSTER_STUDIES_MAX];
     size_t studies;
     int64_t listed_ms;
     int64_t beat_ms;
@@ -319,19 +319,19 @@ static void fold_all(struct tremolo_worker *worker)
 }
 
 /* Whoever has a study's first shard looks after its rounds. */
-static void steward(struct tremolo_worker *worker)
+static void advance_rounds(struct tremolo_worker *worker)
 {
     for (size_t i = 0, at = 0; i < worker->studies; at += worker->study[i]->shards, i++) {
         struct mirror *study = worker->study[i];
         bool ours = at < worker->leases && worker->lease[at]->shard != NULL;
         int64_t pause = study->phase == CLUSTER_CLOSING || study->served->terms->rounds > 1
-                            ? STEWARD_MS
-                            : 5 * STEWARD_MS;
-        if (!ours || study->phase == CLUSTER_DONE || clock_ms() - worker->stewarded_ms[i] < pause) {
+                            ? ADVANCE_MS
+                            : 5 * ADVANCE_MS;
+        if (!ours || study->phase == CLUSTER_DONE || clock_ms() - worker->advanced_ms[i] < pause) {
             continue;
         }
-        worker->stewarded_ms[i] = clock_ms();
-        enum tremolo_status status = mirror_steward(study, worker->bus, (int64_t)time(NULL));
+        worker->advanced_ms[i] = clock_ms();
+        enum tremolo_status status = mirror_advance(study, worker->bus, (int64_t)time(NULL));
         if (status != TREMOLO_OK && status != TREMOLO_BAD_ARGUMENT) {
             log_event(&worker->log, "error", "round", "{s:s, s:s, s:s}", "study", study->tag,
                       "status", tremolo_status_name(status), "words",
@@ -390,7 +390,7 @@ static void *worker_main(void *argument)
         learn_studies(worker);
         look_after_leases(worker);
         fold_all(worker);
-        steward(worker);
+        advance_rounds(worker);
         tick(worker);
         count_all(worker);
     } while (wait_for_work(worker));

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "http.h"
 #include "clock.h"
+#include "http.h"
 #include "request.h"
 
 enum {

@@ -9,13 +9,13 @@
 
 #include "connections.h"
 #include "estimator.h"
-#include "writer.h"
 #include "log.h"
 #include "loops.h"
 #include "tls.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
 #include "web_files.h"
+#include "writer.h"
 
 enum {
     REQUEST_BODY_MAX = 4 << 20,     /* of a sequence of reports */

@@ -3,8 +3,8 @@
 #define SERVER_ROUTES_H
 
 #include "estimate.h"
-#include "round_json.h"
 #include "request.h"
+#include "round_json.h"
 
 /* routes.c */
 void routes_study(struct request *request);

@@ -1,7 +1,9 @@
-/* decide.h -- what the writer decides about one report, and group commits.
+/* decide.h -- what the embedded log decides about one report, and its part of a batch.
  *
- * Between decide_begin and decide_commit the study collects accepted reports in
- * its segment; decide_drop forgets them. Writer thread only. */
+ * decide() collects accepted reports in the study's segment, decide_append stages that in the
+ * store; after the sync decide_commit folds them, and after a failure decide_drop forgets them.
+ * The caller holds the writer's write_lock from the first decide() of a batch to its commit
+ * or drop; no study has anything collected when that is released. */
 #ifndef SERVER_DECIDE_H
 #define SERVER_DECIDE_H
 

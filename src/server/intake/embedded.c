@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encoder.h"
 #include "clock.h"
 #include "decide.h"
+#include "encoder.h"
 #include "rounds.h"
 #include "writer.h"
 
@@ -345,7 +345,7 @@ static void try_again(struct writer *writer)
     }
     embedded->tried_at = now;
     struct encoder out = {0};
-    encode_u64(&out, (uint64_t)now);
+    encode_number(&out, (uint64_t)now, 8);
     enum tremolo_status status = out.status;
     if (status == TREMOLO_OK) {
         status = embedded->store->put(embedded->store, "probe", (const uint8_t *)"time", 4,

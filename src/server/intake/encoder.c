@@ -33,32 +33,12 @@ void encode_bytes(struct encoder *encoder, const void *bytes, size_t size)
     }
 }
 
-static void encode_number(struct encoder *encoder, uint64_t value, size_t size)
+void encode_number(struct encoder *encoder, uint64_t value, size_t size)
 {
     uint8_t *at = encode_room(encoder, size);
     for (size_t i = 0; at != NULL && i < size; i++) {
         at[i] = (uint8_t)(value >> 8 * (size - 1 - i));
     }
-}
-
-void encode_u8(struct encoder *encoder, uint8_t value)
-{
-    encode_number(encoder, value, 1);
-}
-
-void encode_u16(struct encoder *encoder, uint16_t value)
-{
-    encode_number(encoder, value, 2);
-}
-
-void encode_u32(struct encoder *encoder, uint32_t value)
-{
-    encode_number(encoder, value, 4);
-}
-
-void encode_u64(struct encoder *encoder, uint64_t value)
-{
-    encode_number(encoder, value, 8);
 }
 
 void encode_double(struct encoder *encoder, double number)
@@ -80,7 +60,7 @@ const uint8_t *decode_bytes(struct decoder *decoder, size_t size)
     return at;
 }
 
-static uint64_t decode_number(struct decoder *decoder, size_t size)
+uint64_t decode_number(struct decoder *decoder, size_t size)
 {
     const uint8_t *at = decode_bytes(decoder, size);
     uint64_t value = 0;
@@ -88,26 +68,6 @@ static uint64_t decode_number(struct decoder *decoder, size_t size)
         value = value << 8 | at[i];
     }
     return value;
-}
-
-uint8_t decode_u8(struct decoder *decoder)
-{
-    return (uint8_t)decode_number(decoder, 1);
-}
-
-uint16_t decode_u16(struct decoder *decoder)
-{
-    return (uint16_t)decode_number(decoder, 2);
-}
-
-uint32_t decode_u32(struct decoder *decoder)
-{
-    return (uint32_t)decode_number(decoder, 4);
-}
-
-uint64_t decode_u64(struct decoder *decoder)
-{
-    return decode_number(decoder, 8);
 }
 
 double decode_double(struct decoder *decoder)

@@ -1,10 +1,10 @@
-/* encoder.h -- big-endian numbers in stored states.
+/* encoder.h -- big-endian numbers of one to eight bytes in stored states.
  *
  * An encoder grows by itself and keeps its first failure: put everything, then look at `status`
  * once. A decoder likewise: what is read past the end is zero, and `failed` says so at the end.
  *
  *     struct encoder out = {0};
- *     encode_u64(&out, position);
+ *     encode_number(&out, position, 8);
  *     encode_bytes(&out, text, length);
  *     if (out.status == TREMOLO_OK) ... out.bytes, out.length
  *     free(out.bytes); */
@@ -27,10 +27,7 @@ struct encoder {
 /* Room for `size` bytes that the caller fills; NULL after a failure. */
 uint8_t *encode_room(struct encoder *encoder, size_t size);
 void encode_bytes(struct encoder *encoder, const void *bytes, size_t size);
-void encode_u8(struct encoder *encoder, uint8_t value);
-void encode_u16(struct encoder *encoder, uint16_t value);
-void encode_u32(struct encoder *encoder, uint32_t value);
-void encode_u64(struct encoder *encoder, uint64_t value);
+void encode_number(struct encoder *encoder, uint64_t value, size_t size);
 void encode_double(struct encoder *encoder, double number); /* its bits */
 
 struct decoder {
@@ -41,10 +38,7 @@ struct decoder {
 
 /* NULL, and failed, when so many are not there. */
 const uint8_t *decode_bytes(struct decoder *decoder, size_t size);
-uint8_t decode_u8(struct decoder *decoder);
-uint16_t decode_u16(struct decoder *decoder);
-uint32_t decode_u32(struct decoder *decoder);
-uint64_t decode_u64(struct decoder *decoder);
+uint64_t decode_number(struct decoder *decoder, size_t size);
 double decode_double(struct decoder *decoder);
 
 static inline uint64_t bytes_get_u64(const uint8_t *bytes)

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "served_study.h"
 #include "estimate.h"
-#include "round_json.h"
 #include "json_latch.h"
+#include "round_json.h"
 #include "rounds.h"
+#include "served_study.h"
 
 /* ---------------------------------------------------------------- samples */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "served_study.h"
 #include "encoder.h"
+#include "served_study.h"
 
 static struct tremolo_iterate_options options_of(const struct served_study *served)
 {

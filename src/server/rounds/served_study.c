@@ -179,13 +179,13 @@ void served_encode_round(struct encoder *out, const struct served_study *served,
 {
     const struct served_round *stored = &served->rounds[round];
     size_t d = served->study->dimension;
-    encode_u64(out, (uint64_t)stored->opened_at);
-    encode_u64(out, (uint64_t)stored->closed_at);
+    encode_number(out, (uint64_t)stored->opened_at, 8);
+    encode_number(out, (uint64_t)stored->closed_at, 8);
     for (size_t i = 0; i < d; i++) {
         encode_double(out, stored->beta[i]);
     }
     for (size_t i = 0; i < d * served->study->vectors; i++) {
-        encode_u16(out, (uint16_t)stored->vectors[i]);
+        encode_number(out, (uint16_t)stored->vectors[i], 2);
     }
 }
 
@@ -218,7 +218,7 @@ static enum tremolo_status put_checkpoint(struct store *store, struct served_stu
     struct served_round *stored = &served->rounds[round];
     struct encoder out = {0};
     stored->folded_to = served->log_position;
-    encode_u64(&out, stored->folded_to);
+    encode_number(&out, stored->folded_to, 8);
     size_t length = tremolo_moments_encoded_bytes(stored->moments);
     uint8_t *at = encode_room(&out, length);
     if (at != NULL) {
@@ -268,13 +268,13 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
         return TREMOLO_NO_MEMORY;
     }
     struct decoder in = {value, length, false};
-    stored->opened_at = (int64_t)decode_u64(&in);
-    stored->closed_at = (int64_t)decode_u64(&in);
+    stored->opened_at = (int64_t)decode_number(&in, 8);
+    stored->closed_at = (int64_t)decode_number(&in, 8);
     for (size_t i = 0; i < d; i++) {
         stored->beta[i] = decode_double(&in);
     }
     for (size_t i = 0; i < d * m; i++) {
-        stored->vectors[i] = (int16_t)decode_u16(&in);
+        stored->vectors[i] = (int16_t)decode_number(&in, 2);
     }
     served->opened = round + 1;
     return TREMOLO_OK;

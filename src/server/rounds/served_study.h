@@ -1,9 +1,12 @@
 /* served_study.h -- one study as it is served: its rounds, its log, its sums.
  *
- * Who may touch what: whoever writes (writer.h) alone touches `log_*` members and
- * changes rounds; `lock` guards rounds, moments and counts, which other
- * threads read (estimates, the current round). Everything above the line
- * never changes once the study is open. */
+ * Locks. Members above the first line never change once the study is open, but for the
+ * atomic ones. Those between the lines are read under `lock` by any thread, and changed
+ * under it by whoever writes: the holder of the writer's write_lock, or in a gateway and a
+ * worker the thread that refreshes the mirror; that one may read them without. Those
+ * below the second line belong to the holder of write_lock alone. When `lock` is released,
+ * `reports` is the number of reports in the sums of all rounds, and a round that can be seen
+ * is durable. */
 #ifndef SERVER_SERVED_STUDY_H
 #define SERVER_SERVED_STUDY_H
 
@@ -37,7 +40,7 @@ struct served_round {
     uint64_t gradient_reports;
 };
 
-/* What the indexes will learn of a staged record. */
+/* What the indexes get to know of a staged record after the sync. */
 struct decided {
     uint64_t id_hash;
     uint64_t device_hash;
