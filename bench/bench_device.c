@@ -158,7 +158,7 @@ static double reports_per_second(uint16_t d, int count)
         struct tremolo_host_memory memory = {0};
         struct tremolo_platform platform = tremolo_host_memory_platform(&memory);
         size_t length = sizeof bytes;
-        if (tremolo_device_enrol(&work, &platform, tremolo_study_charge(&study)) != TREMOLO_OK ||
+        if (tremolo_device_enrol(&work, &platform, tremolo_study_charge(&study), 0) != TREMOLO_OK ||
             tremolo_device_report(&work, bytes, &length, &study, &round, &sample, &platform) !=
                 TREMOLO_OK) {
             return NAN;

@@ -14,12 +14,12 @@ mkdir -p "$build"
 tools/amalgamate "$build"
 alone="-ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns"
 
-# per_report TARGET WAVES: mean over the program's reports.
+# per_report TARGET FLAG: mean over the program's reports.
 per_report() {
     target "$1"
-    program=$build/instructions-$1-$2
+    program=$build/instructions-$1$2
     $cc $alone -I"$build" -c -o "$program.o" "$build/tremolo_device.c"
-    $cc -I"$build" -I$here -DWAVES="$2" -o "$program" $here/instructions.c "$program.o" $image
+    $cc -I"$build" -I$here "$2" -o "$program" $here/instructions.c "$program.o" $image
     $run "$program" -singlestep -d exec,nochain -D /dev/stdout </dev/null 2>"$program.log" | awk '
         $NF == "mark_begin" { counting = 1; reports++ }
         $NF == "mark_end" { counting = 0 }
@@ -30,6 +30,8 @@ per_report() {
 
 for pair in cortex-m0:1 cortex-m0:0 cortex-m4:1 riscv32:1; do
     name=${pair%:*} waves=${pair#*:}
-    count=$(per_report "$name" "$waves")
+    count=$(per_report "$name" -DWAVES="$waves")
     echo "$name: $count instructions a report, d = $dimension_small, m = $waves"
 done
+count=$(per_report cortex-m0 -DBALLOT=10)
+echo "cortex-m0: $count instructions a ballot, d = 10"

@@ -49,7 +49,7 @@ static const struct tremolo_platform platform = {
 /* Once in the device's life, in the factory: never again, and never to repair. */
 enum tremolo_status firmware_enrol(void)
 {
-    return tremolo_device_enrol(&work, &platform, TREMOLO_THE_BUDGET);
+    return tremolo_device_enrol(&work, &platform, TREMOLO_THE_BUDGET, 0);
 }
 
 /* Make the report, or repeat it; again after a reset, a power cut or a radio

@@ -55,7 +55,7 @@ static enum tremolo_status report_once(uint8_t *bytes, size_t *length,
         status = tremolo_host_raw(&raw_pulse, pulse, &pulse_range);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_device_enrol(&work, &platform, tremolo_study_charge(study));
+        status = tremolo_device_enrol(&work, &platform, tremolo_study_charge(study), 0);
     }
     const struct tremolo_sample sample = {.features = raw, .response = raw_pulse};
     return status == TREMOLO_OK

@@ -65,7 +65,7 @@ static enum tremolo_status report_once(const int32_t *features, int32_t response
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
     *length = sizeof bytes;
     enum tremolo_status status =
-        tremolo_device_enrol(&work, &platform, tremolo_study_charge(&study));
+        tremolo_device_enrol(&work, &platform, tremolo_study_charge(&study), 0);
     if (status == TREMOLO_OK) {
         status =
             tremolo_device_report(&work, bytes, length, &study, &round_zero, &sample, &platform);

@@ -1,8 +1,9 @@
 /* instructions.c -- make a few reports between two marks.
  *
  * bench/ports.sh runs this one instruction at a time and counts those between
- * the marks. The number of random bytes a report takes varies, hence several
- * reports with different entropy. */
+ * the marks. The number of random bytes a noisy sample takes varies, hence
+ * several reports with different entropy. With BALLOT, the number of features,
+ * they are ballots of different samples. */
 #include <stdio.h>
 
 #include "largest_study.h"
@@ -26,10 +27,22 @@ int main(void)
 {
     int status;
     unsigned i;
+#ifdef BALLOT
+    prepare_ballot(BALLOT, REPORTS, TREMOLO_RESPONSE_PRIVATE, NULL);
+#else
     prepare_study(WAVES, REPORTS, TREMOLO_RESPONSE_PUBLIC, NULL);
+#endif
     status = call_enrol();
     for (i = 0; i < REPORTS; i++) {
+#ifdef BALLOT
+        /* The same randomness for other samples: the same number of instructions. */
+        unsigned j;
+        for (j = 0; j < LARGEST_D; j++) {
+            features[j] = (int32_t)((i * 977 + j * 3331 + i * i * 71) % 9001) - 4500;
+        }
+#else
         entropy[0] = (uint8_t)(i + 1);
+#endif
         mark_begin();
         status |= call_report(i);
         mark_end();

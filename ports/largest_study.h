@@ -46,9 +46,22 @@ static void prepare_study(unsigned waves, unsigned samples, int private_response
     device.entropy = entropy;
 }
 
+/* The same study as a ballot, with about the default constants at epsilon 2. */
+static void prepare_ballot(unsigned dimension, unsigned samples, int private_response,
+                           const uint8_t *mac_key)
+{
+    prepare_study(0, samples, private_response, mac_key);
+    study.dimension = (uint16_t)dimension;
+    study.release = TREMOLO_RELEASE_BALLOT;
+    study.rank_first = 57;
+    study.rank_top = 2923410234u;
+    study.constant = 282;
+    study.response_weight = private_response ? 528 : 0;
+}
+
 static int call_enrol(void)
 {
-    return (int)tremolo_device_enrol(&work, &platform, UINT32_MAX);
+    return (int)tremolo_device_enrol(&work, &platform, UINT32_MAX, UINT32_MAX);
 }
 
 static int call_report(unsigned sample_number)

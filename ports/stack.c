@@ -45,13 +45,20 @@ int main(void)
 {
     int enrolled;
     int reported;
-    size_t enrolling;
     size_t reporting;
-    prepare_study(LARGEST_D, 1, TREMOLO_RESPONSE_PRIVATE, MAC_KEY);
-    enrolling = stack_of(enrol, &enrolled);
+    size_t most;
+    prepare_ballot(LARGEST_D, 1, TREMOLO_RESPONSE_PRIVATE, MAC_KEY);
+    most = stack_of(enrol, &enrolled);
     reporting = stack_of(make_report, &reported);
-    printf("stack=%u work=%u report=%u slot=%u status=%d\n",
-           (unsigned)(reporting > enrolling ? reporting : enrolling), (unsigned)sizeof work,
+    most = reporting > most ? reporting : most;
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    study.release = TREMOLO_RELEASE_SAMPLE;
+    prepare_study(LARGEST_D, 1, TREMOLO_RESPONSE_PRIVATE, MAC_KEY);
+    enrolled |= call_enrol() | reported;
+    reporting = stack_of(make_report, &reported);
+    most = reporting > most ? reporting : most;
+#endif
+    printf("stack=%u work=%u report=%u slot=%u status=%d\n", (unsigned)most, (unsigned)sizeof work,
            (unsigned)sizeof report, (unsigned)sizeof(struct tremolo_slot), enrolled | reported);
     return enrolled | reported;
 }

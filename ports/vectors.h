@@ -17,8 +17,8 @@ struct vector_request {
     int status;
     const uint8_t *report;
     size_t length;
-    const int16_t *wire; /* the report's coordinates */
-    uint32_t left;       /* of the budget, afterwards */
+    const int16_t *wire; /* the report's coordinates, or what the answer says */
+    uint32_t left;       /* of the budget the release draws on, afterwards */
 };
 
 /* One study on one device, its requests in order. */

@@ -9,7 +9,8 @@
  *
  * A study is an object with the fields of struct tremolo_study under the same
  * names: id is 32 bytes, bounds and response_bounds are pairs [low, high],
- * response is 0 (public) or 1 (private). All numbers are integers; one that
+ * response is 0 (public) or 1 (private), release 0 (a noisy sample) or 1 (a
+ * ballot); a number that is missing is 0. All numbers are integers; one that
  * does not fit its type is a RangeError, because wrapping it silently could
  * spend more than was agreed. A refusal of the core is a TremoloError.
  *
@@ -27,7 +28,8 @@ const NUMBERS = [
     ["amplitude", 2 ** 32 - 1], ["frequency", 2 ** 32 - 1], ["dimension", 2 ** 16 - 1],
     ["keep", 2 ** 16 - 1], ["vectors", 2 ** 16 - 1], ["rounds", 2 ** 16 - 1],
     ["samples", 2 ** 16 - 1], ["noise_log2", 255], ["wire_shift", 255], ["wire_bits", 255],
-    ["response", 255],
+    ["response", 255], ["release", 255], ["rank_first", 255], ["rank_top", 2 ** 32 - 1],
+    ["constant", 2 ** 16 - 1], ["response_weight", 2 ** 16 - 1],
 ];
 const BUFFER = { numbers: 0, id: 1, bounds: 2, vectors: 3, features: 4 };
 const NO_RESPONSE = 2 ** 31 - 1;
@@ -111,9 +113,11 @@ export class Tremolo {
         return device;
     }
 
-    /* Make the ledger, once, with a budget in units of mu^2 / 2^24. */
-    enrol(budget) {
-        this.#must(this.#core.enrol(integer(budget, 0, 2 ** 32 - 1, "budget")));
+    /* Make the ledger, once, with a budget of mu^2 for noisy samples and one of
+     * epsilon for ballots, both in 2^-24. */
+    enrol(budget, epsilon = 0) {
+        this.#must(this.#core.enrol(integer(budget, 0, 2 ** 32 - 1, "budget"),
+            integer(epsilon, 0, 2 ** 31 - 1, "epsilon")));
     }
 
     /* What is left of the budget. */
@@ -122,7 +126,13 @@ export class Tremolo {
         return this.#core.last_answer() >>> 0;
     }
 
-    /* The same, or null for a device that has no ledger yet. */
+    /* What is left of the budget of epsilon. */
+    epsilon() {
+        this.#must(this.#core.epsilon());
+        return this.#core.last_answer() >>> 0;
+    }
+
+    /* The budget, or null for a device that has no ledger yet. */
     budgetOrNull() {
         try {
             return this.budget();
@@ -159,7 +169,8 @@ export class Tremolo {
         }
     }
 
-    /* Read a report back: round, response (or null) and wire coordinates. */
+    /* Read a report back: round, response (or null) and wire coordinates, or
+     * what a ballot's answer says. */
     decode(study, bytes) {
         const capacity = this.#core.report_capacity();
         this.#setStudy(study);
@@ -200,7 +211,7 @@ export class Tremolo {
     #setStudy(study) {
         const d = integer(study.dimension, 1, this.#core.max_dimension(), "dimension");
         const numbers = this.#values(Uint32Array, BUFFER.numbers, NUMBERS.length);
-        NUMBERS.forEach(([name, most], i) => (numbers[i] = integer(study[name], 0, most, name)));
+        NUMBERS.forEach(([name, most], i) => (numbers[i] = integer(study[name] ?? 0, 0, most, name)));
         this.#values(Uint8Array, BUFFER.id, 32).set(sized(study.id, 32, "id"));
         const bounds = this.#values(Int32Array, BUFFER.bounds, 2 * (d + 1));
         const pairs = [...sized(study.bounds, d, "bounds"), study.response_bounds];

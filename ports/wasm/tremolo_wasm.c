@@ -31,6 +31,11 @@ enum number {
     WIRE_SHIFT,
     WIRE_BITS,
     RESPONSE,
+    RELEASE,
+    RANK_FIRST,
+    RANK_TOP,
+    CONSTANT,
+    RESPONSE_WEIGHT,
     NUMBERS
 };
 enum buffer { BUFFER_NUMBERS, BUFFER_ID, BUFFER_BOUNDS, BUFFER_VECTORS, BUFFER_FEATURES };
@@ -45,7 +50,8 @@ static uint32_t numbers[NUMBERS];
 static struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION + 1]; /* the response's comes last */
 static int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION];
 static int32_t features[TREMOLO_MAX_DIMENSION];
-static int16_t coordinates[TREMOLO_MAX_COORDINATES];
+static int16_t coordinates[(TREMOLO_MAX_DIMENSION + 2) * (TREMOLO_MAX_DIMENSION + 3) / 2 + 1];
+static int8_t row[sizeof coordinates / sizeof coordinates[0]];
 static uint8_t report[TREMOLO_MAX_REPORT_BYTES];
 static uint8_t mac_key[TREMOLO_MAC_KEY_BYTES];
 static uint32_t answer;
@@ -165,12 +171,17 @@ enum tremolo_status EXPORT(set_study)(void)
     study.wire_shift = (uint8_t)numbers[WIRE_SHIFT];
     study.wire_bits = (uint8_t)numbers[WIRE_BITS];
     study.response = (uint8_t)numbers[RESPONSE];
+    study.release = (uint8_t)numbers[RELEASE];
+    study.rank_first = (uint8_t)numbers[RANK_FIRST];
+    study.rank_top = numbers[RANK_TOP];
+    study.constant = (uint16_t)numbers[CONSTANT];
+    study.response_weight = (uint16_t)numbers[RESPONSE_WEIGHT];
     return tremolo_study_check(&study);
 }
 
 uint32_t EXPORT(study_sensitivity)(void)
 {
-    return tremolo_study_sensitivity(&study);
+    return study.release == TREMOLO_RELEASE_SAMPLE ? tremolo_study_sensitivity(&study) : 0;
 }
 
 uint32_t EXPORT(study_charge)(void)
@@ -178,14 +189,19 @@ uint32_t EXPORT(study_charge)(void)
     return tremolo_study_charge(&study);
 }
 
-enum tremolo_status EXPORT(enrol)(uint32_t budget)
+enum tremolo_status EXPORT(enrol)(uint32_t budget, uint32_t epsilon)
 {
-    return tremolo_device_enrol(&work, &platform, budget);
+    return tremolo_device_enrol(&work, &platform, budget, epsilon);
 }
 
 enum tremolo_status EXPORT(budget)(void)
 {
     return tremolo_device_budget(&work, &answer, &platform);
+}
+
+enum tremolo_status EXPORT(epsilon)(void)
+{
+    return tremolo_device_epsilon(&work, &answer, &platform);
 }
 
 enum tremolo_status EXPORT(make_report)(unsigned round_number, unsigned sample_number,
@@ -205,15 +221,33 @@ enum tremolo_status EXPORT(make_report)(unsigned round_number, unsigned sample_n
     return status;
 }
 
+static enum tremolo_status expand(void)
+{
+    enum tremolo_status status = tremolo_ballot_expand(row, sizeof row, &decoded, &study);
+    answer = status == TREMOLO_OK ? tremolo_ballot_entries(&study) : 0;
+    for (unsigned i = 0; i < answer; i++) {
+        coordinates[i] = row[i];
+    }
+    return status;
+}
+
+static enum tremolo_status unpack(void)
+{
+    enum tremolo_status status =
+        tremolo_report_unpack(coordinates, TREMOLO_MAX_COORDINATES, &decoded, &study);
+    answer = status == TREMOLO_OK ? tremolo_study_coordinates(&study) : 0;
+    return status;
+}
+
 /* Decode the first `length` bytes of the report buffer for the study. */
 enum tremolo_status EXPORT(decode)(size_t length)
 {
     enum tremolo_status status = tremolo_report_decode(&decoded, report, length);
-    if (status == TREMOLO_OK) {
-        status = tremolo_report_unpack(coordinates, TREMOLO_MAX_COORDINATES, &decoded, &study);
+    answer = 0;
+    if (status != TREMOLO_OK) {
+        return status;
     }
-    answer = status == TREMOLO_OK ? tremolo_study_coordinates(&study) : 0;
-    return status;
+    return study.release == TREMOLO_RELEASE_BALLOT ? expand() : unpack();
 }
 
 enum tremolo_status EXPORT(verify)(void)

@@ -7,6 +7,8 @@
  * angles is below 1.9 units of 2^-15 (tests/unit/test_device_cosine.c). */
 #include "parts.h"
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
+
 /* sin(pi/2 z) for z in 0..1, both in 2^-15; coefficients of z, z^3, z^5, z^7
  * chosen by search for the least error after all roundings. */
 static int32_t quadrant_sine(uint32_t z)
@@ -29,3 +31,7 @@ TREMOLO_PART int32_t tremolo_cosine(uint32_t angle)
     sine = quadrant_sine((within + (1u << 14)) >> 15);
     return (shifted >> 31) ? -sine : sine;
 }
+
+#else
+typedef int tremolo_cosine_is_left_out;
+#endif

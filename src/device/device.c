@@ -4,9 +4,11 @@
  *     1. check everything that came from outside;
  *     2. look into the ledger: repeat stored bytes, or see that the budget
  *        covers a new release;
- *     3. draw phases and noise, before the sample is touched, so that how long
- *        that takes, and whether it fails, say nothing about it;
- *     4. prepare, modulate, add, round, encode, all inside the work object;
+ *     3. draw the id, and the rank or phases and noise, before the sample is
+ *        touched, so that how long that takes, and whether it fails, say
+ *        nothing about it;
+ *     4. find the ranked answer, or prepare, modulate, add and round; encode,
+ *        all inside the work object;
  *     5. commit charge and bytes;
  *     6. hand the bytes out; wipe. */
 #include "parts.h"
@@ -16,40 +18,72 @@ unsigned tremolo_device_version(void)
     return TREMOLO_DEVICE_VERSION_MAJOR * 256 + TREMOLO_DEVICE_VERSION_MINOR;
 }
 
-static enum tremolo_status draw_all(struct tremolo_work *work)
+#ifndef TREMOLO_WITHOUT_SAMPLE
+static void draw_noise(struct tremolo_work *work)
 {
     struct tremolo_generator *generator = &work->generator;
     unsigned count = tremolo_study_coordinates(work->study);
     unsigned i;
-    enum tremolo_status status = tremolo_generator_seed(generator, work->platform);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
     for (i = 0; i < work->study->vectors; i++) {
         work->phase[i] = tremolo_generator_word(generator);
     }
     for (i = 0; i < count; i++) {
         work->noise[i] = tremolo_noise_draw(generator, work->study->noise_log2);
     }
+}
+
+static void prepare(struct tremolo_work *work)
+{
+    tremolo_sample_prepare(work->value, work->study, work->sample);
+    tremolo_modulate(work->value, work->study, work->round, work->phase);
+}
+#endif
+
+/* All that is random, the report's id included. */
+static enum tremolo_status draw_all(struct tremolo_work *work)
+{
+    struct tremolo_generator *generator = &work->generator;
+    unsigned i;
+    enum tremolo_status status = tremolo_generator_seed(generator, work->platform);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    if (work->study->release == TREMOLO_RELEASE_SAMPLE) {
+        draw_noise(work);
+    }
+#endif
+    for (i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
+        work->id[i] = tremolo_generator_byte(generator);
+    }
+#ifndef TREMOLO_WITHOUT_BALLOT
+    if (work->study->release == TREMOLO_RELEASE_BALLOT) {
+        tremolo_ballot_draw(work);
+    }
+#endif
     return generator->stuck ? TREMOLO_NO_ENTROPY : TREMOLO_OK;
 }
 
 /* What the charge pays for: *length bytes in work->slot. */
-static TREMOLO_APART enum tremolo_status make(struct tremolo_work *work, size_t *length)
+static enum tremolo_status make(struct tremolo_work *work, size_t *length)
 {
     enum tremolo_status status;
-    work->charge = tremolo_study_charge(work->study);
-    if (work->charge > work->budget - work->spent) {
+    unsigned kind = work->study->release;
+    uint32_t charge = tremolo_study_charge(work->study);
+    if (charge > work->budget[kind] - work->spent[kind]) {
         return TREMOLO_BUDGET_EXHAUSTED;
     }
     status = draw_all(work);
     if (status != TREMOLO_OK) {
         return status;
     }
-    tremolo_sample_prepare(work->value, work->study, work->sample);
-    tremolo_modulate(work->value, work->study, work->round, work->phase);
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    if (kind == TREMOLO_RELEASE_SAMPLE) {
+        prepare(work);
+    }
+#endif
     *length = tremolo_report_encode(work);
-    return tremolo_ledger_commit(work, *length);
+    return tremolo_ledger_commit(work, charge, *length);
 }
 
 static enum tremolo_status make_or_repeat(struct tremolo_work *work, size_t *length)
@@ -100,7 +134,8 @@ static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo
         return TREMOLO_BAD_ARGUMENT;
     }
     work->platform = platform;
-    work->spent = 0;
+    work->spent[0] = 0;
+    work->spent[1] = 0;
     work->commits = 0;
     return TREMOLO_OK;
 }
@@ -153,17 +188,19 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
 }
 
 enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
-                                         const struct tremolo_platform *platform, uint32_t budget)
+                                         const struct tremolo_platform *platform, uint32_t budget,
+                                         uint32_t epsilon)
 {
     enum tremolo_status status = begin(work, platform);
     if (status == TREMOLO_OK) {
-        status = tremolo_ledger_create(work, budget);
+        status = tremolo_ledger_create(work, budget, epsilon);
     }
     return finish(work, status);
 }
 
-enum tremolo_status tremolo_device_budget(struct tremolo_work *work, uint32_t *left,
-                                          const struct tremolo_platform *platform)
+static TREMOLO_APART enum tremolo_status find_left(struct tremolo_work *work, uint32_t *left,
+                                                   const struct tremolo_platform *platform,
+                                                   unsigned kind)
 {
     enum tremolo_status status = begin(work, platform);
     if (left == NULL) {
@@ -176,7 +213,19 @@ enum tremolo_status tremolo_device_budget(struct tremolo_work *work, uint32_t *l
         status = tremolo_ledger_find(work, work->slot.study_tag);
     }
     if (status == TREMOLO_OK) {
-        *left = work->budget - work->spent;
+        *left = work->budget[kind] - work->spent[kind];
     }
     return finish(work, status);
+}
+
+enum tremolo_status tremolo_device_budget(struct tremolo_work *work, uint32_t *left,
+                                          const struct tremolo_platform *platform)
+{
+    return find_left(work, left, platform, TREMOLO_RELEASE_SAMPLE);
+}
+
+enum tremolo_status tremolo_device_epsilon(struct tremolo_work *work, uint32_t *left,
+                                           const struct tremolo_platform *platform)
+{
+    return find_left(work, left, platform, TREMOLO_RELEASE_BALLOT);
 }

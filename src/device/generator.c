@@ -46,20 +46,35 @@ static QUARTER void quarter_round(lanes *pa, lanes *pb, lanes *pc, lanes *pd)
     *pd = d;
 }
 
-/* Columns, then diagonals. */
-static inline void double_round(lanes *x)
+/* Four columns, then four diagonals: there row r starts r places further right. */
+static inline void step(lanes *x, unsigned i)
 {
-    quarter_round(x + 0, x + 4, x + 8, x + 12);
-    quarter_round(x + 1, x + 5, x + 9, x + 13);
-    quarter_round(x + 2, x + 6, x + 10, x + 14);
-    quarter_round(x + 3, x + 7, x + 11, x + 15);
-    quarter_round(x + 0, x + 5, x + 10, x + 15);
-    quarter_round(x + 1, x + 6, x + 11, x + 12);
-    quarter_round(x + 2, x + 7, x + 8, x + 13);
-    quarter_round(x + 3, x + 4, x + 9, x + 14);
+    unsigned right = i >> 2;
+    quarter_round(x + (i & 3), x + 4 + ((i + right) & 3), x + 8 + ((i + 2 * right) & 3),
+                  x + 12 + ((i + 3 * right) & 3));
 }
 
-TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16])
+static inline void double_round(lanes *x)
+{
+#if TREMOLO_LANES == 1
+    unsigned i;
+    for (i = 0; i < 8; i++) {
+        step(x, i);
+    }
+#else
+    step(x, 0);
+    step(x, 1);
+    step(x, 2);
+    step(x, 3);
+    step(x, 4);
+    step(x, 5);
+    step(x, 6);
+    step(x, 7);
+#endif
+}
+
+TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16],
+                                        unsigned round_pairs)
 {
     lanes x[16];
     unsigned lane;
@@ -69,7 +84,7 @@ TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES], const
             LANE(x[i], lane) = state[i] + (i == 12 ? lane : 0);
         }
     }
-    for (i = 0; i < ROUND_PAIRS; i++) {
+    for (i = 0; i < round_pairs; i++) {
         double_round(x);
     }
     for (lane = 0; lane < TREMOLO_LANES; lane++) {
@@ -81,12 +96,20 @@ TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES], const
     tremolo_bytes_wipe(x, sizeof x);
 }
 
-/* The first 32 bytes of the buffer become the key and leave the buffer. */
-static void take_key(struct tremolo_generator *generator)
+/* The first 32 bytes of the buffer become the key and leave the buffer; the
+ * counter and the nonce are zero again. */
+TREMOLO_APART TREMOLO_PART void tremolo_generator_key(struct tremolo_generator *generator)
 {
     unsigned i;
+    generator->state[0] = 0x61707865;
+    generator->state[1] = 0x3320646e;
+    generator->state[2] = 0x79622d32;
+    generator->state[3] = 0x6b206574;
     for (i = 0; i < 8; i++) {
         generator->state[4 + i] = tremolo_bytes_load(generator->block + 4 * i);
+    }
+    for (i = 12; i < 16; i++) {
+        generator->state[i] = 0;
     }
     tremolo_bytes_wipe(generator->block, KEY_BYTES);
 }
@@ -94,12 +117,11 @@ static void take_key(struct tremolo_generator *generator)
 TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator)
 {
     unsigned at;
-    generator->state[12] = 0;
     for (at = 0; at < REFILL_BYTES; at += TREMOLO_LANES * BLOCK_BYTES) {
-        tremolo_chacha20_blocks(generator->block + at, generator->state);
+        tremolo_chacha_blocks(generator->block + at, generator->state, ROUND_PAIRS);
         generator->state[12] += TREMOLO_LANES;
     }
-    take_key(generator);
+    tremolo_generator_key(generator);
     generator->next = KEY_BYTES;
 }
 
@@ -126,11 +148,7 @@ TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator
         tremolo_bytes_wipe(generator, sizeof *generator);
         return TREMOLO_NO_ENTROPY;
     }
-    generator->state[0] = 0x61707865;
-    generator->state[1] = 0x3320646e;
-    generator->state[2] = 0x79622d32;
-    generator->state[3] = 0x6b206574;
-    take_key(generator);
+    tremolo_generator_key(generator);
     generator->next = REFILL_BYTES;
     return TREMOLO_OK;
 }
@@ -143,4 +161,19 @@ TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator
         word = word << 8 | tremolo_generator_byte(generator);
     }
     return word;
+}
+
+/* Uniform on 0..count-1 for 1 <= count <= 256. */
+TREMOLO_APART TREMOLO_PART unsigned tremolo_generator_below(struct tremolo_generator *generator,
+                                                            unsigned count)
+{
+    unsigned mask = 1;
+    unsigned draw;
+    while (mask < count - 1) {
+        mask = mask << 1 | 1;
+    }
+    do {
+        draw = tremolo_generator_byte(generator) & mask;
+    } while (draw >= count);
+    return draw;
 }

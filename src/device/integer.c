@@ -6,6 +6,24 @@
  * and get the same numbers from them. */
 #include "parts.h"
 
+/* a * b by 16-bit halves: the smallest cores multiply 32 by 32 to 32 bits, and
+ * the compiler's helper for more is longer and slower than this. Every sum
+ * stays below 2^32, as (2^16 - 1)^2 + 2^16 - 1 does. */
+TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b)
+{
+#if TREMOLO_LANES > 1
+    return (uint64_t)a * b;
+#else
+    uint32_t low = (a & 0xffff) * (b & 0xffff);
+    uint32_t middle = (a >> 16) * (b & 0xffff) + (low >> 16);
+    uint32_t other = (a & 0xffff) * (b >> 16) + (middle & 0xffff);
+    uint32_t high = (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
+    return (uint64_t)high << 32 | other << 16 | (low & 0xffff);
+#endif
+}
+
+#ifndef TREMOLO_WITHOUT_SAMPLE
+
 /* floor(a * n / w) for n <= w, 0 < w < 2^31, a < 2^31.
  *
  * The bits of a are taken from the top: quotient and remainder of the prefix
@@ -38,22 +56,6 @@ TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w
         }
     }
     return quotient;
-#endif
-}
-
-/* a * b by 16-bit halves: the smallest cores multiply 32 by 32 to 32 bits, and
- * the compiler's helper for more is longer and slower than this. Every sum
- * stays below 2^32, as (2^16 - 1)^2 + 2^16 - 1 does. */
-TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b)
-{
-#if TREMOLO_LANES > 1
-    return (uint64_t)a * b;
-#else
-    uint32_t low = (a & 0xffff) * (b & 0xffff);
-    uint32_t middle = (a >> 16) * (b & 0xffff) + (low >> 16);
-    uint32_t other = (a & 0xffff) * (b >> 16) + (middle & 0xffff);
-    uint32_t high = (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
-    return (uint64_t)high << 32 | other << 16 | (low & 0xffff);
 #endif
 }
 
@@ -93,3 +95,5 @@ TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigne
     int32_t result = (int32_t)tremolo_product_shifted(size, by, shift);
     return negative ? -result : result;
 }
+
+#endif

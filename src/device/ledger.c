@@ -18,7 +18,11 @@
  * Because both slots are written before bytes leave, losing either one never
  * forgets a charge. The platform's counter, where there is one, holds the
  * number of commits of all entries together: an older copy of any part of
- * the ledger has too few. */
+ * the ledger has too few.
+ *
+ * An entry's study makes one kind of release, so `spent` counts mu^2 in some
+ * entries and epsilon in others; a bit beside the budget of epsilon says
+ * which. A ledger made before there were ballots has zeros in both. */
 #include "parts.h"
 
 /* What a slot was found to hold; bits, so that two can be joined. */
@@ -135,13 +139,17 @@ static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
                                      const uint8_t *study_tag)
 {
     const struct tremolo_slot *slot = &work->slot;
+    unsigned kind = slot->epsilon >> 15;
+    uint32_t epsilon = (uint32_t)slot->epsilon << 17 >> 1;
     if (entry == 0) {
-        work->budget = slot->budget;
+        work->budget[0] = slot->budget;
+        work->budget[1] = epsilon;
     }
-    if (slot->budget != work->budget || slot->spent > work->budget - work->spent) {
+    if (slot->budget != work->budget[0] || epsilon != work->budget[1] ||
+        slot->spent > work->budget[kind] - work->spent[kind]) {
         return TREMOLO_LEDGER_DAMAGED;
     }
-    work->spent += slot->spent;
+    work->spent[kind] += slot->spent;
     work->commits += slot->sequence;
     if (slot->sequence == 0
             ? work->entry == TREMOLO_MAX_STUDIES
@@ -190,14 +198,16 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work
 
 /* work->slot is the study's entry as tremolo_ledger_find() left it, but for
  * the new report in it: charge that and make both durable. */
-TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, size_t length)
+TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, uint32_t charge,
+                                                       size_t length)
 {
     struct tremolo_slot *slot = &work->slot;
     enum tremolo_status status;
     slot->sequence++;
-    slot->spent += work->charge;
+    slot->spent += charge;
     slot->key = work->key;
-    slot->length = (uint32_t)length;
+    slot->length = (uint16_t)length;
+    slot->epsilon = (uint16_t)(work->budget[1] >> 16 | (uint32_t)work->study->release << 15);
     tremolo_bytes_copy(slot->study_tag, work->study->id, TREMOLO_STUDY_TAG_BYTES);
     status = write_both(work, 2 * work->entry);
     work->commits++;
@@ -228,7 +238,8 @@ static enum tremolo_status check_absent(struct tremolo_work *work)
     return check_counter(work) == TREMOLO_OK ? TREMOLO_OK : TREMOLO_LEDGER_EXISTS;
 }
 
-TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget)
+TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget,
+                                                       uint32_t epsilon)
 {
     enum tremolo_status status = check_absent(work);
     unsigned entry = work->platform->studies;
@@ -236,6 +247,7 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work
         tremolo_bytes_wipe(&work->slot, SLOT_HEAD_BYTES);
         work->slot.magic = magic_of(work, entry);
         work->slot.budget = budget;
+        work->slot.epsilon = (uint16_t)(epsilon << 1 >> 17);
         status = write_both(work, 2 * entry);
     }
     return status;

@@ -6,6 +6,8 @@
  * how the angle is rounded is no matter of privacy. */
 #include "parts.h"
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
+
 /* The height of one wave in fine units. The inner product is in 2^-14 fine
  * units and frequency in 2^-40 turns, so an angle in 2^-32 turns has 22 bits
  * too many. Values are at most 2^24 and a vector's norm is one, so each half
@@ -54,3 +56,7 @@ TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tremolo_study *s
         }
     }
 }
+
+#else
+typedef int tremolo_modulate_is_left_out;
+#endif

@@ -16,6 +16,8 @@
  * generator meets one of the two soon. */
 #include "parts.h"
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
+
 enum { DIGITS_MAX = 16, WHOLE_MAX = 64 };
 
 /* A uniform number in (0, 1) as its leading base-256 digits. */
@@ -95,20 +97,6 @@ static unsigned draw_whole(struct tremolo_generator *generator)
     return whole;
 }
 
-/* Uniform on 0..count-1 for 2 <= count <= 128. */
-static unsigned draw_below(struct tremolo_generator *generator, unsigned count)
-{
-    unsigned mask = 1;
-    unsigned draw;
-    while (mask < count - 1) {
-        mask = mask << 1 | 1;
-    }
-    do {
-        draw = tremolo_generator_byte(generator) & mask;
-    } while (draw >= count);
-    return draw;
-}
-
 /* True with probability exp(-x (2k+x) / (2k+2)): the chain x > u1 > u2 > ...,
  * each step also passing a coin of probability (2k+x)/(2k+2), breaks after an
  * even number of steps. */
@@ -118,7 +106,7 @@ static int accept_fraction(struct tremolo_generator *generator, struct lazy *x, 
     struct lazy *last = x;
     unsigned steps = 0;
     for (;;) {
-        unsigned face = draw_below(generator, 2 * whole + 2);
+        unsigned face = tremolo_generator_below(generator, 2 * whole + 2);
         if (face == 0 || (face == 1 && !fresh_below(generator, x, NULL)) ||
             !fresh_below(generator, last, &chain)) {
             return (steps & 1) == 0;
@@ -159,3 +147,7 @@ TREMOLO_PART int32_t tremolo_noise_draw(struct tremolo_generator *generator, uns
     tremolo_bytes_wipe(&x, sizeof x);
     return (tremolo_generator_byte(generator) & 1) ? -(int32_t)magnitude - 1 : (int32_t)magnitude;
 }
+
+#else
+typedef int tremolo_noise_is_left_out;
+#endif

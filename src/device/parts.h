@@ -30,15 +30,18 @@
 #include "bytes.h"
 
 /* integer.c */
-TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
 TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b);
+#ifndef TREMOLO_WITHOUT_SAMPLE
+TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
 TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned shift);
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square);
 TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift);
+#endif
 
 /* generator.c */
-TREMOLO_PART void tremolo_chacha20_blocks(uint8_t out[64 * TREMOLO_LANES],
-                                          const uint32_t state[16]);
+TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16],
+                                        unsigned round_pairs);
+TREMOLO_APART TREMOLO_PART void tremolo_generator_key(struct tremolo_generator *generator);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
                                                         const struct tremolo_platform *platform);
 TREMOLO_APART TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
@@ -55,8 +58,11 @@ static inline uint8_t tremolo_generator_byte(struct tremolo_generator *generator
     generator->block[generator->next++] = 0;
     return byte;
 }
-TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator);
+TREMOLO_APART TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator);
+TREMOLO_APART TREMOLO_PART unsigned tremolo_generator_below(struct tremolo_generator *generator,
+                                                            unsigned count);
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
 /* noise.c */
 TREMOLO_APART TREMOLO_PART int32_t tremolo_noise_draw(struct tremolo_generator *generator,
                                                       unsigned noise_log2);
@@ -74,6 +80,18 @@ TREMOLO_APART TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tr
                                                  const struct tremolo_round *round,
                                                  uint32_t *phase);
 
+#endif
+
+/* ballot.c: check the study, what a ballot costs; draw the rank before the
+ * sample is touched, then find the answer that has it. */
+#ifndef TREMOLO_WITHOUT_BALLOT
+TREMOLO_PART enum tremolo_status tremolo_ballot_check(const struct tremolo_study *study);
+TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study);
+TREMOLO_PART void tremolo_ballot_draw(struct tremolo_work *work);
+TREMOLO_PART int32_t tremolo_ballot_response(const struct tremolo_work *work);
+TREMOLO_PART uint8_t tremolo_ballot_answer(struct tremolo_work *work);
+#endif
+
 /* siphash.c */
 #ifndef TREMOLO_WITHOUT_MAC
 TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8_t *key,
@@ -81,16 +99,18 @@ TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8
                                      size_t length);
 #endif
 
-/* report.c: encode work->value + work->noise with a fresh report id into
- * work->slot.report and return the report's length. */
+/* report.c: encode the answer, or work->value + work->noise, under work->id
+ * into work->slot.report and return the report's length. */
 TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work);
 
 /* ledger.c; see there. */
-TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget);
+TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget,
+                                                       uint32_t epsilon);
 TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
                                                      const uint8_t *study_tag);
 TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work *work,
                                                        size_t *length);
-TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, size_t length);
+TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, uint32_t charge,
+                                                       size_t length);
 
 #endif

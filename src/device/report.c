@@ -1,25 +1,31 @@
 /* report.c -- the bytes that leave the device, and reading them back.
  *
- * Deterministic CBOR (RFC 8949, section 4.2): one array, shortest heads.
+ * One CBOR array (RFC 8949), one length for all reports of a study:
  *
  *     86 or 87           array of 6, or of 7 with a MAC
- *     01                 version
+ *     02                 version
  *     50 <16 bytes>      study tag: first half of the study's 32-byte id
- *     <uint>             round
+ *     19 <2 bytes>       round
  *     50 <16 bytes>      report id, random
- *     <uint> or f6       public response as its place between the bounds,
+ *     19 <2 bytes> or f6 public response as its place between the bounds,
  *                        0..65534, or null
- *     <bytes>            coordinates, wire_bits each, big-endian bit order,
- *                        two's complement, last byte filled with zero bits
+ *     <bytes>            a ballot's answer; or the coordinates, wire_bits each,
+ *                        big-endian bit order, two's complement, last byte
+ *                        filled with zero bits
  *     50 <16 bytes>      SipHash-2-4-128 of the 32-byte study id and of all
  *                        bytes before this item
+ *
+ * Version 1, which is still read, has the two numbers in their shortest form:
+ * its length told a small response from a large one.
  *
  * docs/wire-format.md is normative; the decoder accepts nothing else. */
 #include "parts.h"
 
 enum {
-    VERSION = 1,
+    VERSION_SHORTEST = 1,
+    VERSION = 2,
     MAJOR_UINT = 0x00,
+    HEAD_UINT_2 = 0x19,
     MAJOR_BYTES = 0x40,
     HEAD_ARRAY_6 = 0x86,
     HEAD_BYTES_16 = MAJOR_BYTES + 16,
@@ -35,31 +41,39 @@ enum {
 
 /* ------------------------------------------------------------- encoding */
 
-/* All lengths and numbers of a report fit 16 bits. */
-static uint8_t *put_head(uint8_t *out, unsigned major, uint32_t value)
+static TREMOLO_APART uint8_t *put_number(uint8_t *out, uint32_t value)
 {
-    if (value >= 256) {
-        *out++ = (uint8_t)(major | 25);
-        *out++ = (uint8_t)(value >> 8);
-    } else if (value >= 24) {
-        *out++ = (uint8_t)(major | 24);
-    } else {
-        value |= major;
-    }
+    *out++ = HEAD_UINT_2;
+    *out++ = (uint8_t)(value >> 8);
     *out++ = (uint8_t)value;
     return out;
 }
 
-static uint8_t *put_response(uint8_t *out, const struct tremolo_study *study, int32_t raw)
+static int32_t response_of(const struct tremolo_work *work)
 {
-    int32_t response;
-    if (study->response == TREMOLO_RESPONSE_PRIVATE) {
+#ifndef TREMOLO_WITHOUT_BALLOT
+    if (work->study->release == TREMOLO_RELEASE_BALLOT) {
+        return tremolo_ballot_response(work);
+    }
+#endif
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    return tremolo_scale(work->sample->response, &work->study->response_bounds,
+                         TREMOLO_RESPONSE_MAX);
+#else
+    return 0;
+#endif
+}
+
+static uint8_t *put_response(uint8_t *out, const struct tremolo_work *work)
+{
+    if (work->study->response == TREMOLO_RESPONSE_PRIVATE) {
         *out++ = NULL_ITEM;
         return out;
     }
-    response = tremolo_scale(raw, &study->response_bounds, TREMOLO_RESPONSE_MAX);
-    return put_head(out, MAJOR_UINT, (uint32_t)(response + TREMOLO_RESPONSE_MAX));
+    return put_number(out, (uint32_t)(response_of(work) + TREMOLO_RESPONSE_MAX));
 }
+
+#ifndef TREMOLO_WITHOUT_SAMPLE
 
 /* floor(sum / 2^shift + 1/2), saturating at the wire's symmetric ends. Noise
  * was rounded down, so this is the real sum rounded once to the wire grid.
@@ -72,21 +86,15 @@ static int32_t to_wire(int32_t sum, const struct tremolo_study *study)
     return sum > end ? end : sum < -end ? -end : sum;
 }
 
-static unsigned packed_bytes(const struct tremolo_study *study)
-{
-    return (tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
-}
-
 /* Most significant bits first; the last byte is filled with zeros. The top
  * `held` bits of `bits` wait for the rest of their byte. */
-static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_work *work)
+static TREMOLO_APART uint8_t *put_coordinates(uint8_t *out, const struct tremolo_work *work)
 {
     const struct tremolo_study *study = work->study;
     unsigned count = tremolo_study_coordinates(study);
     uint32_t bits = 0;
     unsigned held = 0;
     unsigned i;
-    out = put_head(out, MAJOR_BYTES, packed_bytes(study));
     for (i = 0; i < count; i++) {
         uint32_t wire = (uint32_t)to_wire(work->value[i] + work->noise[i], study);
         bits |= wire << (32 - study->wire_bits) >> held;
@@ -101,22 +109,58 @@ static uint8_t *put_coordinates(uint8_t *out, const struct tremolo_work *work)
     return out;
 }
 
+#endif
+
+/* The head of a byte string in its shortest form. */
+static TREMOLO_APART uint8_t *put_head(uint8_t *out, uint32_t length)
+{
+    if (length >= 256) {
+        *out++ = MAJOR_BYTES | 25;
+        *out++ = (uint8_t)(length >> 8);
+    } else if (length >= 24) {
+        *out++ = MAJOR_BYTES | 24;
+    } else {
+        length |= MAJOR_BYTES;
+    }
+    *out++ = (uint8_t)length;
+    return out;
+}
+
+static unsigned packed_bytes(const struct tremolo_study *study)
+{
+    return study->release == TREMOLO_RELEASE_BALLOT
+               ? 1
+               : (tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
+}
+
+static uint8_t *put_content(uint8_t *out, struct tremolo_work *work)
+{
+    out = put_head(out, packed_bytes(work->study));
+#ifndef TREMOLO_WITHOUT_BALLOT
+    if (work->study->release == TREMOLO_RELEASE_BALLOT) {
+        *out++ = tremolo_ballot_answer(work);
+        return out;
+    }
+#endif
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    out = put_coordinates(out, work);
+#endif
+    return out;
+}
+
 TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work)
 {
     uint8_t *start = work->slot.report;
     uint8_t *out = start;
-    unsigned i;
     *out++ = (uint8_t)(HEAD_ARRAY_6 + WITH_MAC(work->platform->mac_key != NULL));
     *out++ = VERSION;
     *out++ = HEAD_BYTES_16;
     tremolo_bytes_copy(out, work->study->id, TREMOLO_STUDY_TAG_BYTES);
-    out = put_head(out + TREMOLO_STUDY_TAG_BYTES, MAJOR_UINT, work->round->number);
+    out = put_number(out + TREMOLO_STUDY_TAG_BYTES, work->round->number);
     *out++ = HEAD_BYTES_16;
-    for (i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
-        *out++ = tremolo_generator_byte(&work->generator);
-    }
-    out = put_response(out, work->study, work->sample->response);
-    out = put_coordinates(out, work);
+    tremolo_bytes_copy(out, work->id, TREMOLO_REPORT_ID_BYTES);
+    out = put_response(out + TREMOLO_REPORT_ID_BYTES, work);
+    out = put_content(out, work);
 #ifndef TREMOLO_WITHOUT_MAC
     if (work->platform->mac_key != NULL) {
         *out = HEAD_BYTES_16;
@@ -147,21 +191,21 @@ static const uint8_t *take(struct reader *in, size_t length)
     return bytes;
 }
 
-/* The value of a head of this major type in its shortest form. Another type
- * differs by 32 or more. */
-static uint32_t take_head(struct reader *in, unsigned major)
+/* The value of a head of this major type, in its shortest form or else in
+ * three bytes. Another type differs by 32 or more. */
+static TREMOLO_APART uint32_t take_head(struct reader *in, unsigned major, int shortest)
 {
     const uint8_t *head = take(in, 1);
     uint32_t value = head == NULL ? 32 : (uint32_t)*head - major;
-    if (value < 24) {
+    if (shortest && value < 24) {
         return value;
     }
-    head = value <= 25 ? take(in, value - 23) : NULL;
-    if (head != NULL && value == 24 && head[0] >= 24) {
-        return head[0];
-    }
-    if (head != NULL && value == 25 && head[0] != 0) {
+    head = value - 24 <= 1 ? take(in, value - 23) : NULL;
+    if (head != NULL && value == 25 && (!shortest || head[0] != 0)) {
         return (uint32_t)head[0] << 8 | head[1];
+    }
+    if (head != NULL && value == 24 && shortest && head[0] >= 24) {
+        return head[0];
     }
     in->at = NULL;
     return 0;
@@ -177,14 +221,14 @@ static const uint8_t *take_16_bytes(struct reader *in)
     return item + 1;
 }
 
-static void take_response(struct reader *in, struct tremolo_report *report)
+static void take_response(struct reader *in, int shortest, struct tremolo_report *report)
 {
     uint32_t place;
     if (in->at != NULL && in->at != in->end && *in->at == NULL_ITEM) {
         in->at++;
         return;
     }
-    place = take_head(in, MAJOR_UINT);
+    place = take_head(in, MAJOR_UINT, shortest);
     if (place > 2 * TREMOLO_RESPONSE_MAX) {
         in->at = NULL;
     }
@@ -197,20 +241,22 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
 {
     struct reader in;
     uint32_t packed;
+    int shortest;
     if (length < 2 || length > TREMOLO_MAX_REPORT_BYTES ||
         (bytes[0] & ~(unsigned)WITH_MAC(1)) != HEAD_ARRAY_6) {
         return TREMOLO_MALFORMED;
     }
-    if (bytes[1] != VERSION) {
+    if (bytes[1] - (unsigned)VERSION_SHORTEST > VERSION - VERSION_SHORTEST) {
         return TREMOLO_UNKNOWN_VERSION;
     }
+    shortest = bytes[1] == VERSION_SHORTEST;
     in.at = bytes + 2;
     in.end = bytes + length;
     report->study_tag = take_16_bytes(&in);
-    report->round = (uint16_t)take_head(&in, MAJOR_UINT);
+    report->round = (uint16_t)take_head(&in, MAJOR_UINT, shortest);
     report->id = take_16_bytes(&in);
-    take_response(&in, report);
-    packed = take_head(&in, MAJOR_BYTES);
+    take_response(&in, shortest, report);
+    packed = take_head(&in, MAJOR_BYTES, 1);
     report->coordinate_bytes = (uint16_t)packed;
     report->coordinates = take(&in, packed);
     if (in.at == NULL) {
@@ -241,6 +287,45 @@ enum tremolo_status tremolo_report_decode(struct tremolo_report *report, const u
     return status;
 }
 
+/* Is the study sound, of this release, and does the report fit it? */
+static enum tremolo_status check_fit(const struct tremolo_report *report,
+                                     const struct tremolo_study *study,
+                                     enum tremolo_release_kind release)
+{
+    enum tremolo_status status = tremolo_study_check(study);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    if (study->release != (unsigned)release || report->has_response == study->response ||
+        report->coordinate_bytes != packed_bytes(study)) {
+        return TREMOLO_MALFORMED;
+    }
+    return tremolo_bytes_differ(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES)
+               ? TREMOLO_WRONG_STUDY
+               : TREMOLO_OK;
+}
+
+#ifndef TREMOLO_WITHOUT_BALLOT
+enum tremolo_status tremolo_report_answer(unsigned *answer, const struct tremolo_report *report,
+                                          const struct tremolo_study *study)
+{
+    enum tremolo_status status;
+    if (answer == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    *answer = 0;
+    if (report == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    status = check_fit(report, study, TREMOLO_RELEASE_BALLOT);
+    if (status == TREMOLO_OK) {
+        *answer = report->coordinates[0];
+    }
+    return status;
+}
+#endif
+
+#ifndef TREMOLO_WITHOUT_SAMPLE
 /* The device saturates symmetrically, so the lowest code never occurs; what is
  * left after the last coordinate is less than a byte and must be zero. A byte
  * never completes two coordinates, which have at least eight bits. */
@@ -270,22 +355,6 @@ static enum tremolo_status unpack(int16_t *values, const struct tremolo_report *
     return bits == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
-/* Does the report fit the study, and the study's coordinates the buffer? */
-static enum tremolo_status check_fit(size_t capacity, const struct tremolo_report *report,
-                                     const struct tremolo_study *study)
-{
-    if (capacity < tremolo_study_coordinates(study)) {
-        return TREMOLO_SHORT_BUFFER;
-    }
-    if (report->has_response == study->response ||
-        report->coordinate_bytes != packed_bytes(study)) {
-        return TREMOLO_MALFORMED;
-    }
-    return tremolo_bytes_differ(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES)
-               ? TREMOLO_WRONG_STUDY
-               : TREMOLO_OK;
-}
-
 enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
                                           const struct tremolo_report *report,
                                           const struct tremolo_study *study)
@@ -294,9 +363,9 @@ enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
     if (values == NULL || report == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    status = tremolo_study_check(study);
-    if (status == TREMOLO_OK) {
-        status = check_fit(capacity, report, study);
+    status = check_fit(report, study, TREMOLO_RELEASE_SAMPLE);
+    if (status == TREMOLO_OK && capacity < tremolo_study_coordinates(study)) {
+        status = TREMOLO_SHORT_BUFFER;
     }
     if (status == TREMOLO_OK) {
         status = unpack(values, report, study);
@@ -306,6 +375,7 @@ enum tremolo_status tremolo_report_unpack(int16_t *values, size_t capacity,
     }
     return status;
 }
+#endif
 
 #ifndef TREMOLO_WITHOUT_MAC
 enum tremolo_status tremolo_report_verify(const struct tremolo_report *report, const uint8_t *bytes,

@@ -22,6 +22,8 @@
  * which is what tremolo_study_sensitivity() charges (S <= 17). */
 #include "parts.h"
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
+
 /* Round to nearest: floor(2z + 1) / 2 floored is floor(z + 1/2). unit is at
  * most 2^24, so 4 unit fits multiply_divide's range. */
 TREMOLO_PART int32_t tremolo_scale(int32_t raw, const struct tremolo_bounds *bounds, uint32_t unit)
@@ -39,7 +41,7 @@ TREMOLO_PART int32_t tremolo_scale(int32_t raw, const struct tremolo_bounds *bou
            (int32_t)unit;
 }
 
-static void clip(int32_t *value, unsigned count, uint32_t radius)
+static TREMOLO_APART void clip(int32_t *value, unsigned count, uint32_t radius)
 {
     uint64_t square = 0;
     uint32_t norm;
@@ -73,3 +75,7 @@ TREMOLO_PART void tremolo_sample_prepare(int32_t *value, const struct tremolo_st
     }
     clip(value, i, study->clip);
 }
+
+#else
+typedef int tremolo_sample_is_left_out;
+#endif

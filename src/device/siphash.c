@@ -12,25 +12,32 @@ struct sip {
     uint64_t v[4];
 };
 
-static uint64_t rotate_64(uint64_t value, unsigned count)
+/* By 1..31, in halves: the smallest cores have no longer shift. */
+static TREMOLO_APART uint64_t rotate_64(uint64_t value, unsigned count)
 {
-    return value << count | value >> (64 - count);
+    uint32_t high = (uint32_t)(value >> 32);
+    uint32_t low = (uint32_t)value;
+    return (uint64_t)(high << count | low >> (32 - count)) << 32 |
+           (low << count | high >> (32 - count));
+}
+
+/* Half a round: on v0 and v2, then on them with their parts exchanged. */
+static TREMOLO_APART void half_round(uint64_t *v, uint64_t *a, uint64_t *c, unsigned first,
+                                     unsigned second)
+{
+    *a += v[1];
+    v[1] = rotate_64(v[1], first) ^ *a;
+    *a = *a << 32 | *a >> 32;
+    *c += v[3];
+    v[3] = rotate_64(v[3], second) ^ *c;
 }
 
 static void rounds(struct sip *sip, unsigned count)
 {
     uint64_t *v = sip->v;
     while (count-- > 0) {
-        v[0] += v[1];
-        v[1] = rotate_64(v[1], 13) ^ v[0];
-        v[0] = rotate_64(v[0], 32);
-        v[2] += v[3];
-        v[3] = rotate_64(v[3], 16) ^ v[2];
-        v[0] += v[3];
-        v[3] = rotate_64(v[3], 21) ^ v[0];
-        v[2] += v[1];
-        v[1] = rotate_64(v[1], 17) ^ v[2];
-        v[2] = rotate_64(v[2], 32);
+        half_round(v, v, v + 2, 13, 16);
+        half_round(v, v + 2, v, 17, 21);
     }
 }
 
@@ -39,7 +46,7 @@ static uint64_t load_64(const uint8_t *bytes)
     return tremolo_bytes_load(bytes) | (uint64_t)tremolo_bytes_load(bytes + 4) << 32;
 }
 
-static void absorb(struct sip *sip, uint64_t word)
+static TREMOLO_APART void absorb(struct sip *sip, uint64_t word)
 {
     sip->v[3] ^= word;
     rounds(sip, 2);
@@ -48,12 +55,23 @@ static void absorb(struct sip *sip, uint64_t word)
 
 static void start(struct sip *sip, const uint8_t *key)
 {
-    uint64_t k0 = load_64(key);
-    uint64_t k1 = load_64(key + 8);
-    sip->v[0] = k0 ^ UINT64_C(0x736f6d6570736575);
-    sip->v[1] = k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee;
-    sip->v[2] = k0 ^ UINT64_C(0x6c7967656e657261);
-    sip->v[3] = k1 ^ UINT64_C(0x7465646279746573);
+    static const uint64_t constant[4] = {UINT64_C(0x736f6d6570736575), UINT64_C(0x646f72616e646f83),
+                                         UINT64_C(0x6c7967656e657261),
+                                         UINT64_C(0x7465646279746573)};
+    unsigned i;
+    for (i = 0; i < 4; i++) {
+        sip->v[i] = load_64(key + 8 * (i & 1)) ^ constant[i];
+    }
+}
+
+/* Whole words of eight bytes; the number of bytes taken. */
+static size_t absorb_words(struct sip *sip, const uint8_t *bytes, size_t length)
+{
+    size_t at;
+    for (at = 0; at + 8 <= length; at += 8) {
+        absorb(sip, load_64(bytes + at));
+    }
+    return at;
 }
 
 static void put_half(uint8_t *out, struct sip *sip)
@@ -74,12 +92,8 @@ TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8
     size_t at;
     tremolo_bytes_wipe(tail, sizeof tail);
     start(&sip, key);
-    for (at = 0; at < TREMOLO_STUDY_ID_BYTES; at += 8) {
-        absorb(&sip, load_64(study->id + at));
-    }
-    for (at = 0; at + 8 <= length; at += 8) {
-        absorb(&sip, load_64(bytes + at));
-    }
+    (void)absorb_words(&sip, study->id, TREMOLO_STUDY_ID_BYTES);
+    at = absorb_words(&sip, bytes, length);
     tremolo_bytes_copy(tail, bytes + at, length - at);
     tail[7] = (uint8_t)(TREMOLO_STUDY_ID_BYTES + length);
     absorb(&sip, load_64(tail));

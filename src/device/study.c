@@ -23,6 +23,8 @@ unsigned tremolo_study_coordinates(const struct tremolo_study *study)
     return study->dimension + (unsigned)study->response;
 }
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
+
 /* At least (1 - alpha) length, by less than one. */
 static uint32_t kept(const struct tremolo_study *study, uint32_t length)
 {
@@ -41,7 +43,7 @@ uint32_t tremolo_study_sensitivity(const struct tremolo_study *study)
 /* ceil(s^2 2^24 / 2^2p) for the sensitivity s, as floor((8s - 1)(8s + 1) /
  * 2^(2p - 18)) + 1. A checked study keeps mu below 16: s < 2^28, and the
  * result fits 32 bits. */
-uint32_t tremolo_study_charge(const struct tremolo_study *study)
+static uint32_t sample_charge(const struct tremolo_study *study)
 {
     uint32_t s = 8 * tremolo_study_sensitivity(study);
     return tremolo_product_shifted(s - 1, s + 1, 2u * study->noise_log2 - 18) + 1;
@@ -51,23 +53,6 @@ uint32_t tremolo_study_charge(const struct tremolo_study *study)
 static int outside(uint32_t value, unsigned log2)
 {
     return (value - 1) >> log2 != 0;
-}
-
-static enum tremolo_status check_bounds(const struct tremolo_study *study)
-{
-    const struct tremolo_bounds *bounds = &study->response_bounds;
-    unsigned left = study->dimension;
-    for (;;) {
-        /* A width of 2^31 or more looks negative, as one below zero does. */
-        if (bounds->low >= bounds->high ||
-            (int32_t)((uint32_t)bounds->high - (uint32_t)bounds->low) < 0) {
-            return TREMOLO_BAD_BOUNDS;
-        }
-        if (left == 0) {
-            return TREMOLO_OK;
-        }
-        bounds = &study->bounds[--left];
-    }
 }
 
 /* A wave without vectors, or vectors without a wave, is a mistake. */
@@ -115,6 +100,66 @@ static TREMOLO_APART enum tremolo_status check_grid(const struct tremolo_study *
     return TREMOLO_OK;
 }
 
+static enum tremolo_status check_sample(const struct tremolo_study *study)
+{
+    enum tremolo_status status;
+    if (study->keep - 1u >= TREMOLO_KEEP_ONE) {
+        return TREMOLO_BAD_ALPHA;
+    }
+    status = check_modulation(study);
+    return status == TREMOLO_OK ? check_grid(study) : status;
+}
+
+#endif
+
+/* A release this build does not make costs more than any budget. */
+uint32_t tremolo_study_charge(const struct tremolo_study *study)
+{
+#ifndef TREMOLO_WITHOUT_BALLOT
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return tremolo_ballot_charge(study);
+    }
+#endif
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    if (study->release == TREMOLO_RELEASE_SAMPLE) {
+        return sample_charge(study);
+    }
+#endif
+    return UINT32_MAX;
+}
+
+static enum tremolo_status check_release(const struct tremolo_study *study)
+{
+#ifndef TREMOLO_WITHOUT_BALLOT
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return tremolo_ballot_check(study);
+    }
+#endif
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    if (study->release == TREMOLO_RELEASE_SAMPLE) {
+        return check_sample(study);
+    }
+#endif
+    return TREMOLO_BAD_RELEASE;
+}
+
+static enum tremolo_status check_bounds(const struct tremolo_study *study)
+{
+    const struct tremolo_bounds *bounds = &study->response_bounds;
+    unsigned left = study->dimension;
+    for (;;) {
+        /* A width of 2^31 or more looks negative, as one below zero does. */
+        if (bounds->low >= bounds->high ||
+            (int32_t)((uint32_t)bounds->high - (uint32_t)bounds->low) < 0) {
+            return TREMOLO_BAD_BOUNDS;
+        }
+        if (left == 0) {
+            return TREMOLO_OK;
+        }
+        bounds = &study->bounds[--left];
+    }
+}
+
 enum tremolo_status tremolo_study_check(const struct tremolo_study *study)
 {
     enum tremolo_status status;
@@ -127,16 +172,11 @@ enum tremolo_status tremolo_study_check(const struct tremolo_study *study)
     if (study->samples == 0 || study->rounds == 0) {
         return TREMOLO_BAD_SAMPLES;
     }
-    if (study->keep - 1u >= TREMOLO_KEEP_ONE) {
-        return TREMOLO_BAD_ALPHA;
-    }
     status = check_bounds(study);
-    if (status == TREMOLO_OK) {
-        status = check_modulation(study);
-    }
-    return status == TREMOLO_OK ? check_grid(study) : status;
+    return status == TREMOLO_OK ? check_release(study) : status;
 }
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
 /* |<a, b> - expected| > 2^-10, in 2^-28. A norm stops growing once it is too
  * large; rows of sound norm keep every partial sum of their product within 32
  * bits by Cauchy-Schwarz. */
@@ -152,16 +192,11 @@ static int product_is_off(const int16_t *a, const int16_t *b, unsigned count, in
 
 /* Rounding an exact orthonormal set of 256 dimensions to 2^-14 stays within
  * 2^-10 in both products, hence the tolerance. */
-enum tremolo_status tremolo_round_check(const struct tremolo_study *study,
-                                        const struct tremolo_round *round)
+static enum tremolo_status check_vectors(const struct tremolo_study *study,
+                                         const struct tremolo_round *round)
 {
-    const int16_t *row;
+    const int16_t *row = round->vectors;
     unsigned j;
-    if (study == NULL || round == NULL || (study->vectors == 0) != (round->vectors == NULL) ||
-        round->number >= study->rounds) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    row = round->vectors;
     for (j = study->vectors; j > 0; j--, row += study->dimension) {
         const int16_t *earlier = row;
         int32_t expected = INT32_C(1) << 28;
@@ -176,4 +211,20 @@ enum tremolo_status tremolo_round_check(const struct tremolo_study *study,
         }
     }
     return TREMOLO_OK;
+}
+
+#endif
+
+enum tremolo_status tremolo_round_check(const struct tremolo_study *study,
+                                        const struct tremolo_round *round)
+{
+    if (study == NULL || round == NULL || (study->vectors == 0) != (round->vectors == NULL) ||
+        round->number >= study->rounds) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+#ifndef TREMOLO_WITHOUT_SAMPLE
+    return check_vectors(study, round);
+#else
+    return TREMOLO_OK;
+#endif
 }

@@ -90,7 +90,7 @@ static enum tremolo_status enrol(struct tremolo_client *client)
     }
     enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
     if (status == TREMOLO_OK) {
-        status = tremolo_device_enrol(&client->work, &client->platform, budget);
+        status = tremolo_device_enrol(&client->work, &client->platform, budget, 0);
     }
     /* Nothing is there, but the counter has counted: the ledger was lost. */
     return status == TREMOLO_LEDGER_EXISTS ? TREMOLO_LEDGER_ROLLED_BACK : status;

@@ -34,6 +34,8 @@ extern "C" {
     X(BAD_BOUNDS, 18, "a feature's lower bound is not below its upper bound")                      \
     X(BAD_NEIGHBOURS, 19, "the neighbour distance must be positive and at most twice the radius")  \
     X(BAD_SAMPLES, 20, "the sample's number is not one the study allows")                          \
+    X(BAD_BALLOT, 21, "the ballot's constants or the law of its rank are out of range")            \
+    X(BAD_RELEASE, 22, "this device was built without the release the study asks for")             \
     X(NOT_A_NUMBER, 30, "a value is NaN or infinite")                                              \
     X(MALFORMED, 31, "the bytes are not a well-formed report")                                     \
     X(UNKNOWN_VERSION, 32, "the report's version is not one this build reads")                     \

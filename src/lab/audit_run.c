@@ -219,7 +219,7 @@ static enum tremolo_status one_device(struct audit_counts *counts,
     /* A public response is nobody's secret here: the same for both. */
     int32_t response = plan->coordinates > plan->study.dimension ? plan->value[person] : 0;
     memset(device->slots, 0, sizeof device->slots);
-    enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX);
+    enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX, 0);
     for (uint64_t k = 0; k < tremolo_audit_releases(plan) && status == TREMOLO_OK; k++) {
         int16_t values[AUDIT_COORDINATES_MAX] = {0};
         const struct tremolo_round round = {plan->study.vectors > 0 ? plan->vectors : NULL,

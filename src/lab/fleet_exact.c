@@ -94,7 +94,7 @@ static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo
 {
     uint64_t budget = (uint64_t)tremolo_study_charge(study) * study->rounds;
     return budget > UINT32_MAX ? TREMOLO_OVERFLOWED
-                               : tremolo_device_enrol(work, platform, (uint32_t)budget);
+                               : tremolo_device_enrol(work, platform, (uint32_t)budget, 0);
 }
 
 static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t device,

@@ -37,7 +37,7 @@ int main(void)
     struct tremolo_platform platform = memory_platform(&device, NULL);
     struct tremolo_study study = make_study();
     device.entropy = entropy;
-    if (tremolo_device_enrol(&enrolling, &platform, tremolo_study_charge(&study)) != TREMOLO_OK) {
+    if (tremolo_device_enrol(&enrolling, &platform, tremolo_study_charge(&study), 0) != TREMOLO_OK) {
         return 1;
     }
 START

@@ -14,7 +14,8 @@ expect "the committed vectors are up to date" $? 0
 tools/amalgamate "$work" && python3 tests/vectors/generate.py header "$work/vectors_generated.h"
 expect "the core as two files and the vectors as a header" $? 0
 
-for option in "" -DTREMOLO_LANES=4 -DTREMOLO_WITHOUT_MAC -DTREMOLO_MAX_DIMENSION=10; do
+for option in "" -DTREMOLO_LANES=4 -DTREMOLO_WITHOUT_MAC -DTREMOLO_MAX_DIMENSION=10 \
+    -DTREMOLO_WITHOUT_SAMPLE -DTREMOLO_WITHOUT_BALLOT; do
     $compiler -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 $option -I"$work" -Iports \
         -o "$work/check" ports/check_vectors.c "$work/tremolo_device.c" &&
         "$work/check" >"$work/log" && grep -q '^[1-9][0-9]* vectors, 0 differences$' "$work/log"

@@ -71,7 +71,7 @@ static inline void world_init(struct world *world, int has_counter)
 
 static inline enum tremolo_status enrol(struct world *world)
 {
-    return tremolo_device_enrol(&world->work, &world->platform, budget_of(world));
+    return tremolo_device_enrol(&world->work, &world->platform, budget_of(world), 0);
 }
 
 /* Tell the oracle what left the device. */

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         vectors[j * study->dimension + j] = TREMOLO_VECTOR_ONE;
     }
     round.vectors = study->vectors > 0 ? vectors : NULL;
-    must(tremolo_device_enrol(&work, &platform, UINT32_MAX / 2) == TREMOLO_OK, "enrol");
+    must(tremolo_device_enrol(&work, &platform, UINT32_MAX / 2, 0) == TREMOLO_OK, "enrol");
     must(tremolo_device_report(&work, bytes, &length, study, &round, &sample, &platform) ==
              TREMOLO_OK,
          "report");

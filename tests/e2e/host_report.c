@@ -83,7 +83,7 @@ static int report(const struct tremolo_study_file *file, const struct tremolo_po
     size_t length = sizeof bytes;
     uint32_t budget = 0;
     if (tremolo_policy_budget(&budget, policy) != TREMOLO_OK ||
-        tremolo_device_enrol(&work, &platform, budget) != TREMOLO_OK ||
+        tremolo_device_enrol(&work, &platform, budget, 0) != TREMOLO_OK ||
         tremolo_device_report(&work, bytes, &length, &study, &round, &sample, &platform) !=
             TREMOLO_OK) {
         return 1;

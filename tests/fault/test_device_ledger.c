@@ -121,10 +121,11 @@ static enum tremolo_status report_late(struct tremolo_work *work, uint8_t *repor
     }
     if (status == TREMOLO_OK && *length == 0) {
         assert_status(tremolo_generator_seed(&work->generator, platform), TREMOLO_OK);
+        memcpy(work->id, &work->generator.state[4], sizeof work->id);
         tremolo_sample_prepare(work->value, study, sample);
         *length = tremolo_report_encode(work);
         memcpy(report, work->slot.report, *length);
-        status = tremolo_ledger_commit(work, *length);
+        status = tremolo_ledger_commit(work, 0, *length);
     } else if (status == TREMOLO_OK) {
         memcpy(report, work->slot.report, *length);
     }

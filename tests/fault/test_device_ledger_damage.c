@@ -220,8 +220,8 @@ static void test_slots_of_two_ledgers(void **state)
     assert_status(release(&one, 0, 1, 0), TREMOLO_LEDGER_DAMAGED);
     world_init(&one, 0);
     world_init(&other, 0);
-    assert_status(tremolo_device_enrol(&one.work, &one.platform, 1000), TREMOLO_OK);
-    assert_status(tremolo_device_enrol(&other.work, &other.platform, 1001), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&one.work, &one.platform, 1000, 0), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&other.work, &other.platform, 1001, 0), TREMOLO_OK);
     memcpy(one.device.storage.slot[2], other.device.storage.slot[2], 2 * FAKE_SLOT_BYTES);
     assert_status(release(&one, 0, 0, 0), TREMOLO_LEDGER_DAMAGED);
 }
@@ -352,12 +352,12 @@ static void test_budget_short_by_one_unit(void **state)
     (void)state;
     world_init(&world, 0);
     uint32_t charge = tremolo_study_charge(&world.study[0]);
-    assert_status(tremolo_device_enrol(&world.work, &world.platform, charge - 1), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&world.work, &world.platform, charge - 1, 0), TREMOLO_OK);
     assert_status(release(&world, 0, 0, 0), TREMOLO_BUDGET_EXHAUSTED);
     assert_int_equal(left(&world), charge - 1);
     assert_int_equal(world.device.entropy.calls, 0);
     world_init(&world, 0);
-    assert_status(tremolo_device_enrol(&world.work, &world.platform, charge), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&world.work, &world.platform, charge, 0), TREMOLO_OK);
     assert_status(release(&world, 0, 0, 0), TREMOLO_OK);
     assert_int_equal(left(&world), 0);
 }
@@ -388,7 +388,7 @@ static void test_ledger_full(void **state)
         world_init(&world, 0);
         world.platform.studies = studies;
         assert_status(
-            tremolo_device_enrol(&world.work, &world.platform, 128 * (uint32_t)TREMOLO_CHARGE_ONE),
+            tremolo_device_enrol(&world.work, &world.platform, 128 * (uint32_t)TREMOLO_CHARGE_ONE, 0),
             TREMOLO_OK);
         for (unsigned i = 0; i < studies; i++) {
             memset(world.study[0].id, (int)(0x40 + i), sizeof world.study[0].id);

@@ -35,7 +35,7 @@ static size_t make(uint8_t *bytes, unsigned number)
     fake_device_init(&device, number);
     platform = fake_device_platform(&device, 1, 0);
     platform.mac_key = number % 2 ? key : NULL;
-    if (tremolo_device_enrol(&work, &platform, UINT32_MAX) != TREMOLO_OK ||
+    if (tremolo_device_enrol(&work, &platform, UINT32_MAX, 0) != TREMOLO_OK ||
         tremolo_device_report(&work, bytes + 1, &length, &study, &round, &sample, &platform) !=
             TREMOLO_OK) {
         return 0;

@@ -78,7 +78,7 @@ static void report_once(int16_t *wire, double *response, const struct tremolo_st
     device.entropy.state = seed;
     device.storage.power = ULONG_MAX;
     memset(device.storage.slot, 0, 2 * FAKE_SLOT_BYTES);
-    assert_status(tremolo_device_enrol(&work, &platform, UINT32_MAX), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&work, &platform, UINT32_MAX, 0), TREMOLO_OK);
     assert_status(tremolo_device_report(&work, bytes, &length, study, &round, &sample, &platform),
                   TREMOLO_OK);
     assert_status(tremolo_report_decode(&report, bytes, length), TREMOLO_OK);

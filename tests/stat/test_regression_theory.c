@@ -72,7 +72,7 @@ static void release_one(int64_t *row, const struct tremolo_study *study,
     size_t length = sizeof bytes;
     struct tremolo_report report;
     int16_t values[D + 1];
-    assert_int_equal(tremolo_device_enrol(&work, &platform, tremolo_study_charge(study)),
+    assert_int_equal(tremolo_device_enrol(&work, &platform, tremolo_study_charge(study), 0),
                      TREMOLO_OK);
     assert_int_equal(tremolo_device_report(&work, bytes, &length, study, round, sample, &platform),
                      TREMOLO_OK);

@@ -38,7 +38,7 @@ static int set_up(void **state)
     call.study.frequency = 1 << 20;
     call.round = (struct tremolo_round){along_first, 0};
     call.sample = (struct tremolo_sample){features, 17, 0};
-    return tremolo_device_enrol(&call.work, &call.platform, 20 * (uint32_t)TREMOLO_CHARGE_ONE) !=
+    return tremolo_device_enrol(&call.work, &call.platform, 20 * (uint32_t)TREMOLO_CHARGE_ONE, 0) !=
            TREMOLO_OK;
 }
 
@@ -75,7 +75,7 @@ static void test_success(void **state)
     (void)state;
     assert_status(report(), TREMOLO_OK);
     assert_true(is_zero(&call.work, sizeof call.work));
-    assert_int_equal(call.length, 46);
+    assert_int_equal(call.length, 48);
     assert_true(is_zero(call.report + call.length, sizeof call.report - call.length));
     assert_status(tremolo_report_decode(&decoded, call.report, call.length), TREMOLO_OK);
     assert_status(tremolo_report_unpack(values, D, &decoded, &call.study), TREMOLO_OK);
@@ -150,7 +150,7 @@ static void test_bad_platforms(void **state)
         call.platform = good;                                                                      \
         call.platform.field = (value);                                                             \
         assert_refused(TREMOLO_BAD_ARGUMENT);                                                      \
-        assert_status(tremolo_device_enrol(&call.work, &call.platform, 1), TREMOLO_BAD_ARGUMENT);  \
+        assert_status(tremolo_device_enrol(&call.work, &call.platform, 1, 0), TREMOLO_BAD_ARGUMENT);  \
         assert_status(tremolo_device_budget(&call.work, &left, &call.platform),                    \
                       TREMOLO_BAD_ARGUMENT);                                                       \
         assert_int_equal(left, 0);                                                                 \
@@ -163,8 +163,8 @@ static void test_bad_platforms(void **state)
     assert_platform(studies, 0);
     assert_platform(studies, TREMOLO_MAX_STUDIES + 1);
 #undef assert_platform
-    assert_status(tremolo_device_enrol(NULL, &good, 1), TREMOLO_BAD_ARGUMENT);
-    assert_status(tremolo_device_enrol(&call.work, NULL, 1), TREMOLO_BAD_ARGUMENT);
+    assert_status(tremolo_device_enrol(NULL, &good, 1, 0), TREMOLO_BAD_ARGUMENT);
+    assert_status(tremolo_device_enrol(&call.work, NULL, 1, 0), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_device_budget(NULL, &left, &good), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_device_budget(&call.work, NULL, &good), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_device_budget(&call.work, &left, NULL), TREMOLO_BAD_ARGUMENT);
@@ -280,14 +280,14 @@ static void test_enrol_wipes_its_work(void **state)
     uint32_t left;
     (void)state;
     memset(&call.work, 0xa7, sizeof call.work);
-    assert_status(tremolo_device_enrol(&call.work, &call.platform, 1), TREMOLO_LEDGER_EXISTS);
+    assert_status(tremolo_device_enrol(&call.work, &call.platform, 1, 0), TREMOLO_LEDGER_EXISTS);
     assert_true(is_zero(&call.work, sizeof call.work));
     memset(&call.work, 0xa7, sizeof call.work);
     assert_status(tremolo_device_budget(&call.work, &left, &call.platform), TREMOLO_OK);
     assert_true(is_zero(&call.work, sizeof call.work));
     fake_device_init(&call.device, 1);
     memset(&call.work, 0xa7, sizeof call.work);
-    assert_status(tremolo_device_enrol(&call.work, &call.platform, 1), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&call.work, &call.platform, 1, 0), TREMOLO_OK);
     assert_true(is_zero(&call.work, sizeof call.work));
 }
 
@@ -297,12 +297,12 @@ static void test_extreme_budgets(void **state)
     uint32_t left;
     (void)state;
     fake_device_init(&call.device, 1);
-    assert_status(tremolo_device_enrol(&call.work, &call.platform, UINT32_MAX), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&call.work, &call.platform, UINT32_MAX, 0), TREMOLO_OK);
     assert_status(report(), TREMOLO_OK);
     assert_status(tremolo_device_budget(&call.work, &left, &call.platform), TREMOLO_OK);
     assert_int_equal(left, UINT32_MAX - tremolo_study_charge(&call.study));
     fake_device_init(&call.device, 1);
-    assert_status(tremolo_device_enrol(&call.work, &call.platform, 0), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&call.work, &call.platform, 0, 0), TREMOLO_OK);
     assert_refused(TREMOLO_BUDGET_EXHAUSTED);
 }
 

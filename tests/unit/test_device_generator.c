@@ -25,7 +25,7 @@ static void block_of(uint8_t block[64], const uint8_t key[32], uint32_t counter,
     uint8_t blocks[64 * TREMOLO_LANES];
     uint32_t state[16];
     state_of(state, key, counter, nonce);
-    tremolo_chacha20_blocks(blocks, state);
+    tremolo_chacha_blocks(blocks, state, 10);
     memcpy(block, blocks, 64);
 }
 
@@ -99,7 +99,7 @@ static void test_lanes_are_consecutive_blocks(void **state)
     uint32_t words[16];
     (void)state;
     state_of(words, key, 7, nonce);
-    tremolo_chacha20_blocks(blocks, words);
+    tremolo_chacha_blocks(blocks, words, 10);
     for (unsigned lane = 0; lane < TREMOLO_LANES; lane++) {
         uint8_t block[64];
         block_of(block, key, 7 + lane, nonce);

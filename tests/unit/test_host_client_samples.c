@@ -144,7 +144,7 @@ static void test_the_sample_is_what_is_sent(void **state)
     }
     struct tremolo_sample sample = {raw, raw[5], 0};
     struct tremolo_round round = {NULL, 0};
-    assert_status(tremolo_device_enrol(&work, &platform, UINT32_C(1) << 30), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&work, &platform, UINT32_C(1) << 30, 0), TREMOLO_OK);
     assert_status(tremolo_device_report(&work, bytes, &length,
                                         tremolo_study_file_device(world.server.file), &round,
                                         &sample, &platform),

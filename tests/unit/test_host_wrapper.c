@@ -122,7 +122,7 @@ static void test_memory_platform(void **state)
     uint32_t left = 1;
     (void)state;
     assert_status(tremolo_device_budget(&work, &left, &platform), TREMOLO_LEDGER_MISSING);
-    assert_status(tremolo_device_enrol(&work, &platform, 77), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&work, &platform, 77, 0), TREMOLO_OK);
     assert_status(tremolo_device_budget(&work, &left, &platform), TREMOLO_OK);
     assert_int_equal(left, 77);
 }

@@ -166,7 +166,7 @@ static void test_conflicts_within_a_group(void **state)
     assert_status(create(server_study_open), TREMOLO_OK);
     server_report_make(&report, served->study, 0, NULL, NULL);
     other = report;
-    other.bytes[38] ^= 1; /* the response */
+    other.bytes[41] ^= 1; /* the response */
     const struct server_report *sent[3] = {&report, &other, &report};
     for (size_t i = 0; i < 3; i++) {
         arrivals[i].bytes = sent[i]->bytes;

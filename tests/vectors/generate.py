@@ -77,8 +77,18 @@ def study_of(name, dimension, vectors=0, **changes):
         "amplitude": 60000 // mechanism.root_up(vectors) if vectors else 0,
         "frequency": 70001 if vectors else 0, "dimension": dimension, "keep": 2**14,
         "vectors": vectors, "rounds": 1, "samples": 1, "noise_log2": 18, "wire_shift": 12,
-        "wire_bits": 12, "private": 0,
+        "wire_bits": 12, "private": 0, "ballot": 0, "rank_first": 0, "rank_top": 0, "constant": 0,
+        "response_weight": 0,
     }
+    study.update(changes)
+    return study
+
+
+def ballot_of(name, dimension, private, **changes):
+    """A ballot with about the default constants and epsilon 2."""
+    study = study_of(name, dimension, private=private, ballot=1, rank_first=57, rank_top=2923410234,
+                     constant=282, response_weight=528 * private, unit=0, clip=0, keep=0,
+                     noise_log2=0, wire_shift=0, wire_bits=0)
     study.update(changes)
     return study
 
@@ -115,9 +125,13 @@ def answer(case, request, ledger):
     if ledger["left"] < mechanism.charge(study):
         return {"status": "BUDGET_EXHAUSTED", "report": "", "wire": []}
     rows = case["vectors"][request["round"]] if study["vectors"] else []
-    report, wire = mechanism.release(study, rows, request["round"], request["features"],
-                                     request["response"], bytes.fromhex(request["entropy"]),
-                                     case["mac_key"])
+    entropy = bytes.fromhex(request["entropy"])
+    if study["ballot"]:
+        report, wire = mechanism.cast(study, request["features"], request["response"], entropy,
+                                      case["mac_key"])
+    else:
+        report, wire = mechanism.release(study, rows, request["round"], request["features"],
+                                         request["response"], entropy, case["mac_key"])
     ledger["left"] -= mechanism.charge(study)
     ledger["key"] = key
     ledger["answer"] = {"status": "OK", "report": report.hex(), "wire": wire}
@@ -131,8 +145,11 @@ def case_of(name, study, requests=None, mac=False, rows=None, releases=None):
     rows = rows or [orthonormal(source, study["vectors"], study["dimension"])
                     for _ in range(study["rounds"] if study["vectors"] else 0)]
     budget = mechanism.charge(study) * (releases or len(requests)) + 1
+    if study["ballot"]:
+        budget += -budget % 2**16  # what a ledger keeps of it
     assert budget < 2**32, name
-    case = {"name": name, "study": study, "sensitivity": mechanism.sensitivity(study),
+    case = {"name": name, "study": study,
+            "sensitivity": 0 if study["ballot"] else mechanism.sensitivity(study),
             "charge": mechanism.charge(study), "budget": budget,
             "mac_key": source.bytes(16) if mac else b"", "vectors": rows, "requests": []}
     ledger = {"left": budget, "key": None, "answer": None}
@@ -243,20 +260,59 @@ def noise_cases():
     yield case_of(name, study, [ask(0, n, [n % 2] * 60) for n in range(12)])
 
 
+def ballot_cases():
+    """Every dimension, y public and private; then the ends of every range."""
+    for turn, (dimension, private) in enumerate([(d, y) for d in (1, 3, 10, DIMENSION_LARGE)
+                                                 for y in (0, 1)]):
+        name = f"ballot d={dimension} {'private' if private else 'public'} y"
+        study = ballot_of(name, dimension, private, samples=2)
+        yield case_of(name, study, [ask(), ask(0, 1)], mac=turn % 3 == 1)
+    least, most = -(2**31), 2**31 - 1
+    wide = [[least, -1], [0, most], [-(2**30), 2**30 - 1], [least, least + 1], [most - 1, most],
+            [-5, 5], [-5, 6], [0, 1]]
+    rows = ([least] * 8, [most] * 8, [b[0] for b in wide], [b[1] for b in wide],
+            [-1, 0, -1, least, most, 45, -40, 4], [-2, 1, 0, least + 1, most - 1, -46, 46, -3])
+    for private in (0, 1):
+        name = f"ballot edges, {'private' if private else 'public'} y"
+        study = ballot_of(name, 8, private, bounds=wide, samples=6, response_bounds=[0, most])
+        yield case_of(name, study, [ask(0, number, list(row), (least, most, 0, 1, 2, -1)[number])
+                                    for number, row in enumerate(rows)])
+    for first, top in ((1, 2**32 - 2**17), (128, 2**31), (128, 3 * 2**30), (2, 2**31),
+                       (7, 2**32 - 2**22 - 12345)):
+        for constant in (64, 4096):
+            name = f"ballot law {first} {top} h={constant}"
+            study = ballot_of(name, 2, 1, rank_first=first, rank_top=top, constant=constant,
+                              response_weight=4160 - constant, samples=4)
+            yield case_of(name, study, [ask(0, n) for n in range(4)])
+    name = "ballots and an empty budget"
+    study = ballot_of(name, 2, 1, samples=9)
+    yield case_of(name, study, [ask(0, n) for n in (0, 1, 1, 2, 2, 1)], releases=2)
+
+
 # ------------------------------------------------------------------ decoding
 
 
 def refusals(cases):
     """Reports a decoder must refuse, each broken in one place."""
     case = next(c for c in cases if c["study"]["dimension"] == 10 and not c["mac_key"]
-                and not c["study"]["private"])
-    good = bytes.fromhex(case["requests"][0]["report"])
+                and not c["study"]["private"] and not c["study"]["ballot"])
+    request = case["requests"][0]
+    latest = bytes.fromhex(request["report"])
+    good = mechanism.release(case["study"], shared(case["vectors"]), 0, request["features"],
+                             request["response"], bytes.fromhex(request["entropy"]), b"", 1)[0]
     head = good[:2] + b"\x50" + good[3:19]
     rest = good[20:]
     packed_at = len(good) - 15
     rows = [("shortened", good[:-1], "MALFORMED"), ("lengthened", good + b"\0", "MALFORMED"),
             ("empty", b"", "MALFORMED"), ("one byte", good[:1], "MALFORMED"),
-            ("version 2", good[:1] + b"\x02" + good[2:], "UNKNOWN_VERSION"),
+            ("version 1", good, "OK"), ("version 2", latest, "OK"),
+            ("version 3", good[:1] + b"\x03" + good[2:], "UNKNOWN_VERSION"),
+            ("version 0", good[:1] + b"\x00" + good[2:], "UNKNOWN_VERSION"),
+            ("version 1 as 2", good[:1] + b"\x02" + good[2:], "MALFORMED"),
+            ("version 2 as 1", latest[:1] + b"\x01" + latest[2:], "MALFORMED"),
+            ("version 2, round in one byte", latest[:19] + latest[21:], "MALFORMED"),
+            ("version 2, short response", latest[:39] + b"\x18" + latest[41:], "MALFORMED"),
+            ("version 2, one answer", latest[:42] + b"\x41\x07", "MALFORMED"),
             ("an array of 5", b"\x85" + good[1:], "MALFORMED"),
             ("an array of 8", b"\x88" + good[1:], "MALFORMED"),
             ("a map", b"\xa6" + good[1:], "MALFORMED"),
@@ -279,7 +335,7 @@ def refusals(cases):
 
 def all_vectors():
     cases = [case for family in (plain_cases, edge_cases, grid_cases, fine_cases, ledger_cases,
-                                           noise_cases)
+                                           noise_cases, ballot_cases)
              for case in family()]
     name, refused = refusals(cases)
     return cases, name, refused
@@ -340,14 +396,14 @@ def c_request(place, number, request):
 
 
 def c_study(place, study):
-    names = ("unit", "clip", "distance", "amplitude", "frequency")
+    names = ("unit", "clip", "distance", "amplitude", "frequency", "rank_top")
     fields = [f".{name} = {study[name]}u" for name in names]
     fields += [f".{name} = {study[name]}" for name in
                ("dimension", "keep", "vectors", "rounds", "samples", "noise_log2", "wire_shift",
-                "wire_bits")]
+                "wire_bits", "rank_first", "constant", "response_weight")]
     return (f"{{.id = {c_bytes(study['id'])}, .bounds = c{place}_bounds, "
             f".response_bounds = {c_bounds(study['response_bounds'])}, "
-            f".response = {study['private']}, "
+            f".response = {study['private']}, .release = {study['ballot']}, "
             f"{', '.join(fields)}}}")
 
 

@@ -5,6 +5,7 @@ its tests would get wrong together. It shares no code with the core and takes
 the plain way everywhere: unbounded integers, fractions, lists of bits.
 """
 
+import math
 from fractions import Fraction
 from math import isqrt
 
@@ -43,11 +44,11 @@ def quarter_round(x, a, b, c, d):
         x[mixed] = rotate(x[mixed] ^ x[target], count, 32)
 
 
-def chacha20_block(key, counter, nonce=bytes(12)):
+def chacha_block(key, counter, nonce=bytes(12), rounds=20):
     words = lambda data: [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
     start = words(b"expand 32-byte k") + words(key) + [counter] + words(nonce)
     x = list(start)
-    for _ in range(10):
+    for _ in range(rounds // 2):
         for i in range(4):
             quarter_round(x, i, 4 + i, 8 + i, 12 + i)
         for i in range(4):
@@ -64,7 +65,7 @@ class Generator:
 
     def byte(self):
         if not self.waiting:
-            stream = b"".join(chacha20_block(self.key, counter) for counter in range(4))
+            stream = b"".join(chacha_block(self.key, counter) for counter in range(4))
             self.key = stream[:32]
             self.waiting = list(stream[32:])
         return self.waiting.pop(0)
@@ -255,15 +256,17 @@ def siphash_2_4_128(key, message):
     return tag
 
 
-def encode(study, round_number, report_id, response, wire, mac_key):
-    report = bytes([0x87 if mac_key else 0x86, 1])
-    report += cbor_bytes(study["id"][:16]) + cbor_head(0, round_number) + cbor_bytes(report_id)
-    if study["private"]:
-        report += b"\xf6"
-    else:
-        place = scale(response, study["response_bounds"], RESPONSE_MAX) + RESPONSE_MAX
-        report += cbor_head(0, place)
-    report += cbor_bytes(pack(wire, study["wire_bits"]))
+def long_number(value):
+    """Always three bytes: a report's length must not depend on a value."""
+    return b"\x19" + value.to_bytes(2, "big")
+
+
+def encode(study, round_number, report_id, response, content, mac_key, version=2):
+    number = long_number if version == 2 else lambda value: cbor_head(0, value)
+    report = bytes([0x87 if mac_key else 0x86, version])
+    report += cbor_bytes(study["id"][:16]) + number(round_number) + cbor_bytes(report_id)
+    report += b"\xf6" if study["private"] else number(response + RESPONSE_MAX)
+    report += cbor_bytes(content)
     if mac_key:
         report += cbor_bytes(siphash_2_4_128(mac_key, study["id"] + report))
     return report
@@ -284,12 +287,14 @@ def sensitivity(study):
 
 
 def charge(study):
-    """mu^2 in units of 2^-24, rounded up."""
+    """mu^2, or a ballot's epsilon, in units of 2^-24, rounded up."""
+    if study["ballot"]:
+        return ballot_charge(study)
     cost = Fraction(sensitivity(study) ** 2 * 2**24, 4 ** study["noise_log2"])
     return -floor(-cost)
 
 
-def release(study, vectors, round_number, features, response, seed, mac_key):
+def release(study, vectors, round_number, features, response, seed, mac_key, version=2):
     """The report's bytes and its coordinates on the wire grid."""
     generator = Generator(seed)
     phases = [int.from_bytes(generator.bytes(4), "big") for _ in vectors]
@@ -300,4 +305,132 @@ def release(study, vectors, round_number, features, response, seed, mac_key):
         values.append(scale(response, study["response_bounds"], study["unit"]))
     values = modulate(clip(values, study["clip"]), study, vectors, phases)
     wire = [to_wire(v + n, study) for v, n in zip(values, noises)]
-    return encode(study, round_number, report_id, response, wire, mac_key), wire
+    sent = scale(response, study["response_bounds"], RESPONSE_MAX)
+    packed = pack(wire, study["wire_bits"])
+    return encode(study, round_number, report_id, sent, packed, mac_key, version), wire
+
+
+# ------------------------------------------------------------------ ballots
+
+BLOCKS, SIGNS, ANSWERS = 8, 5, 256
+PLACE_ONE = 2**16
+LN_2 = 2977044472  # in 2^-32, rounded up
+
+
+def binary_log(value):
+    """2^26 log2 of a 32-bit number by 26 squarings of its 32 leading bits."""
+    log = value.bit_length() - 1
+    mantissa = value << (31 - log)
+    for _ in range(26):
+        mantissa = mantissa**2 >> 32
+        digit = mantissa >> 31
+        mantissa <<= 1 - digit
+        log = 2 * log + digit
+    return log
+
+
+def ballot_charge(study):
+    first, top = study["rank_first"], study["rank_top"]
+    log = (binary_log(top) - binary_log(2**32 - top)
+           + binary_log(ANSWERS - first) - binary_log(first))
+    charged = ((log + 3) * LN_2 >> 34) + 1
+    exact = 2**24 * math.log(Fraction(top * (ANSWERS - first), (2**32 - top) * first))
+    assert -1e-6 < charged - exact < 3
+    return charged
+
+
+def place_of(raw, bounds, reach):
+    """In half ranges from the middle, 2^16 each, cut at `reach` of them."""
+    low, high = bounds
+    place = toward_zero((2 * raw - low - high) * PLACE_ONE, high - low)
+    end = reach * PLACE_ONE
+    return min(max(place, -end), end)
+
+
+def directions(study, report_id):
+    """Eight blocks of five directions."""
+    entries = ballot_entries(study)
+    counter, nonce = int.from_bytes(report_id[:4], "little"), report_id[4:]
+    key = chacha_block(study["id"], counter, nonce)[:32]
+    found = []
+    for block in range(BLOCKS):
+        stream = b""
+        while len(stream) < 4 * SIGNS * entries:
+            nonce = block.to_bytes(4, "little") + bytes(8)
+            stream += chacha_block(key, len(stream) // 64, nonce, 8)
+        counts = [bin(int.from_bytes(stream[4 * i : 4 * i + 4], "little")).count("1") - 16
+                  for i in range(SIGNS * entries)]
+        found.append([counts[entries * j : entries * (j + 1)] for j in range(SIGNS)])
+    return found
+
+
+def ballot_entries(study):
+    count = study["dimension"] + 1 + study["private"]
+    return count * (count + 1) // 2 + study["private"]
+
+
+def point_of(study, features, response):
+    """(h, x, g y) shifted, and the entry beside its products."""
+    weight = study["response_weight"] * 256
+    point = [study["constant"] * 256]
+    point += [place_of(raw, b, 8) for raw, b in zip(features, study["bounds"])]
+    rough = sum((v >> 9) ** 2 for v in point + [weight])
+    shift = 0
+    while rough >> (12 + 2 * shift):
+        shift += 1
+    y = place_of(response, study["response_bounds"], 1)
+    if study["private"]:
+        point.append(y * study["response_weight"] >> 8)
+    nearest = lambda value: (value + (2**shift >> 1)) >> shift
+    point = [nearest(v) for v in point]
+    whole = sum(v * v for v in point)
+    missing = nearest(weight) ** 2 - point[-1] ** 2
+    beside = isqrt(missing) * isqrt(whole + missing // 2) >> 6 if study["private"] else 0
+    return point, beside
+
+
+def direction_score(direction, point, beside):
+    """Row by row; each row is rounded before it meets its common factor."""
+    entry = iter(direction)
+    score = 0
+    for i, factor in enumerate(point):
+        row = next(entry) * ((factor * 46341 + 2**15) >> 16)
+        row += sum(next(entry) * other for other in point[i + 1 :])
+        score += (row + 32 >> 6) * factor
+    return score + sum(rest * beside for rest in entry)
+
+
+def signed(answer, items):
+    return [item if answer >> j & 1 else -item for j, item in enumerate(items)]
+
+
+def cast(study, features, response, seed, mac_key):
+    """A ballot's bytes and what its answer expands to."""
+    generator = Generator(seed)
+    report_id = generator.bytes(16)
+    first = study["rank_first"]
+    if int.from_bytes(generator.bytes(4), "big") < study["rank_top"]:
+        rank = rank_below(generator, first)
+    else:
+        rank = first + rank_below(generator, ANSWERS - first)
+    blocks = directions(study, report_id)
+    point, beside = point_of(study, features, response)
+    scores = [[direction_score(g, point, beside) for g in block] for block in blocks]
+    score = lambda a: sum(signed(a, scores[a // 2**SIGNS])) // 2**15
+    answer = sorted(range(ANSWERS), key=lambda a: (-score(a), a))[rank]
+    y = place_of(response, study["response_bounds"], 1)
+    sent = y * RESPONSE_MAX + 2**15 >> 16
+    columns = zip(*blocks[answer // 2**SIGNS])
+    row = [sum(signed(answer, column)) for column in columns]
+    return encode(study, 0, report_id, sent, bytes([answer]), mac_key), row
+
+
+def rank_below(generator, count):
+    """As face_of, but a single face takes a bit too."""
+    return face_of(generator, count) if count > 1 else single_face(generator)
+
+
+def single_face(generator):
+    while generator.byte() % 2:
+        pass
+    return 0

@@ -35,7 +35,7 @@ void make_report(struct swarm *swarm, size_t index)
     measure(features, &sample.response, swarm->study->dimension, index);
     if (swarm->round == 0) {
         must(tremolo_device_enrol(&work, &platform,
-                                  tremolo_study_charge(swarm->study) * swarm->study->rounds),
+                                  tremolo_study_charge(swarm->study) * swarm->study->rounds, 0),
              "enrol");
     }
     must(tremolo_device_report(&work, device->report, &length, swarm->study, &round, &sample,

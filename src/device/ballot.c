@@ -1,0 +1,429 @@
+/* ballot.c -- a randomised answer to a random question about the sample.
+ *
+ * The report's id is public and seeds 8 blocks of 5 random directions; an
+ * answer is a block and five signs, 256 in all, and its score is how well the
+ * signed directions fit the sample's point on a sphere. The sample orders the
+ * answers by score; which place in that order is sent was drawn beforehand.
+ *
+ * Privacy rests on the law of that place alone. Whatever happens below, scale,
+ * products, directions and overflow included, each place of the order holds
+ * one answer: given the id, an answer has probability top / 2^32 / T or
+ * (2^32 - top) / 2^32 / (256 - T) for every sample. tremolo_study_charge()
+ * takes the logarithm of their ratio.
+ *
+ * The point is v = (h, x, g y) with its products: phi = svec(vv') and, when
+ * the response is private, a last entry that brings |phi| to
+ * h^2 + |x|^2 + g^2. Scores are compared and never sent, so phi keeps whatever
+ * scale is handy: products are divided by sqrt 2, which leaves those off the
+ * diagonal as they are, and v by a power of two.
+ *
+ * From the first look at the sample on, every branch, every shift count but
+ * one and every address is the same for all samples. The one shift is by a
+ * register, which takes the same time on every core without a shifter that
+ * works bit by bit. */
+#include "parts.h"
+
+#ifndef TREMOLO_WITHOUT_BALLOT
+
+enum {
+    BLOCKS = TREMOLO_BALLOT_ANSWERS >> TREMOLO_BALLOT_SIGNS,
+    SIGNS = TREMOLO_BALLOT_SIGNS,
+    ANSWERS = TREMOLO_BALLOT_ANSWERS,
+    KEY_PAIRS = 10,
+    DIRECTION_PAIRS = 4,
+    BUFFER_BYTES = 64 * TREMOLO_LANES,
+    PLACE_LOG2 = 16,   /* half a typical range */
+    CONSTANT_LOG2 = 8, /* of h and g */
+    REACH_LOG2 = 3,    /* a feature counts up to 8 half ranges from the middle */
+    ROUGH_SHIFT = 9,
+    LENGTH_LOG2 = 15, /* |v| after the shift */
+    ROW_SHIFT = 6,    /* a row's sum is rounded to this before it is multiplied */
+    SCORE_BITS = 16,
+    LOG_LOG2 = 26,
+};
+
+/* ------------------------------------------------------------- directions */
+
+/* The study's id keys the hash of the report's: who looks for an id with
+ * favourable directions has to do so for every study anew. */
+static void seed_directions(struct tremolo_generator *generator, const uint8_t *study_id,
+                            const uint8_t *report_id)
+{
+    unsigned i;
+    tremolo_bytes_copy(generator->block, study_id, TREMOLO_STUDY_ID_BYTES);
+    tremolo_generator_key(generator);
+    for (i = 0; i < 4; i++) {
+        generator->state[12 + i] = tremolo_bytes_load(report_id + 4 * i);
+    }
+    tremolo_chacha_blocks(generator->block, generator->state, KEY_PAIRS);
+    tremolo_generator_key(generator);
+}
+
+static TREMOLO_APART void begin_block(struct tremolo_generator *generator, unsigned block)
+{
+    generator->state[12] = 0;
+    generator->state[13] = block;
+    generator->next = BUFFER_BYTES;
+}
+
+/* Directions are public, so a small core may take as long as a word has ones. */
+static uint32_t count_bits(uint32_t word)
+{
+#if TREMOLO_LANES > 1
+    word -= word >> 1 & 0x55555555;
+    word = (word & 0x33333333) + (word >> 2 & 0x33333333);
+    word = (word + (word >> 4)) & 0x0f0f0f0f;
+    return word * 0x01010101 >> 24;
+#else
+    uint32_t count = 0;
+    for (; word != 0; word &= word - 1) {
+        count++;
+    }
+    return count;
+#endif
+}
+
+/* The next entry of the directions, -16..16 with variance 8: close enough to
+ * a Gaussian for the mean of an answer to have the point's direction. */
+static uint32_t next_entry(struct tremolo_generator *generator)
+{
+    if (generator->next == BUFFER_BYTES) {
+        tremolo_chacha_blocks(generator->block, generator->state, DIRECTION_PAIRS);
+        generator->state[12] += TREMOLO_LANES;
+        generator->next = 0;
+    }
+    generator->next = (uint16_t)(generator->next + 4);
+    return count_bits(tremolo_bytes_load(generator->block + generator->next - 4)) - 16;
+}
+
+/* ------------------------------------------------------------- the point */
+
+/* All ones when the highest bit is set, else zero. */
+static uint64_t mask_of(uint64_t value)
+{
+    return 0 - (value >> 63);
+}
+
+/* The place of `raw` in half ranges from the middle, 2^16 a half range, at most
+ * 8 of them and truncated toward zero. */
+static TREMOLO_APART int32_t place(int32_t raw, const struct tremolo_bounds *range)
+{
+    uint64_t width = (uint64_t)((uint32_t)range->high - (uint32_t)range->low) << REACH_LOG2;
+    uint64_t rest = 2 * (uint64_t)raw - (uint64_t)range->low - (uint64_t)range->high;
+    uint64_t sign = mask_of(rest);
+    uint32_t quotient = 0;
+    unsigned i;
+    rest = ((rest ^ sign) - sign) - width;
+    rest = width + (rest & mask_of(rest));
+    /* Twice the width below: rest is at most half of it. */
+    for (i = 0; i < PLACE_LOG2 + REACH_LOG2 + 1; i++) {
+        uint64_t missing;
+        rest = 2 * (rest - width);
+        missing = mask_of(rest);
+        rest += 2 * width & missing;
+        quotient = 2 * quotient + 1 + (uint32_t)missing;
+    }
+    return (int32_t)((quotient ^ (uint32_t)sign) - (uint32_t)sign);
+}
+
+/* The response's place, cut at its bounds. */
+static TREMOLO_APART int32_t response_place(const struct tremolo_work *work)
+{
+    const int32_t end = INT32_C(1) << PLACE_LOG2;
+    int32_t y = place(work->sample->response, &work->study->response_bounds);
+    int32_t over = end - y;
+    y += over & over >> 31;
+    over = end + y;
+    return y - (over & over >> 31);
+}
+
+/* A square in 2^18 units, good to a few percent: all that is wanted is how far
+ * to shift. 256 features 8 half ranges out keep the sum below 2^31. */
+static uint32_t rough_square(int32_t value)
+{
+    value >>= ROUGH_SHIFT;
+    return (uint32_t)(value * value);
+}
+
+/* How often to halve a length of this rough square to bring it near 2^15. */
+static unsigned halvings(uint32_t square)
+{
+    unsigned count = 0;
+    unsigned i;
+    for (i = 2 * (LENGTH_LOG2 - ROUGH_SHIFT); i < 32; i += 2) {
+        count += (0 - (square >> i)) >> 31;
+    }
+    return count;
+}
+
+/* The largest r with r^2 <= square < 2^31, in as many steps for all. */
+static uint32_t root_down(uint32_t square)
+{
+    uint32_t root = 0;
+    uint32_t bit;
+    for (bit = UINT32_C(1) << 15; bit != 0; bit >>= 1) {
+        uint32_t larger = root | bit;
+        root |= bit & (((square - larger * larger) >> 31) - 1);
+    }
+    return root;
+}
+
+/* Divide by 2^shift, to nearest. */
+static int32_t halve(int32_t value, unsigned shift)
+{
+    return (value + (INT32_C(1) << shift >> 1)) >> shift;
+}
+
+static unsigned point_entries(const struct tremolo_study *study)
+{
+    return study->dimension + 1u + study->response;
+}
+
+/* v into work->value, its length 2^15 but for a few percent at most. Returns
+ * the entry beside the products, sqrt(full^2 - |v|^4) / sqrt 2 with
+ * full = |v|^2 + missing; unused when the response is public. */
+static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
+{
+    const struct tremolo_study *study = work->study;
+    int32_t *value = work->value;
+    unsigned d = study->dimension;
+    int32_t weight = (int32_t)study->response_weight << (PLACE_LOG2 - CONSTANT_LOG2);
+    int32_t constant = (int32_t)study->constant << (PLACE_LOG2 - CONSTANT_LOG2);
+    uint32_t square = rough_square(weight) + rough_square(constant);
+    uint32_t missing;
+    unsigned shift;
+    unsigned i;
+    *value++ = constant;
+    for (i = 0; i < d; i++) {
+        value[i] = place(work->sample->features[i], &study->bounds[i]);
+        square += rough_square(value[i]);
+    }
+    value[d] = (response_place(work) * (int32_t)study->response_weight) >> CONSTANT_LOG2;
+    shift = halvings(square);
+    value = work->value;
+    square = 0;
+    for (i = 0; i < d + 2; i++) {
+        value[i] = halve(value[i], shift);
+        square += (uint32_t)(value[i] * value[i]);
+    }
+    weight = halve(weight, shift);
+    missing = (uint32_t)(weight * weight - value[d + 1] * value[d + 1]);
+    return (root_down(missing) * root_down(square + missing / 2)) >> ROW_SHIFT;
+}
+
+/* ------------------------------------------------------------- scores */
+
+/* <direction, phi>, row by row: the off-diagonal products of a row share one
+ * factor. Sums are unsigned so that an overflow, which a direction 14 standard
+ * deviations long would take, is defined. */
+static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
+{
+    const int32_t *value = work->value;
+    struct tremolo_generator *generator = &work->generator;
+    unsigned count = point_entries(work->study);
+    uint32_t score = 0;
+    unsigned i;
+    unsigned j;
+    for (i = 0; i < count; i++) {
+        /* 46341 / 65536 is 1 / sqrt 2 within 10^-5. */
+        uint32_t row = next_entry(generator) * (uint32_t)((value[i] * 46341 + 32768) >> 16);
+        for (j = i + 1; j < count; j++) {
+            row += next_entry(generator) * (uint32_t)value[j];
+        }
+        row += UINT32_C(1) << ROW_SHIFT >> 1;
+        score += (uint32_t)((int32_t)row >> ROW_SHIFT) * (uint32_t)value[i];
+    }
+    if (work->study->response == TREMOLO_RESPONSE_PRIVATE) {
+        score += next_entry(generator) * beside;
+    }
+    return score;
+}
+
+/* ------------------------------------------------------------- the answer */
+
+/* Bit j of an answer set: direction j of its block counts as it is. Scores are
+ * kept to 16 bits around 2^15, with a standard deviation of 2^11 at most, so that
+ * the highest bit of a difference says which is larger. */
+static uint32_t score_of(const struct tremolo_work *work, unsigned answer)
+{
+    const uint32_t *score = work->score + SIGNS * (answer >> SIGNS);
+    uint32_t sum = 0;
+    unsigned j;
+    for (j = 0; j < SIGNS; j++) {
+        uint32_t flip = (answer & 1) - 1;
+        sum += (*score++ ^ flip) - flip;
+        answer >>= 1;
+    }
+    return (sum + (UINT32_C(1) << 30)) << 1 >> (32 - SCORE_BITS);
+}
+
+/* How many answers score less than the limit. */
+static TREMOLO_APART uint32_t count_below(const struct tremolo_work *work, uint32_t limit)
+{
+    uint32_t count = 0;
+    unsigned answer;
+    for (answer = 0; answer < ANSWERS; answer++) {
+        count += (score_of(work, answer) - limit) >> 31;
+    }
+    return count;
+}
+
+/* The answer with `rank` answers before it, larger scores first and equal
+ * ones by number: first its score bit by bit, then how many answers come before
+ * enough of those that have it. */
+static TREMOLO_APART unsigned answer_at(const struct tremolo_work *work, uint32_t rank)
+{
+    uint32_t score = 0;
+    uint32_t bit;
+    uint32_t equal = 0;
+    unsigned found = 0;
+    unsigned answer;
+    for (bit = UINT32_C(1) << (SCORE_BITS - 1); bit != 0; bit >>= 1) {
+        uint32_t enough = (count_below(work, score | bit) + rank - ANSWERS) >> 31;
+        score |= bit & (0 - enough);
+    }
+    rank -= ANSWERS - 1 - count_below(work, score + 1);
+    for (answer = 0; answer < ANSWERS; answer++) {
+        equal += ((score_of(work, answer) ^ score) - 1) >> 31;
+        found += (equal - rank) >> 31;
+    }
+    return found;
+}
+
+/* A public response, -32767..32767 between its bounds. */
+TREMOLO_PART int32_t tremolo_ballot_response(const struct tremolo_work *work)
+{
+    return (response_place(work) * TREMOLO_RESPONSE_MAX + 32768) >> PLACE_LOG2;
+}
+
+TREMOLO_PART void tremolo_ballot_draw(struct tremolo_work *work)
+{
+    struct tremolo_generator *generator = &work->generator;
+    unsigned count = work->study->rank_first;
+    unsigned before = 0;
+    if (tremolo_generator_word(generator) >= work->study->rank_top) {
+        before = count;
+        count = ANSWERS - count;
+    }
+    work->rank = before + tremolo_generator_below(generator, count);
+}
+
+/* The generator has done its secret work; its memory serves the directions. */
+TREMOLO_PART uint8_t tremolo_ballot_answer(struct tremolo_work *work)
+{
+    uint32_t beside = find_point(work);
+    uint32_t *score = work->score;
+    unsigned block;
+    unsigned j;
+    seed_directions(&work->generator, work->study->id, work->id);
+    for (block = 0; block < BLOCKS; block++) {
+        begin_block(&work->generator, block);
+        for (j = 0; j < SIGNS; j++) {
+            *score++ = score_direction(work, beside);
+        }
+    }
+    return (uint8_t)answer_at(work, work->rank);
+}
+
+/* ------------------------------------------------------------- the law */
+
+/* 2^26 log2(value) rounded down, short by less than 1.2: normalised to
+ * 2^31..2^32, each squaring gives one binary digit and loses at most 2^-30. */
+static TREMOLO_APART uint32_t log2_down(uint32_t value)
+{
+    uint32_t log2 = 31;
+    unsigned i;
+    for (; value >> 31 == 0; value <<= 1) {
+        log2--;
+    }
+    for (i = 0; i < LOG_LOG2; i++) {
+        uint32_t digit;
+        value = (uint32_t)(tremolo_product(value, value) >> 32);
+        digit = value >> 31;
+        value <<= 1 - digit;
+        log2 = 2 * log2 + digit;
+    }
+    return log2;
+}
+
+/* 2^26 log2 of the ratio of an early answer's probability to a late one's,
+ * q (256 - T) / ((2^32 - q) T), off by less than 2.4. */
+static uint32_t log2_ratio(const struct tremolo_study *study)
+{
+    uint32_t first = study->rank_first;
+    return log2_down(study->rank_top) - log2_down(0 - study->rank_top) +
+           log2_down(ANSWERS - first) - log2_down(first);
+}
+
+/* 2977044472 / 2^32 is just above ln 2; the result is above 2^24 epsilon, by
+ * less than 3. */
+TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study)
+{
+    return (uint32_t)(tremolo_product(log2_ratio(study) + 3, UINT32_C(2977044472)) >> 34) + 1;
+}
+
+/* A constant is at least 1/4 and at most 16, or 0 where it is not wanted. */
+static int constant_is_off(unsigned constant, unsigned wanted)
+{
+    const unsigned low = TREMOLO_BALLOT_ONE / 4;
+    const unsigned high = 16 * TREMOLO_BALLOT_ONE;
+    return constant - wanted * low > wanted * (high - low);
+}
+
+/* The first T answers must not be the less likely ones: their ratio's
+ * logarithm would be negative, and look enormous. */
+TREMOLO_PART enum tremolo_status tremolo_ballot_check(const struct tremolo_study *study)
+{
+    if (constant_is_off(study->constant, 1) ||
+        constant_is_off(study->response_weight, study->response) ||
+        study->rank_first - 1u >= ANSWERS / 2 || study->rank_top == 0 ||
+        log2_ratio(study) >> LOG_LOG2 >= TREMOLO_BALLOT_RATIO_LOG2) {
+        return TREMOLO_BAD_BALLOT;
+    }
+    return TREMOLO_OK;
+}
+
+/* ------------------------------------------------------------- reading */
+
+unsigned tremolo_ballot_entries(const struct tremolo_study *study)
+{
+    unsigned count = point_entries(study);
+    return count * (count + 1) / 2 + study->response;
+}
+
+enum tremolo_status tremolo_ballot_expand(int8_t *row, size_t capacity,
+                                          const struct tremolo_report *report,
+                                          const struct tremolo_study *study)
+{
+    struct tremolo_generator generator;
+    enum tremolo_status status;
+    unsigned answer;
+    size_t entries;
+    unsigned j;
+    if (row == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    tremolo_bytes_wipe(row, capacity);
+    status = tremolo_report_answer(&answer, report, study);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    entries = tremolo_ballot_entries(study);
+    if (capacity < entries) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    seed_directions(&generator, study->id, report->id);
+    begin_block(&generator, answer >> SIGNS);
+    for (j = 0; j < SIGNS; j++) {
+        int32_t sign = (int32_t)(2 * (answer >> j & 1)) - 1;
+        size_t i;
+        for (i = 0; i < entries; i++) {
+            row[i] = (int8_t)(row[i] + sign * (int32_t)next_entry(&generator));
+        }
+    }
+    return TREMOLO_OK;
+}
+
+#else
+typedef int tremolo_ballot_is_left_out;
+#endif
