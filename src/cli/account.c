@@ -74,7 +74,7 @@ static const char *take_list(void *place, const char *text)
 
 static const struct option_rule rules[] = {
     OPTION_RULE("epsilon", "E", NUMBER, TO(epsilon), OPTION_FROM(0, TREMOLO_EPSILON_MAX),
-                .help = "the budget"),
+                .help = "the privacy budget"),
     OPTION_RULE("delta", "D", NUMBER, TO(delta), OPTION_BETWEEN(1e-300, 1),
                 .help = "sigma, epsilon, rho, compare and explain take 1e-5 unless given, and say "
                         "so"),
@@ -86,6 +86,9 @@ static const struct option_rule rules[] = {
                         "them"),
     OPTION_RULE("releases", "T", COUNT, TO(releases), OPTION_FROM(1, TREMOLO_RELEASES_MAX),
                 .otherwise = "1", .help = "equal rounds"),
+    OPTION_RULE("weights", "W[,W...]", TEXT, TO(weights), .take = take_list, .of = "sigma",
+                .help = "shares of the budget mu squared for unequal rounds, in place of "
+                        "--releases"),
     OPTION_RULE("rule", "NAME", CHOICE, TO(rule), .words = "exact zcdp zcdp-tight classical",
                 .otherwise = "exact",
                 .help = "how releases are calibrated and composed. zcdp is the conversion epsilon "
@@ -94,28 +97,15 @@ static const struct option_rule rules[] = {
     OPTION_RULE("force", NULL, FLAG, TO(force),
                 .help = "print the classical rule's number beyond its proof, marked as no "
                         "guarantee; with figures, replace earlier ones"),
-    OPTION_RULE("weights", "W[,W...]", TEXT, TO(weights), .take = take_list, .of = "sigma",
-                .help = "shares of the budget mu squared for unequal rounds, in place of "
-                        "--releases"),
     OPTION_RULE("rho", "R", NUMBER, TO(rho), OPTION_BETWEEN(0, TREMOLO_EPSILON_MAX),
                 .help = "in place of a noise level: zCDP of all releases together"),
     OPTION_RULE("mu", "M", NUMBER, TO(mu), OPTION_BETWEEN(0, TREMOLO_MU_MAX),
                 .help = "in place of a noise level: Gaussian privacy of all releases together"),
     OPTION_RULE("false-positive", "P", NUMBER, TO(false_positive), OPTION_FROM(0, 1),
                 .of = "tradeoff", .otherwise = "0.05", .help = "rate of false alarms"),
-    OPTION_RULE("alpha", "A", NUMBER, TO(modulation.alpha), OPTION_BELOW(0, 1),
-                .help = "of the modulated map: the share that is mixed in; 0 unless given, but 0.5 "
-                        "in compare and modulation"),
-    OPTION_RULE("lambda", "L", NUMBER, TO(modulation.lambda), OPTION_FROM(0, 1e100),
-                .help = "its amplitude; 0 unless given, but 0.2 in compare and modulation"),
-    OPTION_RULE("omega", "W", NUMBER, TO(modulation.omega), OPTION_FROM(0, 1e100), .otherwise = "1",
-                .help = "its frequency"),
-    OPTION_RULE("vectors", "M", COUNT, TO(modulation.vectors), OPTION_FROM(0, 1000000),
-                .otherwise = "1", .help = "its number of vectors"),
+    {.help = "What the answer is about:"},
     OPTION_RULE("distance", "R", NUMBER, TO(distance), OPTION_BETWEEN(0, 1e300),
                 .help = "between neighbours; 1 unless given"),
-    OPTION_RULE("known-phase", NULL, FLAG, TO(known_phase),
-                .help = "calibrate as if the phases were published"),
     OPTION_RULE("neighbours", "any|distance=R", TEXT, TO(neighbours),
                 .take = options_take_neighbours, .help = "which pairs explain speaks of"),
     OPTION_RULE("protect", "P", CHOICE, TO(protect_all), .words = "features all",
@@ -123,6 +113,29 @@ static const struct option_rule rules[] = {
                 .help = "whether the response is protected, too, or in the clear"),
     OPTION_RULE("dimension", "D", COUNT, TO(dimension), OPTION_FROM(1, 1000000), .otherwise = "8",
                 .help = "number of features"),
+    OPTION_RULE("study", "FILE", TEXT, TO(study), .of = "explain",
+                .help = "a study file, which fixes everything but --delta, and that is its own "
+                        "unless given; - is standard input"),
+    {.help = "The paper's modulation, which shrinks a sample by 1 - alpha and adds a cosine along "
+             "each of some vectors:"},
+    OPTION_RULE("alpha", "A", NUMBER, TO(modulation.alpha), OPTION_BELOW(0, 1),
+                .help = "by how much the sample is shrunk; 0 unless given, but 0.5 in compare and "
+                        "modulation"),
+    OPTION_RULE("lambda", "L", NUMBER, TO(modulation.lambda), OPTION_FROM(0, 1e100),
+                .help = "the amplitude; 0 unless given, but 0.2 in compare and modulation"),
+    OPTION_RULE("omega", "W", NUMBER, TO(modulation.omega), OPTION_FROM(0, 1e100), .otherwise = "1",
+                .help = "the frequency"),
+    OPTION_RULE("vectors", "M", COUNT, TO(modulation.vectors), OPTION_FROM(0, 1000000),
+                .otherwise = "1", .help = "how many"),
+    OPTION_RULE("known-phase", NULL, FLAG, TO(known_phase),
+                .help = "calibrate as if the phases were published"),
+    {.help = "Other sources of an answer:"},
+    OPTION_RULE("pld", "FILE", TEXT, TO(pld_file), .of = "epsilon delta",
+                .help = "a loss distribution as JSON: "
+                        "{\"step\":h,\"infinity_mass\":p,\"mass\":{\"k\":p,...}}"),
+    OPTION_RULE("discrete", "V", NUMBER, TO(variance), OPTION_FROM(0.01, 1e10), .of = "delta",
+                .help = "delta of the discrete Gaussian of variance V, for comparison; a device "
+                        "never emits it"),
     OPTION_RULE("cells", "N", COUNT, TO(cells), OPTION_FROM(16, 4096), .otherwise = "128",
                 .help = "resolution of loss distributions, in cells per sigma"),
     OPTION_RULE("prior-sd", "S", NUMBER, TO(prior_sd), OPTION_BETWEEN(0, 1e100),
@@ -132,15 +145,7 @@ static const struct option_rule rules[] = {
                 .help = "the regression that a response in the clear reveals"),
     OPTION_RULE("response-noise", "S", NUMBER, TO(response_noise), OPTION_BETWEEN(0, 1e100),
                 .of = "reconstruction", .help = "the noise around that regression"),
-    OPTION_RULE("discrete", "V", NUMBER, TO(variance), OPTION_FROM(0.01, 1e10), .of = "delta",
-                .help = "delta of the discrete Gaussian of variance V, for comparison; a device "
-                        "never emits it"),
-    OPTION_RULE("pld", "FILE", TEXT, TO(pld_file), .of = "epsilon delta",
-                .help = "a loss distribution as JSON: "
-                        "{\"step\":h,\"infinity_mass\":p,\"mass\":{\"k\":p,...}}"),
-    OPTION_RULE("study", "FILE", TEXT, TO(study), .of = "explain",
-                .help = "a study file, which fixes everything but --delta, and that is its own "
-                        "unless given; - is standard input"),
+    {.help = "Output:"},
     OPTION_RULE("out", "DIR", TEXT, TO(out), .of = "figures", .required = true,
                 .help = "where the figures go"),
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
@@ -233,6 +238,7 @@ const struct cli_command cli_account = {
     .name = "account",
     .summary = "what a release costs: sigma, epsilon, delta, rho and more",
     .usage = "account QUESTION [OPTIONS]",
+    .about = "Says what a release costs, or what a budget allows, with bounds that are proved.",
     .rules = rules,
     .rule_count = sizeof rules / sizeof rules[0],
     .actions = actions,

@@ -376,6 +376,9 @@ const struct cli_command cli_demo = {
     .name = "demo",
     .summary = "the whole system at work on made-up people",
     .usage = "demo [OPTIONS]",
+    .about =
+        "Starts a server on this machine, lets thousands of made-up people take part, and prints\n"
+        "what the server learned beside the truth.",
     .rules = rules,
     .rule_count = sizeof rules / sizeof rules[0],
     .run = run,

@@ -125,7 +125,7 @@ void options_print_help(FILE *out, const struct cli_command *command,
     if (action != NULL) {
         print_wrapped(out, 0, 0, action->summary);
         (void)fputc('\n', out);
-    } else if (command->about != NULL) {
+    } else {
         (void)fprintf(out, "%s\n\n", command->about);
     }
     if (action == NULL && command->actions != NULL) {
@@ -136,7 +136,6 @@ void options_print_help(FILE *out, const struct cli_command *command,
         if (rule->name == NULL && is_shown(rule, action)) {
             (void)fputs(i > 0 ? "\n" : "", out);
             print_wrapped(out, 0, 0, rule->help);
-            (void)fputc('\n', out);
         } else if (is_shown(rule, action)) {
             print_rule(out, rule, action, indent);
         }

@@ -253,6 +253,9 @@ const struct cli_command cli_report = {
     .name = "report",
     .summary = "send this device's report to a study",
     .usage = "report --study URL --state DIR --sample FILE|- [OPTIONS]",
+    .about =
+        "Takes part in a study: fetches and checks it, asks this device's policy, adds the noise,\n"
+        "writes the charge to the ledger and only then sends the report.",
     .rules = rules,
     .rule_count = sizeof rules / sizeof rules[0],
     .run = run,

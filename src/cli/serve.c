@@ -157,6 +157,7 @@ const struct cli_command cli_serve = {
     .name = "serve",
     .summary = "take reports over HTTP, keep them, estimate from them",
     .usage = "serve --data DIR [OPTIONS]",
+    .about = "Runs the server: devices fetch studies and send reports, analysts read estimates.",
     .closing = "SIGTERM ends it gracefully.",
     .rules = rules,
     .rule_count = sizeof rules / sizeof rules[0],

@@ -45,8 +45,9 @@ static const char *take_separator(void *separator, const char *text)
 #define TO_EXPERIMENT(member) TO(simulation.experiment.member)
 
 static const struct option_rule rules[] = {
+    {.help = "What is learned from what:"},
     OPTION_RULE("study", "FILE", TEXT, .take = simulate_take_study, .first = true,
-                .help = "all that a study file fixes: columns, public bounds, guarantee and "
+                .help = "take all that a study file fixes: columns, public bounds, guarantee and "
                         "protocol; every other option overrides it"),
     OPTION_RULE("response", "NAME", TEXT, TO(response), .help = "the column to explain"),
     OPTION_RULE("features", "A,B", TEXT, TO(features),
@@ -55,6 +56,13 @@ static const struct option_rule rules[] = {
     OPTION_RULE("without", "NAME", TEXT, .take = take_without, .excludes = "features",
                 .help = "all columns, or all of the study's, but this one; may be given several "
                         "times"),
+    OPTION_RULE("separator", "X", TEXT, TO(separator), .take = take_separator,
+                .help = "of the file; found by its first line unless given"),
+    OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds",
+                .help = "scale columns to variance 1, or to -1..1 between their least and largest "
+                        "value, on the training rows; by --neighbours unless given. Neither is "
+                        "private: real studies state public bounds"),
+    {.help = "The guarantee:"},
     OPTION_RULE("epsilon", "E", NUMBER, TO_EXPERIMENT(epsilon), OPTION_ABOVE(0, 1e6),
                 .help = "privacy budget of a device, all rounds together"),
     OPTION_RULE("delta", "D", NUMBER, TO_EXPERIMENT(delta), OPTION_BETWEEN(0, 1),
@@ -67,32 +75,18 @@ static const struct option_rule rules[] = {
                 .otherwise = "features",
                 .help = "what the guarantee covers. With all the response is one more private "
                         "coordinate; otherwise it is sent in the clear"),
+    OPTION_RULE("calibration", "C", CHOICE, TO_EXPERIMENT(calibration), .words = "exact zcdp paper",
+                .otherwise = "exact",
+                .help = "how noise follows from the budget; the paper counts the modulation as "
+                        "sensitivity"),
+    {.help = "The method:"},
     OPTION_RULE("method", "M", CHOICE, TO_EXPERIMENT(method),
                 .words = "auto one-shot iterative pooled dp-sgd ols", .otherwise = "auto",
                 .help = "what predicts: one release regularised from the reports alone, the "
                         "paper's ridge or iteration, its rounds used together, noisy gradients, "
                         "or least squares on the raw rows, which is not private"),
-    OPTION_RULE("calibration", "C", CHOICE, TO_EXPERIMENT(calibration), .words = "exact zcdp paper",
-                .otherwise = "exact",
-                .help = "how noise follows from the budget; the paper counts the modulation as "
-                        "sensitivity"),
-    OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds",
-                .help = "scale columns to variance 1, or to -1..1 between their least and largest "
-                        "value, on the training rows; by --neighbours unless given. Neither is "
-                        "private: real studies state public bounds"),
     OPTION_RULE("rounds", "T", COUNT, TO_EXPERIMENT(rounds), OPTION_FROM(1, 1000),
                 .otherwise = "10", .help = "of iterative, pooled and dp-sgd"),
-    OPTION_RULE("vectors", "M", COUNT, TO_EXPERIMENT(vectors),
-                OPTION_FROM(0, TREMOLO_DESIGN_FEATURES_MAX),
-                .help = "of the modulation: how many; the paper's methods have 1 unless given, the "
-                        "others none"),
-    OPTION_RULE("alpha", "A", NUMBER, TO_EXPERIMENT(alpha), OPTION_BELOW(0, 1),
-                .help = "the share that is mixed in; the paper's methods have 0.5 unless given, "
-                        "the others 0"),
-    OPTION_RULE("lambda", "L", NUMBER, TO_EXPERIMENT(lambda), OPTION_ABOVE(0, 1e6),
-                .help = "the modulation's amplitude; 0.2 unless given"),
-    OPTION_RULE("omega", "W", NUMBER, TO_EXPERIMENT(omega), OPTION_ABOVE(0, 1e6),
-                .help = "its frequency; 1 unless given"),
     OPTION_RULE("ridge", "G", NUMBER, TO_EXPERIMENT(ridge), OPTION_FROM(0, 1e12),
                 .help = "of one-shot; 0.5 unless given"),
     OPTION_RULE("step", "C", NUMBER, TO_EXPERIMENT(step), OPTION_ABOVE(0, 1e6),
@@ -102,6 +96,21 @@ static const struct option_rule rules[] = {
                         "given"),
     OPTION_RULE("clip", "C", NUMBER, TO_EXPERIMENT(clip), OPTION_ABOVE(0, 1e12),
                 .help = "of dp-sgd; 2 unless given"),
+    {.help = "The paper's modulation, which shrinks a sample by 1 - alpha and adds a cosine along "
+             "each of some vectors:"},
+    OPTION_RULE("vectors", "M", COUNT, TO_EXPERIMENT(vectors),
+                OPTION_FROM(0, TREMOLO_DESIGN_FEATURES_MAX),
+                .help = "how many; the paper's methods have 1 unless given, the "
+                        "others none"),
+    OPTION_RULE("alpha", "A", NUMBER, TO_EXPERIMENT(alpha), OPTION_BELOW(0, 1),
+                .help =
+                    "by how much the sample is shrunk; the paper's methods have 0.5 unless given, "
+                    "the others 0"),
+    OPTION_RULE("lambda", "L", NUMBER, TO_EXPERIMENT(lambda), OPTION_ABOVE(0, 1e6),
+                .help = "the amplitude; 0.2 unless given"),
+    OPTION_RULE("omega", "W", NUMBER, TO_EXPERIMENT(omega), OPTION_ABOVE(0, 1e6),
+                .help = "the frequency; 1 unless given"),
+    {.help = "Trying it:"},
     OPTION_RULE("test-share", "S", NUMBER, TO(simulation.test_share), OPTION_BELOW(0, 1),
                 .otherwise = "0.2", .help = "share of the rows held out to measure R^2"),
     OPTION_RULE("repeats", "N", COUNT, TO(simulation.repeats), OPTION_FROM(1, SIMULATE_REPEATS_MAX),
@@ -113,8 +122,7 @@ static const struct option_rule rules[] = {
                 .help = "noise of the same law, many at a time, not the device core"),
     OPTION_RULE("threads", "N", COUNT, TO_EXPERIMENT(threads),
                 OPTION_FROM(1, TREMOLO_MAX_FOLD_THREADS), .help = "all processors unless given"),
-    OPTION_RULE("separator", "X", TEXT, TO(separator), .take = take_separator,
-                .help = "of the file; found by its first line unless given"),
+    {.help = "Output:"},
     OPTION_RULE("reports", "FILE", TEXT, TO(reports),
                 .help = "keep the first repeat's reports, of all rounds, for 'tremolo fit'"),
     RESULT_SAVE_RULES(struct simulate_options),

@@ -338,6 +338,7 @@ const struct cli_command cli_study = {
              "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
              "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
              "study move ID --from PLACE --to PLACE [OPTIONS]",
+    .about = "Writes, checks and shows study files, and runs studies on a server.",
     .closing = "FILE may be - for standard input.",
     .rules = rules,
     .rule_count = sizeof rules / sizeof rules[0],

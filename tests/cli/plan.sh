@@ -10,6 +10,11 @@ expect "a plan exits 0" $? 0
 # the analytic Gaussian mechanism: 3.7306 at epsilon 1, delta 1e-5
 expect_match "exact noise" "$out" '"noise_sd": 3\.730'
 expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "distance=1"'
+cp "$out" "$dir/plain"
+for count in 10k 10,000 1e4; do
+    $tremolo plan --dimension 8 --devices $count --epsilon 1 --json >"$out"
+    expect "a count may be written $count" "$? $(cmp "$out" "$dir/plain" && echo same)" "0 same"
+done
 $tremolo plan --dimension 8 --devices 10000 --epsilon 1 --calibration zcdp --json >"$out"
 expect_match "zCDP noise" "$out" '"noise_sd": 4\.90[01]'
 # L/(1-alpha) = (0.5 + 0.2)/0.5 times as much

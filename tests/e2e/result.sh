@@ -46,6 +46,8 @@ assert saved["made"]["command"].startswith("tremolo fit ")
 TEXT
 expect "the three forms and --json have the same numbers, to the bit" "$?$(cat "$work/out")" 0
 
+$tremolo fit "$work/reports" --report "$work/former.csv" >"$work/out" 2>&1
+expect "the former name of --save is understood" "$? $(cmp "$work/former.csv" "$work/fit.csv" && echo same)" "0 same"
 $tremolo fit "$work/reports" --save "$work/fit.pdf" >"$work/out" 2>&1
 expect "another suffix is wrong usage" $? 2
 expect_match "and the three are named" "$work/out" '\.html, \.json or \.csv'
