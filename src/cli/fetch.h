@@ -22,18 +22,6 @@ struct fetch {
     char words[128];        /* out: why there was none */
 };
 
-/* The estimate of a study, as `tremolo status` and `tremolo fit` print it: from the
- * study's address, or from a data directory. Exit codes of the command line;
- * messages under `command`. */
-struct estimate_wish {
-    const char *study;   /* its id in a directory; NULL: the only one */
-    const char *ca_file; /* NULL: the system's certificates */
-    bool as_json;
-    const char *report; /* save it under this name, too; NULL: no */
-    const char *line;   /* the command as typed, for the report */
-};
-int estimate_show(const char *command, const char *where, const struct estimate_wish *wish);
-
 /* An address as people have it, made the one to ask: "http://" in front where no
  * scheme is, a study's page in the browser (/studies/ID) turned into its address
  * (/v1/studies/ID), no slash at the end. False when it does not fit. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "estimate_show.h"
 #include "progress.h"
 
 static const char command[] = "simulate";
@@ -101,13 +102,13 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
     result.seconds = now() - start;
     if (status != TREMOLO_OK) {
         code = explain_failure(status, constant, options);
-    } else if (options->json) {
-        code = simulate_print_json(options, design, &result) ? CLI_DONE : CLI_FAILED;
     } else {
-        simulate_print(options, design, &result);
+        const struct estimate_wish wish = {
+            .as_json = options->json, .save = options->save, .line = options->line};
+        code = estimate_show(command, simulate_document(options, design, &result), &wish);
     }
-    if (code == CLI_DONE && options->save != NULL) {
-        code = simulate_save(options, design, &result);
+    if (status == TREMOLO_OK && !options->json) {
+        simulate_print(options, design, &result);
     }
     tremolo_simulation_free(&result);
     return code;

@@ -3,7 +3,6 @@
 #define TREMOLO_CLI_SIMULATE_H
 
 #include "convergence.h"
-#include "coefficients.h"
 #include "result.h"
 #include "tremolo_privacy.h"
 #include "tremolo_simulation.h"
@@ -44,21 +43,14 @@ bool simulate_leave_out(struct simulate_options *options, const struct tremolo_t
 /* What simulate_parse() made. */
 void simulate_options_free(struct simulate_options *options);
 
+/* The estimate's document, with the members that only a simulation has. */
+json_t *simulate_document(const struct simulate_options *options,
+                          const struct tremolo_design *design,
+                          const struct tremolo_simulation_result *result);
+
+/* What is said after the estimate. */
 void simulate_print(const struct simulate_options *options, const struct tremolo_design *design,
                     const struct tremolo_simulation_result *result);
-/* False without memory. */
-bool simulate_print_json(const struct simulate_options *options,
-                         const struct tremolo_design *design,
-                         const struct tremolo_simulation_result *result);
-
-/* What a result's mechanism promises; not for ols, which promises nothing. */
-struct tremolo_promise simulate_promise(const struct simulate_options *options,
-                                        const struct tremolo_design *design,
-                                        const struct tremolo_simulation_result *result);
-
-/* Save the result as a file to hand on. Codes of the command line. */
-int simulate_save(const struct simulate_options *options, const struct tremolo_design *design,
-                  const struct tremolo_simulation_result *result);
 
 enum { SIMULATE_SENTENCE_BYTES = 1024 };
 
@@ -70,8 +62,5 @@ json_t *simulate_clamped_json(const struct tremolo_design *design,
 
 double simulate_mean(const double *values, size_t count);
 double simulate_sd(const double *values, size_t count);
-struct coefficients simulate_coefficients(const struct tremolo_design *design,
-                                          const struct tremolo_simulation_result *result);
-const char *simulate_neighbours(char text[64], const struct simulate_options *options);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimate_show.h"
 #include "fetch.h"
 #include "members.h"
 #include "store_options.h"
@@ -85,7 +86,7 @@ static int show(const struct status_arguments *arguments)
     if (strstr(arguments->url, "/v1/studies/") != NULL) {
         const struct estimate_wish wish = {.ca_file = arguments->ca_file,
                                            .as_json = arguments->json};
-        return estimate_show("status", arguments->url, &wish);
+        return estimate_find("status", arguments->url, &wish);
     }
     int code = fetch_json(&answer, &text, arguments, "/v1/studies");
     if (code != CLI_DONE) {

@@ -8,6 +8,7 @@
 #include "tremolo_study_file.h"
 #include "tremolo_words.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,4 +405,19 @@ void tremolo_design_free(struct tremolo_design *design)
     free(design->low);
     free(design->high);
     *design = (struct tremolo_design){0};
+}
+
+void tremolo_design_ranges(double *ranges, const struct tremolo_design *design)
+{
+    for (size_t f = 0; f <= design->features; f++) {
+        double low = design->low != NULL ? design->low[f] : INFINITY;
+        double high = design->low != NULL ? design->high[f] : -INFINITY;
+        for (size_t i = 0; design->low == NULL && i < design->rows; i++) {
+            double value =
+                f < design->features ? design->X[i * design->features + f] : design->y[i];
+            low = fmin(low, value);
+            high = fmax(high, value);
+        }
+        ranges[f] = high - low;
+    }
 }

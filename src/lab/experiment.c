@@ -75,6 +75,8 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
                                        const struct tremolo_experiment_options *options)
 {
     bool rounds = tremolo_experiment_takes_rounds(options->method);
+    double range[TREMOLO_DESIGN_FEATURES_MAX + 1];
+    tremolo_design_ranges(range, options->save->design);
     struct tremolo_report_header header = {
         .study = *fleet_study(fleet),
         .step = rounds ? options->step : 0,
@@ -88,6 +90,7 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
         .response_centre = split->response_centre,
         .response_scale = split->response_scale,
         .name = options->save->design->name,
+        .range = range,
     };
     memcpy(header.response, options->save->design->response, sizeof header.response);
     memcpy(header.unit, options->save->design->unit, sizeof header.unit);
@@ -118,7 +121,6 @@ static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fl
                                       uint64_t seed)
 {
     struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
-    struct tremolo_fit fit = {0};
     size_t d = fleet_study(fleet)->dimension;
     double *zero = calloc(d, sizeof *zero);
     double *V = calloc(options->vectors > 0 ? options->vectors * d : 1, sizeof *V);
@@ -136,8 +138,8 @@ static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fl
         fit_options = (struct tremolo_fit_options){TREMOLO_METHOD_ONE_SHOT, false, options->ridge};
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_fit(outcome->beta, &fit, outcome->evidence, &fit_options);
-        outcome->intercept = fit.intercept;
+        status = tremolo_fit(outcome->beta, &outcome->fit, outcome->evidence, &fit_options);
+        outcome->intercept = outcome->fit.intercept;
     }
     free(zero);
     free(V);
@@ -176,12 +178,11 @@ static enum tremolo_status pool_rounds(struct tremolo_outcome *outcome, struct r
                                        enum tremolo_experiment_method method)
 {
     struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
-    struct tremolo_fit fit = {0};
     enum tremolo_status status = tremolo_debias_pool(
         &outcome->evidence, (const struct tremolo_debiased *const *)rounds->evidence, rounds->kept);
     if (status == TREMOLO_OK && method == TREMOLO_EXPERIMENT_POOLED) {
-        status = tremolo_fit(outcome->beta, &fit, outcome->evidence, &fit_options);
-        outcome->intercept = fit.intercept;
+        status = tremolo_fit(outcome->beta, &outcome->fit, outcome->evidence, &fit_options);
+        outcome->intercept = outcome->fit.intercept;
     }
     return status;
 }
@@ -258,6 +259,7 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
     if (status == TREMOLO_OK) {
         outcome->privacy = *fleet_scales(fleet);
         outcome->mechanism = fleet_mechanism(fleet);
+        outcome->noise_sd = ldexp(1, fleet_study(fleet)->noise_log2) / fleet_study(fleet)->unit;
         if (options->save != NULL) {
             status = save_header(split, fleet, options);
         }
@@ -276,7 +278,8 @@ enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
                                            const struct tremolo_experiment_options *options,
                                            uint64_t seed)
 {
-    struct tremolo_outcome made = {.evidence = NULL};
+    struct tremolo_outcome made = {.fit = {.r2 = NAN, .residual_variance = NAN, .condition = NAN},
+                                   .noise_sd = NAN};
     enum tremolo_status status;
     switch (options->method) {
     case TREMOLO_EXPERIMENT_OLS:

@@ -26,40 +26,48 @@ static struct tremolo_units units_of(const struct tremolo_split *split)
                                   split->response_scale};
 }
 
-/* Ordinary least squares has its own standard errors: those of the textbook. */
-static enum tremolo_status infer_ols(struct tremolo_coefficient *rows,
-                                     const struct tremolo_split *split, const double *prediction)
+static const struct tremolo_coefficient unknown = {.standard_error = NAN,
+                                                   .z = NAN,
+                                                   .p = NAN,
+                                                   .low = NAN,
+                                                   .high = NAN,
+                                                   .score_low = NAN,
+                                                   .score_high = NAN,
+                                                   .identified = true};
+
+/* Ordinary least squares has its own standard errors, those of the textbook; that of the
+ * intercept is not computed. */
+static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
+                                     const struct tremolo_split *split,
+                                     const struct tremolo_units *units)
 {
-    double beta[TREMOLO_DESIGN_FEATURES_MAX], error[TREMOLO_DESIGN_FEATURES_MAX], constant;
+    double beta[TREMOLO_DESIGN_FEATURES_MAX + 1], error[TREMOLO_DESIGN_FEATURES_MAX], constant;
     double degrees = (double)(split->train - split->d) - 1;
     enum tremolo_status status = tremolo_ols(beta, &constant, error, NULL, NULL, split->X, split->y,
                                              split->train, split->d, true);
-    if (status != TREMOLO_OK) {
-        return status;
+    struct tremolo_coefficient *rows = calloc(split->d + 1, sizeof *rows);
+    if (status != TREMOLO_OK || rows == NULL) {
+        free(rows);
+        return status != TREMOLO_OK ? status : TREMOLO_NO_MEMORY;
     }
-    double width = tremolo_student_quantile(0.5 + 0.5 * TREMOLO_SIMULATION_LEVEL, degrees);
+    tremolo_fit_to_own(beta, &beta[split->d], beta, constant, split->d, units);
+    double width = tremolo_student_quantile(0.5 + 0.5 * estimate->level, degrees);
+    rows[split->d] = unknown;
+    rows[split->d].estimate = beta[split->d];
     for (size_t i = 0; i < split->d; i++) {
         double se = error[i] * split->response_scale / split->scale[i];
-        rows[i] = (struct tremolo_coefficient){.estimate = prediction[i],
+        rows[i] = (struct tremolo_coefficient){.estimate = beta[i],
                                                .standard_error = se,
-                                               .z = prediction[i] / se,
-                                               .low = prediction[i] - width * se,
-                                               .high = prediction[i] + width * se,
+                                               .z = beta[i] / se,
+                                               .low = beta[i] - width * se,
+                                               .high = beta[i] + width * se,
                                                .degrees = degrees,
                                                .identified = true};
         rows[i].score_low = rows[i].low; /* the textbook's interval is exact */
         rows[i].score_high = rows[i].high;
         rows[i].p = 2 * tremolo_student_cdf(-fabs(rows[i].z), degrees);
     }
-    rows[split->d] = (struct tremolo_coefficient){.estimate = prediction[split->d],
-                                                  .standard_error = NAN,
-                                                  .z = NAN,
-                                                  .p = NAN,
-                                                  .low = NAN,
-                                                  .high = NAN,
-                                                  .score_low = NAN,
-                                                  .score_high = NAN,
-                                                  .identified = true};
+    estimate->rows = rows;
     return TREMOLO_OK;
 }
 
@@ -75,43 +83,67 @@ convergence_of(const struct tremolo_split *split, const struct tremolo_outcome *
     return tremolo_convergence_of_fit(&input, outcome->evidence, outcome->beta);
 }
 
+/* What the estimate is of. */
+static enum tremolo_status begin_estimate(struct tremolo_simulation_result *result,
+                                          const struct tremolo_design *design,
+                                          const struct tremolo_experiment_options *options,
+                                          const struct tremolo_outcome *outcome)
+{
+    struct tremolo_estimate *estimate = &result->estimate;
+    size_t d = design->features;
+    bool rounds = tremolo_experiment_takes_rounds(options->method);
+    result->names = calloc(d, sizeof *result->names);
+    result->ranges = calloc(d + 1, sizeof *result->ranges);
+    if (result->names == NULL || result->ranges == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < d; i++) {
+        result->names[i] = design->name[i];
+    }
+    tremolo_design_ranges(result->ranges, design);
+    tremolo_estimate_begin(estimate);
+    estimate->release = outcome->evidence != NULL ? "sample" : NULL;
+    estimate->features = d;
+    estimate->names = result->names;
+    estimate->ranges = result->ranges;
+    estimate->response = design->response;
+    estimate->unit = design->unit;
+    estimate->response_range = result->ranges[d];
+    estimate->rounds = rounds ? (int64_t)options->rounds : 1;
+    estimate->devices = (int64_t)result->devices;
+    estimate->reports = estimate->devices * estimate->rounds;
+    estimate->evidence_round = rounds ? TREMOLO_UNKNOWN : 0;
+    estimate->evidence_reports = result->devices;
+    estimate->method = tremolo_experiment_method_name(options->method);
+    estimate->noise_sd = outcome->noise_sd;
+    return TREMOLO_OK;
+}
+
 static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                                     const struct tremolo_split *split,
                                     const struct tremolo_outcome *outcome,
                                     const struct tremolo_experiment_options *options)
 {
-    enum tremolo_experiment_method method = options->method;
+    struct tremolo_estimate *estimate = &result->estimate;
     const struct tremolo_units units = units_of(split);
-    enum tremolo_status status = TREMOLO_OK;
-    size_t d = split->d;
-    result->dimension = d;
-    result->devices = split->train;
-    result->held_out = split->test;
-    result->privacy = outcome->privacy;
-    result->prediction = malloc((d + 1) * sizeof *result->prediction);
-    result->coefficient = calloc(d + 1, sizeof *result->coefficient);
-    if (result->prediction == NULL || result->coefficient == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    tremolo_fit_to_own(result->prediction, &result->prediction[d], outcome->beta,
-                       outcome->intercept, d, &units);
-    if (method == TREMOLO_EXPERIMENT_DP_SGD) {
-        result->remark = "dp-sgd gives no standard errors";
-        return TREMOLO_OK;
-    }
-    if (tremolo_experiment_takes_rounds(method)) {
+    struct tremolo_fit fit = outcome->fit;
+    fit.intercept = outcome->intercept;
+    if (tremolo_experiment_takes_rounds(options->method)) {
         result->convergence = convergence_of(split, outcome, options);
     }
-    status = method == TREMOLO_EXPERIMENT_OLS
-                 ? infer_ols(result->coefficient, split, result->prediction)
-                 : tremolo_infer(result->coefficient, outcome->evidence, &units, true,
-                                 TREMOLO_SIMULATION_LEVEL);
-    if (status == TREMOLO_SINGULAR) {
-        result->remark = "the debiased moment is singular at this noise: no unbiased estimate";
-        return TREMOLO_OK;
+    if (options->method == TREMOLO_EXPERIMENT_ITERATIVE) {
+        fit.r2 = tremolo_convergence_r2(&result->convergence, outcome->evidence);
     }
-    result->coefficients = status == TREMOLO_OK ? d + 1 : 0;
-    return status;
+    enum tremolo_status status = TREMOLO_OK;
+    if (outcome->evidence != NULL) {
+        status = tremolo_estimate_infer(estimate, outcome->evidence, &units);
+    } else if (options->method == TREMOLO_EXPERIMENT_OLS) {
+        status = infer_ols(estimate, split, &units);
+    } else {
+        estimate->remark = "dp-sgd gives no standard errors";
+    }
+    return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, outcome->beta, &fit, &units)
+                                : status;
 }
 
 /* One repeat; R^2 on the training rows when none are held out. */
@@ -147,6 +179,13 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
         if (status == TREMOLO_OK) {
             result->r2[number] = tremolo_split_r2(&split, part, outcome.beta, outcome.intercept);
         }
+    }
+    if (status == TREMOLO_OK && number == 0) {
+        result->dimension = split.d;
+        result->devices = split.train;
+        result->held_out = split.test;
+        result->privacy = outcome.privacy;
+        status = begin_estimate(result, design, &simulation->experiment, &outcome);
     }
     if (status == TREMOLO_OK && number == 0) {
         status = conclude(result, &split, &outcome, &simulation->experiment);
@@ -186,7 +225,8 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
     free(result->r2);
     free(result->r2_ols);
     free(result->clamped);
-    free(result->prediction);
-    free(result->coefficient);
+    free(result->names);
+    free(result->ranges);
+    tremolo_estimate_free(&result->estimate);
     *result = (struct tremolo_simulation_result){0};
 }

@@ -129,3 +129,11 @@ tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
     }
     return made;
 }
+
+double tremolo_convergence_r2(const struct tremolo_convergence_answer *answer,
+                              const struct tremolo_debiased *evidence)
+{
+    double yy = 0.0;
+    tremolo_debias_moments(NULL, NULL, &yy, evidence, false);
+    return answer->known && yy > 0.0 ? 1.0 - answer->input.residual_ms / yy : NAN;
+}

@@ -32,26 +32,73 @@ json_t *guarantee_words_json(const struct tremolo_explanation *explanation)
                      explanation->participant, "differences", rows);
 }
 
+/* What the best attacker catches at some shares of false alarms, rounded up. */
+static json_t *tradeoff_json(double mu)
+{
+    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5};
+    json_t *points = json_array();
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        struct tremolo_certified missed;
+        if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
+            (void)json_array_append_new(points, json_pack("{s:f, s:f}", "false_alarms", shares[i],
+                                                          "caught", 1 - missed.lower));
+        }
+    }
+    return points;
+}
+
+/* Null when it cannot be said. */
+static json_t *attacker_json(double mu)
+{
+    struct tremolo_certified accuracy;
+    return tremolo_attack_accuracy(&accuracy, mu) == TREMOLO_OK ? number(fmin(accuracy.upper, 1))
+                                                                : json_null();
+}
+
+/* A distance is written as it was asked for. */
+static json_t *facts_json(double distance, bool response_private, double epsilon, double delta,
+                          double mu, uint64_t releases)
+{
+    json_t *neighbours =
+        distance > 0 ? json_sprintf("distance=%.15g", distance) : json_string("any");
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o}", "epsilon", number(epsilon),
+                     "delta", number(delta), "mu", number(mu), "rho",
+                     number(nextafter(mu * mu / 2, INFINITY)), "neighbours", neighbours, "protects",
+                     response_private ? "all" : "features", "releases", (json_int_t)releases,
+                     "attacker_right", attacker_json(mu), "tradeoff", tradeoff_json(mu));
+}
+
+static json_t *with_words(json_t *facts, const struct tremolo_explanation *explanation)
+{
+    if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
+        json_decref(facts);
+        return NULL;
+    }
+    return facts;
+}
+
 json_t *guarantee_study_json(const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee promise;
     struct tremolo_explanation explanation;
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
-    char neighbours[64] = "any";
-    if (terms->distance > 0.0) {
-        (void)snprintf(neighbours, sizeof neighbours, "distance=%.15g", terms->distance);
-    }
     if (tremolo_study_file_guarantee(&promise, file, terms->delta) != TREMOLO_OK ||
         tremolo_study_file_explain(&explanation, file, terms->delta) != TREMOLO_OK) {
         return NULL;
     }
-    json_t *guarantee = json_pack(
-        "{s:o, s:o, s:o, s:o, s:s, s:s}", "epsilon", number(promise.epsilon), "delta",
-        number(promise.delta), "mu", number(promise.mu), "rho", number(promise.rho), "neighbours",
-        neighbours, "protects", terms->response_private ? "all" : "features");
-    if (json_object_update_new(guarantee, guarantee_words_json(&explanation)) != 0) {
-        json_decref(guarantee);
+    return with_words(facts_json(terms->distance, terms->response_private, promise.epsilon,
+                                 promise.delta, promise.mu, promise.releases),
+                      &explanation);
+}
+
+json_t *guarantee_promise_json(const struct tremolo_promise *promise, double epsilon)
+{
+    struct tremolo_explanation explanation;
+    double distance = promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : promise->distance;
+    if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
         return NULL;
     }
-    return guarantee;
+    return with_words(facts_json(distance, promise->response_private, epsilon, promise->delta,
+                                 promise->mu, promise->releases),
+                      &explanation);
 }

@@ -70,9 +70,9 @@ function describe(row) {
 }
 
 /* The protocol counts rounds from 0, people from 1. */
-function sourceSentence({ inference_from: from, inference_why: why }) {
-    if (!from) return '';
-    return `The table is made from ${from.replace(/\d+/, (round) => Number(round) + 1)}: ${why}.`;
+function sourceSentence({ inference, rounds }) {
+    const from = inference.round === null ? 'all rounds' : `round ${inference.round + 1} of ${rounds}`;
+    return inference.why === null ? '' : `The table is made from ${from}: ${inference.why}.`;
 }
 
 export function coefficientsSection(study) {
@@ -88,12 +88,12 @@ export function coefficientsSection(study) {
             element('p', { class: 'facts', text: `How much ${study.response.name}${unit} changes while a feature goes from its lowest to its highest value, with 95% intervals. Blue ones exclude zero.` }),
             plotted, rows.node, source),
         update({ estimate }) {
-            unclear.update(estimate.not_identified);
+            unclear.update(estimate.remark === null ? estimate.not_identified : [estimate.remark]);
             rows.update(estimate.coefficients);
             plot.update({ rows: effects(estimate.coefficients, axes), limit: 2 * responseRange(study),
                 axis: `change of ${study.response.name}${unit}`, describe });
             setText(source, sourceSentence(estimate));
-            show(source, Boolean(estimate.inference_from));
+            show(source, estimate.inference.why !== null);
         },
     };
 }

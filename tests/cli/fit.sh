@@ -15,6 +15,7 @@ numbers() { sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\$/\1/p" "$2" | awk '{ printf "%
 estimates() { numbers estimate "$1"; }
 
 for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
+    "--protect all --alpha 0.5 --lambda 0.3 --omega 2 --vectors 2" \
     "--method one-shot" "--method iterative --rounds 4" "--method pooled --rounds 3" \
     "--method iterative --rounds 3 --protect all --vectors 0 --radius 0.9"; do
     # shellcheck disable=SC2086
@@ -40,7 +41,7 @@ for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 -
 done
 # The file now there is of three rounds.
 $tremolo fit "$dir/reports" >"$out"
-expect_match "rounds are counted" "$out" '^y ~ 2 features: 1200 reports in each of 3 rounds, 0 repeated$'
+expect_match "rounds are counted" "$out" '^y ~ 2 features: 3600 reports of 1200 devices in 3 rounds, 0 repeated$'
 expect_match "the gradient's variance" "$out" '^Gradient variance at the estimate [0-9.e-]+, at most '
 expect_match "the convergence bound, corrected and as printed" "$out" \
     '^Excess loss after 3 rounds: at most [0-9.e-]+ \(corrected.*as printed [0-9.e-]+$'

@@ -57,6 +57,11 @@ wait_for() {
     return 1
 }
 
+# document FILE: its JSON without its layout; numbers keep every digit.
+document() {
+    python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))))' "$1"
+}
+
 # study_text PROTOCOL [LIMITS]: a small study with three features.
 study_text() {
     cat <<TEXT

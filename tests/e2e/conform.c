@@ -1,6 +1,6 @@
 /* conform.c -- does an answer agree with docs/openapi.json?
  *
- *   conform OPENAPI METHOD PATH STATUS TYPE BODY-FILE
+ *   conform OPENAPI ESTIMATE-SCHEMA METHOD PATH STATUS TYPE BODY-FILE
  *
  * PATH as written in the description ("/v1/studies/{id}"). The status and the
  * media type must be described there, and the body must fit the schema: every
@@ -11,17 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *description;
+static json_t *description, *estimate;
 
+/* "#/components/schemas/NAME" of the description, or "FILE" or "FILE#/properties/NAME" of the
+ * estimate's own schema beside it. */
 static const json_t *resolve(const json_t *schema)
 {
     static const char start[] = "#/components/schemas/";
+    static const char part[] = "#/properties/";
     const char *ref = json_string_value(json_object_get(schema, "$ref"));
-    if (ref == NULL || strncmp(ref, start, sizeof start - 1) != 0) {
+    if (ref == NULL) {
         return schema;
     }
-    const json_t *components = json_object_get(description, "components");
-    return json_object_get(json_object_get(components, "schemas"), ref + sizeof start - 1);
+    if (strncmp(ref, start, sizeof start - 1) == 0) {
+        const json_t *components = json_object_get(description, "components");
+        return resolve(
+            json_object_get(json_object_get(components, "schemas"), ref + sizeof start - 1));
+    }
+    const char *inside = strstr(ref, part);
+    return inside == NULL
+               ? estimate
+               : json_object_get(json_object_get(estimate, "properties"), inside + sizeof part - 1);
 }
 
 static int has_type(const json_t *value, const char *type)
@@ -128,29 +138,32 @@ static const json_t *content_of(const json_t *answer, const char *type)
 int main(int argc, char **argv)
 {
     char method[16] = "";
-    if (argc != 7) {
+    if (argc != 8) {
         return 2;
     }
-    for (size_t i = 0; argv[2][i] != '\0' && i + 1 < sizeof method; i++) {
-        method[i] = (char)(argv[2][i] | 0x20);
+    for (size_t i = 0; argv[3][i] != '\0' && i + 1 < sizeof method; i++) {
+        method[i] = (char)(argv[3][i] | 0x20);
     }
     description = json_load_file(argv[1], 0, NULL);
-    const json_t *path = json_object_get(json_object_get(description, "paths"), argv[3]);
+    estimate = json_load_file(argv[2], 0, NULL);
+    const json_t *path = json_object_get(json_object_get(description, "paths"), argv[4]);
     const json_t *answers = json_object_get(json_object_get(path, method), "responses");
-    const json_t *answer = json_object_get(answers, argv[4]);
-    const json_t *content = content_of(answer, argv[5]);
+    const json_t *answer = json_object_get(answers, argv[5]);
+    const json_t *content = content_of(answer, argv[6]);
     if (content == NULL) {
-        (void)printf("%s %s answering %s as %s is not described\n", argv[2], argv[3], argv[4],
-                     argv[5]);
+        (void)printf("%s %s answering %s as %s is not described\n", argv[3], argv[4], argv[5],
+                     argv[6]);
         return 1;
     }
-    if (strncmp(argv[5], "text/", 5) == 0) {
+    if (strncmp(argv[6], "text/", 5) == 0) {
         json_decref(description);
+        json_decref(estimate);
         return 0;
     }
-    json_t *body = json_load_file(argv[6], 0, NULL);
+    json_t *body = json_load_file(argv[7], 0, NULL);
     int good = body != NULL && fits(body, json_object_get(content, "schema"), "the body");
     json_decref(body);
     json_decref(description);
+    json_decref(estimate);
     return good ? 0 : 1;
 }

@@ -48,7 +48,7 @@ server_pid=
 before=$(listed "$work/data")
 expect "a server that was killed leaves its log" "$([ -s "$work/data/tremolo.db-wal" ] && echo yes)" yes
 (trap '' XFSZ; ulimit -f 0; "$tremolo" fit "$work/data" --json) 2>"$work/err" | cat >"$work/offline.json"
-expect "which is read where nothing can be written, to the bit" "$(cat "$work/offline.json")" "$(cat "$work/online.json")"
+expect "which is read where nothing can be written, to the bit" "$(document "$work/offline.json")" "$(document "$work/online.json")"
 expect "  and nothing in it changed" "$(listed "$work/data")" "$before"
 if mount --bind "$work/data" "$work/a ?#%b" 2>/dev/null && mount -o remount,ro,bind "$work/a ?#%b" 2>/dev/null; then
     refused "a log on a read-only file system" "tremolo.db-wal holds what is not in tremolo.db yet" \

@@ -51,7 +51,7 @@ expect_match "the state" "$work/history" '"state":"open"'
 
 curl -s "$at/estimate" >"$work/estimate"
 expect_match "score sets" "$work/estimate" '"score":{"shape":"[a-z]*","low":'
-expect_match "the reason is given" "$work/estimate" '"inference_why":"devices of this study have no names'
+expect_match "the reason is given" "$work/estimate" '"why":"devices of this study have no names'
 expect "one sentence at most" "$(sed 's/.*"not_identified":\[\([^]]*\)\].*/\1/' "$work/estimate" | grep -c '","')" 0
 
 # The same gradient after a restart: rounds come from the log.

@@ -50,7 +50,7 @@ expect_match "screen and cursor come back" "$work/out" '^alternate_after=False c
 expect_match "every line fits, and no sequence is unusual" "$work/out" '^unknown=0 overflow=0 colours=[1-9]'
 expect_match "q ends it with 0" "$work/out" '^code=0$'
 
-estimate=$(curl -s "$study/estimate" | sed 's/.*"sleep","estimate":\([-0-9.e]*\).*/\1/')
+estimate=$(curl -s "$study/estimate" | sed 's/"prediction".*//; s/.*"sleep","estimate":\([-0-9.e]*\).*/\1/')
 shown=$(LC_ALL=C awk -v x="$estimate" 'BEGIN { printf "%.4g", x }')
 expect_match "the number is the estimate's" "$work/out" "^sleep .* $shown "
 

@@ -76,7 +76,7 @@ static void expect_moved_once(uint64_t expected)
     assert_int_equal(reports, expected);
     assert_status(move_out(&reports, words, sizeof words), TREMOLO_BAD_ARGUMENT);
     assert_string_equal(words, "the study is in that directory already");
-    assert_status(tremolo_server_offline(&estimate, directory, NULL, words, sizeof words),
+    assert_status(tremolo_server_offline(&estimate, directory, NULL, 0.95, words, sizeof words),
                   TREMOLO_OK);
     (void)snprintf(count, sizeof count, "\"reports\":%llu", (unsigned long long)expected);
     assert_non_null(strstr(estimate, count));

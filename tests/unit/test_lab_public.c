@@ -63,9 +63,9 @@ static void test_simulation(void **state)
     assert_null(constant);
     assert_int_equal(one.devices, 480);
     assert_int_equal(one.held_out, 120);
-    assert_int_equal(one.coefficients, FEATURES + 1);
+    assert_int_equal(one.estimate.features, FEATURES);
     assert_memory_equal(one.r2, two.r2, 2 * sizeof *one.r2);
-    assert_memory_equal(one.coefficient, two.coefficient, 3 * sizeof *one.coefficient);
+    assert_memory_equal(one.estimate.rows, two.estimate.rows, 3 * sizeof *one.estimate.rows);
     assert_true(one.r2_ols[0] > 0.99);
     assert_true(one.r2[0] > 0.5 && one.r2[0] < one.r2_ols[0]);
     assert_true(one.privacy.epsilon <= 100);

@@ -9,21 +9,26 @@
 #include <stdio.h>
 
 #include "coefficients.h"
+#include "estimate_json.h"
+#include "members.h"
 
-void convergence_print(const struct tremolo_convergence_answer *convergence, const char *where)
+void convergence_print(const json_t *convergence, const char *where)
 {
-    const struct tremolo_convergence_input *input = &convergence->input;
-    const struct tremolo_convergence *result = &convergence->result;
-    if (!convergence->known) {
+    if (!json_is_object(convergence)) {
         printf("Gradient variance: no eigenvalue of the moment is above 0 at this noise\n");
         return;
     }
     printf("Gradient variance at %s %.4g, at most %.4g for |beta| <= %.4g, |x| <= %.4g, "
            "|y| <= %.4g\n",
-           where, result->variance, result->variance_bound, input->B, input->R, input->M);
+           where, member_number(convergence, "gradient_variance"),
+           member_number(convergence, "gradient_variance_bound"),
+           member_number(convergence, "beta_bound"), member_number(convergence, "feature_bound"),
+           member_number(convergence, "response_bound"));
     printf("Excess loss after %.0f rounds: at most %.4g (corrected, step 1/2L, L = %.4g); as "
            "printed %.4g\n",
-           input->rounds, result->corrected, input->smoothness, result->printed);
+           member_number(convergence, "rounds"), member_number(convergence, "excess_loss_bound"),
+           member_number(convergence, "smoothness"),
+           member_number(convergence, "excess_loss_as_printed"));
     coefficients_paragraph(
         "The bound as printed does not hold: it divides by the number of devices a variance that "
         "holds that division already, and its step 1/L leaves the proof no room for noise.");
@@ -53,7 +58,7 @@ json_t *convergence_json(const struct tremolo_convergence_answer *convergence)
     json_t *object = json_object();
     /* A moment that is almost 0 makes bounds infinite, which is null in JSON. */
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        (void)json_object_set_new(object, members[i].name, coefficients_number(members[i].value));
+        (void)json_object_set_new(object, members[i].name, estimate_number(members[i].value));
     }
     return object;
 }

@@ -6,8 +6,8 @@
 
 #include "tremolo_regression.h"
 
-/* A short section of text; `where` names b*: "the estimate" or "the guess". */
-void convergence_print(const struct tremolo_convergence_answer *convergence, const char *where);
+/* A short section of text of such an object; `where` names b*: "the estimate" or "the guess". */
+void convergence_print(const json_t *convergence, const char *where);
 
 /* An object, or null when nothing is known. */
 json_t *convergence_json(const struct tremolo_convergence_answer *convergence);

@@ -238,7 +238,9 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
         (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n",
                      request->rounds,
                      answer->convergence.input.mechanism.sigma / (1.0 - request->alpha));
-        convergence_print(&answer->convergence, "the guess");
+        json_t *convergence = convergence_json(&answer->convergence);
+        convergence_print(convergence, "the guess");
+        json_decref(convergence);
     }
     print_verdict(options, &answer->verdict);
 }

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "coefficients.h"
+#include "estimate_json.h"
 #include "reproduce.h"
 #include "result.h"
 
@@ -16,8 +17,8 @@ static json_t *points_of(const struct tremolo_reproduction_case *studied, size_t
     for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
         (void)json_array_append_new(points,
                                     json_pack("[f,o,o]", tremolo_sweep_epsilon(e),
-                                              coefficients_number(studied->sweep[method][e].mean),
-                                              coefficients_number(studied->sweep[method][e].sd)));
+                                              estimate_number(studied->sweep[method][e].mean),
+                                              estimate_number(studied->sweep[method][e].sd)));
     }
     return points;
 }
@@ -67,7 +68,9 @@ int reproduce_save(const char *folder, const struct tremolo_reproduction_case *c
     static const char *const names[] = {"report.json", "report.html"};
     char path[2 * PATH_MAX];
     json_t *figures = json_array();
-    json_t *result = result_new("reproduce", "The paper's experiments, repeated", options->line);
+    json_t *result = json_pack("{s:i,s:s,s:s}", "tremolo_report", 1, "kind", "reproduce", "title",
+                               "The paper's experiments, repeated");
+    result_set_made(result, options->line);
     for (size_t c = 0; c < count; c++) {
         (void)json_array_append_new(figures, figure_of(&cases[c]));
     }

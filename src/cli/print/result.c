@@ -9,14 +9,9 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "guarantee_json.h"
+#include "estimate_json.h"
 #include "files.h"
 #include "tremolo_words.h"
-
-const char result_inference_words[] =
-    "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
-    "out. Standard errors: group jackknife over 32 buckets of devices; intervals and p: Student's "
-    "t. Where noise hides a coefficient the score test's set takes the interval's place.";
 
 static bool ends_in(const char *path, const char *suffix)
 {
@@ -78,7 +73,7 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv)
     line[RESULT_LINE_BYTES - 1] = '\0';
 }
 
-json_t *result_new(const char *kind, const char *title, const char *line)
+void result_set_made(json_t *document, const char *line)
 {
     char moment[32];
     struct tm parts;
@@ -86,81 +81,9 @@ json_t *result_new(const char *kind, const char *title, const char *line)
     (void)gmtime_r(&now, &parts);
     (void)strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &parts);
     json_t *command = json_string(line); /* NULL when somebody typed no UTF-8 */
-    return json_pack("{s:i,s:s,s:s,s:{s:s,s:s,s:o}}", "tremolo_report", RESULT_VERSION, "kind",
-                     kind, "title", title, "made", "version", TREMOLO_VERSION, "time", moment,
-                     "command", command != NULL ? command : json_null());
-}
-
-/* What the best attacker catches at some shares of false alarms, rounded up. */
-json_t *result_tradeoff(double mu)
-{
-    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5};
-    json_t *points = json_array();
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        struct tremolo_certified missed;
-        if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
-            (void)json_array_append_new(points, json_pack("{s:f,s:f}", "false_alarms", shares[i],
-                                                          "caught", 1 - missed.lower));
-        }
-    }
-    return points;
-}
-
-json_t *result_guarantee(const struct tremolo_promise *promise, double epsilon)
-{
-    struct tremolo_explanation explanation;
-    char neighbours[64] = "any";
-    if (promise->neighbours == TREMOLO_NEIGHBOURS_DISTANCE) {
-        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", promise->distance);
-    }
-    if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
-        return json_null();
-    }
-    json_t *guarantee = json_pack(
-        "{s:o,s:o,s:o,s:s,s:s,s:o}", "epsilon", coefficients_number(epsilon), "delta",
-        coefficients_number(promise->delta), "mu", coefficients_number(promise->mu), "neighbours",
-        neighbours, "protects", promise->response_private ? "all" : "features", "tradeoff",
-        result_tradeoff(promise->mu));
-    (void)json_object_update_new(guarantee, guarantee_words_json(&explanation));
-    return guarantee;
-}
-
-json_t *result_fact(const char *name, double value, const char *words)
-{
-    return json_pack("{s:s,s:o,s:s}", "name", name, "value", coefficients_number(value), "words",
-                     words);
-}
-
-json_t *result_diagnostics(const struct result_diagnosis *diagnosis)
-{
-    return json_pack(
-        "[o,o,o,o]",
-        result_fact("residual", diagnosis->residual_sd,
-                    "standard deviation of what is not explained, in the response's own unit"),
-        result_fact("condition", diagnosis->condition,
-                    "of the moment matrix that was solved for the prediction; a large one means "
-                    "that some combination of features hardly varies"),
-        result_fact("bent", diagnosis->negative,
-                    "negative eigenvalues of the unbiased moment, which noise made and the "
-                    "prediction had to bend"),
-        result_fact("noise", diagnosis->noise_sd,
-                    "standard deviation of the privacy noise in one feature of one report, in "
-                    "half ranges of the feature"));
-}
-
-json_t *result_unclear(const struct coefficients *coefficients, uint64_t devices)
-{
-    char text[2048];
-    coefficients_unclear(text, sizeof text, coefficients, devices);
-    return text[0] != '\0' ? json_pack("[s]", text) : json_array();
-}
-
-void result_set_ranges(json_t *coefficients, const double *range, size_t count)
-{
-    for (size_t i = 0; i < count && i < json_array_size(coefficients); i++) {
-        (void)json_object_set_new(json_array_get(coefficients, i), "range",
-                                  coefficients_number(range[i]));
-    }
+    (void)json_object_set_new(document, "made",
+                              json_pack("{s:s,s:s,s:o}", "version", TREMOLO_VERSION, "time", moment,
+                                        "command", command != NULL ? command : json_null()));
 }
 
 /* ---------------------------------------------------------------- CSV */
@@ -181,7 +104,8 @@ static void csv_coefficients(FILE *out, const json_t *result)
     static const char *const keys[] = {"estimate", "standard_error", "low", "high", "z",
                                        "p",        "identified"};
     const json_t *rows = json_object_get(result, "coefficients");
-    const json_t *predictions = json_object_get(result, "prediction");
+    const json_t *predictions =
+        json_object_get(json_object_get(result, "prediction"), "coefficients");
     bool inferred = json_array_size(rows) > 0;
     size_t count = json_array_size(inferred ? rows : predictions);
     (void)fputs("name,estimate,standard_error,low,high,z,p,identified,score_shape,score_low,"
@@ -216,8 +140,7 @@ static bool write_form(FILE *out, const json_t *result, const char *path)
         csv_coefficients(out, result);
         return true;
     }
-    return json_dumpf(result, out, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 &&
-           fputc('\n', out) != EOF;
+    return json_dumpf(result, out, ESTIMATE_JSON_PRETTY) == 0 && fputc('\n', out) != EOF;
 }
 
 struct form {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coefficients.h"
 #include "members.h"
 #include "web_files.h"
 
@@ -134,15 +135,15 @@ static void coefficients(FILE *out, const json_t *result)
         const json_t *response = json_object_get(result, "response");
         char caption[COEFFICIENTS_CAPTION_BYTES];
         coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
-        element(out, "p class=\"facts\" id=\"response\"", caption);
         const json_t *level = json_object_get(result, "level");
         (void)fputs(
             "<div class=\"plot\" id=\"forest\"></div>\n<div class=\"scroll\" tabindex=\"0\" "
-            "role=\"region\" aria-label=\"Coefficients\"><table id=\"coefficients\">"
-            "<caption>Coefficients of the unbiased estimator, for conclusions</caption>\n"
-            "<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Estimate</th>"
-            "<th scope=\"col\">Standard error</th>",
+            "role=\"region\" aria-label=\"Coefficients\"><table id=\"coefficients\">",
             out);
+        element(out, "caption", caption);
+        (void)fputs("<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Estimate</th>"
+                    "<th scope=\"col\">Standard error</th>",
+                    out);
         (void)fprintf(out, "<th scope=\"col\">%g%% interval</th>",
                       100 * (json_is_number(level) ? json_number_value(level) : 0.95));
         (void)fputs("<th scope=\"col\">t</th><th scope=\"col\">p</th></tr></thead>\n<tbody>\n",
@@ -161,8 +162,9 @@ static void coefficients(FILE *out, const json_t *result)
 
 static void prediction(FILE *out, const json_t *result)
 {
-    const json_t *rows = json_object_get(result, "prediction");
+    const json_t *rows = json_object_get(json_object_get(result, "prediction"), "coefficients");
     const json_t *r2 = json_object_get(result, "r2");
+    const json_t *simulated = json_object_get(result, "simulation");
     size_t index;
     json_t *row;
     if (rows == NULL) {
@@ -172,11 +174,20 @@ static void prediction(FILE *out, const json_t *result)
     if (json_is_number(r2)) {
         (void)fputs("R<sup>2</sup> ", out);
         number(out, r2, "r2");
-        (void)fputs(": ", out);
+        (void)fputs(": the share of the response's variance that the prediction explains, "
+                    "estimated from the reports alone",
+                    out);
     } else {
-        (void)fputs("No R<sup>2</sup> can be told: ", out);
+        (void)fputs("No R<sup>2</sup> can be estimated from the reports at this noise", out);
     }
-    html_text(out, member_text(result, "r2_words"));
+    if (json_is_object(simulated)) {
+        (void)fputs("</p>\n<p>R<sup>2</sup> ", out);
+        number(out, json_object_get(json_object_get(simulated, "r2"), "mean"), NULL);
+        (void)fprintf(out, " on %s; ordinary least squares on the raw rows, which is not private, ",
+                      member_number(simulated, "held_out") > 0 ? "rows that were held out"
+                                                               : "the training rows");
+        number(out, json_object_get(simulated, "r2_ols"), NULL);
+    }
     (void)fputs(
         "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Prediction\">"
         "<table id=\"prediction\"><caption>Coefficients for prediction; shrunken, and not for "
@@ -196,12 +207,26 @@ static void prediction(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- diagnostics */
 
+static const struct {
+    const char *key, *name, *words;
+} facts[] = {
+    {"residual_sd", "residual",
+     "standard deviation of what is not explained, in the response's own unit"},
+    {"condition", "condition",
+     "of the moment matrix that was solved for the prediction; a large one means that some "
+     "combination of features hardly varies"},
+    {"negative_eigenvalues", "bent",
+     "negative eigenvalues of the unbiased moment, which noise made and the prediction had to "
+     "bend"},
+    {"noise_sd", "noise",
+     "standard deviation of the privacy noise in one feature of one report, in half ranges of the "
+     "feature"},
+};
+
 static void diagnostics(FILE *out, const json_t *result)
 {
-    const json_t *facts = json_object_get(result, "diagnostics");
-    size_t index;
-    json_t *fact;
-    if (json_array_size(facts) == 0) {
+    const json_t *told = json_object_get(result, "diagnostics");
+    if (!json_is_object(told)) {
         return;
     }
     (void)fputs(
@@ -209,15 +234,10 @@ static void diagnostics(FILE *out, const json_t *result)
         "role=\"region\" aria-label=\"Diagnostics\"><table class=\"terms\" "
         "id=\"diagnostics\"><tbody>\n",
         out);
-    json_array_foreach(facts, index, fact)
-    {
-        (void)fputs("<tr><th scope=\"row\">", out);
-        html_text(out, member_text(fact, "name"));
-        (void)fputs("</th><td>", out);
-        number(out, json_object_get(fact, "value"), NULL);
-        (void)fputs("</td><td>", out);
-        html_text(out, member_text(fact, "words"));
-        (void)fputs("</td></tr>\n", out);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        (void)fprintf(out, "<tr><th scope=\"row\">%s</th><td>", facts[i].name);
+        number(out, json_object_get(told, facts[i].key), NULL);
+        (void)fprintf(out, "</td><td>%s</td></tr>\n", facts[i].words);
     }
     (void)fputs("</tbody></table></div></section>\n", out);
 }
@@ -380,6 +400,33 @@ static void figures(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- the page */
 
+static const char inference_words[] =
+    "Coefficients: the unbiased estimator, from moments of the reports with the known noise taken "
+    "out. Standard errors: group jackknife over 32 buckets of devices; intervals and p: Student's "
+    "t. Where noise hides a coefficient the score test's set takes the interval's place.";
+
+/* Which rounds the table is from, and what predicts. */
+static void source(FILE *out, const json_t *result)
+{
+    const json_t *inference = json_object_get(result, "inference");
+    const char *why = member_text(inference, "why");
+    const char *method = member_text(json_object_get(result, "prediction"), "method");
+    if (method[0] != '\0') {
+        (void)fprintf(out, "<li>Prediction: method %s.</li>\n", method);
+    }
+    if (why[0] != '\0') {
+        (void)fputs("<li>Table from ", out);
+        if (json_is_number(json_object_get(inference, "round"))) {
+            (void)fprintf(out, "round %lld of %lld: ", member_integer(inference, "round") + 1,
+                          member_integer(result, "rounds"));
+        } else {
+            (void)fputs("all rounds: ", out);
+        }
+        html_text(out, why);
+        (void)fputs(".</li>\n", out);
+    }
+}
+
 static void how(FILE *out, const json_t *result)
 {
     const json_t *made = json_object_get(result, "made");
@@ -387,6 +434,10 @@ static void how(FILE *out, const json_t *result)
     size_t index;
     json_t *sentence;
     (void)fputs("<section class=\"card\"><h2>How it was computed</h2>\n<ul>\n", out);
+    if (json_array_size(json_object_get(result, "coefficients")) > 0) {
+        element(out, "li", inference_words);
+    }
+    source(out, result);
     json_array_foreach(json_object_get(result, "how"), index, sentence)
     {
         element(out, "li", json_string_value(sentence));
@@ -406,11 +457,28 @@ static void how(FILE *out, const json_t *result)
     (void)fputs("</ul></section>\n", out);
 }
 
+/* An estimate's size and state in one line; other documents bring theirs. */
+static void summary(FILE *out, const json_t *result)
+{
+    char text[160];
+    long long reports = member_integer(result, "reports");
+    const char *state = member_text(result, "state");
+    int used = snprintf(text, sizeof text, "%lld report%s", reports, reports == 1 ? "" : "s");
+    if (state[0] != '\0') {
+        (void)snprintf(text + used, sizeof text - (size_t)used, ", %.20s, round %lld of %lld",
+                       state, member_integer(result, "round") + 1,
+                       member_integer(result, "rounds"));
+    }
+    element(out, "p class=\"purpose\"",
+            json_is_number(json_object_get(result, "reports")) ? text
+                                                               : member_text(result, "summary"));
+}
+
 static void body(FILE *out, const json_t *result)
 {
     (void)fputs("<div class=\"head\">", out);
     element(out, "h1", member_text(result, "title"));
-    element(out, "p class=\"purpose\"", member_text(result, "summary"));
+    summary(out, result);
     (void)fputs("</div>\n", out);
     coefficients(out, result);
     figures(out, result);

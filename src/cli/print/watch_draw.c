@@ -333,7 +333,8 @@ static void draw_forest(FILE *out, const struct watch *watch, const struct termi
     size_t most = room > 4 ? (size_t)room - 3 : 1;
     size_t shown = forest.rows > most ? most : forest.rows;
     (void)snprintf(text, sizeof text, "%*s%*s  change of %s over each one's range", -columns.name,
-                   "", NUMBER_COLUMNS, "estimate", member_text(watch->answer, "response"));
+                   "", NUMBER_COLUMNS, "estimate",
+                   member_text(json_object_get(watch->answer, "response"), "name"));
     if (columns.plot == 0) {
         (void)snprintf(text, sizeof text, "%*s%*s", -columns.name, "", NUMBER_COLUMNS, "estimate");
     }
@@ -370,6 +371,10 @@ static void draw_unclear(FILE *out, const json_t *sentences, const struct termin
 
 static void draw_bottom(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
+    const char *remark = member_text(watch->answer, "remark");
+    if (remark[0] != '\0') {
+        (void)paragraph(out, terminal, STYLE_CARE, remark, UNCLEAR_LINES_MAX);
+    }
     draw_unclear(out, json_object_get(watch->answer, "not_identified"), terminal);
     const json_t *guarantee = json_object_get(watch->answer, "guarantee");
     char text[256];

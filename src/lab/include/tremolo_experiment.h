@@ -106,6 +106,8 @@ double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_pa
 struct tremolo_outcome {
     double beta[TREMOLO_DESIGN_FEATURES_MAX];
     double intercept;
+    struct tremolo_fit fit; /* NaN and 0 where no matrix was solved */
+    double noise_sd;        /* of one release, in half ranges; NaN for dp-sgd and ols */
     struct tremolo_mechanism_scales privacy; /* zero for ols */
     struct tremolo_mechanism mechanism;      /* of one release; zero for dp-sgd and ols */
     struct tremolo_debiased *evidence;

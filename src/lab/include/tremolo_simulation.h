@@ -6,13 +6,12 @@
 #ifndef TREMOLO_SIMULATION_H
 #define TREMOLO_SIMULATION_H
 
+#include "tremolo_estimate.h"
 #include "tremolo_experiment.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define TREMOLO_SIMULATION_LEVEL 0.95 /* of the intervals */
 
 struct tremolo_simulation {
     struct tremolo_experiment_options experiment;
@@ -29,12 +28,11 @@ struct tremolo_simulation_result {
     double seconds;      /* left to the caller, who has a clock */
     /* of the first repeat */
     struct tremolo_mechanism_scales privacy;
-    size_t clipped;      /* devices whose sample the study's clip shortens */
-    size_t *clamped;     /* values beyond the study's bounds: of each feature, of the response */
-    size_t coefficients; /* 0 when there is no inference; else features + intercept */
-    struct tremolo_coefficient *coefficient;
-    double *prediction;                            /* features, then intercept; own units */
-    const char *remark;                            /* why there is no inference, or NULL */
+    size_t clipped;  /* devices whose sample the study's clip shortens */
+    size_t *clamped; /* values beyond the study's bounds: of each feature, of the response */
+    struct tremolo_estimate estimate;              /* as its reports would give; without a title */
+    const char **names;                            /* of the features, for the estimate */
+    double *ranges;                                /* the same */
     struct tremolo_convergence_answer convergence; /* of methods with rounds */
 };
 

@@ -334,6 +334,10 @@ struct tremolo_convergence_answer
 tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
                            const struct tremolo_debiased *evidence, const double *beta);
 
+/* What the evidence of all rounds says of R^2 at that beta; NaN when nothing. */
+double tremolo_convergence_r2(const struct tremolo_convergence_answer *answer,
+                              const struct tremolo_debiased *evidence);
+
 /* The convergence bound as printed, L |b0-b*|^2/(2T) + v/(2 L K), and corrected:
  * eta = 1/(2 L), L |b0-b*|^2/T + v/(2 L); v from the bound above already holds 1/K. */
 double tremolo_convergence_printed(double smoothness, double distance2, double rounds,

@@ -78,10 +78,10 @@ void tremolo_server_stop(struct tremolo_server *server);
 
 /* The estimate of a study in a data directory that no server is using: the body
  * of GET .../estimate, to the bit. `study` is an id, or NULL when there is only
- * one. The caller frees *json; on failure it is untouched and words says why. */
+ * one; `level` that of the intervals. The caller frees *json; on failure it is untouched and words says why. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const char *data,
-                                                            const char *study, char *words,
-                                                            size_t words_capacity);
+                                                            const char *study, double level,
+                                                            char *words, size_t words_capacity);
 
 /* ---- folding a clustered store ---- */
 

@@ -8,6 +8,10 @@
  * every change of the fold and repeated until the next. Any thread. */
 TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct served_study *served);
 
+/* The same with intervals of this level, computed anew. */
+TREMOLO_MUST_USE enum tremolo_status estimate_at_level(char **json, struct served_study *served,
+                                                       double level);
+
 /* The same without computing or waiting: NULL when it is not known, or not at once. */
 char *estimate_kept(struct served_study *served);
 

@@ -82,7 +82,7 @@ enum tremolo_status offline_study(struct served_study **served, struct store *st
 }
 
 enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,
-                                           char *words, size_t words_capacity)
+                                           double level, char *words, size_t words_capacity)
 {
     struct served_study *served = NULL;
     struct store *store = NULL;
@@ -100,7 +100,7 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     }
     status = offline_study(&served, store, study, words, words_capacity);
     if (status == TREMOLO_OK) {
-        status = estimate_json(json, served);
+        status = estimate_at_level(json, served, level);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, words_capacity, "%s", tremolo_status_sentence(status));

@@ -20,6 +20,24 @@ static void same(struct swarm *swarm, double theirs, double ours, const char *wh
     }
 }
 
+static void compare_prediction(struct swarm *swarm, const json_t *answer,
+                               const struct tremolo_debiased *evidence,
+                               const struct tremolo_units *units)
+{
+    size_t d = swarm->study->dimension;
+    double *beta = calloc(d + 1, sizeof *beta);
+    const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
+    struct tremolo_fit fit;
+    must(tremolo_fit(beta, &fit, evidence, &options), "fit");
+    tremolo_fit_to_own(beta, &beta[d], beta, fit.intercept, d, units);
+    const json_t *list = json_object_get(json_object_get(answer, "prediction"), "coefficients");
+    for (size_t i = 0; i <= d; i++) {
+        same(swarm, json_number_value(json_object_get(json_array_get(list, i), "estimate")),
+             beta[i], "prediction", i);
+    }
+    free(beta);
+}
+
 static void compare_table(struct swarm *swarm, const json_t *answer, unsigned round)
 {
     size_t d = swarm->study->dimension;
@@ -41,13 +59,20 @@ static void compare_table(struct swarm *swarm, const json_t *answer, unsigned ro
     }
     for (size_t i = 0; i <= d; i++) {
         const json_t *line = json_array_get(table, i);
-        same(swarm, json_number_value(json_object_get(line, "estimate")), rows[i].estimate,
-             "estimate", i);
-        bool told = rows[i].identified; /* else there are no numbers to compare */
+        bool told = rows[i].identified; /* else the score test's set is all that is said */
+        same(swarm, json_number_value(json_object_get(line, "estimate")),
+             told ? rows[i].estimate : 0, "estimate", i);
+        const json_t *score = json_object_get(line, "score");
+        bool all = rows[i].score_shape == TREMOLO_INTERVAL_ALL;
+        same(swarm, json_number_value(json_object_get(score, "low")), all ? 0 : rows[i].score_low,
+             "score", i);
+        same(swarm, json_number_value(json_object_get(score, "high")), all ? 0 : rows[i].score_high,
+             "score", i);
         same(swarm, json_number_value(json_object_get(line, "standard_error")),
              told ? rows[i].standard_error : 0, "standard error", i);
         same(swarm, json_number_value(json_object_get(line, "p")), told ? rows[i].p : 0, "p", i);
     }
+    compare_prediction(swarm, answer, evidence, &units);
     tremolo_debias_free(evidence);
     free(rows);
     free(centre);

@@ -1,0 +1,88 @@
+/* estimate_show.c -- an estimate on the terminal or in a file, from any source. */
+#include "estimate_show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "estimate_json.h"
+#include "estimate_print.h"
+#include "fetch.h"
+#include "members.h"
+#include "result.h"
+#include "tremolo_server.h"
+
+static const double usual_level = 0.95;
+
+int estimate_show(const char *command, json_t *document, const struct estimate_wish *wish)
+{
+    int code = CLI_DONE;
+    if (document == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    if (!wish->as_json) {
+        estimate_print(document);
+    } else if (json_dumpf(document, stdout, ESTIMATE_JSON_PRETTY) != 0 || putchar('\n') == EOF) {
+        code = cli_fail(CLI_FAILED, command, "the result could not be written");
+    }
+    if (code == CLI_DONE && wish->save != NULL) {
+        result_set_made(document, wish->line);
+        code = result_save(document, command, wish->save);
+    }
+    json_decref(document);
+    return code;
+}
+
+static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)
+{
+    static const char path[] = "/estimate";
+    char url[2048];
+    if (!fetch_address(url, sizeof url - sizeof path, where)) {
+        return cli_fail(CLI_USAGE, command, "the address is too long");
+    }
+    memcpy(url + strlen(url), path, sizeof path);
+    struct fetch fetch = {.url = url, .ca_file = ca_file};
+    if (fetch_run(&fetch) != 0) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", url, fetch.words);
+    }
+    if (fetch.status != 200) {
+        free(fetch.answer);
+        return cli_fail(CLI_FAILED, command, "%s answered %ld", url, fetch.status);
+    }
+    *text = fetch.answer;
+    return CLI_DONE;
+}
+
+static int read_estimate(char **text, const char *command, const char *where,
+                         const struct estimate_wish *wish)
+{
+    char words[256];
+    double level = wish->level > 0 ? wish->level : usual_level;
+    enum tremolo_status status =
+        tremolo_server_offline(text, where, wish->study, level, words, sizeof words);
+    return status == TREMOLO_OK ? CLI_DONE
+                                : cli_fail(cli_exit_of(status), command, "%s: %s", where, words);
+}
+
+int estimate_find(const char *command, const char *where, const struct estimate_wish *wish)
+{
+    char *text = NULL;
+    bool remote = strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
+    int code = remote ? fetch_estimate(&text, command, where, wish->ca_file)
+                      : read_estimate(&text, command, where, wish);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    json_t *document = json_loads(text, 0, NULL);
+    free(text);
+    members_clean(document);
+    if (!estimate_document_is(document)) {
+        json_decref(document);
+        return cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);
+    }
+    if (remote && wish->level > 0) {
+        estimate_document_level(document, wish->level);
+    }
+    return estimate_show(command, document, wish);
+}

@@ -1,0 +1,222 @@
+/* estimate_print.c -- an estimate on the terminal. */
+#include "estimate_print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "coefficients.h"
+#include "convergence.h"
+#include "guarantee_print.h"
+#include "members.h"
+
+static bool has_number(const json_t *object, const char *key)
+{
+    return json_is_number(json_object_get(object, key));
+}
+
+static const char *plural(long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---------------------------------------------------------------- the table */
+
+static const char *stars(double p)
+{
+    return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
+}
+
+static int widest_name(const json_t *rows)
+{
+    int widest = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        int width = coefficients_name_width(member_text(row, "name"));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+/* A dash where there is no number. */
+static void print_number(const json_t *row, const char *key, const char *format, int width)
+{
+    char text[32] = "-";
+    if (has_number(row, key)) {
+        (void)snprintf(text, sizeof text, format, member_number(row, key));
+    }
+    (void)printf(" %*s", width, text);
+}
+
+/* Where noise hides a coefficient the score test's set takes the interval's place. */
+static void print_interval(const json_t *row)
+{
+    const json_t *score = json_object_get(row, "score");
+    if (has_number(row, "low") && has_number(row, "high")) {
+        (void)printf("  [%.5g, %.5g] %s\n", member_number(row, "low"), member_number(row, "high"),
+                     stars(member_number(row, "p")));
+    } else if (strcmp(member_text(score, "shape"), "outside") == 0) {
+        (void)printf("  outside (%.5g, %.5g)\n", member_number(score, "low"),
+                     member_number(score, "high"));
+    } else {
+        (void)printf("  %s\n", json_is_object(score) ? "anything" : "-");
+    }
+}
+
+static void print_row(const json_t *row, int width)
+{
+    coefficients_print_name(member_text(row, "name"), width);
+    print_number(row, "estimate", "%.5g", 12);
+    print_number(row, "standard_error", "%.4g", 12);
+    print_number(row, "z", "%.2f", 8);
+    print_number(row, "p", "%.3g", 9);
+    print_interval(row);
+}
+
+static void print_hidden(const json_t *sentences)
+{
+    size_t index;
+    json_t *sentence;
+    json_array_foreach(sentences, index, sentence)
+    {
+        const char *words = json_string_value(sentence);
+        coefficients_paragraph(words != NULL ? words : "");
+        coefficients_paragraph("(what is shown for them is the score test's set, which holds its "
+                               "level at any noise)");
+    }
+}
+
+static void print_table(const json_t *document)
+{
+    const json_t *rows = json_object_get(document, "coefficients");
+    const json_t *response = json_object_get(document, "response");
+    double degrees = member_number(json_object_get(document, "inference"), "degrees");
+    char caption[COEFFICIENTS_CAPTION_BYTES];
+    int width = widest_name(rows);
+    size_t index;
+    json_t *row;
+    coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+    (void)printf("Coefficients (unbiased, for conclusions).\n%s:\n", caption);
+    (void)printf("%*s %12s %12s %8s %9s  %g%% interval\n", width, "", "Estimate", "Std. Error",
+                 "t value", "Pr(>|t|)", 100 * member_number(document, "level"));
+    json_array_foreach(rows, index, row)
+    {
+        print_row(row, width);
+    }
+    (void)printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
+    if (!isnan(degrees)) {
+        (void)printf("p values and intervals: Student's t, %g degrees of freedom\n", degrees);
+    }
+    print_hidden(json_object_get(document, "not_identified"));
+}
+
+/* ---------------------------------------------------------------- the rest */
+
+static void print_heading(const json_t *document)
+{
+    long long reports = member_integer(document, "reports");
+    long long rounds = member_integer(document, "rounds");
+    const char *state = member_text(document, "state");
+    size_t rows = json_array_size(json_object_get(document, "coefficients"));
+    (void)printf("%s\n", member_text(document, "title"));
+    if (rows > 0) {
+        (void)printf(
+            "%s ~ %zu feature%s: ", member_text(json_object_get(document, "response"), "name"),
+            rows - 1, plural((long long)rows - 1));
+    }
+    (void)printf("%lld report%s", reports, plural(reports));
+    if (has_number(document, "devices")) {
+        long long devices = member_integer(document, "devices");
+        (void)printf(" of %lld device%s", devices, plural(devices));
+    }
+    if (state[0] != '\0') {
+        (void)printf(", %s, round %lld of %lld", state, member_integer(document, "round") + 1,
+                     rounds);
+    } else if (rounds > 1) {
+        (void)printf(" in %lld rounds", rounds);
+    }
+    if (has_number(document, "repeated")) {
+        (void)printf(", %lld repeated", member_integer(document, "repeated"));
+    }
+    (void)printf("\n\n");
+}
+
+static void print_source(const json_t *inference, long long rounds)
+{
+    const char *why = member_text(inference, "why");
+    if (why[0] == '\0') {
+        return;
+    }
+    (void)putchar('\n');
+    if (has_number(inference, "round")) {
+        (void)printf("The table is from round %lld of %lld:\n",
+                     member_integer(inference, "round") + 1, rounds);
+    } else {
+        (void)printf("The table is from all rounds:\n");
+    }
+    coefficients_paragraph(why);
+}
+
+static void print_prediction(const json_t *document)
+{
+    if (has_number(document, "r2")) {
+        (void)printf("\nPrediction (method %s): estimated R-squared %.4f\n",
+                     member_text(json_object_get(document, "prediction"), "method"),
+                     member_number(document, "r2"));
+    } else if (json_is_object(json_object_get(document, "prediction"))) {
+        (void)printf("\nPrediction: no R-squared can be estimated at this noise\n");
+    }
+}
+
+/* Where there is nothing to conclude from, the prediction's numbers. */
+static void print_predicted(const json_t *document)
+{
+    const json_t *rows = json_object_get(json_object_get(document, "prediction"), "coefficients");
+    const json_t *response = json_object_get(document, "response");
+    char caption[COEFFICIENTS_CAPTION_BYTES];
+    int width = widest_name(rows);
+    size_t index;
+    json_t *row;
+    if (json_array_size(rows) == 0) {
+        return;
+    }
+    coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+    (void)printf("%s:\n%*s %12s\n", caption, width, "", "Prediction");
+    json_array_foreach(rows, index, row)
+    {
+        coefficients_print_name(member_text(row, "name"), width);
+        print_number(row, "estimate", "%.5g", 12);
+        (void)putchar('\n');
+    }
+}
+
+static void print_guarantee(const json_t *guarantee)
+{
+    if (json_is_object(guarantee)) {
+        (void)printf("\nPrivacy: epsilon %.4g, delta %g\n", member_number(guarantee, "epsilon"),
+                     member_number(guarantee, "delta"));
+        guarantee_print(guarantee, member_number(guarantee, "delta"));
+    }
+}
+
+void estimate_print(const json_t *document)
+{
+    print_heading(document);
+    if (member_text(document, "remark")[0] != '\0') {
+        coefficients_paragraph(member_text(document, "remark"));
+    }
+    if (json_array_size(json_object_get(document, "coefficients")) > 0) {
+        print_table(document);
+        print_source(json_object_get(document, "inference"), member_integer(document, "rounds"));
+    } else {
+        print_predicted(document);
+    }
+    print_prediction(document);
+    if (member_integer(document, "rounds") > 1 &&
+        json_object_get(document, "convergence") != NULL) {
+        convergence_print(json_object_get(document, "convergence"), "the estimate");
+    }
+    print_guarantee(json_object_get(document, "guarantee"));
+}

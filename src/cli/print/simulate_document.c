@@ -1,0 +1,173 @@
+/* simulate_document.c -- a simulation as the document of an estimate (estimate_json.h).
+ *
+ * A simulation reads the raw table, so what it measures on raw rows is not private; it is
+ * in the member "simulation", and what reports of real devices would say and promise is
+ * where every estimate has it. */
+#include <math.h>
+
+#include "estimate_json.h"
+#include "guarantee_json.h"
+#include "result.h"
+#include "simulate.h"
+
+static json_t *points_of(const double *values, size_t count)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_array_append_new(
+            points, json_pack("[I,o]", (json_int_t)i + 1, estimate_number(values[i])));
+    }
+    return points;
+}
+
+/* R^2 of every repeat beside that of least squares on the same rows. */
+static json_t *figures_of(const struct simulate_options *options,
+                          const struct tremolo_simulation_result *result)
+{
+    if (options->simulation.repeats < 2) {
+        return json_array();
+    }
+    return json_pack("[{s:s,s:s,s:s,s:s,s:b,s:[f,f],s:[{s:s,s:o},{s:s,s:o}]}]", "title",
+                     "R\u00b2 of each repeat", "words",
+                     "Every repeat splits the rows and draws the noise anew; ols is least squares "
+                     "on the raw rows, which is not private.",
+                     "x", "repeat", "y", "R\u00b2", "dots", 1, "include", 0.0, 1.0, "series",
+                     "name", tremolo_experiment_method_name(options->simulation.experiment.method),
+                     "points", points_of(result->r2, options->simulation.repeats), "name", "ols",
+                     "points", points_of(result->r2_ols, options->simulation.repeats));
+}
+
+static json_t *how_of(const struct simulate_options *options, const struct tremolo_design *design,
+                      const struct tremolo_simulation_result *result)
+{
+    char clamped[SIMULATE_SENTENCE_BYTES];
+    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
+    json_t *how = json_array();
+    (void)json_array_append_new(
+        how,
+        json_sprintf("Simulated from a table: %zu rows as devices, %zu held out, %zu dropped "
+                     "for missing values; method %s, calibration %s, seed %llu, %zu repeats; "
+                     "the table is of the first.",
+                     result->devices, result->held_out, design->dropped,
+                     tremolo_experiment_method_name(experiment->method),
+                     tremolo_calibration_names[experiment->calibration],
+                     (unsigned long long)options->simulation.seed, options->simulation.repeats));
+    (void)json_array_append_new(
+        how,
+        json_string(options->simulation.scaling == TREMOLO_SCALING_STANDARD
+                        ? "Features were standardised on the training rows, which is not "
+                          "private; real studies use public bounds."
+                    : options->study == NULL
+                        ? "Bounds were taken from the data, which is not private; real studies "
+                          "state them beforehand."
+                        : "Features were scaled by the study's public bounds."));
+    if (tremolo_simulation_clamps(&options->simulation, design)) {
+        simulate_clamped_words(clamped, design, result);
+        (void)json_array_append_new(how, json_string(clamped));
+    }
+    if (tremolo_simulation_clips(&options->simulation, design)) {
+        (void)json_array_append_new(
+            how, json_sprintf("The study clips samples to a norm of %g in scaled units, which "
+                              "shortened %zu of them.",
+                              options->simulation.clip, result->clipped));
+    }
+    return how;
+}
+
+static struct tremolo_promise simulate_promise(const struct simulate_options *options,
+                                               const struct tremolo_design *design,
+                                               const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
+    bool gradients = experiment->method == TREMOLO_EXPERIMENT_DP_SGD;
+    bool any = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY || gradients;
+    return (struct tremolo_promise){
+        .neighbours = any ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance = any ? result->privacy.sensitivity : experiment->distance,
+        .dimension = (unsigned)result->dimension,
+        .mu = result->privacy.mu,
+        .releases = tremolo_experiment_releases(experiment),
+        .samples = experiment->samples > 0 ? experiment->samples : 1,
+        .clip =
+            tremolo_simulation_clips(&options->simulation, design) ? options->simulation.clip : 0,
+        .delta = experiment->delta,
+        .response_private = experiment->protect_all || gradients,
+        .modulated = experiment->vectors > 0 && !gradients,
+    };
+}
+
+/* Only "exact" is the device core's. */
+static const char *noise_name(const struct tremolo_experiment_options *experiment)
+{
+    if (experiment->method == TREMOLO_EXPERIMENT_OLS) {
+        return "none";
+    }
+    return experiment->fast_noise || experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? "fast"
+                                                                                     : "exact";
+}
+
+/* What only raw rows can tell, and what was done to them. Either way of scaling looked at
+ * the data, and a reader must be told. */
+static json_t *simulation_json(const struct simulate_options *options,
+                               const struct tremolo_design *design,
+                               const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_simulation *simulation = &options->simulation;
+    size_t repeats = simulation->repeats;
+    bool standard = simulation->scaling == TREMOLO_SCALING_STANDARD;
+    json_t *object = json_pack(
+        "{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "held_out",
+        (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2", "mean",
+        estimate_number(simulate_mean(result->r2, repeats)), "sd",
+        estimate_number(simulate_sd(result->r2, repeats)), "values",
+        estimate_numbers(result->r2, repeats), "r2_ols",
+        estimate_number(simulate_mean(result->r2_ols, repeats)), "noise",
+        noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed, "seconds",
+        estimate_number(result->seconds), "scale", standard ? "standard" : "bounds",
+        "scale_is_private", options->study != NULL && !standard, "sigma",
+        estimate_number(result->privacy.sigma), "sensitivity",
+        estimate_number(result->privacy.sensitivity), "epsilon_asked",
+        estimate_number(simulation->experiment.epsilon));
+    if (tremolo_simulation_clamps(simulation, design)) {
+        (void)json_object_set_new(object, "clamped", simulate_clamped_json(design, result));
+    }
+    if (tremolo_simulation_clips(simulation, design)) {
+        (void)json_object_set_new(object, "clip",
+                                  json_pack("{s:o,s:I}", "radius",
+                                            estimate_number(simulation->clip), "devices",
+                                            (json_int_t)result->clipped));
+    }
+    return object;
+}
+
+static json_t *guarantee_of(const struct simulate_options *options,
+                            const struct tremolo_design *design,
+                            const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_promise promise = simulate_promise(options, design, result);
+    json_t *guarantee = options->simulation.experiment.method == TREMOLO_EXPERIMENT_OLS
+                            ? NULL
+                            : guarantee_promise_json(&promise, result->privacy.epsilon);
+    return guarantee != NULL ? guarantee : json_null();
+}
+
+json_t *simulate_document(const struct simulate_options *options,
+                          const struct tremolo_design *design,
+                          const struct tremolo_simulation_result *result)
+{
+    char title[TREMOLO_NAME_BYTES + 64];
+    struct tremolo_estimate estimate = result->estimate;
+    (void)snprintf(title, sizeof title, "What explains %s: a simulation", design->response);
+    estimate.title = title;
+    json_t *document = estimate_document(&estimate);
+    (void)json_object_set_new(document, "guarantee", guarantee_of(options, design, result));
+    (void)json_object_set_new(document, "simulation", simulation_json(options, design, result));
+    if (tremolo_experiment_takes_rounds(options->simulation.experiment.method)) {
+        (void)json_object_set_new(document, "convergence", convergence_json(&result->convergence));
+    }
+    if (options->save != NULL) {
+        (void)json_object_set_new(document, "figures", figures_of(options, result));
+        (void)json_object_set_new(document, "how", how_of(options, design, result));
+    }
+    return document;
+}

@@ -1,0 +1,106 @@
+/* estimate.c -- from evidence to a table for conclusions and a prediction.
+ *
+ * The table is the unbiased estimator's, the prediction the shrunken one's, and the two
+ * are kept apart. */
+#include "tremolo_estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void tremolo_estimate_begin(struct tremolo_estimate *estimate)
+{
+    *estimate = (struct tremolo_estimate){
+        .unit = "",
+        .response_range = NAN,
+        .round = TREMOLO_UNKNOWN,
+        .rounds = TREMOLO_UNKNOWN,
+        .reports = TREMOLO_UNKNOWN,
+        .devices = TREMOLO_UNKNOWN,
+        .round_reports = TREMOLO_UNKNOWN,
+        .repeated = TREMOLO_UNKNOWN,
+        .level = 0.95,
+        .evidence_round = TREMOLO_UNKNOWN,
+        .r2 = NAN,
+        .residual_sd = NAN,
+        .condition = NAN,
+        .noise_sd = NAN,
+        .negative = TREMOLO_UNKNOWN,
+    };
+}
+
+const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row)
+{
+    return row < estimate->features ? estimate->names[row] : "(intercept)";
+}
+
+bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate)
+{
+    for (size_t i = 0; estimate->rows != NULL && i < estimate->features; i++) {
+        if (estimate->rows[i].identified) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
+                                           const struct tremolo_debiased *evidence,
+                                           const struct tremolo_units *units)
+{
+    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
+    if (rows == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status = tremolo_infer(rows, evidence, units, true, estimate->level);
+    if (status == TREMOLO_OK) {
+        estimate->rows = rows;
+        return TREMOLO_OK;
+    }
+    free(rows);
+    estimate->remark = status == TREMOLO_SINGULAR
+                           ? "the debiased moment is singular at this noise: no unbiased estimate"
+                           : tremolo_status_sentence(status);
+    return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate, const double *beta,
+                                             const struct tremolo_fit *fit,
+                                             const struct tremolo_units *units)
+{
+    size_t d = estimate->features;
+    double *own = calloc(d + 1, sizeof *own);
+    if (own == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    tremolo_fit_to_own(own, &own[d], beta, fit->intercept, d, units);
+    estimate->prediction = own;
+    estimate->r2 = tremolo_estimate_is_identified(estimate) ? fit->r2 : NAN;
+    if (!isnan(fit->condition)) { /* else no matrix was solved */
+        estimate->residual_sd = sqrt(fmax(0.0, fit->residual_variance)) * units->response_scale;
+        estimate->condition = fit->condition;
+        estimate->negative = (int64_t)fit->negative;
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_estimate_solve(struct tremolo_estimate *estimate,
+                                           const struct tremolo_debiased *evidence,
+                                           const struct tremolo_units *units,
+                                           const struct tremolo_fit_options *options)
+{
+    double beta[TREMOLO_MAX_FEATURES];
+    struct tremolo_fit fit;
+    enum tremolo_status status = tremolo_estimate_infer(estimate, evidence, units);
+    if (status == TREMOLO_OK) {
+        status = tremolo_fit(beta, &fit, evidence, options);
+    }
+    return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, beta, &fit, units) : status;
+}
+
+void tremolo_estimate_free(struct tremolo_estimate *estimate)
+{
+    free(estimate->rows);
+    free(estimate->prediction);
+    estimate->rows = NULL;
+    estimate->prediction = NULL;
+}

@@ -1,0 +1,168 @@
+/* estimate_json.c -- an estimate as the one document. */
+#include "estimate_json.h"
+
+#include <math.h>
+
+json_t *estimate_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *estimate_numbers(const double *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_array_append_new(list, estimate_number(values[i]));
+    }
+    return list;
+}
+
+static json_t *text(const char *words)
+{
+    return words != NULL ? json_string(words) : json_null();
+}
+
+static json_t *whole(int64_t count)
+{
+    return count != TREMOLO_UNKNOWN ? json_integer(count) : json_null();
+}
+
+static json_t *score_json(const struct tremolo_coefficient *row)
+{
+    bool all = row->score_shape == TREMOLO_INTERVAL_ALL;
+    return json_pack("{s:s, s:o, s:o}", "shape", tremolo_interval_name(row->score_shape), "low",
+                     all ? json_null() : estimate_number(row->score_low), "high",
+                     all ? json_null() : estimate_number(row->score_high));
+}
+
+/* What noise hides has no estimate that means anything, and no error or p: the score
+ * test's set alone holds its level. */
+static json_t *coefficient_json(const struct tremolo_estimate *estimate, size_t i)
+{
+    const struct tremolo_coefficient *row = &estimate->rows[i];
+    bool told = row->identified;
+    bool ranged = i < estimate->features && estimate->ranges != NULL;
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name",
+        tremolo_estimate_name(estimate, i), "estimate", estimate_number(told ? row->estimate : NAN),
+        "standard_error", estimate_number(told ? row->standard_error : NAN), "low",
+        estimate_number(told ? row->low : NAN), "high", estimate_number(told ? row->high : NAN),
+        "z", estimate_number(told ? row->z : NAN), "p", estimate_number(told ? row->p : NAN),
+        "identified", (int)told, "score",
+        isnan(row->standard_error) ? json_null() : score_json(row), "range",
+        estimate_number(ranged ? estimate->ranges[i] : NAN));
+}
+
+static json_t *coefficients_json(const struct tremolo_estimate *estimate)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; estimate->rows != NULL && i <= estimate->features; i++) {
+        (void)json_array_append_new(list, coefficient_json(estimate, i));
+    }
+    return list;
+}
+
+/* One sentence for all that the noise hides, or none. */
+static json_t *unclear_json(const struct tremolo_estimate *estimate)
+{
+    char sentence[1024] = "";
+    const char *names[TREMOLO_MAX_FEATURES + 1];
+    for (size_t i = 0; i <= estimate->features; i++) {
+        names[i] = tremolo_estimate_name(estimate, i);
+    }
+    if (estimate->rows != NULL) {
+        tremolo_identification_summary(sentence, sizeof sentence, names, estimate->rows,
+                                       estimate->features + 1, estimate->evidence_reports);
+    }
+    return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
+}
+
+static json_t *prediction_json(const struct tremolo_estimate *estimate)
+{
+    json_t *list = json_array();
+    if (estimate->prediction == NULL) {
+        json_decref(list);
+        return json_null();
+    }
+    for (size_t i = 0; i <= estimate->features; i++) {
+        (void)json_array_append_new(list, json_pack("{s:s, s:o}", "name",
+                                                    tremolo_estimate_name(estimate, i), "estimate",
+                                                    estimate_number(estimate->prediction[i])));
+    }
+    return json_pack("{s:o, s:o}", "method", text(estimate->method), "coefficients", list);
+}
+
+static json_t *diagnostics_json(const struct tremolo_estimate *estimate)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "residual_sd", estimate_number(estimate->residual_sd),
+                     "condition", estimate_number(estimate->condition), "negative_eigenvalues",
+                     whole(estimate->negative), "noise_sd", estimate_number(estimate->noise_sd));
+}
+
+static json_t *inference_json(const struct tremolo_estimate *estimate)
+{
+    double degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
+    return json_pack("{s:o, s:o, s:o}", "round", whole(estimate->evidence_round), "why",
+                     text(estimate->evidence_why), "degrees", estimate_number(degrees));
+}
+
+json_t *estimate_document(const struct tremolo_estimate *estimate)
+{
+    json_t *document =
+        json_pack("{s:i, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                  "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title),
+                  "study", text(estimate->study), "release", text(estimate->release), "response",
+                  "name", text(estimate->response), "unit", text(estimate->unit), "range",
+                  estimate_number(estimate->response_range), "state", text(estimate->state),
+                  "round", whole(estimate->round), "rounds", whole(estimate->rounds), "reports",
+                  whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
+                  whole(estimate->round_reports), "repeated", whole(estimate->repeated));
+    json_t *rest = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level", estimate_number(estimate->level),
+        "coefficients", coefficients_json(estimate), "inference", inference_json(estimate),
+        "not_identified", unclear_json(estimate), "remark", text(estimate->remark), "prediction",
+        prediction_json(estimate), "r2", estimate_number(estimate->r2), "diagnostics",
+        diagnostics_json(estimate), "guarantee");
+    if (json_object_update_new(document, rest) != 0) {
+        json_decref(document);
+        return NULL;
+    }
+    return document;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+bool estimate_document_is(const json_t *document)
+{
+    return json_integer_value(json_object_get(document, "tremolo_estimate")) ==
+               ESTIMATE_DOCUMENT_VERSION &&
+           json_is_array(json_object_get(document, "coefficients"));
+}
+
+static void set_interval(json_t *row, double half)
+{
+    double middle = json_number_value(json_object_get(row, "estimate"));
+    (void)json_object_set_new(row, "low", estimate_number(middle - half));
+    (void)json_object_set_new(row, "high", estimate_number(middle + half));
+}
+
+void estimate_document_level(json_t *document, double level)
+{
+    const json_t *inference = json_object_get(document, "inference");
+    double degrees = json_number_value(json_object_get(inference, "degrees"));
+    size_t index;
+    json_t *row;
+    if (json_number_value(json_object_get(document, "level")) == level) {
+        return;
+    }
+    json_array_foreach(json_object_get(document, "coefficients"), index, row)
+    {
+        const json_t *error = json_object_get(row, "standard_error");
+        if (json_is_number(error) && degrees > 0) {
+            set_interval(row, json_number_value(error) *
+                                  tremolo_student_quantile(0.5 + level / 2, degrees));
+        }
+        (void)json_object_set_new(row, "score", json_null());
+    }
+    (void)json_object_set_new(document, "level", estimate_number(level));
+}

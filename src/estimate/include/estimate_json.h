@@ -1,0 +1,32 @@
+/* estimate_json.h -- an estimate as the one document that everybody reads and writes;
+ * docs/estimate.schema.json describes it. */
+#ifndef TREMOLO_ESTIMATE_JSON_H
+#define TREMOLO_ESTIMATE_JSON_H
+
+#include <jansson.h>
+
+#include "tremolo_estimate.h"
+
+enum { ESTIMATE_DOCUMENT_VERSION = 1 };
+
+/* The document without "guarantee", which is null until the caller sets it, and without
+ * the members that only some sources have. NULL without memory. */
+json_t *estimate_document(const struct tremolo_estimate *estimate);
+
+/* Is it such a document, whoever sent it? */
+bool estimate_document_is(const json_t *document);
+
+/* The same estimate with intervals of another level, from its standard errors. What
+ * follows from the reports alone, the score test's sets of coefficients that noise
+ * hides, becomes null. */
+void estimate_document_level(json_t *document, double level);
+
+/* JSON has no NaN and no infinity: what is not a number is null. */
+json_t *estimate_number(double value);
+json_t *estimate_numbers(const double *values, size_t count);
+
+/* Documents have all digits: for programs, and for people. */
+#define ESTIMATE_JSON        (JSON_COMPACT | JSON_REAL_PRECISION(17))
+#define ESTIMATE_JSON_PRETTY (JSON_INDENT(2) | JSON_REAL_PRECISION(17))
+
+#endif

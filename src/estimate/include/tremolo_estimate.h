@@ -1,0 +1,97 @@
+/* tremolo_estimate.h -- what reports say, as one struct.
+ *
+ * A file of reports, a server, a directory and a simulation all fill this struct, and
+ * estimate_json.h makes the one document of it (docs/estimate.schema.json).
+ *
+ *     struct tremolo_estimate estimate;
+ *     tremolo_estimate_begin(&estimate);
+ *     estimate.features = d;
+ *     estimate.names = names;
+ *     status = tremolo_estimate_solve(&estimate, evidence, &units, &options);
+ *     ...
+ *     tremolo_estimate_free(&estimate);
+ *
+ * Pointers are borrowed unless it says otherwise. What is not known is NULL, NAN, or
+ * TREMOLO_UNKNOWN. */
+#ifndef TREMOLO_ESTIMATE_H
+#define TREMOLO_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tremolo_regression.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TREMOLO_UNKNOWN (-1)
+
+struct tremolo_estimate {
+    const char *title;
+    const char *study;   /* its id as text */
+    const char *release; /* "sample" or "ballot"; NULL: raw data were read */
+    size_t features;
+    const char *const *names; /* of the features */
+    const double *ranges;     /* from lowest to highest value of each, own units; or NULL */
+    const char *response;
+    const char *unit; /* of the response; "" without */
+    double response_range;
+    /* What came. */
+    const char *state;     /* "open" or "done" */
+    int64_t round;         /* the newest, counted from 0 as by the protocol */
+    int64_t rounds;        /* planned by a study, or in the file */
+    int64_t reports;       /* all that count */
+    int64_t devices;       /* that sent them */
+    int64_t round_reports; /* of the newest round */
+    int64_t repeated;      /* the same bytes again */
+    /* To conclude. The table's evidence is one round's or, with TREMOLO_UNKNOWN, all. */
+    double level;
+    int64_t evidence_round;
+    uint64_t evidence_reports;
+    const char *evidence_why;         /* NULL when there is only one round */
+    struct tremolo_coefficient *rows; /* features, then intercept; owned; NULL: none */
+    const char *remark;               /* why there are none */
+    /* To predict. */
+    const char *method;
+    double *prediction; /* features, then intercept, own units; owned; NULL: none */
+    double r2;          /* NAN unless some feature is identified */
+    double residual_sd, condition, noise_sd;
+    int64_t negative; /* eigenvalues that the method had to bend */
+};
+
+/* Nothing is known, and the level is 95 %. */
+void tremolo_estimate_begin(struct tremolo_estimate *estimate);
+
+/* Fill rows, or remark where there can be none, which is no failure; features and level
+ * are set before. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
+                                                            const struct tremolo_debiased *evidence,
+                                                            const struct tremolo_units *units);
+
+/* Fill prediction and what follows it, from a fit in scaled units, whose condition is NaN
+ * where no matrix was solved; the table comes first. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
+                                                              const double *beta,
+                                                              const struct tremolo_fit *fit,
+                                                              const struct tremolo_units *units);
+
+/* Both, by a fit of the same evidence. When that fails the table stays. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_estimate_solve(struct tremolo_estimate *estimate, const struct tremolo_debiased *evidence,
+                       const struct tremolo_units *units,
+                       const struct tremolo_fit_options *options);
+
+/* Does the table say anything of a feature? */
+bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate);
+
+/* The name of a row: a feature's, or "(intercept)". */
+const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row);
+
+void tremolo_estimate_free(struct tremolo_estimate *estimate); /* what it owns */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,186 @@
+/* report_fit.c -- from a file's rounds to an estimate and what it cost. */
+#include "tremolo_report_fit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *const tremolo_predictor_names[] = {"auto",   "one-shot",  "unbiased",
+                                               "pooled", "iterative", NULL};
+
+/* The distance that was asked for, if the integers are those of it. */
+static double distance_of(const struct tremolo_report_header *header)
+{
+    const struct tremolo_study *study = &header->study;
+    double fine = study->unit / header->feature_bound;
+    if (study->distance == 0) {
+        return tremolo_study_sensitivity(study) / fine;
+    }
+    return fabs(header->distance * fine - study->distance) <= 1 ? header->distance
+                                                                : study->distance / fine;
+}
+
+static enum tremolo_status promise_of(struct tremolo_report_fit *fit,
+                                      const struct tremolo_report_header *header, size_t rounds)
+{
+    const struct tremolo_study *study = &header->study;
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified epsilon;
+    enum tremolo_status status = tremolo_gaussian_add(&cost, tremolo_study_sensitivity(study),
+                                                      ldexp(1, study->noise_log2), rounds);
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_epsilon(&epsilon, &cost, header->delta);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    fit->epsilon = epsilon.upper;
+    fit->promise = (struct tremolo_promise){
+        .neighbours = study->distance == 0 ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance = distance_of(header),
+        .dimension = study->dimension,
+        .mu = tremolo_gaussian_mu(&cost).upper,
+        .releases = rounds,
+        .samples = 1, /* a file of reports has one of a device in each round */
+        .delta = header->delta,
+        .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
+        .modulated = study->vectors > 0,
+    };
+    return TREMOLO_OK;
+}
+
+static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_header *header,
+                  const struct tremolo_report_rounds *rounds,
+                  const struct tremolo_report_fit_options *options)
+{
+    struct tremolo_estimate *estimate = &fit->estimate;
+    size_t d = header->study.dimension;
+    for (size_t i = 0; i < d; i++) {
+        fit->names[i] = header->name[i];
+    }
+    (void)snprintf(fit->title, sizeof fit->title, "What explains %s", header->response);
+    tremolo_estimate_begin(estimate);
+    estimate->title = fit->title;
+    estimate->release = "sample";
+    estimate->features = d;
+    estimate->names = fit->names;
+    estimate->ranges = header->range;
+    estimate->response = header->response;
+    estimate->unit = header->unit;
+    estimate->response_range = header->range != NULL ? header->range[d] : NAN;
+    estimate->rounds = (int64_t)rounds->count;
+    estimate->devices = (int64_t)rounds->devices;
+    estimate->reports = estimate->devices * estimate->rounds;
+    estimate->repeated = (int64_t)rounds->repeated;
+    estimate->level = options->level;
+    estimate->evidence_round = rounds->count > 1 ? TREMOLO_UNKNOWN : 0;
+    estimate->evidence_reports = rounds->devices;
+    estimate->method = tremolo_predictor_names[options->predictor];
+    estimate->noise_sd = ldexp(1, header->study.noise_log2) / header->study.unit;
+}
+
+/* ---------------------------------------------------------------- prediction */
+
+static enum tremolo_status replay_round(void *context, size_t round, const double *beta,
+                                        const double *V, size_t vectors,
+                                        struct tremolo_debiased **evidence)
+{
+    struct tremolo_report_rounds *rounds = context;
+    (void)beta, (void)V, (void)vectors; /* the file says what was released with */
+    *evidence = rounds->evidence[round];
+    rounds->evidence[round] = NULL;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status iterate(double *beta, struct tremolo_report_rounds *rounds,
+                                   const struct tremolo_report_header *header)
+{
+    const struct tremolo_iterate_options options = {.rounds = rounds->count,
+                                                    .vectors = header->study.vectors,
+                                                    .step = header->step,
+                                                    .radius = header->radius};
+    return tremolo_iterate(beta, NULL, NULL, header->study.dimension, &options, replay_round,
+                           rounds);
+}
+
+static struct tremolo_convergence_input
+convergence_input(const struct tremolo_report_rounds *rounds,
+                  const struct tremolo_report_header *header)
+{
+    return (struct tremolo_convergence_input){
+        .mechanism = rounds->mechanism,
+        .rounds = (double)rounds->count,
+        .B = header->radius,
+        .R = header->study.clip * header->feature_bound / header->study.unit,
+        .M = rounds->mechanism.response_private ? header->feature_bound : header->response_bound,
+    };
+}
+
+/* The last iterate solves no matrix, and its account of R^2 is what all rounds say of it. */
+static enum tremolo_status predict(double *beta, struct tremolo_fit *solved,
+                                   struct tremolo_report_fit *fit,
+                                   struct tremolo_report_rounds *rounds,
+                                   const struct tremolo_debiased *evidence,
+                                   const struct tremolo_report_header *header,
+                                   const struct tremolo_report_fit_options *options)
+{
+    bool iterative = options->predictor == TREMOLO_PREDICTOR_ITERATIVE;
+    struct tremolo_fit_options method = TREMOLO_FIT_DEFAULTS;
+    method.ridge = options->ridge;
+    if (options->predictor <= TREMOLO_PREDICTOR_UNBIASED) {
+        method.method = (enum tremolo_method)options->predictor;
+    }
+    *solved = (struct tremolo_fit){.condition = NAN};
+    enum tremolo_status status =
+        iterative ? iterate(beta, rounds, header) : tremolo_fit(beta, solved, evidence, &method);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    const struct tremolo_convergence_input input = convergence_input(rounds, header);
+    fit->convergence = tremolo_convergence_of_fit(&input, evidence, beta);
+    if (iterative) {
+        solved->r2 = tremolo_convergence_r2(&fit->convergence, evidence);
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status solve(struct tremolo_report_fit *fit,
+                                 struct tremolo_report_rounds *rounds,
+                                 const struct tremolo_debiased *evidence,
+                                 const struct tremolo_report_header *header,
+                                 const struct tremolo_report_fit_options *options)
+{
+    const struct tremolo_units units = {header->centre, header->scale, header->response_centre,
+                                        header->response_scale};
+    double beta[TREMOLO_MAX_FEATURES];
+    struct tremolo_fit solved;
+    enum tremolo_status status = tremolo_estimate_infer(&fit->estimate, evidence, &units);
+    if (status == TREMOLO_OK) {
+        status = predict(beta, &solved, fit, rounds, evidence, header, options);
+    }
+    return status == TREMOLO_OK ? tremolo_estimate_predict(&fit->estimate, beta, &solved, &units)
+                                : status;
+}
+
+enum tremolo_status tremolo_report_fit(struct tremolo_report_fit *fit,
+                                       const struct tremolo_report_header *header,
+                                       struct tremolo_report_rounds *rounds,
+                                       const struct tremolo_report_fit_options *options)
+{
+    struct tremolo_debiased *pool = NULL;
+    begin(fit, header, rounds, options);
+    enum tremolo_status status =
+        rounds->count == 1
+            ? TREMOLO_OK
+            : tremolo_debias_pool(&pool, (const struct tremolo_debiased *const *)rounds->evidence,
+                                  rounds->count);
+    if (status == TREMOLO_OK) {
+        status = solve(fit, rounds, pool != NULL ? pool : rounds->evidence[0], header, options);
+    }
+    tremolo_debias_free(pool);
+    return status == TREMOLO_OK ? promise_of(fit, header, rounds->count) : status;
+}
+
+void tremolo_report_fit_free(struct tremolo_report_fit *fit)
+{
+    tremolo_estimate_free(&fit->estimate);
+}
