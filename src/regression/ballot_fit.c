@@ -1,6 +1,7 @@
 /* ballot_fit.c -- coefficients from the moments of ballots.
  *
- * `auto` solves the posterior mean of M, `unbiased` M as it is. What `auto` explains is
+ * `auto` solves the posterior mean of M (ballot_posterior.c) and halves slopes that show no
+ * signal; `unbiased` solves M as it is. What `auto` explains is
  * judged by draws from the same posterior: R^2 of the fit, its mean and the middle 95% of
  * it. Noise was known and the fit is fixed, so no part of the data is needed twice.
  *
@@ -44,8 +45,11 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void judge(struct tremolo_ballot_fit *fit, const double *theta, const double *draws,
-                  size_t n)
+struct verdict {
+    double mean, low, high;
+};
+
+static struct verdict judge(const double *theta, const double *draws, size_t n)
 {
     double r2[DRAWS];
     double mean = 0.0;
@@ -54,12 +58,21 @@ static void judge(struct tremolo_ballot_fit *fit, const double *theta, const dou
         mean += r2[k] / DRAWS;
     }
     qsort(r2, DRAWS, sizeof *r2, by_size);
-    double low = r2[DRAWS / 40];
-    double high = r2[DRAWS - 1 - DRAWS / 40];
-    bool known = high - low <= WIDEST_R2;
-    fit->fit.r2 = known ? mean : NAN;
-    fit->r2_low = known ? low : NAN;
-    fit->r2_high = known ? high : NAN;
+    return (struct verdict){mean, r2[DRAWS / 40], r2[DRAWS - 1 - DRAWS / 40]};
+}
+
+/* Halve slopes that explain nothing by their own account, keep those that do by half a
+ * standard deviation or more: half a slope keeps three quarters of what it explains, and
+ * costs a quarter where there is nothing to explain. The mean prediction stays. */
+static void hesitate(double *theta, const double *M, const double *draws, size_t n)
+{
+    struct verdict verdict = judge(theta, draws, n);
+    double sd = fmax(0.25 * (verdict.high - verdict.low), 1e-12);
+    double keep = fmin(1.0, 0.5 + fmax(0.0, verdict.mean / sd));
+    for (size_t i = 1; i + 1 < n; i++) {
+        theta[0] += (1.0 - keep) * theta[i] * M[i] / M[0];
+        theta[i] *= keep;
+    }
 }
 
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
@@ -135,6 +148,9 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
     }
+    if (status == TREMOLO_OK && wanted) {
+        hesitate(theta, M, draws, n);
+    }
     if (status == TREMOLO_OK) {
         status = describe(&made, theta, M, work, ballots);
     }
@@ -142,7 +158,11 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
         goto done;
     }
     if (wanted) {
-        judge(&made, theta, draws, n);
+        struct verdict verdict = judge(theta, draws, n);
+        bool known = verdict.high - verdict.low <= WIDEST_R2;
+        made.fit.r2 = known ? verdict.mean : NAN;
+        made.r2_low = known ? verdict.low : NAN;
+        made.r2_high = known ? verdict.high : NAN;
     }
     for (size_t i = 0; i < ballots->d; i++) {
         beta[i] = ballots->w_scale * theta[i + 1];

@@ -27,28 +27,27 @@
 
 /* The prior. x lies within -1..1 for about nine of ten devices, and w within -g..g. */
 #define VARIANCE_CENTRE (-1.6094379124341003) /* log 0.2 */
-#define VARIANCE_SPREAD 0.8
+#define SCALE_CENTRE    0.44721359549995794   /* its root */
+#define VARIANCE_SPREAD 1.0
 #define PUBLIC_SPREAD   0.3 /* of the log variance of a public response about its own */
 #define SHARE_CENTRE    0.0 /* logit of the part of a feature's variance that is common */
 #define SHARE_SPREAD    2.0
-#define WSHARE_CENTRE   (-3.0) /* logit of the part of w that the features explain */
-#define WSHARE_SPREAD   3.0
-#define MEAN_SPREAD     0.4 /* of means, times the exponential of */
-#define REACH_CENTRE    0.0
-#define REACH_SPREAD    0.5
-#define WREACH_CENTRE   (-1.0) /* the same for w */
-#define WREACH_SPREAD   1.5
+#define WSHARE_CENTRE   (-2.5) /* logit of the part of w that the features explain */
+#define WSHARE_SPREAD   2.5
+#define MEAN_SPREAD     0.6  /* of means */
+#define WMEAN_SPREAD    0.45 /* the same for w, */
+#define NEAR_SHARE      0.5  /* the mean of w is with this probability */
+#define NEAR_SPREAD     0.2  /* so much nearer to the middle */
 
 #define WANTED 0.8 /* acceptance */
 
 /* Where each kind of parameter begins; all are standard normal a priori. */
 struct layout {
     size_t A;     /* d * q: loadings of the features on the common factors */
-    size_t b;     /* d: standardised slopes */
+    size_t b;     /* d: slopes */
     size_t t;     /* r: log variances */
     size_t z;     /* r: means */
     size_t share; /* 2: logits of the common part of a feature, the explained part of w */
-    size_t reach; /* 2: log scales of the means, features and w */
     size_t count;
 };
 
@@ -57,7 +56,7 @@ struct chain {
     double *weight;  /* n * n: 1/variance of an entry of M, half of it off the diagonal */
     double w_centre; /* of the log variance of w */
     double w_spread;
-    double w_mean_sd; /* before reach */
+    double w_mean_sd;
     struct layout at;
     size_t n;
     size_t d;
@@ -170,11 +169,21 @@ static double share(const struct chain *chain, const double *position, bool resp
     return 1.0 / (1.0 + exponential(-logit));
 }
 
-static double mean_sd(const struct chain *chain, const double *position, bool response)
+static double mean_sd(const struct chain *chain, size_t i)
 {
-    double reach = position[chain->at.reach + response];
-    return response ? chain->w_mean_sd * exponential(WREACH_CENTRE + WREACH_SPREAD * reach)
-                    : MEAN_SPREAD * exponential(REACH_CENTRE + REACH_SPREAD * reach);
+    return i == chain->d ? chain->w_mean_sd : MEAN_SPREAD;
+}
+
+/* Minus the log of the prior of a mean in units of its spread, up to a constant, in place
+ * of the normal's z^2/2; *pull gets its derivative. Two normals about the middle of the
+ * range: a mean far away is possible, but noise alone should not make one. */
+static double away(double *pull, double z)
+{
+    double near = 1.0 / (NEAR_SPREAD * NEAR_SPREAD);
+    double odds = NEAR_SHARE / (1.0 - NEAR_SHARE) / NEAR_SPREAD;
+    double first = odds * exponential(-0.5 * (near - 1.0) * z * z);
+    *pull = z * (1.0 + (near - 1.0) * first / (1.0 + first));
+    return 0.5 * z * z - logarithm(1.0 + first);
 }
 
 /* y <- y + a x */
@@ -194,18 +203,19 @@ static void spread_out(struct chain *chain, const double *position)
     double *W = chain->B + d * width;
     double common = share(chain, position, false);
     double explained = share(chain, position, true);
+    for (size_t i = 0; i < chain->r; i++) {
+        chain->scale[i] = exponential(0.5 * log_variance(chain, position, i));
+        chain->mean[i] = mean_sd(chain, i) * position[chain->at.z + i];
+    }
     memset(chain->B, 0, chain->r * width * sizeof *chain->B);
     for (size_t i = 0; i < d; i++) {
         double *B = chain->B + i * width;
         B[i] = sqrt(1.0 - common);
         add(B + d, sqrt(common / (double)q), position + chain->at.A + i * q, q);
-        add(W, sqrt(explained / (double)d) * position[chain->at.b + i], B, width);
+        double slope = sqrt(explained / (double)d) * chain->scale[i] / SCALE_CENTRE;
+        add(W, slope * position[chain->at.b + i], B, width);
     }
     W[d + q] = sqrt(1.0 - explained);
-    for (size_t i = 0; i < chain->r; i++) {
-        chain->scale[i] = exponential(0.5 * log_variance(chain, position, i));
-        chain->mean[i] = mean_sd(chain, position, i == d) * position[chain->at.z + i];
-    }
 }
 
 /* M and all that belongs to it at a position. Returns mass. */
@@ -269,7 +279,6 @@ static double energy(struct chain *chain, double *gradient, const double *positi
     double sum = misfit(chain, place(chain, position));
     double common = share(chain, position, false);
     double explained = share(chain, position, true);
-    double slope = sqrt(explained / (double)d);
     const double *W = chain->B + d * width;
     double *on_W = chain->R + d * width;
     memcpy(gradient, position, at->count * sizeof *gradient);
@@ -283,9 +292,7 @@ static double energy(struct chain *chain, double *gradient, const double *positi
             add(R, chain->scale[i] * chain->scale[j] * weights[j], chain->B + j * width, width);
         }
         double on_mean = chain->ballots->h * chain->H[i + 1] + dot(weights, chain->mean, r);
-        gradient[at->z + i] += 2.0 * mean_sd(chain, position, response) * on_mean;
-        gradient[at->reach + response] +=
-            2.0 * (response ? WREACH_SPREAD : REACH_SPREAD) * chain->mean[i] * on_mean;
+        gradient[at->z + i] += 2.0 * mean_sd(chain, i) * on_mean;
         gradient[at->t + i] += (response ? chain->w_spread : VARIANCE_SPREAD) * dot(R, B, width);
         if (response) {
             double through = dot(R, W, d + q);
@@ -293,13 +300,20 @@ static double energy(struct chain *chain, double *gradient, const double *positi
                 WSHARE_SPREAD * ((1.0 - explained) * through - explained * R[d + q] * W[d + q]);
             continue;
         }
-        gradient[at->b + i] += 2.0 * slope * dot(on_W, B, d + q);
+        double slope = sqrt(explained / (double)d) * chain->scale[i] / SCALE_CENTRE;
+        double through = slope * dot(on_W, B, d + q);
+        gradient[at->b + i] += 2.0 * through;
+        gradient[at->t + i] += VARIANCE_SPREAD * position[at->b + i] * through;
         add(R, slope * position[at->b + i], on_W, d + q);
         add(gradient + at->A + i * q, 2.0 * sqrt(common / (double)q), R + d, q);
         gradient[at->share] +=
             SHARE_SPREAD * ((1.0 - common) * dot(R + d, B + d, q) - common * R[i] * B[i]);
     }
-    return 0.5 * sum + 0.5 * dot(position, position, at->count);
+    double z = position[at->z + d];
+    double pull;
+    double prior = away(&pull, z) - 0.5 * z * z;
+    gradient[at->z + d] += pull - z;
+    return 0.5 * sum + 0.5 * dot(position, position, at->count) + prior;
 }
 
 /* ---------------------------------------------------------------- the chain */
@@ -314,30 +328,18 @@ static void start_scales(struct chain *chain, double mass)
 {
     const struct tremolo_ballot *ballots = chain->ballots;
     double *position = chain->position;
-    double square[2] = {0.0, 0.0};
     for (size_t i = 0; i < chain->r; i++) {
-        bool response = i == chain->d;
-        double limit = 2.5 * (response ? chain->w_mean_sd : MEAN_SPREAD);
-        double mean = ballots->M[i + 1] / (ballots->h * mass);
-        chain->mean[i] = clamp(mean, -limit, limit);
-        square[response] += chain->mean[i] * chain->mean[i] / (response ? 1.0 : (double)chain->d);
-    }
-    for (int k = 0; k < 2; k++) {
-        double spread = k == 1 ? WREACH_SPREAD : REACH_SPREAD;
-        double away = logarithm(sqrt(square[k]) / mean_sd(chain, position, k == 1) + 1e-3);
-        position[chain->at.reach + (size_t)k] = clamp(away / spread, -1.5, 1.5);
-    }
-    for (size_t i = 0; i < chain->r; i++) {
-        bool response = i == chain->d;
+        double sd = mean_sd(chain, i);
+        double mean = clamp(ballots->M[i + 1] / (ballots->h * mass), -2.0 * sd, 2.0 * sd);
         double centre = log_variance(chain, position, i);
         double middle = exponential(centre);
-        double variance =
-            ballots->M[(i + 1) * chain->n + i + 1] / mass - chain->mean[i] * chain->mean[i];
+        double variance = ballots->M[(i + 1) * chain->n + i + 1] / mass - mean * mean;
         variance = clamp(variance, 0.1 * middle, 10.0 * middle);
+        chain->mean[i] = mean;
         chain->scale[i] = sqrt(variance);
-        position[chain->at.z + i] = chain->mean[i] / mean_sd(chain, position, response);
+        position[chain->at.z + i] = mean / sd;
         position[chain->at.t + i] =
-            (logarithm(variance) - centre) / (response ? chain->w_spread : VARIANCE_SPREAD);
+            (logarithm(variance) - centre) / (i == chain->d ? chain->w_spread : VARIANCE_SPREAD);
     }
 }
 
@@ -384,7 +386,7 @@ static void start(struct chain *chain)
         add(b, -b[i], L + i * r, i);
     }
     for (size_t i = 0; i < d; i++) {
-        b[i] *= sqrt((double)d / explained);
+        b[i] *= sqrt((double)d / explained) * SCALE_CENTRE / chain->scale[i];
     }
     double common = 0.5;
     for (correlations(L, chain, mass, d, keep, common); !factor(L, d) && common < 0.9999;) {
@@ -488,8 +490,7 @@ static struct layout layout_of(size_t d, size_t q)
     at.t = at.b + d;
     at.z = at.t + d + 1;
     at.share = at.z + d + 1;
-    at.reach = at.share + 2;
-    at.count = at.reach + 2;
+    at.count = at.share + 2;
     return at;
 }
 
@@ -555,7 +556,7 @@ static void set_up(struct chain *chain)
     bool known = ballots->response_public;
     chain->w_centre = logarithm(ballots->w_square) + (known ? 0.0 : VARIANCE_CENTRE);
     chain->w_spread = known ? PUBLIC_SPREAD : VARIANCE_SPREAD;
-    chain->w_mean_sd = sqrt(ballots->w_square) * MEAN_SPREAD;
+    chain->w_mean_sd = sqrt(ballots->w_square) * WMEAN_SPREAD;
 }
 
 enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count, size_t *iterations,

@@ -53,7 +53,7 @@ static void test_becomes_weighted_least_squares(void **state)
     }
 }
 
-/* What is explained: slopes' part of the variance, about 0.33 (0.32 + correlations). */
+/* At this noise R^2 is known to about 0.02 (a quarter of the interval). */
 static void test_r2_has_an_interval_or_is_not_there(void **state)
 {
     (void)state;
@@ -69,7 +69,8 @@ static void test_r2_has_an_interval_or_is_not_there(void **state)
     }
     double truth = explained / (explained + made.residual);
     assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO), TREMOLO_OK);
-    assert_true(fit.r2_low <= truth && truth <= fit.r2_high + 0.02);
+    assert_true(fit.r2_high - fit.r2_low < 0.15);
+    assert_true(fabs(fit.fit.r2 - truth) < 0.08);
     assert_true(fit.r2_low <= fit.fit.r2 && fit.fit.r2 <= fit.r2_high);
     tremolo_ballot_free(taken);
     made = made_population(D, false, 320, 2.5);
