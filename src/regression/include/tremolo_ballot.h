@@ -105,6 +105,39 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_infer(struct tremolo_coeffic
                                                           const struct tremolo_units *units,
                                                           double level);
 
+/* ---------------------------------------------------------------- planning */
+
+/* What is guessed before anyone reports; scaled units, as in struct tremolo_plan_input. */
+struct tremolo_ballot_plan_input {
+    size_t dimension;
+    bool response_public;
+    double h, g;
+    double devices;
+    double c;            /* of the ballots; 0 for a trusted server */
+    double summed_noise; /* trusted server: sd of the noise on each summed coordinate; else 0 */
+    double feature_variance;
+    double correlation;
+    double r2; /* share explained without privacy */
+    double response_variance;
+};
+
+struct tremolo_ballot_plan {
+    double standard_error; /* of one coefficient, scaled */
+    double devices_needed; /* for coefficients of equal size to stand out by 2.8 standard errors;
+                            * the same whatever `devices` is; infinite when r2 is 0 */
+    double r2;             /* expected of AUTO's predictions */
+    double noise_ratio;    /* as in struct tremolo_ballot_fit */
+};
+
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_ballot_plan(struct tremolo_ballot_plan *plan,
+                    const struct tremolo_ballot_plan_input *input);
+
+/* `summed_noise` of a trusted server that keeps pure epsilon for any two samples, all
+ * protected: points are unit vectors with no negative product, so a sum moves by at most
+ * sqrt2, and noise of density exp(-epsilon |z| / sqrt2) covers it. */
+double tremolo_ballot_trusted_noise(size_t dimension, double epsilon);
+
 #ifdef __cplusplus
 }
 #endif
