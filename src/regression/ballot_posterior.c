@@ -379,6 +379,11 @@ static void start(struct chain *chain)
         keep *= 0.8;
         correlations(L, chain, mass, r, keep, 1.0);
     }
+    if (keep < 1.0) { /* barely positive is no place to start from */
+        keep *= 0.5;
+        correlations(L, chain, mass, r, keep, 1.0);
+        (void)factor(L, r);
+    }
     double explained = clamp(dot(L + d * r, L + d * r, d), 0.05, 0.98);
     memcpy(b, L + d * r, d * sizeof *b);
     for (size_t i = d; i-- > 0;) {
@@ -446,14 +451,7 @@ struct length {
 
 static struct length length_of(size_t d)
 {
-    size_t work = d * d * d;
-    struct length length = {200, 800, 12};
-    while (work > 8192 && length.moves > 50) {
-        length.moves = length.moves * 3 / 4;
-        length.warm = length.warm * 7 / 8;
-        work = work * 3 / 4;
-    }
-    return length;
+    return (struct length){d <= 64 ? 200 : 100, d <= 32 ? 800 : d <= 64 ? 400 : 100, 12};
 }
 
 static void run(double *mean, double *draws, size_t count, struct chain *chain,
