@@ -12,7 +12,6 @@
 
 #include "memory_store.h"
 #include "mqtt.h"
-#include "overview.h"
 #include "server_jobs.h"
 
 #include "fake_nats.h" /* last: its `study` is global */
@@ -124,7 +123,7 @@ static void test_worker_without_memory(void **state)
 static bool look_without(bool *sound)
 {
     char *json = NULL;
-    enum tremolo_status status = overview_json(&json, &bus.base, 0);
+    enum tremolo_status status = cluster_overview(&json, &bus.base, 0);
     *sound = (status == TREMOLO_OK) == (json != NULL);
     free(json);
     return status == TREMOLO_OK;
@@ -154,7 +153,7 @@ static void test_overview_without_answers(void **state)
         countdown = INT_MAX;
         armed = 1;
         broker.until_fault = n;
-        enum tremolo_status status = overview_json(&json, &bus.base, 0);
+        enum tremolo_status status = cluster_overview(&json, &bus.base, 0);
         answered = broker.until_fault >= 0;
         if (status == TREMOLO_OK) {
             assert_non_null(strstr(json, "\"owner\":\"one\""));

@@ -103,4 +103,9 @@ TREMOLO_MUST_USE enum tremolo_status cluster_take(struct shard *shard,
 TREMOLO_MUST_USE enum tremolo_status cluster_mark_end(struct bus *bus, const char *tag,
                                                       unsigned shards, unsigned round);
 
+/* The store's studies, shards and workers, as JSON; the caller frees it. Leases are looked at twice,
+ * pause_ms apart: one that was not renewed in between has no living owner. (overview.c) */
+TREMOLO_MUST_USE enum tremolo_status cluster_overview(char **json, struct bus *bus,
+                                                      int64_t pause_ms);
+
 #endif

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "lease.h"
-#include "offline.h"
 #include "tremolo_server.h"
 
 enum { SEGMENT_FULL = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES };
@@ -237,8 +236,8 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
             store_open_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
     }
     if (status == TREMOLO_OK) {
-        status = offline_study(&move->served, move->store, options->study, move->words,
-                               move->words_capacity);
+        status = served_load(&move->served, move->store, options->study, move->words,
+                             move->words_capacity);
     }
     if (status == TREMOLO_OK) {
         status = bus_open_nats(&move->bus, &options->to_store, "gateway", move->words,
@@ -393,7 +392,7 @@ static enum tremolo_status refuse_double(struct move *move, const char *id)
 {
     char ignored[128];
     struct served_study *there = NULL;
-    enum tremolo_status status = offline_study(&there, move->store, id, ignored, sizeof ignored);
+    enum tremolo_status status = served_load(&there, move->store, id, ignored, sizeof ignored);
     served_free(there);
     if (status == TREMOLO_OK) {
         return say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already");
@@ -440,8 +439,8 @@ static enum tremolo_status move_out(struct move *move, const struct tremolo_move
     move->segments = calloc(1, sizeof *move->segments);
     status = move->segments == NULL ? TREMOLO_NO_MEMORY : copy_out(move);
     if (status == TREMOLO_OK) {
-        status = offline_study(&move->served, move->store, options->study, move->words,
-                               move->words_capacity);
+        status = served_load(&move->served, move->store, options->study, move->words,
+                             move->words_capacity);
     }
     if (status == TREMOLO_OK) {
         status = compare_when_folded(move);

@@ -3,8 +3,6 @@
  * Everything is read from the broker: leases, checkpoints, the state of streams.
  * Whether a lease is alive is seen by looking twice, so far apart that a living owner
  * has renewed it meanwhile. */
-#include "overview.h"
-
 #include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -178,7 +176,7 @@ static enum tremolo_status write_overview(char **json, const struct overview *ov
 
 /* ---------------------------------------------------------------- public */
 
-enum tremolo_status overview_json(char **json, struct bus *bus, int64_t pause_ms)
+enum tremolo_status cluster_overview(char **json, struct bus *bus, int64_t pause_ms)
 {
     struct overview overview = {.bus = bus};
     enum tremolo_status status = look_at_all(&overview);
@@ -205,7 +203,7 @@ enum tremolo_status tremolo_store_overview(char **json, const struct tremolo_sto
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = overview_json(json, bus, LEASE_RENEW_MS * 8 / 5);
+    status = cluster_overview(json, bus, LEASE_RENEW_MS * 8 / 5);
     if (status != TREMOLO_OK) {
         (void)snprintf(words, words_capacity, "%s: %s (%s)", options->url,
                        tremolo_status_sentence(status), bus->explain(bus));

@@ -9,18 +9,104 @@
 
 enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 
+/* ---------------------------------------------------------------- reading */
+
+static void answer_study(struct request *request)
+{
+    request_answer_text(request, TREMOLO_OK, strdup(request->served->published));
+}
+
+void routes_round(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status =
+        round_json(&body, request->served, request->server->signing_key, (int64_t)time(NULL));
+    request_answer_text(request, status, body);
+}
+
+static void answer_guarantee(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = estimate_guarantee_json(&body, request->served);
+    request_answer_text(request, status, body);
+}
+
+static void answer_estimate(struct request *request)
+{
+    char *kept = estimate_kept(request->served);
+    if (kept != NULL) {
+        request_answer_text(request, TREMOLO_OK, kept);
+    } else {
+        request_ask(request);
+    }
+}
+
+static void answer_estimated(struct request *request)
+{
+    struct question *question = &request->question;
+    if (question->status == TREMOLO_OK && question->json == NULL) {
+        request_problem(request, 503, "the server is stopping");
+        return;
+    }
+    request_answer_text(request, question->status, question->json);
+    question->json = NULL;
+}
+
+static void answer_history(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = history_json(&body, request->served, (int64_t)time(NULL));
+    request_answer_text(request, status, body);
+}
+
+static json_t *study_line(struct served_study *served)
+{
+    (void)pthread_mutex_lock(&served->lock);
+    json_t *line =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}", "id", served->id_text, "title",
+                  served->terms->title, "state", round_state(served, (int64_t)time(NULL)), "round",
+                  (json_int_t)served->opened - 1, "rounds", (json_int_t)served->terms->rounds,
+                  "reports", (json_int_t)served->reports, "devices",
+                  (json_int_t)served_devices(served), "dimension", (int)served->study->dimension);
+    (void)pthread_mutex_unlock(&served->lock);
+    return line;
+}
+
+static void answer_studies(struct request *request)
+{
+    json_t *list = json_array();
+    size_t count = writer_study_count(request->server->writer);
+    for (size_t i = 0; i < count; i++) {
+        json_latch_append(&list, study_line(writer_study(request->server->writer, i)));
+    }
+    request_answer_json(request, 200, json_pack("{s:o}", "studies", list));
+}
+
+static void answer_health(struct request *request)
+{
+    char words[200];
+    enum tremolo_status health = writer_health(request->server->writer, words, sizeof words);
+    if (health != TREMOLO_OK) {
+        request_problem(request, 503, words);
+    } else {
+        request_answer(request, 200, "application/json", strdup("{\"status\":\"ok\"}"));
+    }
+}
+
+/* ---------------------------------------------------------------- finding */
+
 static const struct route routes[] = {
     {"POST", "/v1/studies/{id}/reports", false, REQUEST_BODY_MAX, reports_run, reports_finish},
     {"GET", "/v1/studies/{id}/round", false, 0, routes_round, NULL},
-    {"GET", "/v1/studies/{id}/estimate", false, 0, routes_estimate, routes_estimated},
-    {"GET", "/v1/studies/{id}/guarantee", false, 0, routes_guarantee, NULL},
-    {"GET", "/v1/studies/{id}/history", false, 0, routes_history, NULL},
-    {"GET", "/v1/studies/{id}", false, 0, routes_study, NULL},
-    {"GET", "/v1/studies", false, 0, routes_studies, NULL},
+    {"GET", "/v1/studies/{id}/estimate", false, 0, answer_estimate, answer_estimated},
+    {"GET", "/v1/studies/{id}/guarantee", false, 0, answer_guarantee, NULL},
+    {"GET", "/v1/studies/{id}/history", false, 0, answer_history, NULL},
+    {"GET", "/v1/studies/{id}", false, 0, answer_study, NULL},
+    {"GET", "/v1/studies", false, 0, answer_studies, NULL},
     {"POST", "/v1/studies", true, TREMOLO_STUDY_MAX_BYTES, operator_create, operator_create_finish},
     {"POST", "/v1/studies/{id}/round/close", true, 1024, operator_close, operator_close_finish},
     {"POST", "/v1/studies/{id}/devices", true, 4096, operator_enrol, NULL},
-    {"GET", "/healthz", false, 0, routes_health, NULL},
+    {"GET", "/healthz", false, 0, answer_health, NULL},
     {"GET", "/metrics", false, 0, metrics_run, NULL},
     {"GET", "/", false, 0, pages_dashboard, NULL},
     {"GET", "/studies", false, 0, pages_dashboard, NULL},
@@ -64,88 +150,4 @@ const struct route *route_find(const char *method, const char *path, char id[64]
         }
     }
     return NULL;
-}
-
-/* ---------------------------------------------------------------- reading */
-
-void routes_study(struct request *request)
-{
-    request_answer_text(request, TREMOLO_OK, strdup(request->served->published));
-}
-
-void routes_round(struct request *request)
-{
-    char *body = NULL;
-    enum tremolo_status status =
-        round_json(&body, request->served, request->server->signing_key, (int64_t)time(NULL));
-    request_answer_text(request, status, body);
-}
-
-void routes_guarantee(struct request *request)
-{
-    char *body = NULL;
-    enum tremolo_status status = estimate_guarantee_json(&body, request->served);
-    request_answer_text(request, status, body);
-}
-
-void routes_estimate(struct request *request)
-{
-    char *kept = estimate_kept(request->served);
-    if (kept != NULL) {
-        request_answer_text(request, TREMOLO_OK, kept);
-    } else {
-        request_ask(request);
-    }
-}
-
-void routes_estimated(struct request *request)
-{
-    struct question *question = &request->question;
-    if (question->status == TREMOLO_OK && question->json == NULL) {
-        request_problem(request, 503, "the server is stopping");
-        return;
-    }
-    request_answer_text(request, question->status, question->json);
-    question->json = NULL;
-}
-
-void routes_history(struct request *request)
-{
-    char *body = NULL;
-    enum tremolo_status status = history_json(&body, request->served, (int64_t)time(NULL));
-    request_answer_text(request, status, body);
-}
-
-static json_t *study_line(struct served_study *served)
-{
-    (void)pthread_mutex_lock(&served->lock);
-    json_t *line =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}", "id", served->id_text, "title",
-                  served->terms->title, "state", round_state(served, (int64_t)time(NULL)), "round",
-                  (json_int_t)served->opened - 1, "rounds", (json_int_t)served->terms->rounds,
-                  "reports", (json_int_t)served->reports, "devices",
-                  (json_int_t)served_devices(served), "dimension", (int)served->study->dimension);
-    (void)pthread_mutex_unlock(&served->lock);
-    return line;
-}
-
-void routes_studies(struct request *request)
-{
-    json_t *list = json_array();
-    size_t count = writer_study_count(request->server->writer);
-    for (size_t i = 0; i < count; i++) {
-        json_latch_append(&list, study_line(writer_study(request->server->writer, i)));
-    }
-    request_answer_json(request, 200, json_pack("{s:o}", "studies", list));
-}
-
-void routes_health(struct request *request)
-{
-    char words[200];
-    enum tremolo_status health = writer_health(request->server->writer, words, sizeof words);
-    if (health != TREMOLO_OK) {
-        request_problem(request, 503, words);
-    } else {
-        request_answer(request, 200, "application/json", strdup("{\"status\":\"ok\"}"));
-    }
 }

@@ -7,14 +7,7 @@
 #include "round_json.h"
 
 /* routes.c */
-void routes_study(struct request *request);
 void routes_round(struct request *request);
-void routes_estimate(struct request *request);
-void routes_estimated(struct request *request);
-void routes_guarantee(struct request *request);
-void routes_history(struct request *request);
-void routes_studies(struct request *request);
-void routes_health(struct request *request);
 
 /* reports.c */
 void reports_run(struct request *request);

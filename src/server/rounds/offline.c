@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline.h"
-
 #include "estimate.h"
 #include "tremolo_server.h"
 
@@ -62,8 +60,8 @@ static enum tremolo_status choose(const struct wanted *wanted, char *words, size
     return TREMOLO_OK;
 }
 
-enum tremolo_status offline_study(struct served_study **served, struct store *store,
-                                  const char *study, char *words, size_t words_capacity)
+enum tremolo_status served_load(struct served_study **served, struct store *store,
+                                const char *study, char *words, size_t words_capacity)
 {
     struct wanted wanted = {.id = study};
     enum tremolo_status status = served_each_study(store, take_study, &wanted);
@@ -98,7 +96,7 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = offline_study(&served, store, study, words, words_capacity);
+    status = served_load(&served, store, study, words, words_capacity);
     if (status == TREMOLO_OK) {
         status = estimate_at_level(json, served, level);
     }

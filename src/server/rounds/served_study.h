@@ -124,6 +124,12 @@ void served_checkpointed(struct served_study *served);
 TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct served_study *const *studies,
                                                         size_t count, struct store *store);
 
+/* The study with this id text, or with NULL the only one, from a store that no server is using,
+ * recovered. The caller frees *served; on failure it is untouched and words may say why. */
+TREMOLO_MUST_USE enum tremolo_status served_load(struct served_study **served, struct store *store,
+                                                 const char *study, char *words,
+                                                 size_t words_capacity);
+
 /* Call `visit` for each study's text in the store. */
 TREMOLO_MUST_USE enum tremolo_status served_each_study(struct store *store, store_state_fn visit,
                                                        void *context);
