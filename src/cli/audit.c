@@ -16,6 +16,7 @@ struct audit_options {
     double delta;
     double confidence;
     bool under_noised;
+    bool ballot;
     uint64_t pairs;
     uint64_t seed;
     unsigned dimension; /* 0: not given */
@@ -28,6 +29,9 @@ static const struct option_rule rules[] = {
     OPTION_RULE("study", "FILE", TEXT, TO(study),
                 .help = "audit the mechanism of a study file, over all its rounds and samples, "
                         "against what it promises"),
+    OPTION_RULE("release", "R", CHOICE, TO(ballot), .words = "sample ballot", .otherwise = "sample",
+                .excludes = "study",
+                .help = "what the built-in study asks for: the noisy sample, or a ballot"),
     OPTION_RULE("epsilon", "E", NUMBER, TO(epsilon), OPTION_FROM(0.001, 20), .excludes = "study",
                 .help = "the claim to audit; 1 unless given"),
     OPTION_RULE("delta", "D", NUMBER, TO(delta), OPTION_FROM(1e-12, 0.5),
@@ -43,7 +47,8 @@ static const struct option_rule rules[] = {
     OPTION_RULE("fault", "F", CHOICE, TO(under_noised), .words = "none under-noised",
                 .otherwise = "none",
                 .help = "under-noised feeds samples 25% larger than claimed, as if noise were 20% "
-                        "too small: the audit must catch it"),
+                        "too small, or gives ballots the law of 1.25 epsilon: the audit must catch "
+                        "it"),
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
 };
 
@@ -61,9 +66,40 @@ static json_t *claim_json(const struct tremolo_audit_claim *claim)
     return object;
 }
 
+static bool is_ballot(const struct tremolo_audit_plan *plan)
+{
+    return plan->law.first > 0;
+}
+
+static int dump(json_t *object)
+{
+    int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(object);
+    (void)putchar('\n');
+    return failed != 0 ? CLI_FAILED : CLI_DONE;
+}
+
+static int print_ballot_json(const struct tremolo_audit_result *result,
+                             const struct tremolo_audit_plan *plan)
+{
+    const struct tremolo_audit_ballot *ballot = &result->ballot;
+    return dump(json_pack(
+        "{s:{s:f,s:f,s:s,s:i,s:I},s:{s:f,s:f,s:f,s:f},s:{s:f,s:f,s:f,s:f},s:I,s:f,s:I,s:b}",
+        "claimed", "epsilon", plan->claim.epsilon, "delta", 0.0, "neighbours", "any", "first",
+        (int)plan->law.first, "top", (json_int_t)plan->law.top, "measured", "epsilon_lower",
+        result->epsilon_lower, "true_positive_rate", result->true_positive, "false_positive_rate",
+        result->false_positive, "early", ballot->early, "p_values", "law", ballot->law_p, "people",
+        ballot->people_p, "ids", ballot->ids_p, "ids_and_ranks", ballot->both_p, "repeated_ids",
+        (json_int_t)ballot->repeats, "confidence", plan->confidence, "pairs",
+        (json_int_t)plan->pairs, "exceeds_claim", (int)result->caught));
+}
+
 static int print_json(const struct tremolo_audit_result *result,
                       const struct tremolo_audit_plan *plan)
 {
+    if (is_ballot(plan)) {
+        return print_ballot_json(result, plan);
+    }
     json_t *object = json_pack(
         "{s:o,s:{s:f,s:f,s:f,s:f,s:f},s:f,s:I,s:I,s:{s:f,s:I,s:I},s:{s:f,s:f,s:f,s:f},s:b}",
         "claimed", claim_json(&plan->claim), "measured", "epsilon_lower", result->epsilon_lower,
@@ -75,10 +111,7 @@ static int print_json(const struct tremolo_audit_result *result,
         "reconstruction", "mean_squared_error", result->mse, "standard_error", result->mse_error,
         "bound", result->mse_bound, "paper_bound", result->mse_paper, "exceeds_claim",
         (int)result->caught);
-    int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    (void)putchar('\n');
-    return failed != 0 ? CLI_FAILED : CLI_DONE;
+    return dump(object);
 }
 
 static void print_claim(const struct tremolo_audit_plan *plan)
@@ -88,23 +121,36 @@ static void print_claim(const struct tremolo_audit_plan *plan)
     if (claim->study[0] != '\0') {
         (void)printf("study %s\n", claim->study);
     }
-    (void)printf("%llu pairs of devices, claim: epsilon %g at delta %g (mu %.6g), ",
-                 (unsigned long long)plan->pairs, claim->epsilon, claim->delta, claim->mu);
+    (void)printf("%llu pairs of devices, claim: epsilon %g at delta %g",
+                 (unsigned long long)plan->pairs, claim->epsilon, claim->delta);
+    if (is_ballot(plan)) {
+        (void)printf(" for each ballot, ");
+    } else {
+        (void)printf(" (mu %.6g), ", claim->mu);
+    }
     if (claim->distance > 0.0) {
         (void)printf("people at most %g half ranges apart", claim->distance);
     } else {
         (void)printf("any two people");
     }
-    if (releases > 1) {
+    if (releases > 1 && !is_ballot(plan)) {
         (void)printf(", %llu reports of each device together", releases);
     }
     (void)printf("\n\n");
 }
 
-static void print_text(const struct tremolo_audit_result *result, double confidence)
+static void print_ballot(const struct tremolo_audit_ballot *ballot)
 {
-    (void)printf("epsilon is at least %.4f  (%g%% confidence, no assumption on the mechanism)\n",
-                 result->epsilon_lower, 100.0 * confidence);
+    (void)printf("law of the rank: %.5f of answers are early, %.5f by the law; p = %.3g\n",
+                 ballot->early, ballot->early_claimed, ballot->law_p);
+    (void)printf("ranks of the two people alike: p = %.3g\n", ballot->people_p);
+    (void)printf("ids: every byte uniform p = %.3g, independent of the rank p = %.3g, %llu "
+                 "repeated\n\n",
+                 ballot->ids_p, ballot->both_p, (unsigned long long)ballot->repeats);
+}
+
+static void print_sample(const struct tremolo_audit_result *result)
+{
     (void)printf("epsilon is at least %.4f  (the same, if the trade-off is Gaussian: mu >= %.5f)\n",
                  result->epsilon_by_mu, result->mu_lower);
     (void)printf("porosity: %llu wire values seen from both people, %llu from one only; residues "
@@ -115,6 +161,18 @@ static void print_text(const struct tremolo_audit_result *result, double confide
         "reconstruction: mean squared error %.5g +- %.2g C^2 per coordinate, bound %.5g, paper's "
         "bound %.5g\n\n",
         result->mse, result->mse_error, result->mse_bound, result->mse_paper);
+}
+
+static void print_text(const struct tremolo_audit_result *result,
+                       const struct tremolo_audit_plan *plan)
+{
+    (void)printf("epsilon is at least %.4f  (%g%% confidence, no assumption on the mechanism)\n",
+                 result->epsilon_lower, 100.0 * plan->confidence);
+    if (is_ballot(plan)) {
+        print_ballot(&result->ballot);
+    } else {
+        print_sample(result);
+    }
     (void)printf(result->caught ? "CAUGHT: the bytes give away more than is claimed\n"
                                 : "nothing exceeds the claim\n");
 }
@@ -124,11 +182,17 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
 {
     struct tremolo_study_file *file = NULL;
     double clip_factor = options->under_noised ? 1.25 : 1.0;
+    if (options->ballot && !isnan(options->delta)) {
+        return cli_fail(CLI_USAGE, "audit", "ballots are private with delta 0; leave --delta");
+    }
     if (options->study == NULL) {
+        double epsilon = isnan(options->epsilon) ? 1.0 : options->epsilon;
+        unsigned dimension = options->dimension > 0 ? options->dimension : 4;
         enum tremolo_status status =
-            tremolo_audit_plan_make(plan, isnan(options->epsilon) ? 1.0 : options->epsilon,
-                                    isnan(options->delta) ? 1e-3 : options->delta,
-                                    options->dimension > 0 ? options->dimension : 4, clip_factor);
+            options->ballot ? tremolo_audit_plan_ballot(plan, epsilon, dimension, clip_factor)
+                            : tremolo_audit_plan_make(plan, epsilon,
+                                                      isnan(options->delta) ? 1e-3 : options->delta,
+                                                      dimension, clip_factor);
         return status == TREMOLO_OK
                    ? CLI_DONE
                    : cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
@@ -171,7 +235,7 @@ static int run(int argc, char **argv)
         code = print_json(&result, &plan);
     } else {
         print_claim(&plan);
-        print_text(&result, plan.confidence);
+        print_text(&result, &plan);
     }
     return result.caught ? CLI_FAILED : code;
 }

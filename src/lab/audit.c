@@ -72,13 +72,12 @@ static enum tremolo_status bound_rates(double *true_low, double *false_high,
     return status;
 }
 
-static enum tremolo_status bound_epsilon(struct tremolo_audit_result *result,
-                                         const struct audit_counts *counts,
-                                         const struct tremolo_audit_plan *plan)
+enum tremolo_status audit_bound_epsilon(struct tremolo_audit_result *result,
+                                        const uint64_t above[2],
+                                        const struct tremolo_audit_plan *plan)
 {
     double true_low = 0.0;
     double false_high = 1.0;
-    const uint64_t *above = counts->above[TEST_EPSILON];
     enum tremolo_status status =
         bound_rates(&true_low, &false_high, above, plan->pairs, plan->confidence);
     if (status == TREMOLO_OK) {
@@ -158,7 +157,7 @@ static void look_for_holes(struct tremolo_audit_result *result, const struct aud
 }
 
 /* For even degrees 2k the tail is Poisson: e^(-x/2) sum_{j<k} (x/2)^j / j!. */
-static double chi_squared_tail(double x, unsigned degrees)
+double audit_chi_squared_tail(double x, unsigned degrees)
 {
     double term = exp(-0.5 * x);
     double sum = 0.0;
@@ -186,7 +185,7 @@ static void test_porosity(struct tremolo_audit_result *result, const struct audi
             }
         }
         if (plan->noise_sd >= AUDIT_RESIDUES) {
-            smallest = fmin(smallest, chi_squared_tail(square, 2 * (AUDIT_RESIDUES - 1)));
+            smallest = fmin(smallest, audit_chi_squared_tail(square, 2 * (AUDIT_RESIDUES - 1)));
         }
         look_for_holes(result, counts, plan, i, trials);
     }
@@ -239,7 +238,7 @@ static enum tremolo_status judge(struct tremolo_audit_result *result,
                                  const struct tremolo_audit_plan *plan)
 {
     uint64_t reports = plan->pairs * tremolo_audit_releases(plan); /* of each person */
-    enum tremolo_status status = bound_epsilon(result, counts, plan);
+    enum tremolo_status status = audit_bound_epsilon(result, counts->above[TEST_EPSILON], plan);
     if (status == TREMOLO_OK) {
         status = bound_mu(result, counts, plan);
     }
@@ -250,7 +249,7 @@ static enum tremolo_status judge(struct tremolo_audit_result *result,
         test_porosity(result, counts, plan, reports);
         result->caught = result->epsilon_lower > plan->claim.epsilon ||
                          result->mu_lower > plan->claim.mu_most || result->holes > 0 ||
-                         result->porosity_p < 1e-6;
+                         result->porosity_p < AUDIT_P_MIN;
     }
     return status;
 }
@@ -260,12 +259,15 @@ enum tremolo_status tremolo_audit_run(struct tremolo_audit_result *result,
                                       const struct tremolo_progress *progress)
 {
     struct tremolo_audit_result made = {0};
+    if (plan->study.release == TREMOLO_RELEASE_BALLOT) {
+        return audit_ballot_run(result, plan, progress);
+    }
     struct audit_counts *counts = calloc(1, sizeof *counts); /* nine megabytes */
     if (counts == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     set_thresholds(plan);
-    enum tremolo_status status = audit_count(counts, plan, progress);
+    enum tremolo_status status = audit_count(&(struct audit_sink){counts, NULL}, plan, progress);
     if (status == TREMOLO_OK) {
         status = judge(&made, counts, plan);
     }

@@ -115,6 +115,46 @@ enum tremolo_status tremolo_audit_plan_make(struct tremolo_audit_plan *plan, dou
     return status == TREMOLO_OK ? make_study(plan, dimension, clip_factor) : status;
 }
 
+enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, double epsilon,
+                                              unsigned dimension, double factor)
+{
+    struct tremolo_rank_law law;
+    memset(plan, 0, sizeof *plan);
+    plan->claim = (struct tremolo_audit_claim){.epsilon = epsilon};
+    enum tremolo_status status = tremolo_rank_law_for(&plan->law, epsilon);
+    if (status == TREMOLO_OK) {
+        status = tremolo_rank_law_for(&law, epsilon * factor);
+    }
+    if (status != TREMOLO_OK || dimension < 1 || dimension > TREMOLO_AUDIT_DIMENSION_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    for (unsigned i = 0; i < dimension; i++) {
+        plan->bounds[i] = (struct tremolo_bounds){-64, 64};
+    }
+    plan->study = (struct tremolo_study){
+        .release = TREMOLO_RELEASE_BALLOT,
+        .response = TREMOLO_RESPONSE_PRIVATE,
+        .dimension = (uint16_t)dimension,
+        .rounds = 1,
+        .samples = 1,
+        .bounds = plan->bounds,
+        .response_bounds = {-64, 64},
+        .rank_first = (uint8_t)law.first,
+        .rank_top = law.top,
+        .constant = TREMOLO_BALLOT_ONE * 3 / 4,
+        .response_weight = TREMOLO_BALLOT_ONE * 5 / 4,
+    };
+    memcpy(plan->study.id, "the study that tremolo audit asks", TREMOLO_STUDY_ID_BYTES);
+    return audit_plan_ballot_finish(plan);
+}
+
+enum tremolo_status audit_plan_ballot_finish(struct tremolo_audit_plan *plan)
+{
+    plan->value[0] = plan->study.bounds[0].high; /* a corner; the middle is 0 */
+    return plan->study.dimension <= TREMOLO_AUDIT_DIMENSION_MAX ? tremolo_study_check(&plan->study)
+                                                                : TREMOLO_BAD_DIMENSION;
+}
+
 /* Row k < d of an orthonormal basis: k ones, then -k, then zeros, all of it scaled; the
  * last row is the diagonal itself, to which all others are orthogonal. */
 static void fill_vector(int16_t *entry, unsigned row, unsigned d)
@@ -177,14 +217,15 @@ static double count_report(struct audit_counts *counts, const struct tremolo_aud
     return sum / sqrt((double)plan->coordinates);
 }
 
-/* One report's bytes, and what a server reads from them. */
-static enum tremolo_status one_report(int16_t *values, const struct tremolo_audit_plan *plan,
-                                      struct tremolo_work *work,
-                                      const struct tremolo_platform *platform,
-                                      const struct tremolo_round *round,
-                                      const struct tremolo_sample *sample)
+/* One report's bytes, and what a server reads from them: *place is where a noisy sample
+ * lies on the diagonal. */
+static enum tremolo_status
+one_report(double *place, const struct audit_sink *sink, const struct tremolo_audit_plan *plan,
+           unsigned person, struct tremolo_work *work, const struct tremolo_platform *platform,
+           const struct tremolo_round *round, const struct tremolo_sample *sample)
 {
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    int16_t values[AUDIT_COORDINATES_MAX] = {0};
     size_t length = sizeof bytes;
     struct tremolo_report report;
     enum tremolo_status status =
@@ -192,14 +233,20 @@ static enum tremolo_status one_report(int16_t *values, const struct tremolo_audi
     if (status == TREMOLO_OK) {
         status = tremolo_report_decode(&report, bytes, length);
     }
+    if (status == TREMOLO_OK && sink->ballots != NULL) {
+        return audit_ballot_report(sink->ballots, plan, person, &report);
+    }
     if (status == TREMOLO_OK) {
         status = tremolo_report_unpack(values, AUDIT_COORDINATES_MAX, &report, &plan->study);
+    }
+    if (status == TREMOLO_OK) {
+        *place = count_report(sink->samples, plan, person, values);
     }
     return status;
 }
 
 /* A device's whole life. */
-static enum tremolo_status one_device(struct audit_counts *counts,
+static enum tremolo_status one_device(const struct audit_sink *sink,
                                       const struct tremolo_audit_plan *plan, unsigned person,
                                       struct memory_device *device)
 {
@@ -217,37 +264,36 @@ static enum tremolo_status one_device(struct audit_counts *counts,
         features[i] = plan->value[person];
     }
     /* A public response is nobody's secret here: the same for both. */
-    int32_t response = plan->coordinates > plan->study.dimension ? plan->value[person] : 0;
+    int32_t response = plan->study.response == TREMOLO_RESPONSE_PRIVATE ? plan->value[person] : 0;
     memset(device->slots, 0, sizeof device->slots);
-    enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX, 0);
+    enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX, UINT32_MAX);
     for (uint64_t k = 0; k < tremolo_audit_releases(plan) && status == TREMOLO_OK; k++) {
-        int16_t values[AUDIT_COORDINATES_MAX] = {0};
+        double place = 0.0;
         const struct tremolo_round round = {plan->study.vectors > 0 ? plan->vectors : NULL,
                                             (uint16_t)(k / plan->study.samples)};
         const struct tremolo_sample sample = {features, response,
                                               (uint16_t)(k % plan->study.samples)};
-        status = one_report(values, plan, &work, &platform, &round, &sample);
-        if (status == TREMOLO_OK) {
-            sum += count_report(counts, plan, person, values);
-        }
+        status = one_report(&place, sink, plan, person, &work, &platform, &round, &sample);
+        sum += place;
     }
-    for (unsigned test = 0; test < TREMOLO_AUDIT_TESTS && status == TREMOLO_OK; test++) {
-        counts->above[test][person] +=
+    for (unsigned test = 0; sink->samples != NULL && test < TREMOLO_AUDIT_TESTS; test++) {
+        sink->samples->above[test][person] +=
             sum / sqrt((double)tremolo_audit_releases(plan)) > plan->threshold[test];
     }
     return status;
 }
 
-enum tremolo_status audit_count(struct audit_counts *counts, const struct tremolo_audit_plan *plan,
+enum tremolo_status audit_count(const struct audit_sink *sink,
+                                const struct tremolo_audit_plan *plan,
                                 const struct tremolo_progress *progress)
 {
     struct memory_device device = {.random = {plan->seed}, .seeded = plan->seeded};
     enum tremolo_status status = TREMOLO_OK;
     tremolo_progress_begin(progress, "auditing", plan->pairs);
     for (uint64_t pair = 0; pair < plan->pairs && status == TREMOLO_OK; pair++) {
-        status = one_device(counts, plan, 0, &device);
+        status = one_device(sink, plan, 0, &device);
         if (status == TREMOLO_OK) {
-            status = one_device(counts, plan, 1, &device);
+            status = one_device(sink, plan, 1, &device);
         }
         tremolo_progress_add(progress, 1);
     }

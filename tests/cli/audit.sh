@@ -39,15 +39,34 @@ say $? "samples 25% too large are caught"
 cc=${CC:-cc}
 sound=$(ls src/device/*.c | grep -v '/device\.c$')
 # shellcheck disable=SC2086 # a list of files
-$cc -std=c99 -Isrc/include -Isrc/device -Isrc/device/include -Dtremolo_noise_draw=weak_noise_draw -O2 -c -o "$work/device.o" src/device/device.c &&
+$cc -std=c99 -Isrc/include -Isrc/device -Isrc/device/include -Dtremolo_noise_draw=weak_noise_draw -Dtremolo_ballot_draw=weak_ballot_draw -O2 -c -o "$work/device.o" src/device/device.c &&
     $cc -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -Isrc/include -Isrc/device -Isrc/device/include -Isrc/privacy/include -Isrc/regression/include -Isrc/lab -Isrc/lab/include -o "$work/weak" \
-        tests/common/weak_audit.c src/lab/audit.c src/lab/audit_run.c src/regression/random.c src/privacy/*.c \
+        tests/common/weak_audit.c src/lab/audit.c src/lab/audit_run.c src/lab/audit_ballot.c src/regression/random.c src/privacy/*.c \
         "$work/device.o" $sound -lfftw3 -lpthread -lm 2>"$work/err"
 built=$?
 [ $built -eq 0 ] || sed 's/^/# /' "$work/err"
 "$work/weak" >"$work/out"
 [ $? -eq 1 ] && grep -q '^CAUGHT' "$work/out"
 say $? "a build with 20% less noise is caught"
+
+# Ballots: of a sound build all four p-values and the bound pass with probability 0.97; a
+# fault is caught by the test that is meant for it, with p below 1e-6.
+answer=$($tremolo audit --release ballot --epsilon 2 --dimension 2 --seed 7 --pairs 20000 --json)
+say $? "ballots of a sound build pass"
+between "$(echo "$answer" | member epsilon_lower)" 1.85 2
+say $? "their bound is below the claim and not far"
+between "$(echo "$answer" | member early)" 0.667 0.681 # four standard errors
+say $? "the share of early answers is the law's"
+$tremolo audit --release ballot --epsilon 2 --dimension 2 --seed 7 --pairs 10000 --fault under-noised >"$work/out"
+[ $? -eq 1 ] && grep -q '^CAUGHT' "$work/out"
+say $? "the law of a larger epsilon is caught"
+"$work/weak" none >"$work/out"
+say $? "the broken build passes while it does not break"
+for fault in rank best id leak tied person; do
+    "$work/weak" $fault >"$work/out"
+    [ $? -eq 1 ] && grep -q '^CAUGHT' "$work/out"
+    say $? "ballots broken by '$fault' are caught"
+done
 
 # The mechanisms of study files, with both notions of neighbours. The false alarm
 # of each is the 5% of its two bounds at most; the seed is one that passes.
@@ -106,6 +125,7 @@ refused "NaN" --epsilon nan
 refused "unknown fault" --fault lightning
 refused "one feature" --dimension 1
 refused "stray word" now
+refused "a delta of ballots" --release ballot --delta 0.1
 refused "a study and a claim of one's own" --study "$work/any.json" --epsilon 2
 refused "a study that is none" --study /dev/null
 refused "a study that is not there" --study "$work/nowhere.json"

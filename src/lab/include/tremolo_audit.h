@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "tremolo_device.h"
+#include "tremolo_privacy.h"
 #include "tremolo_progress.h"
 #include "tremolo_status.h"
 
@@ -22,13 +23,13 @@ extern "C" {
 #endif
 
 enum {
-    TREMOLO_AUDIT_DIMENSION_MAX = 32, /* of the built-in study */
+    TREMOLO_AUDIT_DIMENSION_MAX = 32, /* of the built-in study, and of any ballot */
     TREMOLO_AUDIT_TESTS = 2           /* thresholds tried on every device */
 };
 
 struct tremolo_study_file;
 
-/* What is said to hold for all releases of a device together. */
+/* What is said to hold for all releases of a device together, or for one ballot. */
 struct tremolo_audit_claim {
     double epsilon;
     double delta;
@@ -50,6 +51,7 @@ struct tremolo_audit_plan {
     double centre;                         /* of person 0's in wire units; person 1 is at -centre */
     double noise_sd;                       /* in wire units, rounding included */
     double threshold[TREMOLO_AUDIT_TESTS]; /* say "person 0" above it; fixed beforehand */
+    struct tremolo_rank_law law;           /* of a ballot's rank, as claimed */
     /* Set by the caller: */
     uint64_t pairs;    /* of devices */
     double confidence; /* of the bounds */
@@ -57,7 +59,20 @@ struct tremolo_audit_plan {
     bool seeded; /* else entropy comes from the operating system */
 };
 
+/* What ballots show besides. Each p-value is that of a chi-squared test. */
+struct tremolo_audit_ballot {
+    double early;         /* share of answers among the first T of their sender's order */
+    double early_claimed; /* what the law says */
+    double law_p;         /* the ranks have the claimed law */
+    double people_p;      /* the ranks of both people have one law */
+    double ids_p;         /* every byte of the ids is uniform; corrected for 16 of them */
+    double both_p;        /* early answers do not depend on the id; corrected likewise */
+    uint64_t repeats;     /* ids that came twice */
+};
+
+/* Of a ballot only epsilon_lower, the two rates, `ballot` and `caught` are set. */
 struct tremolo_audit_result {
+    struct tremolo_audit_ballot ballot;
     double epsilon_lower; /* no assumption */
     double mu_lower;      /* Gaussian trade-off curve */
     double epsilon_by_mu;
@@ -81,9 +96,15 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_make(struct tremolo_audi
                                                              unsigned dimension,
                                                              double clip_factor);
 
+/* A study of ballots for the claim, all of the sample protected. factor 1 is the honest
+ * study; with more its devices have the law of so many times the epsilon. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan,
+                                                               double epsilon, unsigned dimension,
+                                                               double factor);
+
 /* The same for the mechanism of a study file, which need not live on. The claim is
  * what the file promises over all releases at `delta`, or at its own delta when that
- * is 0. */
+ * is 0; of ballots, what one of them costs. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_study(struct tremolo_audit_plan *plan,
                                                               const struct tremolo_study_file *file,
                                                               double delta, double clip_factor);
