@@ -239,9 +239,7 @@ const struct cli_command cli_account = {
     .summary = "what a release costs: sigma, epsilon, delta, rho and more",
     .usage = "account QUESTION [OPTIONS]",
     .about = "Says what a release costs, or what a budget allows, with bounds that are proved.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
-    .actions = actions,
-    .action_count = sizeof actions / sizeof actions[0],
+    OPTION_TABLE(rules),
+    OPTION_ACTIONS(actions),
     .run = run,
 };

@@ -247,7 +247,6 @@ const struct cli_command cli_audit = {
     .about = "Runs this build's device core on two neighbouring samples, tests the emitted\n"
              "bytes, and compares what they give away with what is claimed.",
     .closing = "Exit 0 when nothing exceeds the claim, 1 when something does.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

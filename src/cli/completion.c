@@ -209,8 +209,7 @@ const struct cli_command cli_completion = {
     .about = "Prints a script that makes a shell complete commands, options and their values.\n"
              "'make install' puts the scripts where shells look for them; without it,\n"
              "'source <(tremolo completion bash)' in ~/.bashrc does the same.",
-    .actions = actions,
-    .action_count = sizeof actions / sizeof actions[0],
+    OPTION_ACTIONS(actions),
     .operand_most = OPTIONS_OPERANDS_MAX,
     .operand_optional = true,
     .run = run,

@@ -379,7 +379,6 @@ const struct cli_command cli_demo = {
     .about =
         "Starts a server on this machine, lets thousands of made-up people take part, and prints\n"
         "what the server learned beside the truth.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

@@ -138,8 +138,7 @@ const struct cli_command cli_fit = {
     .about =
         "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
         "from a study's address on a server, or from a server's data directory.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .operand = "one file of reports, address or data directory",
     .run = run,
 };

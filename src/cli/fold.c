@@ -78,7 +78,6 @@ const struct cli_command cli_fold = {
     .about = "Any number of these share the shards of all studies in the store; each shard has\n"
              "one owner at a time, and one that dies is replaced within seconds.",
     .closing = "SIGTERM ends it gracefully.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

@@ -70,6 +70,10 @@ struct option_rule {
 #define OPTION_BETWEEN(least, most)                                                                \
     .low = (least), .high = (most), .low_open = true, .high_open = true
 
+/* The same for a struct cli_command. */
+#define OPTION_TABLE(table)   .rules = (table), .rule_count = sizeof(table) / sizeof((table)[0])
+#define OPTION_ACTIONS(table) .actions = (table), .action_count = sizeof(table) / sizeof((table)[0])
+
 /* What a command line has. */
 struct options_given {
     size_t count;

@@ -200,7 +200,6 @@ const struct cli_command cli_plan = {
     .usage = "plan --dimension D --devices K --epsilon E [OPTIONS]\n"
              "plan --study FILE [--devices K] [OPTIONS]",
     .about = "Says what a study will find, and how sure, before anyone reports.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

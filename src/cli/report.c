@@ -256,7 +256,6 @@ const struct cli_command cli_report = {
     .about =
         "Takes part in a study: fetches and checks it, asks this device's policy, adds the noise,\n"
         "writes the charge to the ledger and only then sends the report.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

@@ -298,7 +298,6 @@ const struct cli_command cli_reproduce = {
     .usage = "reproduce [--out DIR] [OPTIONS]",
     .about = "Repeat the paper's experiments on five data sets and write tables (CSV),\n"
              "figures (SVG) and a report (Markdown, HTML, JSON).",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

@@ -159,7 +159,6 @@ const struct cli_command cli_serve = {
     .usage = "serve --data DIR [OPTIONS]",
     .about = "Runs the server: devices fetch studies and send reports, analysts read estimates.",
     .closing = "SIGTERM ends it gracefully.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .run = run,
 };

@@ -272,8 +272,7 @@ const struct cli_command cli_simulate = {
              "simulate DATA.csv --study FILE [OPTIONS]",
     .about = "Every row of the file is a device with one sample; each reports once, privately,\n"
              "and the regression is learned from the reports.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .operand = "one CSV file",
     .run = simulate_run,
 };

@@ -195,8 +195,7 @@ const struct cli_command cli_status = {
     .usage = "status URL [--json | --watch [--every SECONDS]] [--ca FILE]\n"
              "status --store nats://HOST:PORT[,...] [--json]",
     .about = "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
+    OPTION_TABLE(rules),
     .operand = "the address of a server or of a study on it",
     .operand_optional = true,
     .run = run,

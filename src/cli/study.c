@@ -340,9 +340,7 @@ const struct cli_command cli_study = {
              "study move ID --from PLACE --to PLACE [OPTIONS]",
     .about = "Writes, checks and shows study files, and runs studies on a server.",
     .closing = "FILE may be - for standard input.",
-    .rules = rules,
-    .rule_count = sizeof rules / sizeof rules[0],
-    .actions = actions,
-    .action_count = sizeof actions / sizeof actions[0],
+    OPTION_TABLE(rules),
+    OPTION_ACTIONS(actions),
     .run = run,
 };
