@@ -95,6 +95,7 @@ const char *simulate_take_study(void *place, const char *path)
     options->response = tremolo_study_file_response(options->study_file)->name;
     options->features = options->listed_features;
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study_file);
+    options->simulation.experiment.study = tremolo_study_file_device(options->study_file);
     size_t coordinates =
         tremolo_study_file_dimension(options->study_file) + terms->response_private;
     /* The whole box is that of the columns which are simulated, and has their size. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const tremolo_predictor_names[] = {"auto",   "one-shot",  "unbiased",
                                                "pooled", "iterative", NULL};
@@ -60,6 +61,11 @@ static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_he
     (void)snprintf(fit->title, sizeof fit->title, "What explains %s", header->response);
     tremolo_estimate_begin(estimate);
     estimate->title = fit->title;
+    if (memcmp(header->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES) != 0 &&
+        tremolo_base64_encode(fit->study, sizeof fit->study, header->study.id,
+                              TREMOLO_STUDY_ID_BYTES) == TREMOLO_OK) {
+        estimate->study = fit->study;
+    }
     estimate->release = "sample";
     estimate->features = d;
     estimate->names = fit->names;

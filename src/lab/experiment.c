@@ -60,6 +60,7 @@ static struct fleet_setup setup_of(const struct tremolo_split *split,
                     .lambda = options->vectors > 0 ? options->lambda : 0,
                     .omega = options->vectors > 0 ? options->omega : 0,
                     .vectors = options->vectors},
+        .study = options->study,
         .seed = seed,
         .threads = options->save != NULL ? 1 : options->threads,
         .fast_noise = options->fast_noise,
@@ -259,6 +260,9 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
     if (status == TREMOLO_OK) {
         outcome->privacy = *fleet_scales(fleet);
         outcome->mechanism = fleet_mechanism(fleet);
+        outcome->of_study =
+            options->study != NULL &&
+            memcmp(fleet_study(fleet)->id, options->study->id, TREMOLO_STUDY_ID_BYTES) == 0;
         outcome->noise_sd = ldexp(1, fleet_study(fleet)->noise_log2) / fleet_study(fleet)->unit;
         if (options->save != NULL) {
             status = save_header(split, fleet, options);

@@ -12,6 +12,7 @@
 #include "tremolo_experiment.h"
 #include "tremolo_random.h"
 #include "tremolo_host.h"
+#include "tremolo_report_file.h"
 
 unsigned tremolo_processors(void)
 {
@@ -33,6 +34,18 @@ const struct tremolo_study *fleet_study(const struct fleet *fleet)
 
 /* ------------------------------------------------------------ preparation */
 
+/* Would a device of this study send the same reports? */
+static bool is_study(const struct tremolo_study *ours, const struct tremolo_study *study)
+{
+    return study != NULL && study->release == ours->release && study->rounds == ours->rounds &&
+           study->unit == ours->unit && study->clip == ours->clip &&
+           study->distance == ours->distance && study->amplitude == ours->amplitude &&
+           study->frequency == ours->frequency && study->dimension == ours->dimension &&
+           study->keep == ours->keep && study->vectors == ours->vectors &&
+           study->noise_log2 == ours->noise_log2 && study->wire_shift == ours->wire_shift &&
+           study->wire_bits == ours->wire_bits && study->response == ours->response;
+}
+
 static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet_setup *setup)
 {
     const struct tremolo_bounds bounds = TREMOLO_HOST_BOUNDS;
@@ -46,12 +59,15 @@ static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet
     }
     fleet->study.bounds = fleet->bounds;
     fleet->study.response_bounds = bounds;
-    memcpy(fleet->study.id, "simulated study, made at run time", TREMOLO_STUDY_ID_BYTES);
+    memcpy(fleet->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES);
     enum tremolo_status status =
         tremolo_mechanism_fill(&fleet->study, &fleet->scales, &setup->request);
     if (status == TREMOLO_OK) {
         fleet->release =
             tremolo_release_of(&fleet->study, setup->request.bound, setup->response_bound);
+        if (is_study(&fleet->study, setup->study)) {
+            memcpy(fleet->study.id, setup->study->id, TREMOLO_STUDY_ID_BYTES);
+        }
     }
     return status;
 }

@@ -26,6 +26,8 @@ struct fleet_setup {
     size_t rows;
     double response_bound; /* a public response is clamped to -+ this; > 0 */
     struct tremolo_mechanism_request request;
+    const struct tremolo_study *study; /* whose reports they are if its integers are these;
+                                          may be NULL */
     uint64_t seed;
     unsigned threads; /* 1..TREMOLO_MAX_FOLD_THREADS */
     bool fast_noise;

@@ -103,6 +103,11 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     tremolo_design_ranges(result->ranges, design);
     tremolo_estimate_begin(estimate);
     estimate->release = outcome->evidence != NULL ? "sample" : NULL;
+    if (outcome->of_study &&
+        tremolo_base64_encode(result->study, sizeof result->study, options->study->id,
+                              TREMOLO_STUDY_ID_BYTES) == TREMOLO_OK) {
+        estimate->study = result->study;
+    }
     estimate->features = d;
     estimate->names = result->names;
     estimate->ranges = result->ranges;

@@ -389,8 +389,9 @@ static void read_limits(struct study_reader *reader, struct tremolo_study_file *
 
 static void read_head(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    static const char *const keys[] = {"tremolo", "title",    "purpose", "features",  "response",
-                                       "privacy", "protocol", "limits",  "mechanism", NULL};
+    static const char *const keys[] = {"$schema",  "tremolo",   "title",   "purpose",
+                                       "features", "response",  "privacy", "protocol",
+                                       "limits",   "mechanism", NULL};
     uint64_t version = STUDY_VERSION;
     file->terms.title = "";
     file->terms.purpose = "";

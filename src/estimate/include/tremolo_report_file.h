@@ -31,6 +31,9 @@ enum {
     TREMOLO_NAME_BYTES = 128, /* of a column, its end included */
 };
 
+/* The id of reports that belong to no study that anybody agreed on. */
+#define TREMOLO_SIMULATED_STUDY "simulated study, made at run time"
+
 struct tremolo_report_header {
     struct tremolo_study study; /* bounds point to `bounds` */
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];

@@ -8,6 +8,7 @@
 #include "tremolo_estimate.h"
 #include "tremolo_privacy.h"
 #include "tremolo_report_file.h"
+#include "tremolo_study_file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +38,7 @@ struct tremolo_report_fit {
     struct tremolo_convergence_answer convergence;
     const char *names[TREMOLO_MAX_DIMENSION];
     char title[TREMOLO_NAME_BYTES + 32];
+    char study[TREMOLO_STUDY_ID_TEXT_BYTES];
 };
 
 /* The iteration frees each round's evidence as it goes. Free with tremolo_report_fit_free,

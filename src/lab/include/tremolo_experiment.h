@@ -61,6 +61,8 @@ struct tremolo_experiment_options {
     unsigned threads;
     const struct tremolo_progress *progress;    /* may be NULL */
     const struct tremolo_experiment_save *save; /* may be NULL; needs exact noise */
+    const struct tremolo_study *study; /* that is simulated; reports whose integers are its are
+                                          its; may be NULL */
 };
 
 /* Releases of a device that its guarantee covers. */
@@ -107,6 +109,7 @@ struct tremolo_outcome {
     double beta[TREMOLO_DESIGN_FEATURES_MAX];
     double intercept;
     struct tremolo_fit fit; /* NaN and 0 where no matrix was solved */
+    bool of_study;          /* the reports are options.study's */
     double noise_sd;        /* of one release, in half ranges; NaN for dp-sgd and ols */
     struct tremolo_mechanism_scales privacy; /* zero for ols */
     struct tremolo_mechanism mechanism;      /* of one release; zero for dp-sgd and ols */

@@ -31,6 +31,7 @@ struct tremolo_simulation_result {
     size_t clipped;  /* devices whose sample the study's clip shortens */
     size_t *clamped; /* values beyond the study's bounds: of each feature, of the response */
     struct tremolo_estimate estimate;              /* as its reports would give; without a title */
+    char study[TREMOLO_STUDY_ID_TEXT_BYTES];       /* its id, if reports are a study's */
     const char **names;                            /* of the features, for the estimate */
     double *ranges;                                /* the same */
     struct tremolo_convergence_answer convergence; /* of methods with rounds */

@@ -1,0 +1,127 @@
+# One estimate from six sources: every document is as docs/estimate.schema.json describes it,
+# and the same estimate has the same numbers to the last digit. Study files are as
+# docs/study.schema.json describes them.
+. tests/common/tap.sh
+. tests/common/server.sh
+python=python3
+$python -c 'import jsonschema' 2>/dev/null || python=/usr/bin/python3
+
+# valid SCHEMA FILE...: silent when every file fits.
+valid() {
+    $python - "$@" <<'TEXT' 2>&1
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+for name in sys.argv[2:]:
+    for error in jsonschema.Draft202012Validator(schema).iter_errors(json.load(open(name))):
+        print(name, "/".join(map(str, error.absolute_path)), error.message[:200])
+TEXT
+}
+
+$python - >"$work/people.csv" <<'TEXT'
+import random
+random.seed(7)
+print("steps,sleep,pulse,score")
+for _ in range(1500):
+    steps, sleep, pulse = random.uniform(0, 20000), random.uniform(3, 11), random.uniform(40, 110)
+    print(f"{steps:.0f},{sleep:.3f},{pulse:.2f},{20 + .001 * steps + 3 * sleep + .1 * pulse + random.gauss(0, 3):.3f}")
+TEXT
+study_text '{"kind": "one-shot"}' |
+    sed 's/"epsilon": 8/"epsilon": 60/; s/"neighbours": "any"/"neighbours": {"distance": 1}/; s/"name": "score"/"name": "score", "unit": "points"/' >"$work/one.json"
+simulate="$tremolo simulate $work/people.csv --study $work/one.json --test-share 0 --seed 3"
+$simulate --reports "$work/reports" --json >"$work/simulate.json"
+expect "simulate" $? 0
+$simulate --save "$work/saved.json" >/dev/null
+expect "simulate --save" $? 0
+$tremolo fit "$work/reports" --json >"$work/file.json"
+expect "fit FILE" $? 0
+start_server "$work/data"
+one=$(create_study "$work/one.json")
+$python - "$work/reports" "$url/v1/studies/$one/reports" >"$work/out" 2>&1 <<'TEXT'
+import sys, urllib.request
+data = open(sys.argv[1], "rb").read()
+data = data.split(b"\n", 2)[2]
+reports, at = [], data.index(b"\n") + 1
+while at < len(data):
+    length = data[at] + 256 * data[at + 1]
+    reports.append(data[at + 2:at + 2 + length])
+    at += 2 + length
+head = lambda n: bytes([0x40 | n]) if n < 24 else bytes([0x58, n])
+for first in range(0, len(reports), 100):
+    body = b"".join(head(len(r)) + r for r in reports[first:first + 100])
+    request = urllib.request.Request(sys.argv[2], body, {"Content-Type": "application/cbor-seq"})
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).read()
+TEXT
+expect "the server takes the very reports of the file" "$?$(cat "$work/out")" 0
+curl -s "$url/v1/studies/$one/estimate" >"$work/server.json"
+$tremolo fit "$url/v1/studies/$one" --json >"$work/url.json"
+expect "fit URL" $? 0
+$tremolo fit "$url/v1/studies/$one" --level 0.8 --json >"$work/url80.json"
+$tremolo fit "$url/v1/studies/$one" >"$work/url.txt"
+stop_server
+$tremolo fit "$work/data" --json >"$work/directory.json"
+expect "fit DIR" $? 0
+$tremolo fit "$work/data" --level 0.8 --json >"$work/directory80.json"
+$tremolo fit "$work/reports" --level 0.8 --json >"$work/file80.json"
+$tremolo fit "$work/reports" >"$work/file.txt"
+
+six="$work/simulate.json $work/saved.json $work/file.json $work/server.json $work/url.json $work/directory.json"
+# shellcheck disable=SC2086
+expect "six documents are as described" "$(valid docs/estimate.schema.json $six)" ""
+cat >"$work/same.py" <<'TEXT'
+import json, sys
+members = ["study", "release", "response", "rounds", "reports", "devices", "level", "coefficients", "inference",
+           "not_identified", "remark", "prediction", "r2", "diagnostics"]
+promises = ["epsilon", "delta", "mu", "rho", "neighbours", "protects", "releases", "attacker_right", "tradeoff"]
+documents = [json.load(open(name)) for name in sys.argv[1:]]
+for name, one in zip(sys.argv[2:], documents[1:]):
+    for key in members:
+        if one[key] != documents[0][key]: print(name, key, one[key], documents[0][key])
+    for key in promises:
+        if one["guarantee"][key] != documents[0]["guarantee"][key]: print(name, key)
+TEXT
+# shellcheck disable=SC2086
+expect "and have the same numbers, to the last digit" "$($python "$work/same.py" $six)" ""
+expect "something is identified" "$(grep -c '"identified": true' "$work/file.json" | grep -c '[1-9]')" 1
+expect "another level, too, from a directory and a file" \
+    "$($python "$work/same.py" "$work/directory80.json" "$work/file80.json")" ""
+expect "a server's intervals follow from its standard errors" "$($python - "$work" <<'TEXT'
+import json, sys
+near, exact = (json.load(open(f"{sys.argv[1]}/{name}80.json")) for name in ("url", "directory"))
+assert near["level"] == exact["level"] == .8
+for one, other in zip(near["coefficients"], exact["coefficients"]):
+    for key in ("low", "high"):
+        assert not one["identified"] or abs(one[key] - other[key]) <= 1e-12 * abs(other[key]), (one, other)
+TEXT
+)" ""
+table() { sed -n '/^What one more unit/,/^---/p' "$1"; }
+expect "a server's table is printed as a file's" "$(table "$work/url.txt")" "$(table "$work/file.txt")"
+
+# Other estimates have the same shape: rounds, raw data, nothing identified, nobody there.
+for method in "iterative --rounds 3" "pooled --rounds 3" "one-shot" "dp-sgd" "ols"; do
+    # shellcheck disable=SC2086
+    $tremolo simulate "$work/people.csv" --response score --epsilon 2 --seed 1 --method $method --json >"$work/other.json"
+    expect "simulate --method $method is as described" "$?$(valid docs/estimate.schema.json "$work/other.json")" 0
+done
+$tremolo simulate "$work/people.csv" --response score --epsilon 0.05 --seed 1 --json \
+    --repeats 2 --save "$work/hidden.json" >/dev/null
+expect "so is a saved one with figures" "$?$(valid docs/estimate.schema.json "$work/hidden.json")" 0
+expect "which has no number where nothing is identified" "$($python - "$work/hidden.json" <<'TEXT'
+import json, sys
+document = json.load(open(sys.argv[1]))
+assert document["r2"] is None
+assert all(row["estimate"] is row["p"] is None and row["score"] for row in document["coefficients"] if not row["identified"])
+assert not all(row["identified"] for row in document["coefficients"])
+TEXT
+)" ""
+
+# Study files.
+$tremolo study init >"$work/starter.json"
+expect "the starter and a written study are as described" \
+    "$(valid docs/study.schema.json "$work/starter.json" "$work/one.json")" ""
+sed '1s/{/{"$schema": "study.schema.json", /' "$work/one.json" >"$work/named.json"
+expect "a schema may be named in it" "$(valid docs/study.schema.json "$work/named.json")" ""
+expect "and is no part of the id" "$($tremolo study id "$work/named.json")" "$($tremolo study id "$work/one.json")"
+sed 's/"epsilon"/"epsylon"/' "$work/one.json" >"$work/slip.json"
+expect "a slip is found by an editor" "$(valid docs/study.schema.json "$work/slip.json" | grep -c epsylon)" 1
