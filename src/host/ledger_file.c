@@ -1,22 +1,13 @@
 /* ledger_file.c -- the device's ledger in a directory.
  *
- *     lock         an empty file; its lock is the directory's
- *     ledger       what the device core reads and writes, as below
- *     ledger.new   a ledger being made; never read by anybody else
- *
- * The ledger is one file of fixed size:
- *
- *     offset             bytes
- *     0                  4096    "tremolo ledger 1 studies N[ counter]\n", then zeros
- *     4096               R       slot A of each entry, 1024 bytes apart
- *     4096 + R           R       slot B of each entry
- *
- * with R = 1024 N rounded up to 4096. It gets its name when the device core has
+ * docs/protocol.md, section 6, has its files and bytes: one file of fixed size, a head and then slot
+ * A of each entry, then slot B of each. It gets its name when the device core has
  * enrolled in it, so a file of that name in which no slot can be made out is damaged:
  * it is never taken for a device that has not spent anything yet. One that was made
- * with a counter is opened with that counter only, and not without its file. Slots are written in place. Writing a
- * new file and renaming it would be atomic too, but the device core's two
- * slots already survive a torn write, and in place
+ * with a counter is opened with that counter only, and not without its file.
+ *
+ * Slots are written in place. Writing a new file and renaming it would be atomic too, but
+ * the device core's two slots already survive a torn write, and in place
  *
  *     1. all blocks are allocated when the ledger is made: a disk that fills
  *        up later cannot strand a device between a charge and its report;
