@@ -49,7 +49,7 @@ static const struct tremolo_platform platform = {
 /* Once in the device's life, in the factory: never again, and never to repair. */
 enum tremolo_status firmware_enrol(void)
 {
-    return tremolo_device_enrol(&work, &platform, TREMOLO_THE_BUDGET, 0);
+    return tremolo_device_enrol(&work, &platform, TREMOLO_THE_BUDGET, TREMOLO_THE_EPSILON);
 }
 
 /* Make the report, or repeat it; again after a reset, a power cut or a radio

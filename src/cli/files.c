@@ -119,6 +119,12 @@ static int parse_study(struct tremolo_study_file **study, const char *command, c
                               tremolo_status_sentence(status));
     }
     free(problems);
+    if (code == CLI_DONE && tremolo_study_file_terms(*study)->release == TREMOLO_RELEASE_BALLOT) {
+        tremolo_study_file_free(*study);
+        *study = NULL;
+        code = cli_fail(CLI_USAGE, command, "%s: is a study of ballots, which '%s' does not take",
+                        name, command);
+    }
     return code;
 }
 

@@ -141,13 +141,14 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
         return -1;
     }
     double left = (double)receipt->budget_left / (double)TREMOLO_CHARGE_ONE;
-    double epsilon = epsilon_left(left, options->delta);
+    double delta = receipt->of_epsilon ? 0 : options->delta;
+    double epsilon = receipt->of_epsilon ? left : epsilon_left(left, delta);
     if (options->json) {
         json_t *object = json_pack(
             "{s:i, s:s, s:I, s:b, s:i, s:f, s:f, s:f, s:b}", "round", (int)receipt->round, "report",
             id, "bytes", (json_int_t)receipt->report_bytes, "repeated", receipt->repeated,
             "attempts", (int)receipt->attempts, "budget_left", left, "epsilon_left", epsilon,
-            "delta", options->delta, "left_by_policy", receipt->left_by_policy);
+            "delta", delta, "left_by_policy", receipt->left_by_policy);
         int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
         (void)putchar('\n');
         json_decref(object);
@@ -155,9 +156,10 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
     }
     (void)printf(
         "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "
-        "delta %g (mu^2 %.6g)%s\n",
+        "delta %g (%s %.6g)%s\n",
         receipt->round + 1, options->rounds, id, receipt->report_bytes,
-        receipt->repeated ? "known already" : "accepted", epsilon, options->delta, left,
+        receipt->repeated ? "known already" : "accepted", epsilon, delta,
+        receipt->of_epsilon ? "pure epsilon" : "mu^2", left,
         receipt->left_by_policy ? "; the policy's total, below the ledger's, sets that" : "");
     return fflush(stdout) == 0 ? 0 : -1;
 }

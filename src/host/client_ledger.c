@@ -90,7 +90,8 @@ static enum tremolo_status enrol(struct tremolo_client *client)
     }
     enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
     if (status == TREMOLO_OK) {
-        status = tremolo_device_enrol(&client->work, &client->platform, budget, 0);
+        status = tremolo_device_enrol(&client->work, &client->platform, budget,
+                                      tremolo_policy_epsilon(&client->policy));
     }
     /* Nothing is there, but the counter has counted: the ledger was lost. */
     return status == TREMOLO_LEDGER_EXISTS ? TREMOLO_LEDGER_ROLLED_BACK : status;
@@ -143,27 +144,52 @@ enum tremolo_status client_pin_key(struct tremolo_client *client)
     return TREMOLO_OK;
 }
 
+/* Both budgets of the ledger and what was spent of them, by enum tremolo_release_kind. */
+static enum tremolo_status read_ledger(struct tremolo_client *client, uint32_t whole[2],
+                                       uint32_t spent[2])
+{
+    uint32_t kept[2] = {0, 0};
+    enum tremolo_status status =
+        tremolo_device_budget(&client->work, &kept[TREMOLO_RELEASE_SAMPLE], &client->platform);
+    if (status == TREMOLO_OK) {
+        status =
+            tremolo_device_epsilon(&client->work, &kept[TREMOLO_RELEASE_BALLOT], &client->platform);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_ledger_file_budget(client->ledger, &whole[TREMOLO_RELEASE_SAMPLE],
+                                            &whole[TREMOLO_RELEASE_BALLOT]);
+    }
+    for (unsigned i = 0; status == TREMOLO_OK && i < 2; i++) {
+        spent[i] = whole[i] - kept[i];
+    }
+    return status;
+}
+
 enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *left,
                                        bool *by_policy)
 {
-    uint32_t kept = 0;
-    uint32_t whole = 0;
+    uint32_t whole[2] = {0, 0};
+    uint32_t spent[2] = {0, 0};
     uint32_t allowed = 0;
-    enum tremolo_status status = tremolo_device_budget(&client->work, &kept, &client->platform);
+    enum tremolo_release_kind kind =
+        (enum tremolo_release_kind)tremolo_study_file_device(client->study)->release;
+    enum tremolo_status status = read_ledger(client, whole, spent);
     if (status == TREMOLO_OK) {
-        status = tremolo_ledger_file_budget(client->ledger, &whole);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_policy_budget(&allowed, &client->policy);
+        status = tremolo_policy_allows(&allowed, &client->policy, kind, spent);
     }
     if (status != TREMOLO_OK) {
         return client_ledger_fails(client, status);
     }
-    uint32_t spent = whole - kept;
-    uint32_t capped = allowed > spent ? allowed - spent : 0;
+    uint32_t kept = whole[kind] - spent[kind];
+    uint32_t capped = allowed > spent[kind] ? allowed - spent[kind] : 0;
     *left = capped < kept ? capped : kept;
     if (by_policy != NULL) {
         *by_policy = capped < kept;
+    }
+    if (kind == TREMOLO_RELEASE_BALLOT && whole[kind] == 0) {
+        return client_fails(client, TREMOLO_BUDGET_EXHAUSTED,
+                            "this ledger was made before there were ballots and has no budget for "
+                            "them; it goes on with the other studies");
     }
     return TREMOLO_OK;
 }

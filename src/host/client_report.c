@@ -113,14 +113,17 @@ static enum tremolo_status check_total(struct tremolo_client *client)
         tremolo_study_file_device_at(client->study, client->policy.distance);
     uint32_t left = 0;
     bool by_policy = client->to_enrol;
-    enum tremolo_status status = client->to_enrol ? tremolo_policy_budget(&left, &client->policy)
-                                                  : client_budget_left(client, &left, &by_policy);
+    static const uint32_t nothing_spent[2];
+    enum tremolo_release_kind kind = (enum tremolo_release_kind)study.release;
+    enum tremolo_status status =
+        client->to_enrol ? tremolo_policy_allows(&left, &client->policy, kind, nothing_spent)
+                         : client_budget_left(client, &left, &by_policy);
     if (status == TREMOLO_OK && by_policy && tremolo_study_charge(&study) > left) {
         return client_fails(
             client, TREMOLO_BUDGET_EXHAUSTED, "%s: the policy's epsilon_total of %g is %s",
             tremolo_status_sentence(TREMOLO_BUDGET_EXHAUSTED), client->policy.epsilon_total,
             client->to_enrol ? "less than one report of this study costs"
-                             : "below the ledger's, and too little of it is left");
+                             : "spent but for too little");
     }
     return status;
 }
@@ -205,6 +208,7 @@ static enum tremolo_status fill_receipt(struct tremolo_client *client,
         .attempts = client->attempts,
         .budget_left = left,
         .left_by_policy = by_policy,
+        .of_epsilon = tremolo_study_file_device(client->study)->release == TREMOLO_RELEASE_BALLOT,
     };
     memcpy(receipt->report_id, decoded.id, sizeof receipt->report_id);
     return TREMOLO_OK;

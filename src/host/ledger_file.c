@@ -398,16 +398,18 @@ const struct tremolo_platform *tremolo_ledger_file_platform(struct tremolo_ledge
 }
 
 /* Both slots of the first entry are whole after tremolo_device_budget(). */
-enum tremolo_status tremolo_ledger_file_budget(struct tremolo_ledger_file *ledger, uint32_t *budget)
+enum tremolo_status tremolo_ledger_file_budget(struct tremolo_ledger_file *ledger, uint32_t *budget,
+                                               uint32_t *epsilon)
 {
     struct tremolo_slot slot;
-    if (ledger == NULL || budget == NULL) {
+    if (ledger == NULL || budget == NULL || epsilon == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
     if (ledger_read(ledger, 0, (uint8_t *)&slot, offsetof(struct tremolo_slot, report)) != 0) {
         return TREMOLO_STORAGE_FAILED;
     }
     *budget = slot.budget;
+    *epsilon = (slot.epsilon & UINT32_C(0x7fff)) << 16;
     return TREMOLO_OK;
 }
 

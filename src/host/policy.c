@@ -197,9 +197,11 @@ static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char
         (void)snprintf(cost, sizeof cost, "%.4g", digits_up(epsilon));
     }
     say_how_to_allow(allow, sizeof allow, policy, file, epsilon);
+    double delta =
+        tremolo_study_file_terms(file)->release == TREMOLO_RELEASE_BALLOT ? 0 : policy->delta;
     return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
                   "the study costs epsilon %s between %s at delta %.3g, the policy allows %.4g; %s",
-                  cost, between, policy->delta, policy->epsilon_per_study, allow);
+                  cost, between, delta, policy->epsilon_per_study, allow);
 }
 
 enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char *why, size_t bytes,
@@ -230,4 +232,40 @@ enum tremolo_status tremolo_policy_budget(uint32_t *budget, const struct tremolo
 {
     return policy == NULL ? TREMOLO_BAD_ARGUMENT
                           : tremolo_study_budget(budget, policy->epsilon_total, policy->delta);
+}
+
+/* What a ledger holds, rounded down. */
+static uint32_t whole_epsilon(double epsilon)
+{
+    return (uint32_t)fmin(fmax(floor(epsilon * (double)TREMOLO_CHARGE_ONE), 0), INT32_MAX);
+}
+
+uint32_t tremolo_policy_epsilon(const struct tremolo_policy *policy)
+{
+    return whole_epsilon(policy->epsilon_total);
+}
+
+enum tremolo_status tremolo_policy_allows(uint32_t *allowed, const struct tremolo_policy *policy,
+                                          enum tremolo_release_kind kind, const uint32_t spent[2])
+{
+    double pure = spent[TREMOLO_RELEASE_BALLOT] / (double)TREMOLO_CHARGE_ONE;
+    double gaussian = 0;
+    enum tremolo_status status = TREMOLO_OK;
+    if (kind == TREMOLO_RELEASE_BALLOT) {
+        status = tremolo_study_spent(&gaussian, spent[TREMOLO_RELEASE_SAMPLE], policy->delta);
+        if (status == TREMOLO_OK) {
+            *allowed = whole_epsilon(policy->epsilon_total - gaussian);
+        }
+        return status;
+    }
+    if (!(policy->epsilon_total > pure)) {
+        *allowed = 0;
+        return TREMOLO_OK;
+    }
+    status = tremolo_study_budget(allowed, policy->epsilon_total - pure, policy->delta);
+    if (status == TREMOLO_UNREACHABLE) {
+        *allowed = 0;
+        status = TREMOLO_OK;
+    }
+    return status;
 }

@@ -268,8 +268,8 @@ enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
     int32_t raw[TREMOLO_MAX_COORDINATES];
     size_t d = tremolo_study_file_dimension(file);
     for (size_t i = 0; i <= d; i++) {
-        const struct tremolo_study_coordinate *coordinate = tremolo_study_file_coordinate(file, i);
-        struct tremolo_host_range range = {coordinate->low, coordinate->high};
+        struct tremolo_study_coordinate reach = tremolo_study_file_reach(file, i);
+        struct tremolo_host_range range = {reach.low, reach.high};
         enum tremolo_status status = tremolo_host_raw(&raw[i], values[i], &range);
         if (status != TREMOLO_OK) {
             explicit_bzero(raw, sizeof raw);

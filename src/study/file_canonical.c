@@ -106,6 +106,33 @@ static void put_features(struct encoder *encoder, const struct tremolo_study_fil
     put_real(encoder, response->high);
 }
 
+static void put_limits(struct encoder *encoder, const struct tremolo_study_terms *terms)
+{
+    put_array(encoder, 5);
+    put_uint(encoder, terms->devices);
+    put_uint(encoder, terms->samples);
+    put_date(encoder, terms->opens, INT64_MIN);
+    put_date(encoder, terms->closes, INT64_MAX);
+    put_uint(encoder, terms->enrolment);
+}
+
+/* All that a ballot has: its integers say the rest. */
+static void put_ballot(struct encoder *encoder, const struct tremolo_study_terms *terms,
+                       const struct tremolo_study *device)
+{
+    put_array(encoder, 2);
+    put_real(encoder, terms->epsilon);
+    put_uint(encoder, terms->response_private);
+    put_array(encoder, 1);
+    put_uint(encoder, terms->release);
+    put_limits(encoder, terms);
+    put_array(encoder, 4);
+    put_uint(encoder, device->constant);
+    put_uint(encoder, device->response_weight);
+    put_uint(encoder, device->rank_first);
+    put_uint(encoder, device->rank_top);
+}
+
 static void put_terms(struct encoder *encoder, const struct tremolo_study_terms *terms)
 {
     put_array(encoder, 5);
@@ -126,12 +153,7 @@ static void put_terms(struct encoder *encoder, const struct tremolo_study_terms 
     put_real(encoder, terms->step);
     put_uint(encoder, terms->close_reports);
     put_uint(encoder, terms->close_seconds);
-    put_array(encoder, 5);
-    put_uint(encoder, terms->devices);
-    put_uint(encoder, terms->samples);
-    put_date(encoder, terms->opens, INT64_MIN);
-    put_date(encoder, terms->closes, INT64_MAX);
-    put_uint(encoder, terms->enrolment);
+    put_limits(encoder, terms);
 }
 
 static void put_mechanism(struct encoder *encoder, const struct tremolo_study *device)
@@ -150,14 +172,19 @@ static void put_mechanism(struct encoder *encoder, const struct tremolo_study *d
 
 static void encode(struct encoder *encoder, const struct tremolo_study_file *file)
 {
+    bool ballot = file->terms.release == TREMOLO_RELEASE_BALLOT;
     put_array(encoder, 10);
     put_text(encoder, "tremolo study");
-    put_uint(encoder, STUDY_VERSION);
+    put_uint(encoder, ballot ? STUDY_VERSION_BALLOT : STUDY_VERSION);
     put_text(encoder, file->terms.title);
     put_text(encoder, file->terms.purpose);
     put_features(encoder, file);
-    put_terms(encoder, &file->terms);
-    put_mechanism(encoder, &file->device);
+    if (ballot) {
+        put_ballot(encoder, &file->terms, &file->device);
+    } else {
+        put_terms(encoder, &file->terms);
+        put_mechanism(encoder, &file->device);
+    }
 }
 
 enum tremolo_status study_identify(struct tremolo_study_file *file)

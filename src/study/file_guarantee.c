@@ -19,8 +19,9 @@ static const double epsilon_slack = 1e-9;
 static void set_bounds(struct tremolo_study_file *file)
 {
     struct tremolo_bounds raw = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
+    struct tremolo_bounds typical = {-TREMOLO_STUDY_RAW_TYPICAL, TREMOLO_STUDY_RAW_TYPICAL};
     for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
-        file->bounds[i] = raw;
+        file->bounds[i] = file->terms.release == TREMOLO_RELEASE_BALLOT ? typical : raw;
     }
     file->device.bounds = file->bounds;
     file->device.response_bounds = raw;
@@ -62,8 +63,23 @@ static const char *path_of(enum tremolo_status status)
     }
 }
 
+static void compute_ballot(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = &file->terms;
+    enum tremolo_status status = tremolo_mechanism_ballot(
+        &file->device, file->dimension, terms->response_private, terms->epsilon / terms->samples);
+    if (status != TREMOLO_OK) {
+        study_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
+                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    }
+}
+
 static void compute(struct study_reader *reader, struct tremolo_study_file *file)
 {
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT) {
+        compute_ballot(reader, file);
+        return;
+    }
     struct tremolo_mechanism_request request = request_of(file);
     struct tremolo_mechanism_scales scales;
     enum tremolo_status status = tremolo_mechanism_fill(&file->device, &scales, &request);
@@ -82,9 +98,25 @@ static uint64_t read_integer(struct study_reader *reader, const json_t *object, 
     return value;
 }
 
+static void read_ballot_integers(struct study_reader *reader, struct tremolo_study *device,
+                                 const json_t *object)
+{
+    static const char *const keys[] = {"constant", "response_weight", "rank_first", "rank_top",
+                                       NULL};
+    study_only_keys(reader, object, keys);
+    device->constant = (uint16_t)read_integer(reader, object, "constant", UINT16_MAX);
+    device->response_weight = (uint16_t)read_integer(reader, object, "response_weight", UINT16_MAX);
+    device->rank_first = (uint8_t)read_integer(reader, object, "rank_first", UINT8_MAX);
+    device->rank_top = (uint32_t)read_integer(reader, object, "rank_top", UINT32_MAX);
+}
+
 static void read_integers(struct study_reader *reader, struct tremolo_study *device,
                           const json_t *object)
 {
+    if (device->release == TREMOLO_RELEASE_BALLOT) {
+        read_ballot_integers(reader, device, object);
+        return;
+    }
     static const char *const keys[] = {"noise_log2", "wire_shift", "wire_bits", "keep",      "unit",
                                        "clip",       "distance",   "amplitude", "frequency", NULL};
     study_only_keys(reader, object, keys);
@@ -150,6 +182,7 @@ static void bring_along(struct study_reader *reader, struct tremolo_study_file *
     struct tremolo_study *device = &file->device;
     const struct tremolo_study_terms *terms = &file->terms;
     size_t before = study_enter(reader, "mechanism");
+    device->release = (uint8_t)terms->release;
     read_integers(reader, device, object);
     device->response = terms->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
     device->dimension = (uint16_t)file->dimension;
@@ -163,7 +196,9 @@ static void bring_along(struct study_reader *reader, struct tremolo_study_file *
         }
     }
     if (reader->problems->count == 0) {
-        compare_with_terms(reader, file);
+        if (terms->release == TREMOLO_RELEASE_SAMPLE) {
+            compare_with_terms(reader, file);
+        }
         check_cost(reader, file);
     }
     study_leave(reader, before);
@@ -184,10 +219,32 @@ void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file
 
 /* ---------------------------------------------------------------- promises */
 
+/* Pure epsilons add up, and hold at any distance and delta. */
+static enum tremolo_status ballot_guarantee(struct tremolo_study_guarantee *guarantee,
+                                            const struct tremolo_study *device)
+{
+    uint64_t releases = (uint64_t)device->rounds * device->samples;
+    uint32_t charge = tremolo_study_charge(device);
+    *guarantee = (struct tremolo_study_guarantee){
+        .mu = NAN,
+        .rho = NAN,
+        .epsilon = (double)releases * charge / (double)TREMOLO_CHARGE_ONE,
+        .sigma = NAN,
+        .sensitivity = NAN,
+        .distance = NAN,
+        .releases = releases,
+        .charge = charge,
+    };
+    return TREMOLO_OK;
+}
+
 static enum tremolo_status guarantee_of(struct tremolo_study_guarantee *guarantee,
                                         const struct tremolo_study *device, double delta,
                                         double distance)
 {
+    if (device->release == TREMOLO_RELEASE_BALLOT) {
+        return ballot_guarantee(guarantee, device);
+    }
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified epsilon;
     double noise = ldexp(1, device->noise_log2);
@@ -231,6 +288,9 @@ struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_fil
                                                   double distance)
 {
     struct tremolo_study device = file->device;
+    if (device.release == TREMOLO_RELEASE_BALLOT) {
+        return device;
+    }
     double near = ceil(distance * device.unit);
     /* Nobody is further apart than the diameter: there, any two are neighbours. */
     bool any = device.distance == 0 || !(near >= 1) || near > 2.0 * device.clip;
@@ -336,12 +396,22 @@ static void name_distances(struct tremolo_explanation *explanation, size_t ways,
 
 bool tremolo_study_file_clips(const struct tremolo_study_file *file)
 {
-    return file->terms.clip < sqrt((double)(file->dimension + file->terms.response_private));
+    return file->terms.release == TREMOLO_RELEASE_SAMPLE &&
+           file->terms.clip < sqrt((double)(file->dimension + file->terms.response_private));
 }
 
 static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
                                          const struct tremolo_study_guarantee *guarantee)
 {
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT) {
+        return (struct tremolo_promise){
+            .law = {file->device.rank_first, file->device.rank_top},
+            .neighbours = TREMOLO_NEIGHBOURS_ANY,
+            .releases = guarantee->releases,
+            .samples = file->terms.samples,
+            .response_private = file->terms.response_private,
+        };
+    }
     return (struct tremolo_promise){
         .neighbours =
             file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
@@ -412,4 +482,25 @@ enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, doubl
     }
     *budget = (uint32_t)charge;
     return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double delta)
+{
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified found = {0};
+    if (epsilon == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = TREMOLO_OK;
+    if (spent > 0) {
+        double mu = nextafter(sqrt(spent / (double)TREMOLO_CHARGE_ONE), INFINITY);
+        status = tremolo_gaussian_add(&cost, mu, 1.0, 1);
+        if (status == TREMOLO_OK) {
+            status = tremolo_gaussian_epsilon(&found, &cost, delta);
+        }
+    }
+    if (status == TREMOLO_OK) {
+        *epsilon = found.upper;
+    }
+    return status;
 }

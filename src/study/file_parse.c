@@ -186,6 +186,19 @@ tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t inde
     return index <= file->dimension ? &file->coordinates[index] : NULL;
 }
 
+struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_study_file *file,
+                                                         size_t index)
+{
+    struct tremolo_study_coordinate reach = file->coordinates[index];
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT && index < file->dimension) {
+        double middle = reach.low / 2 + reach.high / 2;
+        double half = reach.high / 2 - reach.low / 2;
+        reach.low = middle - TREMOLO_STUDY_REACH * half;
+        reach.high = middle + TREMOLO_STUDY_REACH * half;
+    }
+    return reach;
+}
+
 const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file)
 {
     return &file->device;

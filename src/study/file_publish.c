@@ -45,6 +45,10 @@ static json_t *response_json(const struct tremolo_study_file *file)
 
 static json_t *privacy_json(const struct tremolo_study_terms *terms)
 {
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        return json_pack("{s:f, s:f, s:s, s:s}", "epsilon", terms->epsilon, "delta", terms->delta,
+                         "neighbours", "any", "protects", study_protects[terms->response_private]);
+    }
     json_t *neighbours =
         terms->distance > 0 ? json_pack("{s:f}", "distance", terms->distance) : json_string("any");
     return json_pack("{s:f, s:f, s:o, s:s, s:f}", "epsilon", terms->epsilon, "delta", terms->delta,
@@ -54,6 +58,10 @@ static json_t *privacy_json(const struct tremolo_study_terms *terms)
 
 static json_t *protocol_json(const struct tremolo_study_terms *terms)
 {
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        return json_pack("{s:s, s:s}", "kind", study_protocols[terms->protocol], "release",
+                         study_releases[terms->release]);
+    }
     json_t *object = json_pack("{s:s, s:s, s:I, s:f}", "kind", study_protocols[terms->protocol],
                                "calibration", tremolo_calibration_names[terms->calibration],
                                "vectors", (json_int_t)terms->vectors, "alpha", terms->alpha);
@@ -98,6 +106,11 @@ static json_t *limits_json(const struct tremolo_study_terms *terms)
 
 static json_t *mechanism_json(const struct tremolo_study *device)
 {
+    if (device->release == TREMOLO_RELEASE_BALLOT) {
+        return json_pack("{s:I, s:I, s:I, s:I}", "constant", (json_int_t)device->constant,
+                         "response_weight", (json_int_t)device->response_weight, "rank_first",
+                         (json_int_t)device->rank_first, "rank_top", (json_int_t)device->rank_top);
+    }
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "noise_log2",
                      (json_int_t)device->noise_log2, "wire_shift", (json_int_t)device->wire_shift,
                      "wire_bits", (json_int_t)device->wire_bits, "keep", (json_int_t)device->keep,

@@ -14,6 +14,7 @@ const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
 const char *const study_protects[] = {"features", "all", NULL};
 const char *const study_sent[] = {"public", "private", NULL};
 const char *const study_protocols[] = {"one-shot", "iterative", NULL};
+const char *const study_releases[] = {"sample", "ballot", NULL};
 const char *const study_enrolments[] = {"open", "keys", NULL};
 
 /* Wide enough for every unit, narrow enough that no width overflows. */
@@ -225,6 +226,33 @@ static void read_neighbours(struct study_reader *reader, struct tremolo_study_te
     study_leave(reader, before);
 }
 
+/* What only noisy samples have; a ballot's distance would promise less than it keeps. */
+static void refuse_for_ballot(struct study_reader *reader, const json_t *object,
+                              const char *const *keys)
+{
+    for (; *keys != NULL; keys++) {
+        refuse_key(reader, object, *keys, "noisy samples, \"release\": \"sample\",");
+    }
+}
+
+static void read_ballot_privacy(struct study_reader *reader, struct tremolo_study_terms *terms,
+                                const json_t *object)
+{
+    static const char *const sample_only[] = {"clip", NULL};
+    const json_t *delta = json_object_get(object, "delta");
+    refuse_for_ballot(reader, object, sample_only);
+    terms->delta = 0;
+    if (delta != NULL && !(json_is_number(delta) && json_number_value(delta) == 0)) {
+        study_problem(reader, "delta",
+                      "must be 0 or left out: a ballot keeps its epsilon without one");
+    }
+    if (terms->distance > 0) {
+        study_problem(reader, "neighbours",
+                      "must be \"any\": a ballot protects any two people, and a distance needs "
+                      "\"release\": \"sample\"");
+    }
+}
+
 static void read_privacy(struct study_reader *reader, struct tremolo_study_file *file,
                          unsigned sent, bool sent_given)
 {
@@ -241,9 +269,13 @@ static void read_privacy(struct study_reader *reader, struct tremolo_study_file 
     size_t before = study_enter(reader, "privacy");
     study_only_keys(reader, object, keys);
     (void)study_number(reader, &terms->epsilon, object, "epsilon", STUDY_REQUIRED, &epsilon);
-    (void)study_number(reader, &terms->delta, object, "delta", STUDY_OPTIONAL, &delta);
-    (void)study_number(reader, &terms->clip, object, "clip", STUDY_OPTIONAL, &clip);
     read_neighbours(reader, terms, object);
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        read_ballot_privacy(reader, terms, object);
+    } else {
+        (void)study_number(reader, &terms->delta, object, "delta", STUDY_OPTIONAL, &delta);
+        (void)study_number(reader, &terms->clip, object, "clip", STUDY_OPTIONAL, &clip);
+    }
     if (study_choice(reader, &protects, object, "protects", STUDY_REQUIRED, study_protects)) {
         terms->response_private = protects == 1;
         if (sent_given && sent != protects) {
@@ -254,7 +286,7 @@ static void read_privacy(struct study_reader *reader, struct tremolo_study_file 
     if (terms->clip == 0) {
         terms->clip = sqrt((double)(file->dimension + terms->response_private));
     }
-    if (terms->distance > 2 * terms->clip) {
+    if (terms->release == TREMOLO_RELEASE_SAMPLE && terms->distance > 2 * terms->clip) {
         study_problem(reader, "neighbours.distance", "is more than twice the clip radius %g",
                       terms->clip);
     }
@@ -317,11 +349,38 @@ static void read_rounds(struct study_reader *reader, struct tremolo_study_terms 
     read_close(reader, terms, object);
 }
 
+/* Read first: what else a file may say depends on it. */
+static void read_release(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    const json_t *object = json_object_get(file->root, "protocol");
+    unsigned release = TREMOLO_RELEASE_SAMPLE;
+    if (json_is_object(object)) {
+        size_t before = study_enter(reader, "protocol");
+        (void)study_choice(reader, &release, object, "release", STUDY_OPTIONAL, study_releases);
+        study_leave(reader, before);
+    }
+    file->terms.release = (enum tremolo_release_kind)release;
+}
+
+static void read_ballot_protocol(struct study_reader *reader, const json_t *object)
+{
+    static const char *const sample_only[] = {"calibration", "vectors", "alpha", "lambda", "omega",
+                                              "rounds",      "radius",  "step",  "close",  NULL};
+    unsigned kind = TREMOLO_STUDY_ONE_SHOT;
+    refuse_for_ballot(reader, object, sample_only);
+    if (study_choice(reader, &kind, object, "kind", STUDY_OPTIONAL, study_protocols) &&
+        kind == TREMOLO_STUDY_ITERATIVE) {
+        study_problem(reader, "kind",
+                      "must be \"one-shot\": a device answers one ballot for each sample, and "
+                      "rounds need \"release\": \"sample\"");
+    }
+}
+
 static void read_protocol(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    static const char *const keys[] = {"kind",   "calibration", "vectors", "alpha",
-                                       "lambda", "omega",       "rounds",  "radius",
-                                       "step",   "close",       NULL};
+    static const char *const keys[] = {"kind",   "release", "calibration", "vectors",
+                                       "alpha",  "lambda",  "omega",       "rounds",
+                                       "radius", "step",    "close",       NULL};
     static const char *const iterative_only[] = {"rounds", "radius", "step", "close"};
     struct tremolo_study_terms *terms = &file->terms;
     unsigned kind = TREMOLO_STUDY_ONE_SHOT;
@@ -333,6 +392,11 @@ static void read_protocol(struct study_reader *reader, struct tremolo_study_file
     }
     size_t before = study_enter(reader, "protocol");
     study_only_keys(reader, object, keys);
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        read_ballot_protocol(reader, object);
+        study_leave(reader, before);
+        return;
+    }
     (void)study_choice(reader, &calibration, object, "calibration", STUDY_OPTIONAL,
                        tremolo_calibration_names);
     terms->calibration = (enum tremolo_calibration)calibration;
@@ -422,6 +486,7 @@ void study_read_sections(struct study_reader *reader, struct tremolo_study_file 
     }
     check_names(reader, file);
     file->terms.delta = 1e-5;
+    read_release(reader, file);
     read_privacy(reader, file, sent, sent_given);
     read_protocol(reader, file);
     read_limits(reader, file);

@@ -201,6 +201,45 @@ static enum tremolo_status fill_scales(struct tremolo_mechanism_scales *scales,
     return TREMOLO_OK;
 }
 
+/* Where slopes, intercept and predictions were about equally good over many data sets:
+ * more weight for the constant helps the intercept and hurts the slopes. */
+static uint16_t ballot_constant(double half_ranges)
+{
+    return (uint16_t)nearbyint(half_ranges * TREMOLO_BALLOT_ONE);
+}
+
+enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t dimension,
+                                             bool response_private, double epsilon)
+{
+    struct tremolo_rank_law law;
+    if (study == NULL || study->bounds == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (dimension < 1 || dimension > TREMOLO_MAX_DIMENSION) {
+        return TREMOLO_BAD_DIMENSION;
+    }
+    enum tremolo_status status = tremolo_rank_law_for(&law, epsilon);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    struct tremolo_study made = *study;
+    double root = sqrt((double)dimension / 3);
+    made.release = TREMOLO_RELEASE_BALLOT;
+    made.rounds = 1;
+    made.samples = 1;
+    made.dimension = (uint16_t)dimension;
+    made.response = response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
+    made.constant = ballot_constant(response_private ? fmax(0.5, 0.6 * root) : 1.1 * root);
+    made.response_weight = response_private ? ballot_constant(0.6 + 0.8 * root) : 0;
+    made.rank_first = (uint8_t)law.first;
+    made.rank_top = law.top;
+    status = tremolo_study_check(&made);
+    if (status == TREMOLO_OK) {
+        *study = made;
+    }
+    return status;
+}
+
 enum tremolo_status tremolo_mechanism_fill(struct tremolo_study *study,
                                            struct tremolo_mechanism_scales *scales,
                                            const struct tremolo_mechanism_request *request)

@@ -10,6 +10,7 @@
 
 enum {
     STUDY_VERSION = 1,
+    STUDY_VERSION_BALLOT = 2, /* of the encoding alone: studies of samples keep their ids */
     STUDY_COORDINATE_NAME_BYTES = 2 * TREMOLO_STUDY_MAX_NAME + 2, /* "feature=level" */
     STUDY_MAX_ROUNDS = 1000,
 };
@@ -92,6 +93,7 @@ extern const char *const study_kinds[];
 extern const char *const study_protects[];
 extern const char *const study_sent[];
 extern const char *const study_protocols[];
+extern const char *const study_releases[];
 extern const char *const study_enrolments[];
 
 #endif

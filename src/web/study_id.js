@@ -100,18 +100,27 @@ function protocol(from) {
         real(from.step ?? 0), uint(from.close?.reports ?? 0), uint(from.close?.seconds ?? 0));
 }
 
+const SAMPLE = ['noise_log2', 'wire_shift', 'wire_bits', 'keep', 'unit', 'clip', 'distance', 'amplitude', 'frequency'];
+const BALLOT = ['constant', 'response_weight', 'rank_first', 'rank_top'];
+
+function terms({ privacy, protocol: how, limits, mechanism }) {
+    const ballot = how.release === 'ballot';
+    const protects = choice(privacy.protects, ['features', 'all']);
+    const limited = array(uint(limits.devices), uint(limits.samples), date(limits.opens), date(limits.closes),
+        choice(limits.enrolment, ['open', 'keys']));
+    const integers = array(...(ballot ? BALLOT : SAMPLE).map((name) => uint(mechanism[name])));
+    if (ballot) return [array(real(privacy.epsilon), protects), array(uint(1)), limited, integers];
+    return [array(real(privacy.epsilon), real(privacy.delta), real(privacy.neighbours.distance ?? 0),
+        real(privacy.clip), protects), protocol(how), limited, integers];
+}
+
 function canonical(study) {
-    const { response, privacy, limits, mechanism } = study;
-    return Uint8Array.from(array(text('tremolo study'), uint(study.tremolo), text(study.title), text(study.purpose),
+    const { response } = study;
+    const version = study.protocol.release === 'ballot' ? 2 : study.tremolo;
+    return Uint8Array.from(array(text('tremolo study'), uint(version), text(study.title), text(study.purpose),
         array(...study.features.map(feature)),
         array(text(response.name), text(response.unit), real(response.low), real(response.high)),
-        array(real(privacy.epsilon), real(privacy.delta), real(privacy.neighbours.distance ?? 0),
-            real(privacy.clip), choice(privacy.protects, ['features', 'all'])),
-        protocol(study.protocol),
-        array(uint(limits.devices), uint(limits.samples), date(limits.opens), date(limits.closes),
-            choice(limits.enrolment, ['open', 'keys'])),
-        array(...['noise_log2', 'wire_shift', 'wire_bits', 'keep', 'unit', 'clip', 'distance', 'amplitude',
-            'frequency'].map((name) => uint(mechanism[name])))));
+        ...terms(study)));
 }
 
 /** The 32 bytes of a published study's id. */

@@ -171,6 +171,64 @@ static void test_a_smaller_total_counts(void **state)
     end(&world);
 }
 
+/* A ballot costs pure epsilon: the default policy takes one of 2, and the total is over
+ * both kinds of release. */
+static void test_ballots_and_samples_share_a_total(void **state)
+{
+    struct world world;
+    struct fake_server other;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    uint32_t samples_only = 0;
+    uint32_t spent[2] = {0, 2u << 24};
+    (void)state;
+    begin(&world, "protocol.release", "\"ballot\"", "privacy.epsilon", "2");
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_true(receipt.of_epsilon && !receipt.left_by_policy);
+    assert_true(receipt.budget_left >= 6u << 24 && receipt.budget_left < (6u << 24) + 16);
+    /* What is left for samples is the budget of what is left of the total. */
+    fake_server_start(&other, study_with("title", "\"Second\"", NULL, NULL), 1);
+    world.around = fake_surroundings(&other);
+    world.options.study_url = other.url;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    assert_true(!receipt.of_epsilon && receipt.left_by_policy);
+    assert_status(tremolo_policy_allows(&samples_only, &policy, TREMOLO_RELEASE_SAMPLE, spent),
+                  TREMOLO_OK);
+    assert_true(receipt.budget_left < samples_only);
+    policy.epsilon_total = 2.5;
+    assert_status(tremolo_policy_allows(&samples_only, &policy, TREMOLO_RELEASE_SAMPLE, spent),
+                  TREMOLO_OK);
+    fake_server_stop(&other);
+    end(&world);
+}
+
+static void test_policies_count_both_kinds(void **state)
+{
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    uint32_t whole = 0;
+    uint32_t allowed = 0;
+    uint32_t spent[2] = {0, 0};
+    (void)state;
+    assert_status(tremolo_policy_budget(&whole, &policy), TREMOLO_OK);
+    assert_status(tremolo_policy_allows(&allowed, &policy, TREMOLO_RELEASE_SAMPLE, spent),
+                  TREMOLO_OK);
+    assert_int_equal(allowed, whole);
+    assert_status(tremolo_policy_allows(&allowed, &policy, TREMOLO_RELEASE_BALLOT, spent),
+                  TREMOLO_OK);
+    assert_int_equal(allowed, 8u << 24);
+    /* All of mu^2 leaves nothing for ballots, but for what rounding keeps. */
+    spent[TREMOLO_RELEASE_SAMPLE] = whole;
+    assert_status(tremolo_policy_allows(&allowed, &policy, TREMOLO_RELEASE_BALLOT, spent),
+                  TREMOLO_OK);
+    assert_true(allowed < 64);
+    spent[TREMOLO_RELEASE_SAMPLE] = 0;
+    spent[TREMOLO_RELEASE_BALLOT] = 8u << 24;
+    assert_status(tremolo_policy_allows(&allowed, &policy, TREMOLO_RELEASE_SAMPLE, spent),
+                  TREMOLO_OK);
+    assert_int_equal(allowed, 0);
+}
+
 static void test_policy_files(void **state)
 {
     static const char *const wrong[] = {
@@ -223,6 +281,8 @@ int main(void)
         cmocka_unit_test(test_total_is_the_ledgers),
         cmocka_unit_test(test_refusals_leave_no_ledger),
         cmocka_unit_test(test_a_smaller_total_counts),
+        cmocka_unit_test(test_ballots_and_samples_share_a_total),
+        cmocka_unit_test(test_policies_count_both_kinds),
         cmocka_unit_test(test_policy_files),
     };
     return cmocka_run_group_tests_name("host client: policy", tests, NULL, NULL);

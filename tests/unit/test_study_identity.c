@@ -56,6 +56,29 @@ static void test_writing_does_not_matter(void **state)
     tremolo_study_file_free(base);
 }
 
+/* Saying what is the default changes nothing; a ballot is another study, in another
+ * encoding, and its published text reads back. */
+static void test_releases(void **state)
+{
+    struct tremolo_study_file *base = study_with(NULL, NULL, NULL, NULL);
+    struct tremolo_study_file *sample = study_with("protocol.release", "\"sample\"", NULL, NULL);
+    struct tremolo_study_file *ballot = study_with("protocol.release", "\"ballot\"", NULL, NULL);
+    struct tremolo_study_file *again = NULL;
+    char *json = NULL;
+    (void)state;
+    assert_true(same_id(base, sample));
+    assert_false(same_id(base, ballot));
+    assert_int_equal(tremolo_study_file_device(ballot)->release, TREMOLO_RELEASE_BALLOT);
+    assert_status(tremolo_study_file_json(&json, ballot), TREMOLO_OK);
+    assert_status(tremolo_study_file_parse(&again, NULL, json, strlen(json)), TREMOLO_OK);
+    assert_true(same_id(again, ballot));
+    free(json);
+    tremolo_study_file_free(again);
+    tremolo_study_file_free(ballot);
+    tremolo_study_file_free(sample);
+    tremolo_study_file_free(base);
+}
+
 static void test_every_term_matters(void **state)
 {
     static const char *const edits[][2] = {
@@ -381,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writing_does_not_matter),
+        cmocka_unit_test(test_releases),
         cmocka_unit_test(test_every_term_matters),
         cmocka_unit_test(test_id_is_the_hash),
         cmocka_unit_test(test_normalised_json_has_the_same_id),

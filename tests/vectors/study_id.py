@@ -44,27 +44,41 @@ def feature(entry):
     return [entry["name"], entry["unit"], kind, float(low), float(high), entry.get("levels", [])]
 
 
-def canonical(study):
-    privacy, protocol, limits = study["privacy"], study["protocol"], study["limits"]
-    response, mechanism = study["response"], study["mechanism"]
+def ballot(study):
+    """What a ballot has in place of the guarantee, the protocol and the grid."""
+    privacy, mechanism = study["privacy"], study["mechanism"]
+    return ([float(privacy["epsilon"]), ["features", "all"].index(privacy["protects"])], [1],
+            [mechanism[key] for key in ("constant", "response_weight", "rank_first", "rank_top")])
+
+
+def sample(study):
+    privacy, protocol, mechanism = study["privacy"], study["protocol"], study["mechanism"]
     near = privacy["neighbours"]
     close = protocol.get("close", {})
     reals = [float(protocol.get(key, 0)) for key in ("alpha", "lambda", "omega", "radius", "step")]
+    return ([float(privacy["epsilon"]), float(privacy["delta"]),
+             0.0 if near == "any" else float(near["distance"]), float(privacy["clip"]),
+             ["features", "all"].index(privacy["protects"])],
+            [["one-shot", "iterative"].index(protocol["kind"]),
+             ["exact", "zcdp", "paper"].index(protocol["calibration"]),
+             protocol.get("rounds", 1), protocol["vectors"], *reals,
+             close.get("reports", 0), close.get("seconds", 0)],
+            [mechanism[key] for key in ("noise_log2", "wire_shift", "wire_bits", "keep", "unit",
+                                        "clip", "distance", "amplitude", "frequency")])
+
+
+def canonical(study):
+    limits, response = study["limits"], study["response"]
+    version = 2 if study["protocol"].get("release") == "ballot" else 1
+    promised, protocol, integers = ballot(study) if version == 2 else sample(study)
     return encode([
-        "tremolo study", 1, study["title"], study["purpose"],
+        "tremolo study", version, study["title"], study["purpose"],
         [feature(entry) for entry in study["features"]],
         [response["name"], response["unit"], float(response["low"]), float(response["high"])],
-        [float(privacy["epsilon"]), float(privacy["delta"]),
-         0.0 if near == "any" else float(near["distance"]), float(privacy["clip"]),
-         ["features", "all"].index(privacy["protects"])],
-        [["one-shot", "iterative"].index(protocol["kind"]),
-         ["exact", "zcdp", "paper"].index(protocol["calibration"]),
-         protocol.get("rounds", 1), protocol["vectors"], *reals,
-         close.get("reports", 0), close.get("seconds", 0)],
+        promised, protocol,
         [limits["devices"], limits["samples"], date(limits.get("opens")), date(limits.get("closes")),
          ["open", "keys"].index(limits["enrolment"])],
-        [mechanism[key] for key in ("noise_log2", "wire_shift", "wire_bits", "keep", "unit", "clip",
-                                    "distance", "amplitude", "frequency")],
+        integers,
     ])
 
 

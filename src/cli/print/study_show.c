@@ -1,6 +1,7 @@
 /* study_show.c -- what a study asks for and promises, in words and as JSON. */
 #include "study.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,13 +47,20 @@ static void show_features(const struct tremolo_study_file *file)
         }
         (void)printf("%s\n", !last ? ""
                              : tremolo_study_file_terms(file)->response_private
-                                 ? ", sent with noise"
+                                 ? tremolo_study_file_terms(file)->release == TREMOLO_RELEASE_BALLOT
+                                       ? ", part of the ballot"
+                                       : ", sent with noise"
                                  : ", sent in the clear");
     }
 }
 
 static void show_protocol(const struct tremolo_study_terms *terms)
 {
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        (void)printf("protocol ballots: one of 256 random answers about the sample; enrolment %s\n",
+                     terms->enrolment == TREMOLO_STUDY_KEYS ? "by keys" : "open");
+        return;
+    }
     if (terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
         (void)printf("protocol one-shot");
     } else {
@@ -140,6 +148,22 @@ static json_t *coordinates_json(const struct tremolo_study_file *file)
     return list;
 }
 
+/* A ballot has no noise, no distance and no mu. */
+static json_t *guarantee_json(const struct tremolo_study_guarantee *guarantee)
+{
+    json_t *object = json_pack("{s:f, s:f, s:I, s:I}", "epsilon", guarantee->epsilon, "delta",
+                               guarantee->delta, "releases", (json_int_t)guarantee->releases,
+                               "charge", (json_int_t)guarantee->charge);
+    if (!isnan(guarantee->mu)) {
+        (void)json_object_set_new(object, "mu", json_real(guarantee->mu));
+        (void)json_object_set_new(object, "rho", json_real(guarantee->rho));
+        (void)json_object_set_new(object, "sigma", json_real(guarantee->sigma));
+        (void)json_object_set_new(object, "sensitivity", json_real(guarantee->sensitivity));
+        (void)json_object_set_new(object, "distance", json_real(guarantee->distance));
+    }
+    return object;
+}
+
 static int show_json(const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
@@ -155,12 +179,8 @@ static int show_json(const struct tremolo_study_file *file)
     }
     study_id_text(id, file);
     json_t *object =
-        json_pack("{s:s, s:o, s:o, s:{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}}", "id", id,
-                  "study", json_loads(study, 0, NULL), "coordinates", coordinates_json(file),
-                  "guarantee", "epsilon", guarantee.epsilon, "delta", guarantee.delta, "mu",
-                  guarantee.mu, "rho", guarantee.rho, "sigma", guarantee.sigma, "sensitivity",
-                  guarantee.sensitivity, "distance", guarantee.distance, "releases",
-                  (json_int_t)guarantee.releases, "charge", (json_int_t)guarantee.charge);
+        json_pack("{s:s, s:o, s:o, s:o}", "id", id, "study", json_loads(study, 0, NULL),
+                  "coordinates", coordinates_json(file), "guarantee", guarantee_json(&guarantee));
     free(study);
     return study_print_json(object);
 }

@@ -71,6 +71,12 @@ static void put_study(const struct tremolo_study_file *file, const struct tremol
     const struct tremolo_bounds *response = &study->response_bounds;
     put_bounds(file);
     (void)printf("static const struct tremolo_study tremolo_the_study = {\n");
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        (void)printf("    .release = TREMOLO_RELEASE_BALLOT,\n    .rank_first = %u,\n"
+                     "    .rank_top = %luu,\n    .constant = %u,\n    .response_weight = %u,\n",
+                     (unsigned)study->rank_first, (unsigned long)study->rank_top,
+                     (unsigned)study->constant, (unsigned)study->response_weight);
+    }
     (void)printf("    .noise_log2 = %u,\n    .wire_shift = %u,\n    .wire_bits = %u,\n",
                  (unsigned)study->noise_log2, (unsigned)study->wire_shift,
                  (unsigned)study->wire_bits);
@@ -127,13 +133,18 @@ static void put_head(const struct tremolo_study_file *file, const struct tremolo
                  (unsigned)study->dimension, vectors);
 }
 
-static void put_budget(const struct tremolo_policy *policy, uint32_t charge, uint32_t budget)
+/* All of the policy's total is for this study's kind of release. */
+static void put_budget(const struct tremolo_policy *policy, const struct tremolo_study *study,
+                       uint32_t budget)
 {
+    bool ballot = study->release == TREMOLO_RELEASE_BALLOT;
     (void)printf(
         "/* For tremolo_device_enrol(), once in the device's life: epsilon %g at delta %g,\n"
         " * over all studies. One report of this one costs %lu of it. */\n"
-        "#define TREMOLO_THE_BUDGET %luu\n\n#endif\n",
-        policy->epsilon_total, policy->delta, (unsigned long)charge, (unsigned long)budget);
+        "#define TREMOLO_THE_BUDGET %luu\n#define TREMOLO_THE_EPSILON %luu\n\n#endif\n",
+        policy->epsilon_total, ballot ? 0 : policy->delta,
+        (unsigned long)tremolo_study_charge(study), ballot ? 0 : (unsigned long)budget,
+        ballot ? (unsigned long)tremolo_policy_epsilon(policy) : 0);
 }
 
 int study_source(const struct study_options *options, const struct tremolo_study_file *file)
@@ -157,6 +168,6 @@ int study_source(const struct study_options *options, const struct tremolo_study
     struct tremolo_study study = tremolo_study_file_device_at(file, policy.distance);
     put_head(file, &study);
     put_study(file, &study);
-    put_budget(&policy, tremolo_study_charge(&study), budget);
+    put_budget(&policy, &study, budget);
     return CLI_DONE;
 }

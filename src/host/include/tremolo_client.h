@@ -154,7 +154,8 @@ struct tremolo_client_receipt {
     uint8_t report_id[TREMOLO_REPORT_ID_BYTES];
     bool repeated; /* the server had it already */
     unsigned attempts;
-    uint32_t budget_left; /* mu^2 / 2^24 */
+    uint32_t budget_left; /* mu^2 / 2^24, or epsilon / 2^24 of ballots */
+    bool of_epsilon;      /* which of them */
     bool left_by_policy;  /* the policy's total is below the ledger's and sets what is left */
 };
 

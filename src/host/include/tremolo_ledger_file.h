@@ -53,11 +53,11 @@ tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
  * ledger is open. Callers with a key copy it and add theirs. */
 const struct tremolo_platform *tremolo_ledger_file_platform(struct tremolo_ledger_file *ledger);
 
-/* The whole budget the ledger was made with, in the unit of
- * tremolo_device_enrol. Meaningful after tremolo_device_budget() has found the
- * ledger sound. STORAGE_FAILED leaves *budget untouched. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_ledger_file_budget(struct tremolo_ledger_file *ledger,
-                                                                uint32_t *budget);
+/* The whole budgets of mu^2 and of epsilon the ledger was made with, in the unit
+ * of tremolo_device_enrol. Meaningful after tremolo_device_budget() has found the
+ * ledger sound. STORAGE_FAILED leaves both untouched. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_ledger_file_budget(struct tremolo_ledger_file *ledger, uint32_t *budget, uint32_t *epsilon);
 
 /* What failed last beneath the device core, as "write ledger: No space left on
  * device"; "" when nothing has. */

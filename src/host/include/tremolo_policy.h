@@ -10,6 +10,9 @@
  * therefore counted between people this policy calls neighbours: "any" two,
  * or those at most a distance apart (in half ranges of the features).
  *
+ * Ballots cost pure epsilon, noisy samples mu^2. epsilon_total is over both: the
+ * sum of what ballots cost and of epsilon(mu, delta) of all noisy samples.
+ *
  * epsilon_total becomes the ledger's budget when the device is enrolled and
  * cannot be raised afterwards; the others are asked for every study. Reports
  * are charged at the policy's distance. Whoever changes it later has a total
@@ -58,9 +61,18 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_policy_ask(const struct tremolo_pol
                                                         char *why, size_t bytes,
                                                         const struct tremolo_study_file *file);
 
-/* The ledger's budget under this policy. */
+/* The ledger's budget of mu^2, and of epsilon, under this policy: each of them alone is
+ * all of it. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_policy_budget(uint32_t *budget,
                                                            const struct tremolo_policy *policy);
+uint32_t tremolo_policy_epsilon(const struct tremolo_policy *policy);
+
+/* What a release of this kind may cost in all, when so much of both was spent. 0 when
+ * there is nothing left for it. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_policy_allows(uint32_t *allowed,
+                                                           const struct tremolo_policy *policy,
+                                                           enum tremolo_release_kind kind,
+                                                           const uint32_t spent[2]);
 
 #ifdef __cplusplus
 }

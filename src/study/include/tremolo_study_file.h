@@ -61,6 +61,12 @@ enum {
  * TREMOLO_HOST_BOUNDS). */
 #define TREMOLO_STUDY_RAW_MAX 1073741823
 
+/* For a ballot low and high are a feature's typical range, and values count up to
+ * TREMOLO_STUDY_REACH half ranges from the middle: that is what raw values then
+ * span, so the typical range itself ends at RAW_TYPICAL. */
+#define TREMOLO_STUDY_REACH       8
+#define TREMOLO_STUDY_RAW_TYPICAL 134217728
+
 /* Where and why a file is not a study. Path as in "features[2].high"; "" is
  * the whole file. */
 struct tremolo_study_problem {
@@ -139,12 +145,13 @@ struct tremolo_study_terms {
     /* The guarantee as asked for; tremolo_study_file_guarantee() has what the
      * integers give. */
     double epsilon;
-    double delta;
+    double delta;          /* 0 for ballots */
     double distance;       /* of neighbours, scaled; 0: any two people */
     double clip;           /* radius, scaled; default: the whole box, sqrt(coordinates) */
     bool response_private; /* protects "all" */
     enum tremolo_calibration calibration;
-    /* Protocol. */
+    /* Protocol. A ballot is one-shot and has nothing of what follows. */
+    enum tremolo_release_kind release;
     enum tremolo_study_protocol protocol;
     unsigned rounds;  /* T; 1 for one-shot */
     unsigned vectors; /* m; 0 without modulation, the default */
@@ -188,22 +195,29 @@ size_t tremolo_study_file_dimension(const struct tremolo_study_file *file);
 const struct tremolo_study_coordinate *
 tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t index);
 
-/* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX
+/* The two ends between which values of coordinate `index` differ for a device,
+ * which raw values of -RAW_MAX and RAW_MAX stand for: its bounds, or for a
+ * ballot's features TREMOLO_STUDY_REACH times its typical range. */
+struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_study_file *file,
+                                                         size_t index);
+
+/* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX,
+ * or +-RAW_TYPICAL for a ballot's features,
  * and the id. Lives as long as the file. */
 const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
 
 /* What the integers promise over all releases of a device, each number
  * rounded to the side that promises less. */
 struct tremolo_study_guarantee {
-    double mu;
+    double mu; /* NaN for ballots, as are rho, sigma, sensitivity and distance */
     double rho;
-    double epsilon; /* at `delta` */
-    double delta;
+    double epsilon;     /* at `delta` */
+    double delta;       /* 0 for ballots, whatever was asked */
     double sigma;       /* noise of one release, scaled */
     double sensitivity; /* l2, scaled */
     double distance;    /* between neighbours, scaled: r, or the diameter */
     uint64_t releases;
-    uint32_t charge; /* of one release, mu^2 / 2^24, as ledgers count */
+    uint32_t charge; /* of one release, mu^2 or epsilon / 2^24, as ledgers count */
 };
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
@@ -236,6 +250,10 @@ tremolo_study_file_explain(struct tremolo_explanation *explanation,
  * OVERFLOWED when it exceeds 32 bits. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon,
                                                           double delta);
+
+/* What mu^2 / 2^24 = spent costs at delta, rounded up; 0 for nothing. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent,
+                                                         double delta);
 
 /* ------------------------------------------------------------------------
  * Identity. */
