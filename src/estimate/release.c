@@ -1,8 +1,11 @@
-/* release.c -- how the sums of a study's reports are debiased. */
+/* release.c -- how a study's reports are summed, and what the sums tell. */
 #include "tremolo_release.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "expand.h"
+#include "tremolo_privacy.h"
 
 /* No released coordinate exceeds this in magnitude. */
 static int wire_max(const struct tremolo_study *study)
@@ -14,9 +17,84 @@ enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                          const struct tremolo_study *study)
 {
     bool is_private = study->response == TREMOLO_RESPONSE_PRIVATE;
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return tremolo_moments_new_ballots(moments, tremolo_ballot_entries(study), !is_private);
+    }
     return tremolo_moments_new(moments, study->dimension + 1u, wire_max(study),
                                is_private ? wire_max(study) : TREMOLO_RESPONSE_MAX);
 }
+
+bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study)
+{
+    bool ballots = study->release == TREMOLO_RELEASE_BALLOT;
+    size_t coordinates = ballots ? tremolo_ballot_entries(study) : study->dimension + 1u;
+    return tremolo_moments_are_ballots(moments) == ballots &&
+           tremolo_moments_coordinates(moments) == coordinates;
+}
+
+/* ---------------------------------------------------------------- ballots */
+
+struct expansion {
+    const struct tremolo_study *study;
+    const int16_t *rows;
+    size_t count;
+    size_t entries;
+    struct expand_keys keys; /* of the rows from the last multiple of EXPAND_LANES on */
+};
+
+static int16_t next_ballot(int8_t *row, size_t i, void *context)
+{
+    struct expansion *from = context;
+    const int16_t *ballot = from->rows + i * EXPAND_ROW_VALUES;
+    if (i % EXPAND_LANES == 0) {
+        size_t left = from->count - i;
+        expand_keys(&from->keys, from->study->id, ballot,
+                    left < EXPAND_LANES ? left : EXPAND_LANES);
+    }
+    expand_row(row, from->entries, &from->keys, i % EXPAND_LANES, (unsigned)ballot[EXPAND_ANSWER],
+               true);
+    return ballot[EXPAND_RESPONSE];
+}
+
+enum tremolo_status tremolo_release_fold(struct tremolo_moments *moments,
+                                         const struct tremolo_study *study, const int16_t *rows,
+                                         const uint8_t *buckets, size_t count)
+{
+    if (study->release != TREMOLO_RELEASE_BALLOT) {
+        return tremolo_moments_add(moments, rows, buckets, count);
+    }
+    struct expansion expansion = {
+        .study = study, .rows = rows, .count = count, .entries = tremolo_ballot_entries(study)};
+    return tremolo_moments_add_ballots(moments, next_ballot, &expansion, buckets, count);
+}
+
+enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
+                                            const struct tremolo_moments *moments,
+                                            const struct tremolo_study *study)
+{
+    const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
+    struct tremolo_ballot_sums sums[TREMOLO_BUCKETS];
+    double scale;
+    enum tremolo_status status = tremolo_rank_scale(&scale, &law);
+    for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
+        status = tremolo_moments_ballots(&sums[b], moments, b);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    const struct tremolo_ballot_release release = {
+        .dimension = study->dimension,
+        .response_public = study->response == TREMOLO_RESPONSE_PUBLIC,
+        .h = (double)study->constant / TREMOLO_BALLOT_ONE,
+        .g = (double)study->response_weight / TREMOLO_BALLOT_ONE,
+        .c = scale,
+        .row_scale = sqrt(8.0 * TREMOLO_BALLOT_SIGNS), /* entries have the variance 8 */
+        .response_scale = TREMOLO_RESPONSE_MAX,
+    };
+    return tremolo_ballot_new(ballots, sums, TREMOLO_BUCKETS, &release);
+}
+
+/* ---------------------------------------------------------------- noisy samples */
 
 struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
                                                  double feature_bound, double response_bound)

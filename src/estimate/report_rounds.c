@@ -101,8 +101,8 @@ static bool grow(struct reader *reader)
 
 static enum tremolo_status flush(struct reader *reader)
 {
-    enum tremolo_status status =
-        tremolo_moments_add(reader->moments, reader->rows, reader->buckets, reader->waiting);
+    enum tremolo_status status = tremolo_release_fold(
+        reader->moments, &reader->header->study, reader->rows, reader->buckets, reader->waiting);
     reader->waiting = 0;
     return status;
 }
@@ -142,7 +142,7 @@ static enum tremolo_status take_report(struct reader *reader, const uint8_t *byt
 {
     const struct tremolo_study *study = &reader->header->study;
     struct tremolo_report report;
-    int16_t *row = reader->rows + reader->waiting * (study->dimension + 1u);
+    int16_t *row = reader->rows + reader->waiting * tremolo_row_values(study);
     enum tremolo_status status = tremolo_report_decode(&report, bytes, length);
     if (status == TREMOLO_OK) {
         status = tremolo_row_unpack(row, &report, study);
@@ -276,7 +276,7 @@ enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rou
     reader.error = error;
     reader.made.evidence = calloc(study->rounds, sizeof(struct tremolo_debiased *));
     reader.vectors = calloc(study->vectors > 0 ? study->vectors * d : 1, sizeof *reader.vectors);
-    reader.rows = malloc(FOLD_BATCH * (d + 1) * sizeof *reader.rows);
+    reader.rows = malloc(FOLD_BATCH * tremolo_row_values(study) * sizeof *reader.rows);
     reader.buckets = malloc(FOLD_BATCH);
     bool ready = reader.made.evidence != NULL && reader.vectors != NULL && reader.rows != NULL &&
                  reader.buckets != NULL;

@@ -6,11 +6,16 @@
  * the noise's squared norm is sigma^2 chi^2 with n degrees of freedom, and
  *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
  * with t = ln 1e9. A liar can therefore pull the moments no further than an
- * unlucky honest device could. */
+ * unlucky honest device could.
+ *
+ * A ballot's row keeps its id and its answer, and becomes the entries it stands for only when
+ * it is added: hundreds of them would wait otherwise. Every answer is plausible. */
 #include "tremolo_release.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "expand.h"
 
 /* Bits come most significant first; `held` keeps the newest of them below. */
 static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed, unsigned count,
@@ -34,17 +39,35 @@ static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed,
     return (held & ((UINT32_C(1) << bits) - 1)) == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
+size_t tremolo_row_values(const struct tremolo_study *study)
+{
+    return study->release == TREMOLO_RELEASE_BALLOT ? EXPAND_ROW_VALUES : study->dimension + 1u;
+}
+
+static size_t released_bytes(const struct tremolo_study *study)
+{
+    return study->release == TREMOLO_RELEASE_BALLOT
+               ? 1
+               : ((size_t)tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
+}
+
 enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report *report,
                                        const struct tremolo_study *study)
 {
     unsigned count = tremolo_study_coordinates(study);
     bool public_response = study->response == TREMOLO_RESPONSE_PUBLIC;
     if (report->has_response != public_response ||
-        report->coordinate_bytes != (count * study->wire_bits + 7) / 8) {
+        report->coordinate_bytes != released_bytes(study)) {
         return TREMOLO_MALFORMED;
     }
     if (memcmp(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
         return TREMOLO_WRONG_STUDY;
+    }
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        memcpy(row, report->id, TREMOLO_REPORT_ID_BYTES);
+        row[EXPAND_ANSWER] = report->coordinates[0];
+        row[EXPAND_RESPONSE] = report->response;
+        return TREMOLO_OK;
     }
     if (public_response) {
         row[count] = report->response;
@@ -54,7 +77,7 @@ enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report
 
 double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study)
 {
-    unsigned n = tremolo_study_coordinates(study);
+    unsigned n = study->release == TREMOLO_RELEASE_BALLOT ? 0 : tremolo_study_coordinates(study);
     int64_t norm2 = 0;
     for (unsigned i = 0; i < n; i++) {
         norm2 += (int32_t)row[i] * row[i];

@@ -55,18 +55,23 @@ static bool allocate_workspace(struct tremolo_moments *moments)
     return true;
 }
 
-static bool allocate_sums(struct tremolo_moments *moments)
+struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products)
 {
-    size_t n = moments->n, each = n + n * n;
-    moments->storage = calloc((TREMOLO_BUCKETS + 1) * each, sizeof *moments->storage);
-    if (moments->storage == NULL) {
-        return false;
+    struct tremolo_moments *made = calloc(1, sizeof *made);
+    int64_t *storage = calloc((TREMOLO_BUCKETS + 1) * (sums + products), sizeof *storage);
+    if (made == NULL || storage == NULL) {
+        free(made);
+        free(storage);
+        return NULL;
     }
+    made->sums = sums;
+    made->products = products;
+    made->storage = storage;
     for (size_t b = 0; b <= TREMOLO_BUCKETS; b++) {
-        moments->bucket[b].sum = moments->storage + b * each;
-        moments->bucket[b].product = moments->bucket[b].sum + n;
+        made->bucket[b].sum = storage + b * (sums + products);
+        made->bucket[b].product = products > 0 ? made->bucket[b].sum + sums : NULL;
     }
-    return true;
+    return made;
 }
 
 enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t coordinates,
@@ -75,7 +80,7 @@ enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t
     if (moments == NULL || !creation_valid(coordinates, feature_max, response_max)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct tremolo_moments *made = calloc(1, sizeof *made);
+    struct tremolo_moments *made = tremolo_moments_make(coordinates, coordinates * coordinates);
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
@@ -87,7 +92,7 @@ enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t
     if (made->kernel == NULL) {
         made->kernel = &tremolo_fold_scalar;
     }
-    if (!allocate_sums(made) || !allocate_workspace(made)) {
+    if (!allocate_workspace(made)) {
         tremolo_moments_free(made);
         return TREMOLO_NO_MEMORY;
     }
@@ -102,6 +107,7 @@ void tremolo_moments_free(struct tremolo_moments *moments)
     }
     free(moments->work.panel);
     free((void *)moments->work.stages);
+    free(moments->ballot);
     free(moments->storage);
     free(moments);
 }
@@ -135,7 +141,7 @@ unsigned tremolo_bucket_of(const uint8_t report_id[16])
 }
 
 /* Buckets are 0..31, so every byte must fit five bits; eight bytes at a time. */
-static bool buckets_valid(const uint8_t *buckets, size_t count)
+bool tremolo_buckets_valid(const uint8_t *buckets, size_t count)
 {
     uint64_t all = 0;
     size_t i = 0;
@@ -153,13 +159,14 @@ static bool buckets_valid(const uint8_t *buckets, size_t count)
 static enum tremolo_status check_addition(const struct tremolo_moments *moments,
                                           const int16_t *rows, const uint8_t *buckets, size_t count)
 {
-    if (moments == NULL || ((rows == NULL || buckets == NULL) && count > 0)) {
+    if (moments == NULL || moments->ballot_parts > 0 ||
+        ((rows == NULL || buckets == NULL) && count > 0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (count > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
+    if (count > tremolo_moments_most(moments) - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
-    return buckets_valid(buckets, count) ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
+    return tremolo_buckets_valid(buckets, count) ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
 }
 
 enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const int16_t *rows,
@@ -174,30 +181,38 @@ enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const i
 
 /* ------------------------------------------------- merging and reading */
 
-static void add_sums(struct bucket_sums *into, const struct bucket_sums *from, size_t n)
+/* Sums and products of a bucket lie one after the other. */
+static void add_sums(struct bucket_sums *into, const struct bucket_sums *from, size_t entries)
 {
     into->count += from->count;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < entries; i++) {
         into->sum[i] += from->sum[i];
     }
-    for (size_t i = 0; i < n * n; i++) {
-        into->product[i] += from->product[i];
-    }
+}
+
+static bool alike(const struct tremolo_moments *a, const struct tremolo_moments *b)
+{
+    return a->n == b->n && a->ballot_parts == b->ballot_parts && a->feature_max == b->feature_max &&
+           a->response_max == b->response_max;
+}
+
+uint64_t tremolo_moments_most(const struct tremolo_moments *moments)
+{
+    return moments->ballot_parts > 0 ? TREMOLO_MAX_FOLD_BALLOTS : TREMOLO_MAX_FOLD_REPORTS;
 }
 
 enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
                                           const struct tremolo_moments *other)
 {
-    if (moments == NULL || other == NULL || moments == other || moments->n != other->n ||
-        moments->feature_max != other->feature_max ||
-        moments->response_max != other->response_max) {
+    if (moments == NULL || other == NULL || moments == other || !alike(moments, other)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (tremolo_moments_count(other) > TREMOLO_MAX_FOLD_REPORTS - tremolo_moments_count(moments)) {
+    if (tremolo_moments_count(other) >
+        tremolo_moments_most(moments) - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        add_sums(&moments->bucket[b], &other->bucket[b], moments->n);
+        add_sums(&moments->bucket[b], &other->bucket[b], moments->sums + moments->products);
     }
     return TREMOLO_OK;
 }
@@ -220,7 +235,7 @@ static void answer(struct tremolo_sums *sums, struct bucket_sums *from, size_t n
 enum tremolo_status tremolo_moments_bucket(struct tremolo_moments *moments,
                                            struct tremolo_sums *sums, unsigned bucket)
 {
-    if (moments == NULL || sums == NULL || bucket >= TREMOLO_BUCKETS) {
+    if (moments == NULL || sums == NULL || bucket >= TREMOLO_BUCKETS || moments->ballot_parts > 0) {
         return TREMOLO_BAD_ARGUMENT;
     }
     answer(sums, &moments->bucket[bucket], moments->n);
@@ -230,7 +245,7 @@ enum tremolo_status tremolo_moments_bucket(struct tremolo_moments *moments,
 enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
                                           struct tremolo_sums *sums)
 {
-    if (moments == NULL || sums == NULL) {
+    if (moments == NULL || sums == NULL || moments->ballot_parts > 0) {
         return TREMOLO_BAD_ARGUMENT;
     }
     size_t n = moments->n;
@@ -239,7 +254,7 @@ enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
     memset(total->sum, 0, n * sizeof *total->sum);
     memset(total->product, 0, n * n * sizeof *total->product);
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        add_sums(total, &moments->bucket[b], n);
+        add_sums(total, &moments->bucket[b], n + n * n);
     }
     answer(sums, total, n);
     return TREMOLO_OK;
@@ -248,6 +263,11 @@ enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
 size_t tremolo_moments_coordinates(const struct tremolo_moments *moments)
 {
     return moments->n;
+}
+
+bool tremolo_moments_are_ballots(const struct tremolo_moments *moments)
+{
+    return moments->ballot_parts > 0;
 }
 
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments)

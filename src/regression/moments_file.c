@@ -4,7 +4,7 @@
  *
  *     offset  bytes  what
  *     0       4      "TRMM"
- *     4       2      version, 1
+ *     4       2      version, 1, or 2 for ballots
  *     6       2      n, 2..257
  *     8       2      largest magnitude of a feature, 1..32767
  *     10      2      largest magnitude of the response, 1..32767
@@ -12,6 +12,11 @@
  *     16      32 B   the buckets, B = 8 (1 + n + n (n + 1) / 2) bytes each:
  *                    count; n sums; upper triangle of products, row by row
  *     end     8      CRC-64 (ECMA-182 polynomial, reflected) of all before
+ *
+ * For ballots n is the number of entries, 1..33412; the largest magnitude of a feature is
+ * 80, and of the response 32767, or 0 when it is private. A bucket holds its count and n sums
+ * of the entries; with a public response then n sums of y times them, n of y^2 times them,
+ * and the sums of y and of y^2.
  *
  * One set of moments has one encoding. The checksum finds damage, not
  * forgery; who may write such a file is the caller's business. */
@@ -21,7 +26,8 @@
 #include <string.h>
 
 enum {
-    FORMAT_VERSION = 1,
+    VERSION_ROWS = 1,
+    VERSION_BALLOTS = 2,
     HEADER_BYTES = 16,
     CHECKSUM_BYTES = 8,
 };
@@ -71,15 +77,48 @@ static int64_t get_signed(const uint8_t **at)
     return value <= INT64_MAX ? (int64_t)value : -(int64_t)(UINT64_MAX - value) - 1;
 }
 
-static size_t encoded_bytes(size_t n)
+/* The numbers of the head. */
+struct head {
+    unsigned version;
+    size_t n;
+    size_t feature_max;
+    size_t response_max;
+};
+
+static struct head head_of(const struct tremolo_moments *moments)
 {
-    size_t bucket = 8 * (1 + n + n * (n + 1) / 2);
-    return HEADER_BYTES + TREMOLO_BUCKETS * bucket + CHECKSUM_BYTES;
+    return (struct head){moments->ballot_parts > 0 ? VERSION_BALLOTS : VERSION_ROWS, moments->n,
+                         (size_t)moments->feature_max, (size_t)moments->response_max};
+}
+
+static size_t encoded_bytes(const struct head *head)
+{
+    size_t n = head->n;
+    size_t sums = head->version == VERSION_ROWS ? n + n * (n + 1) / 2
+                  : head->response_max == 0     ? n
+                                                : BALLOT_PARTS_PUBLIC * n + 2;
+    return HEADER_BYTES + TREMOLO_BUCKETS * 8 * (1 + sums) + CHECKSUM_BYTES;
 }
 
 size_t tremolo_moments_encoded_bytes(const struct tremolo_moments *moments)
 {
-    return encoded_bytes(moments->n);
+    const struct head head = head_of(moments);
+    return encoded_bytes(&head);
+}
+
+static uint8_t *put_ballots(uint8_t *at, const struct bucket_sums *sums,
+                            const struct tremolo_moments *moments)
+{
+    at = put(at, sums->count, 8);
+    for (size_t part = 0; part < moments->ballot_parts; part++) {
+        for (size_t i = 0; i < moments->n; i++) {
+            at = put(at, (uint64_t)sums->sum[part * moments->stride + i], 8);
+        }
+    }
+    for (size_t i = moments->ballot_parts * moments->stride; i < moments->sums; i++) {
+        at = put(at, (uint64_t)sums->sum[i], 8);
+    }
+    return at;
 }
 
 static uint8_t *put_bucket(uint8_t *at, const struct bucket_sums *sums, size_t n)
@@ -102,18 +141,20 @@ enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments
     if (moments == NULL || bytes == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (capacity < encoded_bytes(moments->n)) {
+    const struct head head = head_of(moments);
+    if (capacity < encoded_bytes(&head)) {
         return TREMOLO_SHORT_BUFFER;
     }
     uint8_t *at = bytes;
     memcpy(at, magic, sizeof magic);
-    at = put(at + sizeof magic, FORMAT_VERSION, 2);
-    at = put(at, moments->n, 2);
-    at = put(at, (uint64_t)moments->feature_max, 2);
-    at = put(at, (uint64_t)moments->response_max, 2);
+    at = put(at + sizeof magic, head.version, 2);
+    at = put(at, head.n, 2);
+    at = put(at, head.feature_max, 2);
+    at = put(at, head.response_max, 2);
     at = put(at, TREMOLO_BUCKETS, 4);
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        at = put_bucket(at, &moments->bucket[b], moments->n);
+        at = head.version == VERSION_ROWS ? put_bucket(at, &moments->bucket[b], moments->n)
+                                          : put_ballots(at, &moments->bucket[b], moments);
     }
     (void)put(at, checksum(bytes, (size_t)(at - bytes)), CHECKSUM_BYTES);
     return TREMOLO_OK;
@@ -156,34 +197,78 @@ static bool get_bucket(struct tremolo_moments *moments, struct bucket_sums *sums
     return good;
 }
 
-static enum tremolo_status get_header(size_t header[3], const uint8_t **at, size_t length)
+/* count <= 2^26 here, and 80 * 32767^2 < 2^37. */
+static bool get_ballots(struct tremolo_moments *moments, struct bucket_sums *sums,
+                        const uint8_t **at)
+{
+    bool good = true;
+    int64_t limit = TREMOLO_MAX_BALLOT_VALUE;
+    sums->count = get(at, 8);
+    if (sums->count > TREMOLO_MAX_FOLD_BALLOTS) {
+        return false;
+    }
+    for (size_t part = 0; part < moments->ballot_parts; part++) {
+        for (size_t i = 0; i < moments->n; i++) {
+            int64_t value = get_signed(at);
+            sums->sum[part * moments->stride + i] = value;
+            good = good && possible(value, sums->count, limit, false);
+        }
+        limit *= moments->response_max;
+    }
+    limit = moments->response_max;
+    for (size_t i = moments->ballot_parts * moments->stride; i < moments->sums; i++) {
+        sums->sum[i] = get_signed(at);
+        good = good && possible(sums->sum[i], sums->count, limit, limit > moments->response_max);
+        limit *= moments->response_max;
+    }
+    return good;
+}
+
+static bool head_sound(const struct head *head)
+{
+    if (head->version == VERSION_BALLOTS) {
+        return head->n >= 1 && head->n <= TREMOLO_MAX_BALLOT_ENTRIES &&
+               head->feature_max == TREMOLO_MAX_BALLOT_VALUE &&
+               (head->response_max == 0 || head->response_max == TREMOLO_MAX_FOLD_VALUE);
+    }
+    return head->n >= 2 && head->n <= TREMOLO_MAX_FOLD_COORDINATES && head->feature_max >= 1 &&
+           head->feature_max <= TREMOLO_MAX_FOLD_VALUE && head->response_max >= 1 &&
+           head->response_max <= TREMOLO_MAX_FOLD_VALUE;
+}
+
+static enum tremolo_status get_head(struct head *head, const uint8_t **at, size_t length)
 {
     if (length < HEADER_BYTES || memcmp(*at, magic, sizeof magic) != 0) {
         return TREMOLO_MALFORMED;
     }
     *at += sizeof magic;
-    if (get(at, 2) != FORMAT_VERSION) {
+    head->version = (unsigned)get(at, 2);
+    if (head->version != VERSION_ROWS && head->version != VERSION_BALLOTS) {
         return TREMOLO_UNKNOWN_VERSION;
     }
-    for (int i = 0; i < 3; i++) {
-        header[i] = (size_t)get(at, 2);
-    }
-    bool good = header[0] >= 2 && header[0] <= TREMOLO_MAX_FOLD_COORDINATES && header[1] >= 1 &&
-                header[1] <= TREMOLO_MAX_FOLD_VALUE && header[2] >= 1 &&
-                header[2] <= TREMOLO_MAX_FOLD_VALUE && get(at, 4) == TREMOLO_BUCKETS &&
-                length == encoded_bytes(header[0]);
+    head->n = (size_t)get(at, 2);
+    head->feature_max = (size_t)get(at, 2);
+    head->response_max = (size_t)get(at, 2);
+    bool good = get(at, 4) == TREMOLO_BUCKETS && head_sound(head) && length == encoded_bytes(head);
     return good ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
+static enum tremolo_status new_of(struct tremolo_moments **made, const struct head *head)
+{
+    return head->version == VERSION_ROWS
+               ? tremolo_moments_new(made, head->n, (int)head->feature_max, (int)head->response_max)
+               : tremolo_moments_new_ballots(made, head->n, head->response_max != 0);
 }
 
 enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, const uint8_t *bytes,
                                            size_t length)
 {
-    size_t header[3] = {0};
+    struct head head = {0};
     if (moments == NULL || bytes == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
     const uint8_t *at = bytes;
-    enum tremolo_status status = get_header(header, &at, length);
+    enum tremolo_status status = get_head(&head, &at, length);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -192,12 +277,13 @@ enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, con
         return TREMOLO_MALFORMED;
     }
     struct tremolo_moments *made = NULL;
-    status = tremolo_moments_new(&made, header[0], (int)header[1], (int)header[2]);
+    status = new_of(&made, &head);
     bool good = status == TREMOLO_OK;
     for (size_t b = 0; b < TREMOLO_BUCKETS && good; b++) {
-        good = get_bucket(made, &made->bucket[b], &at);
+        good = head.version == VERSION_ROWS ? get_bucket(made, &made->bucket[b], &at)
+                                            : get_ballots(made, &made->bucket[b], &at);
     }
-    if (!good || tremolo_moments_count(made) > TREMOLO_MAX_FOLD_REPORTS) {
+    if (!good || tremolo_moments_count(made) > tremolo_moments_most(made)) {
         tremolo_moments_free(made);
         return status != TREMOLO_OK ? status : TREMOLO_MALFORMED;
     }

@@ -7,7 +7,11 @@
  * 2. No bucket's count exceeds TREMOLO_MAX_FOLD_REPORTS, nor does their sum,
  *    so no 64-bit sum overflows.
  * 3. Between calls the workspace holds nothing but the panel's constant
- *    column, which is 1 throughout. */
+ *    column, which is 1 throughout.
+ *
+ * Sums over ballots have no products and no workspace but one row: `sum` holds the parts
+ * row, y row and y^2 row, each `stride` long and zero past the entries, then y and y^2;
+ * only the first part when the response is private. */
 #ifndef TREMOLO_MOMENTS_INTERNAL_H
 #define TREMOLO_MOMENTS_INTERNAL_H
 
@@ -16,8 +20,8 @@
 
 struct bucket_sums {
     uint64_t count;
-    int64_t *sum;     /* n entries */
-    int64_t *product; /* n * n, see invariant 1 */
+    int64_t *sum;     /* n entries, or parts */
+    int64_t *product; /* n * n, see invariant 1; or NULL */
 };
 
 enum { FOLD_STRETCH = 256 };
@@ -34,16 +38,31 @@ struct fold_workspace {
     const int16_t **stages;
 };
 
+enum { BALLOT_PARTS_PUBLIC = 3, BALLOT_STEP = 16 };
+
 struct tremolo_moments {
     size_t n;
     int feature_max;
-    int response_max;
+    int response_max;    /* 0: ballots with a private response */
+    size_t ballot_parts; /* 0: rows, not ballots */
+    size_t stride;       /* of a part, a multiple of BALLOT_STEP */
+    int8_t *ballot;      /* a row of so many */
+    size_t sums;         /* entries of a bucket's sum */
+    size_t products;     /* and of its product */
     bool split_response; /* see fold.c */
     const struct fold_kernel *kernel;
     struct bucket_sums bucket[TREMOLO_BUCKETS + 1]; /* the last is for totals */
     int64_t *storage;
     struct fold_workspace work;
 };
+
+/* An object with its sums and no workspace, or NULL. */
+struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products);
+
+/* No more reports than this make sums that 64 bits hold. */
+uint64_t tremolo_moments_most(const struct tremolo_moments *moments);
+
+bool tremolo_buckets_valid(const uint8_t *buckets, size_t count);
 
 /* Fold rows whose buckets are known to be good and return true, or find a
  * value out of bounds, leave the sums as they were and return false. */

@@ -50,7 +50,8 @@ static void expect_fold(struct served_study *served, const struct server_report 
         struct arrival arrival = {.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
         check_report(&arrival, row, &served->check);
         if (acked[i]) {
-            assert_status(tremolo_moments_add(expected, row, &arrival.bucket, 1), TREMOLO_OK);
+            assert_status(tremolo_release_fold(expected, served->study, row, &arrival.bucket, 1),
+                          TREMOLO_OK);
         }
     }
     size_t length = tremolo_moments_encoded_bytes(expected);

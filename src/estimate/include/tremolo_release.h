@@ -2,12 +2,12 @@
  *
  * The one place that says what the integers of a study's reports are:
  *
- *     int16_t row[D + 1];
+ *     int16_t row[tremolo_row_values(study)];
  *     status = tremolo_row_unpack(row, &report, study);
  *     honest = tremolo_row_norm2(row, study) <= tremolo_row_norm2_max(study);
  *     ...
  *     status = tremolo_release_sums(&moments, study);
- *     status = tremolo_moments_add(moments, rows, buckets, count);
+ *     status = tremolo_release_fold(moments, study, rows, buckets, count);
  *     struct tremolo_sample_release release = tremolo_release_of(study, 1, 1);
  *     status = tremolo_release_evidence(&evidence, moments, &release, round.vectors);
  *
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_regression.h"
 
@@ -26,21 +27,40 @@
 extern "C" {
 #endif
 
-/* The d + 1 integers that a decoded report carries: features, then the response. The same
- * answers as tremolo_report_unpack(), without checking the study for every report; `row`
- * may be half written on failure. */
+enum { TREMOLO_ROW_VALUES_MAX = TREMOLO_MAX_FOLD_COORDINATES };
+
+/* What a decoded report carries, tremolo_row_values() integers: of a noisy sample d + 1,
+ * features, then the response; of a ballot id, answer and public response. The same answers
+ * as tremolo_report_unpack() and tremolo_report_answer(), without checking the study for
+ * every report; `row` may be half written on failure. */
+size_t tremolo_row_values(const struct tremolo_study *study);
 TREMOLO_MUST_USE enum tremolo_status tremolo_row_unpack(int16_t *row,
                                                         const struct tremolo_report *report,
                                                         const struct tremolo_study *study);
 
 /* The squared norm of what a row released, in wire units, and the largest that an honest
- * device's exceeds with probability below 1e-9. */
+ * device's exceeds with probability below 1e-9. Both say nothing of ballots: 0 and more. */
 double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study);
 double tremolo_row_norm2_max(const struct tremolo_study *study);
 
 /* Empty sums for a study's rows; free with tremolo_moments_free. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                                           const struct tremolo_study *study);
+
+/* Can the sums be this study's? For sums that were stored. */
+bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study);
+
+/* Add `count` rows, one after the other, each to its bucket; allocates nothing. As
+ * tremolo_moments_add() and tremolo_moments_add_ballots() fails. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_release_fold(struct tremolo_moments *moments,
+                                                          const struct tremolo_study *study,
+                                                          const int16_t *rows,
+                                                          const uint8_t *buckets, size_t count);
+
+/* What a ballot study's sums tell; scaled values are 1 at the ends of their ranges. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
+                                                             const struct tremolo_moments *moments,
+                                                             const struct tremolo_study *study);
 
 /* What the study's integers mean, from the integers alone. `feature_bound` and
  * `response_bound` are the scaled values at the public bounds: 1 in a study file. V is

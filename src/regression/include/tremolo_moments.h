@@ -6,7 +6,9 @@
  * and products in 64-bit integers, apart for each of 32 hash buckets, so the
  * result does not depend on order, threads or sharding to the bit.
  *
- * The buckets are what the group jackknife needs; totals are their sum.
+ * The buckets are what the group jackknife needs; totals are their sum. Sums over ballots
+ * (tremolo_moments_new_ballots) are the same object with other entries: they merge and
+ * travel alike, and only adding and reading differ.
  *
  *     struct tremolo_moments *moments = NULL;
  *     struct tremolo_sums all;
@@ -23,6 +25,7 @@
 #ifndef TREMOLO_MOMENTS_H
 #define TREMOLO_MOMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,10 +40,14 @@ enum {
     TREMOLO_MAX_FOLD_COORDINATES = 257, /* 256 features and the response */
     TREMOLO_MAX_FOLD_VALUE = 32767,
     TREMOLO_MAX_FOLD_THREADS = 64,
+    TREMOLO_MAX_BALLOT_ENTRIES = 33412, /* products of 258 numbers, and one beside them */
+    TREMOLO_MAX_BALLOT_VALUE = 80,
 };
 
 /* 2^33 reports of 32767 squared each stay below 2^63. */
 #define TREMOLO_MAX_FOLD_REPORTS (UINT64_C(1) << 33)
+/* 2^26 ballots of 80 times 32767 squared each do, too. */
+#define TREMOLO_MAX_FOLD_BALLOTS (UINT64_C(1) << 26)
 
 /* Sums over the reports of one bucket, or of all. `sum` holds n entries,
  * `product` n * n in row-major order, symmetric. Both point into the object
@@ -63,6 +70,11 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_new(struct tremolo_moments 
                                                          size_t coordinates, int feature_max,
                                                          int response_max);
 
+/* Create empty sums over ballots of `entries` (1..TREMOLO_MAX_BALLOT_ENTRIES) integers each,
+ * with a public response or without. As above otherwise. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_moments_new_ballots(struct tremolo_moments **moments, size_t entries, bool response_public);
+
 /* NULL is fine. */
 void tremolo_moments_free(struct tremolo_moments *moments);
 
@@ -77,19 +89,37 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add(struct tremolo_moments 
                                                          const int16_t *rows,
                                                          const uint8_t *buckets, size_t count);
 
-/* Add the sums of `other`, which must have the same coordinates and maxima
- * (BAD_ARGUMENT otherwise) and may not be `moments` itself. */
+/* Where ballots come from: fill `row` with the entries of ballot `i`, each within
+ * TREMOLO_MAX_BALLOT_VALUE, and return its public response, or 0. Asked for 0, 1, 2.. */
+typedef int16_t (*tremolo_ballot_row_fn)(int8_t *row, size_t i, void *context);
+
+/* Add `count` ballots; allocates nothing. BAD_ARGUMENT for a bucket above 31 and for sums that
+ * are not over ballots, OVERFLOWED past TREMOLO_MAX_FOLD_BALLOTS; after any failure the sums
+ * are what they were. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_moments_add_ballots(struct tremolo_moments *moments, tremolo_ballot_row_fn next,
+                            void *context, const uint8_t *buckets, size_t count);
+
+/* Add the sums of `other`, which must be over the same kind of reports with the same
+ * coordinates and maxima (BAD_ARGUMENT otherwise) and may not be `moments` itself. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
                                                            const struct tremolo_moments *other);
 
-/* The sums of one bucket, or of all reports. They refer to memory inside
+/* The sums of one bucket, or of all reports; BAD_ARGUMENT for ballots. They refer to memory inside
  * `moments`: valid until it is changed, asked again for a total, or freed. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_bucket(struct tremolo_moments *moments, struct tremolo_sums *sums, unsigned bucket);
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
                                                            struct tremolo_sums *sums);
 
-size_t tremolo_moments_coordinates(const struct tremolo_moments *moments);
+/* The same of ballots, see tremolo_ballot.h. */
+struct tremolo_ballot_sums;
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_ballots(struct tremolo_ballot_sums *sums,
+                                                             const struct tremolo_moments *moments,
+                                                             unsigned bucket);
+
+size_t tremolo_moments_coordinates(const struct tremolo_moments *moments); /* or entries */
+bool tremolo_moments_are_ballots(const struct tremolo_moments *moments);
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments);
 
 /* Serialised form: see moments_file.c for the byte table. `capacity` must be

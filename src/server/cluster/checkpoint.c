@@ -439,7 +439,7 @@ static enum tremolo_status get_active(struct decoder *in, struct shard *shard, s
         status = TREMOLO_MALFORMED;
     }
     if (status == TREMOLO_OK && moments != NULL &&
-        tremolo_moments_coordinates(moments) != shard->check.row_values) {
+        !tremolo_release_fits(moments, shard->served->study)) {
         tremolo_moments_free(moments);
         status = TREMOLO_MALFORMED;
     }
@@ -512,7 +512,7 @@ enum tremolo_status checkpoint_ended(struct tremolo_moments **moments, struct bu
     struct source source = source_of(bus, shard, "ended", round);
     enum tremolo_status status = read_moments(&read, &source, &shard->ended[round].stored);
     if (status == TREMOLO_OK && (tremolo_moments_count(read) != shard->ended[round].count ||
-                                 tremolo_moments_coordinates(read) != shard->check.row_values)) {
+                                 !tremolo_release_fits(read, shard->served->study))) {
         tremolo_moments_free(read);
         status = TREMOLO_MALFORMED;
     }

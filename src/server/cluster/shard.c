@@ -294,7 +294,8 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
     }
     if (status == TREMOLO_OK && counts.counted > 0) {
         status = shard->moments == NULL ? TREMOLO_BAD_ARGUMENT
-                                        : rows_fold(shard->moments, &shard->rows, counts.counted);
+                                        : rows_fold(shard->moments, shard->served->study,
+                                                    &shard->rows, counts.counted);
     }
     if (status == TREMOLO_OK) {
         shard->position = position;

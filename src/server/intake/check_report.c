@@ -52,7 +52,7 @@ struct check_study check_study_of(const struct tremolo_study_file *file, const u
         .study = study,
         .secret = keys ? secret : NULL,
         .norm2_max = tremolo_row_norm2_max(study),
-        .row_values = (size_t)study->dimension + 1,
+        .row_values = tremolo_row_values(study),
     };
 }
 

@@ -49,7 +49,7 @@ struct check_study {
     const uint8_t *secret;   /* TREMOLO_DEVICE_SECRET_BYTES; NULL: an open study */
     const uint8_t *hash_key; /* of the study's indexes; may be NULL: no hash */
     double norm2_max;        /* squared, wire units */
-    size_t row_values;       /* d + 1 */
+    size_t row_values;       /* of one report */
 };
 
 struct check_study check_study_of(const struct tremolo_study_file *file, const uint8_t *secret);

@@ -233,7 +233,8 @@ enum tremolo_status decide_commit(struct served_study *served)
     learn_ids(served);
     (void)pthread_mutex_lock(&served->lock);
     struct served_round *newest = &served->rounds[served->opened - 1];
-    enum tremolo_status status = rows_fold(newest->moments, &served->log_rows, count);
+    enum tremolo_status status =
+        rows_fold(newest->moments, served->study, &served->log_rows, count);
     if (status == TREMOLO_OK) {
         newest->folded_to = served->log_position;
         served->reports += count;

@@ -35,8 +35,8 @@ void rows_put(struct rows *rows, size_t row_values, size_t at, const int16_t *ro
     rows->buckets[at] = (uint8_t)bucket;
 }
 
-enum tremolo_status rows_fold(struct tremolo_moments *moments, const struct rows *rows,
-                              size_t count)
+enum tremolo_status rows_fold(struct tremolo_moments *moments, const struct tremolo_study *study,
+                              const struct rows *rows, size_t count)
 {
-    return tremolo_moments_add(moments, rows->values, rows->buckets, count);
+    return tremolo_release_fold(moments, study, rows->values, rows->buckets, count);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_moments.h"
+#include "tremolo_release.h"
 #include "tremolo_status.h"
 
 struct rows {
@@ -27,6 +27,7 @@ void rows_put(struct rows *rows, size_t row_values, size_t at, const int16_t *ro
 
 /* The first `count` rows into the sums. */
 TREMOLO_MUST_USE enum tremolo_status rows_fold(struct tremolo_moments *moments,
+                                               const struct tremolo_study *study,
                                                const struct rows *rows, size_t count);
 
 #endif

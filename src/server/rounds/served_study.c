@@ -323,7 +323,7 @@ static enum tremolo_status recover_checkpoint(void *context, const uint8_t *key,
         return status;
     }
     struct served_round *stored = &served->rounds[round];
-    if (tremolo_moments_coordinates(moments) != (size_t)served->study->dimension + 1) {
+    if (!tremolo_release_fits(moments, served->study)) {
         tremolo_moments_free(moments);
         return TREMOLO_MALFORMED;
     }
@@ -379,7 +379,7 @@ static enum tremolo_status read_names(struct arrival *arrival, const struct serv
 
 static enum tremolo_status fold_record(struct served_study *served, struct arrival *arrival)
 {
-    int16_t row[TREMOLO_MAX_FOLD_COORDINATES];
+    int16_t row[TREMOLO_ROW_VALUES_MAX];
     struct check_study unauthenticated = served->check;
     unauthenticated.secret = NULL;
     check_report(arrival, row, &unauthenticated);
@@ -388,7 +388,7 @@ static enum tremolo_status fold_record(struct served_study *served, struct arriv
     }
     uint8_t bucket = (uint8_t)served_bucket(served, arrival);
     struct rows one = {row, &bucket, 1};
-    return rows_fold(served->rounds[arrival->round].moments, &one, 1);
+    return rows_fold(served->rounds[arrival->round].moments, served->study, &one, 1);
 }
 
 /* A record of the log: into the indexes, and into the fold of its round unless
