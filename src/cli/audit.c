@@ -204,6 +204,9 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
     enum tremolo_status status = tremolo_audit_plan_study(
         plan, file, isnan(options->delta) ? 0 : options->delta, clip_factor);
     tremolo_study_file_free(file);
+    if (status == TREMOLO_OK && is_ballot(plan) && !isnan(options->delta)) {
+        return cli_fail(CLI_USAGE, "audit", "ballots are private with delta 0; leave --delta");
+    }
     return status == TREMOLO_OK ? CLI_DONE
                                 : cli_fail(cli_exit_of(status), "audit", "%s: %s", options->study,
                                            tremolo_status_sentence(status));

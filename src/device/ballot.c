@@ -132,8 +132,10 @@ static TREMOLO_APART int32_t response_place(const struct tremolo_work *work)
     const int32_t end = INT32_C(1) << PLACE_LOG2;
     int32_t y = place(work->sample->response, &work->study->response_bounds);
     int32_t over = end - y;
+    /* cppcheck-suppress shiftTooManyBitsSigned; shifts are arithmetic, see report.c */
     y += over & over >> 31;
     over = end + y;
+    /* cppcheck-suppress shiftTooManyBitsSigned */
     return y - (over & over >> 31);
 }
 

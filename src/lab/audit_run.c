@@ -151,6 +151,9 @@ enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, d
 enum tremolo_status audit_plan_ballot_finish(struct tremolo_audit_plan *plan)
 {
     plan->value[0] = plan->study.bounds[0].high; /* a corner; the middle is 0 */
+    if (plan->study.response == TREMOLO_RESPONSE_PRIVATE) {
+        plan->response[0] = plan->study.response_bounds.high;
+    }
     return plan->study.dimension <= TREMOLO_AUDIT_DIMENSION_MAX ? tremolo_study_check(&plan->study)
                                                                 : TREMOLO_BAD_DIMENSION;
 }
@@ -180,6 +183,9 @@ enum tremolo_status audit_plan_finish(struct tremolo_audit_plan *plan, double ha
         plan->value[0] = study->bounds[0].high;
     }
     plan->value[1] = -plan->value[0];
+    if (study->response == TREMOLO_RESPONSE_PRIVATE) {
+        memcpy(plan->response, plan->value, sizeof plan->response);
+    }
     for (unsigned j = 0; j < study->vectors; j++) {
         fill_vector(plan->vectors + (size_t)j * study->dimension, j, study->dimension);
     }
@@ -263,15 +269,13 @@ static enum tremolo_status one_device(const struct audit_sink *sink,
     for (unsigned i = 0; i < plan->study.dimension; i++) {
         features[i] = plan->value[person];
     }
-    /* A public response is nobody's secret here: the same for both. */
-    int32_t response = plan->study.response == TREMOLO_RESPONSE_PRIVATE ? plan->value[person] : 0;
     memset(device->slots, 0, sizeof device->slots);
     enum tremolo_status status = tremolo_device_enrol(&work, &platform, UINT32_MAX, UINT32_MAX);
     for (uint64_t k = 0; k < tremolo_audit_releases(plan) && status == TREMOLO_OK; k++) {
         double place = 0.0;
         const struct tremolo_round round = {plan->study.vectors > 0 ? plan->vectors : NULL,
                                             (uint16_t)(k / plan->study.samples)};
-        const struct tremolo_sample sample = {features, response,
+        const struct tremolo_sample sample = {features, plan->response[person],
                                               (uint16_t)(k % plan->study.samples)};
         status = one_report(&place, sink, plan, person, &work, &platform, &round, &sample);
         sum += place;

@@ -45,7 +45,8 @@ struct tremolo_audit_plan {
     struct tremolo_audit_claim claim;
     struct tremolo_study study;
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
-    int32_t value[2]; /* of every coordinate: the two people's */
+    int32_t value[2];    /* of every feature: the two people's */
+    int32_t response[2]; /* the same for both when it is public: nobody's secret */
     int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION]; /* the same in all rounds */
     unsigned coordinates;                                         /* that are released */
     double centre;                         /* of person 0's in wire units; person 1 is at -centre */
