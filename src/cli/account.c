@@ -5,6 +5,7 @@
  * and print/account_figures.c. What only the accountant can know comes back as a status. */
 #include "account.h"
 #include "options.h"
+#include "tremolo_table.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -56,7 +57,7 @@ static const char *take_list(void *place, const char *text)
         size_t length = strcspn(text, ",");
         (void)snprintf(piece, sizeof piece, "%.*s", (int)length, text);
         double *item = &list->item[list->count];
-        if (length >= sizeof piece || !cli_parse_double(item, piece) || !(*item > 0.0)) {
+        if (length >= sizeof piece || !tremolo_table_is_number(piece, item) || !(*item > 0.0)) {
             break;
         }
         list->count++;

@@ -51,9 +51,11 @@ const struct cli_command *cli_command_at(size_t place);
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Seconds on a clock that nobody sets. */
+double cli_seconds(void);
+
 /* Parse a whole string as a number, whatever the locale. False, with *value
- * untouched, for anything else (empty, trailing characters, NaN, infinity). */
-bool cli_parse_double(double *value, const char *text);
+ * untouched, for anything else (empty, trailing characters). */
 bool cli_parse_long(long *value, const char *text);
 
 /* The same for a whole number, which may be written 50k, 2M, 1e6 or 50,000. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 {
@@ -19,21 +20,14 @@ int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
     return (int)code;
 }
 
-/* We never call setlocale, so strtod reads the C locale's decimal point. */
-bool cli_parse_double(double *value, const char *text)
+double cli_seconds(void)
 {
-    char *end = NULL;
-    if (text == NULL || *text == '\0') {
-        return false;
-    }
-    double parsed = strtod(text, &end);
-    if (*end != '\0' || !isfinite(parsed)) {
-        return false;
-    }
-    *value = parsed;
-    return true;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* We never call setlocale, so strtod reads the C locale's decimal point. */
 bool cli_parse_long(long *value, const char *text)
 {
     char *end = NULL;

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "coefficients.h"
@@ -69,13 +68,6 @@ static const struct option_rule rules[] = {
                 .help = "of the population"),
     OPTION_RULE("stay", NULL, FLAG, TO(stay), .help = "leave the server running until interrupted"),
 };
-
-static double seconds(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- server */
 
@@ -353,12 +345,12 @@ static int run(int argc, char **argv)
     if (code == CLI_DONE) {
         code = create_study(&demo);
     }
-    double start = seconds();
+    double start = cli_seconds();
     if (code == CLI_DONE) {
         code = send_reports(&demo);
     }
     if (code == CLI_DONE) {
-        code = print_results(&demo, seconds() - start);
+        code = print_results(&demo, cli_seconds() - start);
     }
     if (code == CLI_DONE) {
         (void)printf("Everything lies in %s: server/ has the log and the keys, devices/ the "

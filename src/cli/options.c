@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "tremolo_table.h"
 #include "tremolo_words.h"
 
 enum { RULES_MAX = 96 };
@@ -116,7 +117,7 @@ static bool store(void *options, const struct option_rule *rule, const char *tex
     case OPTION_FLAG: store_whole(place, rule->bytes, 1); return true;
     case OPTION_TEXT: memcpy(place, &text, sizeof text); return true;
     case OPTION_NUMBER:
-        if (!cli_parse_double(&number, text) || !within(rule, number)) {
+        if (!tremolo_table_is_number(text, &number) || !within(rule, number)) {
             return false;
         }
         memcpy(place, &number, sizeof number);
@@ -142,7 +143,7 @@ const char *options_take_neighbours(void *distance, const char *text)
     double value = 0;
     if (strcmp(text, "any") != 0 &&
         (strncmp(text, apart, sizeof apart - 1) != 0 ||
-         !cli_parse_double(&value, text + sizeof apart - 1) || !(value > 0))) {
+         !tremolo_table_is_number(text + sizeof apart - 1, &value) || !(value > 0))) {
         return "any, or distance=R with R above 0";
     }
     memcpy(distance, &value, sizeof value);

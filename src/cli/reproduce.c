@@ -15,7 +15,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -24,13 +23,6 @@
 #include "progress.h"
 
 static const char command[] = "reproduce";
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- options */
 
@@ -212,7 +204,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
     struct tremolo_reproduction_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
     char error[TREMOLO_TABLE_ERROR_BYTES];
     size_t count = 0;
-    double start = now();
+    double start = cli_seconds();
     if (cases == NULL) {
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
@@ -230,7 +222,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
         if (!figures) {
             (void)cli_fail(CLI_FAILED, command, "gnuplot failed or is missing; no figures");
         }
-        if (!reproduce_write(work, cases, count, options, figures, now() - start)) {
+        if (!reproduce_write(work, cases, count, options, figures, cli_seconds() - start)) {
             code = cli_fail(CLI_FAILED, command, "%s: %s", work, strerror(errno));
         }
     }

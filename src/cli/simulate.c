@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -19,13 +18,6 @@
 #include "progress.h"
 
 static const char command[] = "simulate";
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 double simulate_mean(const double *values, size_t count)
 {
@@ -95,11 +87,11 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
     if (code != CLI_DONE) {
         return code;
     }
-    double start = now();
+    double start = cli_seconds();
     options->simulation.experiment.progress = &progress_bar;
     enum tremolo_status status =
         tremolo_simulation_run(&result, &constant, &options->simulation, design);
-    result.seconds = now() - start;
+    result.seconds = cli_seconds() - start;
     if (status != TREMOLO_OK) {
         code = explain_failure(status, constant, options);
     } else {

@@ -15,13 +15,6 @@
 #include "fetch.h"
 #include "members.h"
 
-static double steady_seconds(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* ---------------------------------------------------------------- asking */
 
 /* NULL, with the reason in watch->trouble, when there was no good answer. */
@@ -102,20 +95,20 @@ int watch_run(const char *url, const char *ca_file, double every_seconds)
     watch->one_study = strstr(url, "/v1/studies/") != NULL;
     terminal_open(&terminal);
     enum terminal_event event = TERMINAL_TIMEOUT;
-    double next = steady_seconds();
+    double next = cli_seconds();
     bool good = true;
     while (good && event != TERMINAL_QUIT) {
         if (event == TERMINAL_TIMEOUT) {
             refresh(watch, ca_file);
-            next = steady_seconds() + every_seconds;
+            next = cli_seconds() + every_seconds;
             if (watch->gone) {
                 break;
             }
         }
         good = terminal_stopping() || show(watch, &terminal);
-        double left = fmax(0, next - steady_seconds());
+        double left = fmax(0, next - cli_seconds());
         event = terminal_wait(&terminal, (int)(left * 1000));
-        if (event == TERMINAL_TIMEOUT && steady_seconds() + 0.002 < next) {
+        if (event == TERMINAL_TIMEOUT && cli_seconds() + 0.002 < next) {
             event = TERMINAL_RESIZED; /* a key that means nothing: no reason to ask */
         }
     }

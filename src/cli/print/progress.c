@@ -4,8 +4,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cli.h"
 
 enum { BAR_WIDTH = 30 };
 
@@ -17,18 +18,11 @@ static struct {
     double start, drawn;
 } bar = {.drawing = PTHREAD_MUTEX_INITIALIZER};
 
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void begin(const char *what, size_t steps)
 {
     bar.what = what;
     bar.total = isatty(STDERR_FILENO) ? steps : 0;
-    bar.start = bar.drawn = now();
+    bar.start = bar.drawn = cli_seconds();
     atomic_store(&bar.done, 0);
 }
 
@@ -53,7 +47,7 @@ static void add(size_t steps)
     if (bar.total == 0 || pthread_mutex_trylock(&bar.drawing) != 0) {
         return;
     }
-    double time = now();
+    double time = cli_seconds();
     if (time - bar.drawn >= 0.1) {
         bar.drawn = time;
         draw(done, time);
