@@ -1,6 +1,6 @@
 /* ballot_fit.c -- coefficients from the moments of ballots.
  *
- * `auto` solves the posterior mean of M (ballot_posterior.c) and halves slopes that show no
+ * `auto` solves the posterior mean of M (ballot_posterior.c) and lowers slopes that show no
  * signal; `unbiased` solves M as it is. What `auto` explains is
  * judged by draws from the same posterior: R^2 of the fit, its mean and the middle 95% of
  * it. Noise was known and the fit is fixed, so no part of the data is needed twice.
@@ -61,14 +61,14 @@ static struct verdict judge(const double *theta, const double *draws, size_t n)
     return (struct verdict){mean, r2[DRAWS / 40], r2[DRAWS - 1 - DRAWS / 40]};
 }
 
-/* Halve slopes that explain nothing by their own account, keep those that do by half a
- * standard deviation or more: half a slope keeps three quarters of what it explains, and
- * costs a quarter where there is nothing to explain. The mean prediction stays. */
+/* Keep a quarter of slopes that explain nothing by their own account, all of those that do by
+ * half a standard deviation or more: a quarter of a slope costs a sixteenth of what it would
+ * where there is nothing to explain. The mean prediction stays. */
 static void hesitate(double *theta, const double *M, const double *draws, size_t n)
 {
     struct verdict verdict = judge(theta, draws, n);
     double sd = fmax(0.25 * (verdict.high - verdict.low), 1e-12);
-    double keep = fmin(1.0, 0.5 + fmax(0.0, verdict.mean / sd));
+    double keep = fmin(1.0, 0.25 + 1.5 * fmax(0.0, verdict.mean / sd));
     for (size_t i = 1; i + 1 < n; i++) {
         theta[0] += (1.0 - keep) * theta[i] * M[i] / M[0];
         theta[i] *= keep;

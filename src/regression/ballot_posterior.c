@@ -36,7 +36,7 @@
 #define WSHARE_SPREAD   2.5
 #define MEAN_SPREAD     0.6  /* of means */
 #define WMEAN_SPREAD    0.45 /* the same for w, */
-#define NEAR_SHARE      0.5  /* the mean of w is with this probability */
+#define NEAR_SHARE      0.65 /* the mean of w is with this probability */
 #define NEAR_SPREAD     0.2  /* so much nearer to the middle */
 
 #define WANTED 0.8 /* acceptance */
