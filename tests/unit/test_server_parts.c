@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "encoder.h"
 #include "index.h"
 #include "segment.h"
 #include "server_reports.h"
@@ -220,6 +221,34 @@ static void test_norm_bound(void **state)
     tremolo_study_file_free(file);
 }
 
+/* Whatever is read past the end is zero and leaves its mark, also for what follows. */
+static void test_encoder(void **state)
+{
+    struct encoder out = {0};
+    (void)state;
+    encode_number(&out, 0x0102030405060708, 8);
+    encode_number(&out, 0xfffe, 2);
+    encode_double(&out, -1.5);
+    encode_bytes(&out, "end", 3);
+    assert_status(out.status, TREMOLO_OK);
+    assert_int_equal(out.length, 21);
+    assert_int_equal(out.bytes[0], 1);
+    assert_int_equal(bytes_get_u64(out.bytes), 0x0102030405060708);
+    struct decoder in = {out.bytes, out.length, false};
+    assert_int_equal(decode_number(&in, 8), 0x0102030405060708);
+    assert_int_equal((int16_t)decode_number(&in, 2), -2);
+    assert_true(decode_double(&in) == -1.5);
+    assert_memory_equal(decode_bytes(&in, 3), "end", 3);
+    assert_false(in.failed);
+    assert_int_equal(decode_number(&in, 1), 0);
+    assert_true(in.failed);
+    free(out.bytes);
+    struct encoder failed = {.status = TREMOLO_STORE_FULL};
+    encode_number(&failed, 1, 8);
+    assert_null(failed.bytes);
+    assert_status(failed.status, TREMOLO_STORE_FULL);
+}
+
 /* How many arrivals a body has, or -1. */
 static int split(const uint8_t *body, size_t length, bool named)
 {
@@ -275,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_index_grows_in_small_steps),
         cmocka_unit_test(test_unpack_agrees_with_the_device),
         cmocka_unit_test(test_norm_bound),
+        cmocka_unit_test(test_encoder),
         cmocka_unit_test(test_split),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

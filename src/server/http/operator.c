@@ -42,7 +42,7 @@ void operator_create_finish(struct request *request)
     }
     log_event(&request->server->log, "info", "study", "{s:s}", "study",
               request->job.served->id_text);
-    request_answer(request, 201, "application/json", strdup(request->job.served->published));
+    request_answer_text(request, 201, TREMOLO_OK, strdup(request->job.served->published));
 }
 
 /* ?round=N closes that round and no other, so that asking again is harmless. */

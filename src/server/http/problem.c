@@ -61,21 +61,20 @@ void request_problem(struct request *request, unsigned status, const char *detai
     }
 }
 
-void request_answer_text(struct request *request, enum tremolo_status made, char *body)
+void request_answer_text(struct request *request, unsigned status, enum tremolo_status made,
+                         char *body)
 {
-    if (made != TREMOLO_OK || body == NULL) {
-        request_problem(request, 500, tremolo_status_sentence(made));
-    } else {
-        request_answer(request, 200, "application/json", body);
+    if (made == TREMOLO_OK && body != NULL) {
+        request_answer(request, status, "application/json", body);
+        return;
     }
+    made = made == TREMOLO_OK ? TREMOLO_NO_MEMORY : made;
+    request_problem(request, 500, tremolo_status_sentence(made));
 }
 
 void request_answer_json(struct request *request, unsigned status, json_t *document)
 {
     char *body = NULL;
     enum tremolo_status made = json_latch_text(&body, document, JSON_COMPACT);
-    request_answer_text(request, made, body);
-    if (made == TREMOLO_OK) {
-        request->answer.status = status;
-    }
+    request_answer_text(request, status, made, body);
 }

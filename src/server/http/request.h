@@ -117,8 +117,9 @@ const struct route *route_find(const char *method, const char *path, char id[64]
 void request_answer(struct request *request, unsigned status, const char *type, char *body);
 void request_problem(struct request *request, unsigned status, const char *detail);
 
-/* JSON that was made, with 200, or a problem when its making failed; the body is handed over. */
-void request_answer_text(struct request *request, enum tremolo_status made, char *body);
+/* JSON that was made, or a problem when its making failed; the body is handed over. */
+void request_answer_text(struct request *request, unsigned status, enum tremolo_status made,
+                         char *body);
 /* A document (json_latch.h), which is handed over. */
 struct json_t;
 void request_answer_json(struct request *request, unsigned status, struct json_t *document);

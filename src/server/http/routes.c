@@ -13,7 +13,7 @@ enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 
 static void answer_study(struct request *request)
 {
-    request_answer_text(request, TREMOLO_OK, strdup(request->served->published));
+    request_answer_text(request, 200, TREMOLO_OK, strdup(request->served->published));
 }
 
 void routes_round(struct request *request)
@@ -21,21 +21,21 @@ void routes_round(struct request *request)
     char *body = NULL;
     enum tremolo_status status =
         round_json(&body, request->served, request->server->signing_key, (int64_t)time(NULL));
-    request_answer_text(request, status, body);
+    request_answer_text(request, 200, status, body);
 }
 
 static void answer_guarantee(struct request *request)
 {
     char *body = NULL;
     enum tremolo_status status = estimate_guarantee_json(&body, request->served);
-    request_answer_text(request, status, body);
+    request_answer_text(request, 200, status, body);
 }
 
 static void answer_estimate(struct request *request)
 {
     char *kept = estimate_kept(request->served);
     if (kept != NULL) {
-        request_answer_text(request, TREMOLO_OK, kept);
+        request_answer_text(request, 200, TREMOLO_OK, kept);
     } else {
         request_ask(request);
     }
@@ -48,7 +48,7 @@ static void answer_estimated(struct request *request)
         request_problem(request, 503, "the server is stopping");
         return;
     }
-    request_answer_text(request, question->status, question->json);
+    request_answer_text(request, 200, question->status, question->json);
     question->json = NULL;
 }
 
@@ -56,7 +56,7 @@ static void answer_history(struct request *request)
 {
     char *body = NULL;
     enum tremolo_status status = history_json(&body, request->served, (int64_t)time(NULL));
-    request_answer_text(request, status, body);
+    request_answer_text(request, 200, status, body);
 }
 
 static json_t *study_line(struct served_study *served)
@@ -89,7 +89,7 @@ static void answer_health(struct request *request)
     if (health != TREMOLO_OK) {
         request_problem(request, 503, words);
     } else {
-        request_answer(request, 200, "application/json", strdup("{\"status\":\"ok\"}"));
+        request_answer_text(request, 200, TREMOLO_OK, strdup("{\"status\":\"ok\"}"));
     }
 }
 
