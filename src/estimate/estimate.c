@@ -21,6 +21,8 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
         .level = 0.95,
         .evidence_round = TREMOLO_UNKNOWN,
         .r2 = NAN,
+        .r2_low = NAN,
+        .r2_high = NAN,
         .residual_sd = NAN,
         .condition = NAN,
         .noise_sd = NAN,
@@ -63,8 +65,30 @@ enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
     return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
 }
 
-enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate, const double *beta,
-                                             const struct tremolo_fit *fit,
+/* Without an interval there is no R^2 either. */
+static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
+                                  const struct tremolo_debiased *evidence, const double *beta,
+                                  const struct tremolo_fit *fit)
+{
+    double error = NAN;
+    if (evidence == NULL || isnan(fit->r2) || !tremolo_estimate_is_identified(estimate)) {
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status =
+        tremolo_fit_r2_error(&error, evidence, beta, fit->intercept != 0.0);
+    double half =
+        error * tremolo_student_quantile(0.5 + estimate->level / 2, estimate->rows[0].degrees);
+    if (status == TREMOLO_OK && isfinite(half)) {
+        estimate->r2 = fit->r2;
+        estimate->r2_low = fit->r2 - half;
+        estimate->r2_high = fmin(fit->r2 + half, 1.0);
+    }
+    return status;
+}
+
+enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
+                                             const struct tremolo_debiased *evidence,
+                                             const double *beta, const struct tremolo_fit *fit,
                                              const struct tremolo_units *units)
 {
     size_t d = estimate->features;
@@ -74,13 +98,12 @@ enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate, 
     }
     tremolo_fit_to_own(own, &own[d], beta, fit->intercept, d, units);
     estimate->prediction = own;
-    estimate->r2 = tremolo_estimate_is_identified(estimate) ? fit->r2 : NAN;
     if (!isnan(fit->condition)) { /* else no matrix was solved */
         estimate->residual_sd = sqrt(fmax(0.0, fit->residual_variance)) * units->response_scale;
         estimate->condition = fit->condition;
         estimate->negative = (int64_t)fit->negative;
     }
-    return TREMOLO_OK;
+    return set_r2(estimate, evidence, beta, fit);
 }
 
 enum tremolo_status tremolo_estimate_solve(struct tremolo_estimate *estimate,
@@ -94,7 +117,8 @@ enum tremolo_status tremolo_estimate_solve(struct tremolo_estimate *estimate,
     if (status == TREMOLO_OK) {
         status = tremolo_fit(beta, &fit, evidence, options);
     }
-    return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, beta, &fit, units) : status;
+    return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, evidence, beta, &fit, units)
+                                : status;
 }
 
 void tremolo_estimate_free(struct tremolo_estimate *estimate)

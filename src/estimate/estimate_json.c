@@ -118,11 +118,12 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
                   whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
                   whole(estimate->round_reports), "repeated", whole(estimate->repeated));
     json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level", estimate_number(estimate->level),
-        "coefficients", coefficients_json(estimate), "inference", inference_json(estimate),
-        "not_identified", unclear_json(estimate), "remark", text(estimate->remark), "prediction",
-        prediction_json(estimate), "r2", estimate_number(estimate->r2), "diagnostics",
-        diagnostics_json(estimate), "guarantee");
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
+        estimate_number(estimate->level), "coefficients", coefficients_json(estimate), "inference",
+        inference_json(estimate), "not_identified", unclear_json(estimate), "remark",
+        text(estimate->remark), "prediction", prediction_json(estimate), "r2",
+        estimate_number(estimate->r2), "r2_low", estimate_number(estimate->r2_low), "r2_high",
+        estimate_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "guarantee");
     if (json_object_update_new(document, rest) != 0) {
         json_decref(document);
         return NULL;
@@ -164,5 +165,7 @@ void estimate_document_level(json_t *document, double level)
         }
         (void)json_object_set_new(row, "score", json_null());
     }
+    (void)json_object_set_new(document, "r2_low", json_null());
+    (void)json_object_set_new(document, "r2_high", json_null());
     (void)json_object_set_new(document, "level", estimate_number(level));
 }

@@ -163,8 +163,9 @@ static enum tremolo_status solve(struct tremolo_report_fit *fit,
     if (status == TREMOLO_OK) {
         status = predict(beta, &solved, fit, rounds, evidence, header, options);
     }
-    return status == TREMOLO_OK ? tremolo_estimate_predict(&fit->estimate, beta, &solved, &units)
-                                : status;
+    return status == TREMOLO_OK
+               ? tremolo_estimate_predict(&fit->estimate, evidence, beta, &solved, &units)
+               : status;
 }
 
 enum tremolo_status tremolo_report_fit(struct tremolo_report_fit *fit,

@@ -147,8 +147,9 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
     } else {
         estimate->remark = "dp-sgd gives no standard errors";
     }
-    return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, outcome->beta, &fit, &units)
-                                : status;
+    return status == TREMOLO_OK
+               ? tremolo_estimate_predict(estimate, outcome->evidence, outcome->beta, &fit, &units)
+               : status;
 }
 
 /* One repeat; R^2 on the training rows when none are held out. */

@@ -29,6 +29,11 @@ function roundWords(study, history) {
         : `${counted(history.round_reports, 'report')} in this one`;
 }
 
+function explainedWords({ r2_low: low, r2_high: high, level }) {
+    return low === null ? 'R², of the prediction'
+        : `R², of the prediction; ${number(low, 3)} to ${number(high, 3)} at ${number(100 * level, 3)}%`;
+}
+
 export function progressSection(study) {
     const devices = tile('Devices so far');
     const speed = tile('Arriving');
@@ -47,7 +52,7 @@ export function progressSection(study) {
             const { refused: turned, all } = refusedOf(history.outcomes);
             devices.set(count(history.devices), `${counted(history.reports, 'report')} counted`);
             speed.set(amount, `reports ${unit}`);
-            explained.set(number(estimate.r2 ?? null, 3), 'R², of the prediction');
+            explained.set(number(estimate.r2, 3), explainedWords(estimate));
             rounds.set(`${history.round + 1} of ${history.rounds_planned}`, roundWords(study, history));
             refused.set(count(turned), `of ${count(all)} that came`);
             news.say(`${counted(history.devices, 'device')} so far, R squared ${number(estimate.r2 ?? null, 2)}.`);

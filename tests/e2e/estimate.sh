@@ -72,7 +72,7 @@ expect "six documents are as described" "$(valid docs/estimate.schema.json $six)
 cat >"$work/same.py" <<'TEXT'
 import json, sys
 members = ["study", "release", "response", "rounds", "reports", "devices", "level", "coefficients", "inference",
-           "not_identified", "remark", "prediction", "r2", "diagnostics"]
+           "not_identified", "remark", "prediction", "r2", "r2_low", "r2_high", "diagnostics"]
 promises = ["epsilon", "delta", "mu", "rho", "neighbours", "protects", "releases", "attacker_right", "tradeoff"]
 documents = [json.load(open(name)) for name in sys.argv[1:]]
 for name, one in zip(sys.argv[2:], documents[1:]):
@@ -110,11 +110,24 @@ expect "so is a saved one with figures" "$?$(valid docs/estimate.schema.json "$w
 expect "which has no number where nothing is identified" "$($python - "$work/hidden.json" <<'TEXT'
 import json, sys
 document = json.load(open(sys.argv[1]))
-assert document["r2"] is None
+assert document["r2"] is document["r2_low"] is None
 assert all(row["estimate"] is row["p"] is None and row["score"] for row in document["coefficients"] if not row["identified"])
 assert not all(row["identified"] for row in document["coefficients"])
 TEXT
 )" ""
+
+# What the reports say of R^2 against what raw rows that no device held say of it.
+for seed in 1 2 3 4 5; do
+    $tremolo simulate "$work/people.csv" --response score --epsilon 8 --test-share 0.5 --seed $seed --json
+done | $python -c '
+import json, sys
+text, at, decoder, held = sys.stdin.read(), 0, json.JSONDecoder(), 0
+while at < len(text):
+    one, at = decoder.raw_decode(text, at)
+    at += 1
+    held += one["r2_low"] <= one["simulation"]["r2"]["mean"] <= one["r2_high"]
+print(held)' >"$work/out"
+expect_match "its interval holds that, nineteen times in twenty" "$work/out" '^[45]$'
 
 # Study files.
 $tremolo study init >"$work/starter.json"

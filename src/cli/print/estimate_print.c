@@ -162,9 +162,14 @@ static void print_source(const json_t *inference, long long rounds)
 static void print_prediction(const json_t *document)
 {
     if (has_number(document, "r2")) {
-        (void)printf("\nPrediction (method %s): estimated R-squared %.4f\n",
+        (void)printf("\nPrediction (method %s): estimated R-squared %.4f",
                      member_text(json_object_get(document, "prediction"), "method"),
                      member_number(document, "r2"));
+        if (has_number(document, "r2_low")) {
+            (void)printf(" [%.4f, %.4f]", member_number(document, "r2_low"),
+                         member_number(document, "r2_high"));
+        }
+        (void)putchar('\n');
     } else if (json_is_object(json_object_get(document, "prediction"))) {
         (void)printf("\nPrediction: no R-squared can be estimated at this noise\n");
     }

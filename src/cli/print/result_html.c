@@ -174,6 +174,12 @@ static void prediction(FILE *out, const json_t *result)
     if (json_is_number(r2)) {
         (void)fputs("R<sup>2</sup> ", out);
         number(out, r2, "r2");
+        if (json_is_number(json_object_get(result, "r2_low"))) {
+            (void)fputs(", ", out);
+            number(out, json_object_get(result, "r2_low"), NULL);
+            (void)fputs(" to ", out);
+            number(out, json_object_get(result, "r2_high"), NULL);
+        }
         (void)fputs(": the share of the response's variance that the prediction explains, "
                     "estimated from the reports alone",
                     out);

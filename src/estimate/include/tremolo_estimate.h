@@ -54,8 +54,9 @@ struct tremolo_estimate {
     const char *remark;               /* why there are none */
     /* To predict. */
     const char *method;
-    double *prediction; /* features, then intercept, own units; owned; NULL: none */
-    double r2;          /* NAN unless some feature is identified */
+    double *prediction;     /* features, then intercept, own units; owned; NULL: none */
+    double r2;              /* NAN unless some feature is identified */
+    double r2_low, r2_high; /* hold it at the level */
     double residual_sd, condition, noise_sd;
     int64_t negative; /* eigenvalues that the method had to bend */
 };
@@ -70,11 +71,12 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_infer(struct tremolo_estim
                                                             const struct tremolo_units *units);
 
 /* Fill prediction and what follows it, from a fit in scaled units, whose condition is NaN
- * where no matrix was solved; the table comes first. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
-                                                              const double *beta,
-                                                              const struct tremolo_fit *fit,
-                                                              const struct tremolo_units *units);
+ * where no matrix was solved; the table comes first. The interval of R^2 needs the evidence,
+ * which may be NULL. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_estimate_predict(struct tremolo_estimate *estimate, const struct tremolo_debiased *evidence,
+                         const double *beta, const struct tremolo_fit *fit,
+                         const struct tremolo_units *units);
 
 /* Both, by a fit of the same evidence. When that fails the table stays. */
 TREMOLO_MUST_USE enum tremolo_status

@@ -141,6 +141,13 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_fit(double *beta, struct tremolo_fi
                                                  const struct tremolo_debiased *evidence,
                                                  const struct tremolo_fit_options *options);
 
+/* Standard error of the share of variance that `beta` (scaled units, held) explains: group
+ * jackknife over the buckets, of moments about the means when `centred`. NaN from a single
+ * bucket. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_fit_r2_error(double *error,
+                                                          const struct tremolo_debiased *evidence,
+                                                          const double *beta, bool centred);
+
 /* Carry a fit to own units: own_beta[d] and *own_intercept. Aliasing allowed. */
 void tremolo_fit_to_own(double *own_beta, double *own_intercept, const double *beta,
                         double intercept, size_t dimension, const struct tremolo_units *units);
