@@ -13,7 +13,7 @@ static const char *take_study(void *place, const char *path)
 {
     struct plan_options *options = place;
     struct tremolo_plan_request *request = &options->request;
-    if (cli_read_study(&options->study, "plan", path) != CLI_DONE) {
+    if (cli_read_sample_study(&options->study, "plan", path) != CLI_DONE) {
         return "";
     }
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study);

@@ -150,6 +150,7 @@ enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, d
 
 enum tremolo_status audit_plan_ballot_finish(struct tremolo_audit_plan *plan)
 {
+    plan->study.samples = 1;                     /* ballots are independent: one of each device */
     plan->value[0] = plan->study.bounds[0].high; /* a corner; the middle is 0 */
     if (plan->study.response == TREMOLO_RESPONSE_PRIVATE) {
         plan->response[0] = plan->study.response_bounds.high;

@@ -53,14 +53,16 @@ function wordsInto(node, { reviewer, participant, differences }) {
     node.replaceChildren(
         element('h3', { text: 'For the reviewer' }), element('p', { text: reviewer }),
         element('h3', { text: 'For the participant' }), element('p', { text: participant }),
-        element('h3', { text: 'The same for two people who differ in other ways (distance in half ranges)' }),
+        element('h3', { text: differences.some(({ distance }) => distance !== null)
+            ? 'The same for two people who differ in other ways (distance in half ranges)' : 'The same for any two people' }),
         differencesTable(differences));
 }
 
 function budgetSentence(study, guarantee) {
     const total = releases(study);
     const each = total > 1 ? ` (${counted(total, 'release')} together)` : '';
-    return `Taking part costs a device μ² = ${number(guarantee.mu ** 2)}${each}: ε ${number(guarantee.epsilon)} `
+    const gaussian = guarantee.mu === null ? '' : `μ² = ${number(guarantee.mu ** 2)}${each}: `;
+    return `Taking part costs a device ${gaussian}ε ${number(guarantee.epsilon)}${gaussian ? '' : each} `
         + `at δ ${number(guarantee.delta)}. Its ledger writes that down before a byte leaves, and never pays twice for the same round.`;
 }
 
@@ -72,7 +74,22 @@ function choice(study, move) {
     }));
 }
 
+/* A ballot protects any two people alike: there is no distance to choose. */
+function ballotSection(study) {
+    const budget = element('p');
+    const words = element('div', { class: 'prose' });
+    return {
+        node: section('What an attacker could learn', words, element('h3', { text: 'Budget of a device' }), budget),
+        update({ estimate }) {
+            if (estimate.guarantee === null || words.firstChild !== null) return; /* it never changes */
+            wordsInto(words, estimate.guarantee);
+            setText(budget, budgetSentence(study, estimate.guarantee));
+        },
+    };
+}
+
 export function guaranteeSection(study) {
+    if (study.protocol?.release === 'ballot') return ballotSection(study);
     const far = widest(study);
     const promised = promisedDistance(study);
     const input = slider();

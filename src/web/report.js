@@ -39,5 +39,5 @@ function drawFigure(place) {
 const forestPlace = document.getElementById('forest');
 if (forestPlace) drawForest(forestPlace);
 const tradeoffPlace = document.getElementById('tradeoff');
-if (tradeoffPlace) tradeoffChart(tradeoffPlace, 'tradeoff-table').update({ mu: result.guarantee.mu });
+if (tradeoffPlace && result.guarantee.mu !== null) tradeoffChart(tradeoffPlace, 'tradeoff-table').update({ mu: result.guarantee.mu });
 document.querySelectorAll('[data-figure]').forEach(drawFigure);

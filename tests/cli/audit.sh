@@ -81,6 +81,15 @@ study any '"any"' all '{"kind": "one-shot"}' 1
 study near '{"distance": 0.5}' features '{"kind": "one-shot"}' 1
 study rounds '{"distance": 0.5}' all '{"kind": "iterative", "rounds": 5, "vectors": 3, "alpha": 0.5,
  "lambda": 0.2, "omega": 1, "close": {"reports": 700}}' 2
+sed 's/"delta": 0.001, //; s/"kind": "one-shot"/"release": "ballot"/; s/"any", "protects": "all"/"any", "protects": "features"/; s/"samples": 1/"samples": 2/' \
+    "$work/any.json" >"$work/ballot.json"
+$tremolo audit --study "$work/ballot.json" --seed 3 --pairs 8000 >"$work/out"
+say $? "study of ballots: passes"
+grep -q "^study $($tremolo study id "$work/ballot.json")\$" "$work/out" && grep -q 'delta 0 for each ballot, any two people$' "$work/out"
+say $? "study of ballots: named, with its claim"
+$tremolo audit --study "$work/ballot.json" --seed 3 --pairs 8000 --fault under-noised >"$work/out"
+[ $? -eq 1 ] && grep -q '^CAUGHT' "$work/out"
+say $? "study of ballots: caught with the law of a larger epsilon"
 for name in any near rounds; do
     pairs=100000
     [ $name = rounds ] && pairs=20000 # of ten reports each

@@ -224,6 +224,7 @@ static int explain_file(const struct account_options *options,
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
     double delta = or_default(options->delta, terms->delta);
+    delta = terms->release == TREMOLO_RELEASE_BALLOT ? 0 : delta;
     enum tremolo_status status = tremolo_study_file_explain(&explanation, file, delta);
     if (status == TREMOLO_OK) {
         status = tremolo_base64_encode(id, sizeof id, tremolo_study_file_id(file),
