@@ -226,7 +226,7 @@ static enum tremolo_status expand(void)
     enum tremolo_status status = tremolo_ballot_expand(row, sizeof row, &decoded, &study);
     answer = status == TREMOLO_OK ? tremolo_ballot_entries(&study) : 0;
     for (unsigned i = 0; i < answer; i++) {
-        coordinates[i] = row[i];
+        coordinates[i] = row[i]; /* numbers, no characters: NOLINT(bugprone-signed-char-misuse) */
     }
     return status;
 }

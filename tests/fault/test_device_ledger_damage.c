@@ -387,9 +387,9 @@ static void test_ledger_full(void **state)
     for (unsigned studies = 1; studies <= TREMOLO_MAX_STUDIES; studies += 5) {
         world_init(&world, 0);
         world.platform.studies = studies;
-        assert_status(
-            tremolo_device_enrol(&world.work, &world.platform, 128 * (uint32_t)TREMOLO_CHARGE_ONE, 0),
-            TREMOLO_OK);
+        assert_status(tremolo_device_enrol(&world.work, &world.platform,
+                                           128 * (uint32_t)TREMOLO_CHARGE_ONE, 0),
+                      TREMOLO_OK);
         for (unsigned i = 0; i < studies; i++) {
             memset(world.study[0].id, (int)(0x40 + i), sizeof world.study[0].id);
             assert_status(release(&world, 0, (uint16_t)(i & 3), 0), TREMOLO_OK);

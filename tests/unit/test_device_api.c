@@ -150,7 +150,8 @@ static void test_bad_platforms(void **state)
         call.platform = good;                                                                      \
         call.platform.field = (value);                                                             \
         assert_refused(TREMOLO_BAD_ARGUMENT);                                                      \
-        assert_status(tremolo_device_enrol(&call.work, &call.platform, 1, 0), TREMOLO_BAD_ARGUMENT);  \
+        assert_status(tremolo_device_enrol(&call.work, &call.platform, 1, 0),                      \
+                      TREMOLO_BAD_ARGUMENT);                                                       \
         assert_status(tremolo_device_budget(&call.work, &left, &call.platform),                    \
                       TREMOLO_BAD_ARGUMENT);                                                       \
         assert_int_equal(left, 0);                                                                 \
