@@ -236,13 +236,13 @@ static void print_table(const json_t *answer, const double *raw)
                  "std.err.", "95% interval", "p");
     for (size_t i = 0; i <= TREMOLO_DEMO_FEATURES; i++) {
         const json_t *row = json_array_get(table, i);
-        (void)printf("%-12s %10.3f %12.3f | %10.3f", tremolo_demo_names[i], tremolo_demo_truth[i],
-                     raw[i], real_in(row, "estimate"));
+        (void)printf("%-12s %10.3f %12.3f |", tremolo_demo_names[i], tremolo_demo_truth[i], raw[i]);
         if (json_is_true(json_object_get(row, "identified"))) {
-            (void)printf(" %10.3f %10.3f %10.3f %9.2g\n", real_in(row, "standard_error"),
-                         real_in(row, "low"), real_in(row, "high"), real_in(row, "p"));
+            (void)printf(" %10.3f %10.3f %10.3f %10.3f %9.2g\n", real_in(row, "estimate"),
+                         real_in(row, "standard_error"), real_in(row, "low"), real_in(row, "high"),
+                         real_in(row, "p"));
         } else {
-            (void)printf(" %10s %21s %9s\n", "-", "not identified", "-");
+            (void)printf(" %10s %10s %21s %9s\n", "-", "-", "not identified", "-");
         }
     }
 }
