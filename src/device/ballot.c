@@ -126,17 +126,20 @@ static TREMOLO_APART int32_t place(int32_t raw, const struct tremolo_bounds *ran
     return (int32_t)((quotient ^ (uint32_t)sign) - (uint32_t)sign);
 }
 
+static int32_t sign_of(int32_t value)
+{
+    return -(int32_t)((uint32_t)value >> 31);
+}
+
 /* The response's place, cut at its bounds. */
 static TREMOLO_APART int32_t response_place(const struct tremolo_work *work)
 {
     const int32_t end = INT32_C(1) << PLACE_LOG2;
     int32_t y = place(work->sample->response, &work->study->response_bounds);
     int32_t over = end - y;
-    /* cppcheck-suppress shiftTooManyBitsSigned; shifts are arithmetic, see report.c */
-    y += over & over >> 31;
+    y += over & sign_of(over);
     over = end + y;
-    /* cppcheck-suppress shiftTooManyBitsSigned */
-    return y - (over & over >> 31);
+    return y - (over & sign_of(over));
 }
 
 /* A square in 2^18 units, good to a few percent: all that is wanted is how far
