@@ -7,11 +7,13 @@
 import { Tremolo } from '../../ports/wasm/tremolo.mjs';
 import * as api from './api.js';
 import { LedgerStore } from './ledger_store.js';
-import { POLICY, refusal } from './policy.js';
+import { POLICY, refusal, withinTotal } from './policy.js';
 import { fromBase64, studyId, toBase64 } from './study_id.js';
-import { coordinates, releases } from './study_terms.js';
+import { coordinates, isBallot, releases } from './study_terms.js';
 
 const RAW_MAX = 1073741823;
+const RAW_TYPICAL = 134217728; /* where a ballot's typical range ends */
+const REACH = 8; /* half ranges from the middle that a ballot's values may lie */
 const STUDIES = 16;
 const LOCK = 'tremolo-device';
 const PINNED = 'tremolo-server-key';
@@ -34,22 +36,30 @@ function raw(value, low, high) {
     return nearest(share * 2 * RAW_MAX) - RAW_MAX;
 }
 
-function rawOfFeature(feature, value) {
+/* A feature's value between its bounds, or within a ballot's reach. */
+function rawWithin(value, low, high, reach) {
+    const middle = low / 2 + high / 2;
+    const half = high / 2 - low / 2;
+    return reach === 1 ? raw(value, low, high) : raw(value, middle - reach * half, middle + reach * half);
+}
+
+function rawOfFeature(feature, value, reach) {
     if (feature.kind === 'category') {
         const level = feature.levels.indexOf(value);
         if (level < 0) throw new Refused(`${feature.name} has no such level.`);
-        return feature.levels.slice(1).map((_, i) => raw(i + 1 === level ? 1 : 0, 0, 1));
+        return feature.levels.slice(1).map((_, i) => rawWithin(i + 1 === level ? 1 : 0, 0, 1, reach));
     }
-    return feature.kind === 'yes-no' ? [raw(value === 'yes' ? 1 : 0, 0, 1)]
-        : [raw(Number(value), feature.low, feature.high)];
+    return feature.kind === 'yes-no' ? [rawWithin(value === 'yes' ? 1 : 0, 0, 1, reach)]
+        : [rawWithin(Number(value), feature.low, feature.high, reach)];
 }
 
 /** Values by feature, the response last, as the device's integers. */
 export function sampleOf(study, values) {
     const last = study.features.length;
+    const reach = isBallot(study) ? REACH : 1;
     return {
         number: 0,
-        features: study.features.flatMap((feature, i) => rawOfFeature(feature, values[i])),
+        features: study.features.flatMap((feature, i) => rawOfFeature(feature, values[i], reach)),
         response: raw(Number(values[last]), study.response.low, study.response.high),
     };
 }
@@ -57,16 +67,18 @@ export function sampleOf(study, values) {
 /** The integers of struct tremolo_study, charged as between any two people. */
 export function deviceStudy(study, id) {
     const dimension = coordinates(study).length;
+    const ends = isBallot(study) ? RAW_TYPICAL : RAW_MAX;
     return {
         ...study.mechanism,
         id,
         dimension,
+        release: isBallot(study) ? 1 : 0,
         distance: 0,
-        vectors: study.protocol.vectors,
+        vectors: study.protocol.vectors ?? 0,
         rounds: study.protocol.rounds ?? 1,
         samples: study.limits.samples,
         response: study.privacy.protects === 'all' ? 1 : 0,
-        bounds: Array(dimension).fill([-RAW_MAX, RAW_MAX]),
+        bounds: Array(dimension).fill([-ends, ends]),
         response_bounds: [-RAW_MAX, RAW_MAX],
     };
 }
@@ -87,6 +99,9 @@ function memoryPlatform(slots) {
         },
     };
 }
+
+/* The 15 low bits of `epsilon` in struct tremolo_slot: no budget for ballots. */
+const madeBeforeBallots = (slot) => slot[26] === 0 && (slot[27] & 127) === 0;
 
 /* How a core answers that has nothing to repeat and may not make anything. */
 const NOTHING_STORED = new Set(['NO_ENTROPY', 'LEDGER_MISSING', 'BUDGET_EXHAUSTED', 'LEDGER_FULL']);
@@ -166,15 +181,16 @@ export class BrowserDevice {
     async cost() {
         const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
         const { charge } = device.cost(this.integers);
-        return { charge, refusal: refusal(charge * releases(this.trusted.study)) };
+        return { charge, refusal: refusal(charge * releases(this.trusted.study), isBallot(this.trusted.study)) };
     }
 
     /** Does the promise in the server's words follow from the study's integers? */
     async promises(guarantee) {
         const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
-        const { charge } = device.cost({ ...this.integers, distance: this.trusted.study.mechanism.distance });
+        const { charge } = device.cost({ ...this.integers, distance: this.trusted.study.mechanism.distance ?? 0 });
         const times = releases(this.trusted.study);
         const unit = 2 ** -24;
+        if (isBallot(this.trusted.study)) return charge * times * unit <= guarantee.epsilon + times * unit;
         /* The core rounds every release's charge up to a unit. */
         return Math.abs(charge * times * unit - guarantee.mu ** 2) <= times * unit + 1e-6 * guarantee.mu ** 2;
     }
@@ -183,7 +199,9 @@ export class BrowserDevice {
     async left() {
         return this.#exclusively(async (store) => {
             const device = await this.#load(memoryPlatform(await store.slots()));
-            return device.budgetOrNull() ?? POLICY.budget;
+            const ballot = isBallot(this.trusted.study);
+            if (device.budgetOrNull() === null) return ballot ? POLICY.epsilon : POLICY.budget;
+            return ballot ? device.epsilon() : device.budget();
         });
     }
 
@@ -248,7 +266,7 @@ export class BrowserDevice {
         const middle = (at) => (at.low + at.high) / 2;
         const values = study.features.map((feature) => (
             feature.kind === 'category' ? feature.levels[0] : feature.kind === 'yes-no' ? 'no' : middle(feature)));
-        device.enrol(2 ** 32 - 1);
+        device.enrol(2 ** 32 - 1, 2 ** 31 - 1);
         return device.report(this.integers, { number: 0, vectors },
             sampleOf(study, [...values, middle(study.response)]));
     }
@@ -266,15 +284,30 @@ export class BrowserDevice {
     }
 
     async #enrol(store, device, platform) {
-        device.enrol(POLICY.budget);
+        device.enrol(POLICY.budget, POLICY.epsilon);
         await store.commit(platform.writes.splice(0));
         LedgerStore.markEnrolled();
         localStorage.setItem(PINNED, this.trusted.keyText);
         await navigator.storage?.persist?.();
     }
 
+    /* The core keeps two budgets; the policy's total is over both. */
+    #checkTotal(device, platform) {
+        const { charge } = device.cost(this.integers);
+        const pure = isBallot(this.trusted.study) ? charge : 0;
+        const isOld = madeBeforeBallots(platform.read(0));
+        if (pure > 0 && isOld) {
+            throw new Refused('This browser’s record of what it has spent was begun before there were studies of this kind, and has no room for them. Nothing is sent.');
+        }
+        const spentPure = isOld ? 0 : POLICY.epsilon - device.epsilon();
+        if (!withinTotal(POLICY.budget - device.budget() + charge - pure, spentPure + pure)) {
+            throw new Refused(LEDGER_WORDS.BUDGET_EXHAUSTED);
+        }
+    }
+
     async #release(store, device, platform, round, sample) {
         try {
+            this.#checkTotal(device, platform);
             const bytes = device.report(this.integers, round, sample);
             await store.commit(platform.writes.splice(0));
             return bytes;

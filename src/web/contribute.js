@@ -8,6 +8,7 @@ import { element, section, setText } from './dom.js';
 import { exact, number } from './format.js';
 import { bytesList, integersTable } from './leaving.js';
 import { POLICY, epsilonOfCharge } from './policy.js';
+import { isBallot } from './study_terms.js';
 import { boundsOf } from './terms.js';
 
 const WAIT_MS = 1000;
@@ -33,8 +34,10 @@ function beyondWords({ low, high }, text) {
 }
 
 /* A number may lie beyond its bounds: the device takes the bound then, and the
- * page says so rather than making people type something that is not so. */
+ * page says so rather than making people type something that is not so. Beyond a
+ * typical range it counts as it is. */
 function numberInput(feature, attributes) {
+    if (feature.isTypical) return [element('input', { ...attributes, type: 'number', inputmode: 'decimal', step: 'any' })];
     const note = element('p', { class: 'hint beyond', id: `${attributes.id}-beyond`, role: 'status' });
     const input = element('input', { ...attributes, type: 'number', inputmode: 'decimal', step: 'any',
         'aria-describedby': `${attributes['aria-describedby']} ${note.id}` });
@@ -45,7 +48,8 @@ function numberInput(feature, attributes) {
 function field(feature, place, extra) {
     const id = `answer-${place}`;
     const isNumeric = feature.kind === 'numeric';
-    const hint = [isNumeric ? boundsOf(feature) : '', extra].filter(Boolean).join('; ');
+    const range = feature.isTypical ? `about ${boundsOf(feature)}` : boundsOf(feature);
+    const hint = [isNumeric ? range : '', extra].filter(Boolean).join('; ');
     const attributes = { id, name: id, required: 'required', autocomplete: 'off', 'aria-describedby': `${id}-hint` };
     const inputs = isNumeric ? numberInput(feature, attributes)
         : [element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels))];
@@ -55,14 +59,16 @@ function field(feature, place, extra) {
 
 function consentWords(study) {
     const open = study.privacy.protects === 'all' ? '' : `, and ${study.response.name} as it is`;
-    return `I have read what leaves my device and what could be learnt from it, and I send my values with noise in them${open}. `
+    const sent = isBallot(study) ? 'the answer that chance lets my device give' : 'my values with noise in them';
+    return `I have read what leaves my device and what could be learnt from it, and I send ${sent}${open}. `
         + 'What is sent cannot be taken back.';
 }
 
 function formOf(study, submitted) {
     const response = { ...study.response, kind: 'numeric' };
     const clear = study.privacy.protects === 'all' ? '' : 'sent as it is';
-    const fields = [...study.features.map((feature, i) => field(feature, i, '')),
+    const isTypical = isBallot(study);
+    const fields = [...study.features.map((feature, i) => field({ ...feature, isTypical }, i, '')),
         field(response, study.features.length, clear)];
     const button = element('button', { type: 'submit', class: 'go', text: 'Contribute once' });
     const form = element('form', { class: 'answers', autocomplete: 'off' }, ...fields,
@@ -79,14 +85,14 @@ function formOf(study, submitted) {
 
 /* ---------------------------------------------------------------- the budget */
 
-function budgetTable(rows) {
-    const share = (units) => `${number(100 * units / POLICY.budget, 3)}%`;
+function budgetTable(rows, ballot) {
+    const share = (units) => `${number(100 * units / (ballot ? POLICY.epsilon : POLICY.budget), 3)}%`;
     const head = ['', 'Share of it', 'As an ε of its own'].map((text) => element(text ? 'th' : 'td', { text, ...(text && { scope: 'col' }) }));
     return element('table', { class: 'budget' },
         element('caption', { text: `This browser’s privacy budget for all studies of this server together: ε ${POLICY.epsilonTotal} at δ ${number(POLICY.delta)}` }),
         element('thead', {}, element('tr', {}, ...head)),
         element('tbody', {}, ...rows.map(([name, units]) => element('tr', {}, element('th', { scope: 'row', text: name }),
-            element('td', { text: share(units) }), element('td', { text: number(epsilonOfCharge(units), 3) })))));
+            element('td', { text: share(units) }), element('td', { text: number(epsilonOfCharge(units, ballot), 3) })))));
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -118,13 +124,13 @@ export function contributeSection(study, device) {
     const tell = (words) => { status.textContent = words; };
 
     async function showSent(bytes) {
-        place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes),
-            integersTable(study, await device.read(bytes), 'The integers in your report'));
+        place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes, isBallot(study)),
+            integersTable(study, await device.read(bytes), 'The integers in your report', bytes));
     }
 
     /* With what is left, and with the same bytes once more for whoever wants that. */
     async function showAnswered(round, bytes) {
-        place.prepend(budgetTable([['Left now', await device.left()]]));
+        place.prepend(budgetTable([['Left now', await device.left()]], isBallot(study)));
         place.append(element('button', { type: 'button', class: 'chip', text: 'Send again',
             onclick: () => run(round, async () => bytes) }));
     }
@@ -142,7 +148,7 @@ export function contributeSection(study, device) {
 
     /* What was pressed is about to vanish, so the focus moves to the news. */
     async function run(round, bytesOf) {
-        tell('Adding the noise…');
+        tell(isBallot(study) ? 'Choosing the answer…' : 'Adding the noise…');
         status.focus();
         try {
             await finish(round, await bytesOf());
@@ -177,7 +183,7 @@ export function contributeSection(study, device) {
         const { charge } = await device.cost();
         const left = await device.left();
         if (charge > left) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
-        place.append(budgetTable([['Left now', left], ['This report costs', charge], ['Left afterwards', left - charge]]),
+        place.append(budgetTable([['Left now', left], ['This report costs', charge], ['Left afterwards', left - charge]], isBallot(study)),
             formOf(study, (values) => run(round, async () => device.make(round, sampleOf(study, values)))));
         return undefined;
     }

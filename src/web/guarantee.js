@@ -4,7 +4,7 @@ import { differencesTable } from './differences.js';
 import { element, section, setText } from './dom.js';
 import { atMost, counted, number } from './format.js';
 import { caught, epsilonAt, guessedRight } from './gaussian.js';
-import { coordinates, promisedDistance, releases, widest } from './study_terms.js';
+import { coordinates, isBallot, promisedDistance, releases, widest } from './study_terms.js';
 import { FALSE_ALARMS, tradeoffChart } from './tradeoff.js';
 
 const STEPS = 200;
@@ -89,7 +89,7 @@ function ballotSection(study) {
 }
 
 export function guaranteeSection(study) {
-    if (study.protocol?.release === 'ballot') return ballotSection(study);
+    if (isBallot(study)) return ballotSection(study);
     const far = widest(study);
     const promised = promisedDistance(study);
     const input = slider();

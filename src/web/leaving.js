@@ -1,7 +1,7 @@
 /* leaving.js -- what leaves the device, byte by byte. */
 import { element, section, stackedTable } from './dom.js';
 import { count, listed, number } from './format.js';
-import { coordinates } from './study_terms.js';
+import { coordinates, isBallot } from './study_terms.js';
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
 
@@ -9,26 +9,26 @@ const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2,
 const headBytes = (first) => [1, 2, 3, 5, 9][Math.max(0, (first & 31) - 23)];
 
 /** A report's items in order: docs/wire-format.md has the table. */
-export function partsOf(bytes) {
+export function partsOf(bytes, ballot = false) {
     const parts = [];
     let at = 0;
     const take = (length, words, kind) => {
         parts.push({ bytes: bytes.subarray(at, at + length), words, kind });
         at += length;
     };
-    take(2, 'that this is a report, version 1');
+    take(2, `that this is a report, version ${bytes[1]}`);
     take(17, 'which study it is for');
     take(headBytes(bytes[at]), 'which round');
     take(17, 'a random number of its own');
     const isClear = bytes[at] !== 0xf6;
     take(headBytes(bytes[at]), isClear ? 'the response, as it is' : 'no response in the clear', isClear ? 'clear' : undefined);
-    take(bytes.length - at, 'your values with the noise in them', 'noisy');
+    take(bytes.length - at, ballot ? 'the answer that chance let your device give' : 'your values with the noise in them', 'noisy');
     return parts;
 }
 
-export function bytesList(bytes) {
+export function bytesList(bytes, ballot = false) {
     return element('ol', { class: 'bytes', 'aria-label': `The ${bytes.length} bytes of the report` },
-        ...partsOf(bytes).map((part) => element('li', part.kind ? { class: part.kind } : {},
+        ...partsOf(bytes, ballot).map((part) => element('li', part.kind ? { class: part.kind } : {},
             element('code', { text: hex(part.bytes) }), element('span', { text: part.words }))));
 }
 
@@ -41,9 +41,23 @@ function coordinateNames(study) {
 const INTEGER_COLUMNS = ['Value', 'Integer that is sent', 'Without noise', 'Noise, usually'];
 const RESPONSE_MAX = 32767;
 
+const ANSWER_COLUMNS = ['What', 'Number that is sent', 'Out of', 'By chance'];
+
+/* A ballot says one number, and the response where that is public. */
+function answerTable(study, decoded, caption, bytes) {
+    const wrong = 100 * (1 - study.mechanism.rank_top / 2 ** 32);
+    const answer = partsOf(bytes, true).at(-1).bytes[1];
+    const rows = [['the answer', count(answer), '256 random answers', `a wrong one in ${number(wrong, 2)} of 100 cases`]];
+    if (decoded.response !== null) {
+        rows.push([study.response.name, count(decoded.response), `${count(-RESPONSE_MAX)} to ${count(RESPONSE_MAX)}`, 'never']);
+    }
+    return stackedTable(ANSWER_COLUMNS, rows, caption);
+}
+
 /** The integers of a decoded report, with how large the noise in each is: two
  * standard deviations, which 19 of 20 draws stay within. */
-export function integersTable(study, decoded, caption) {
+export function integersTable(study, decoded, caption, bytes) {
+    if (isBallot(study)) return answerTable(study, decoded, caption, bytes);
     const { noise_log2: noise, wire_shift: shift, unit } = study.mechanism;
     const spread = 2 * 2 ** (noise - shift);
     const reach = unit / 2 ** shift;
@@ -65,6 +79,16 @@ function madeUpPerson(study) {
 function sentencesOf(study) {
     const isPublic = study.privacy.protects !== 'all';
     const rounds = study.protocol.rounds ?? 1;
+    if (isBallot(study)) {
+        return [
+            'Your device makes up 256 random answers to a random question about your values. Anybody can make up the same ones; they have nothing to do with you.',
+            'Chance decides, before your device looks at your values, whether it gives one of the answers that fit them best or one of the others. That happens once and is kept: asking again gives the same answer.',
+            isPublic
+                ? `The number of that answer is sent, and ${study.response.name} as it is. Only the other values are protected.`
+                : 'The number of that answer is all that is sent of your values.',
+            'Nothing else about you is sent: no name, no cookie, no account. As with every page, the server sees the network address you come from.',
+        ];
+    }
     return [
         'Your values are put between the public bounds above, as whole numbers. A value beyond a bound counts as the bound.',
         'Random noise is added to each of them, here, before anything is sent. The noise is drawn once and kept: asking again gives the same noise, so it cannot be averaged away.',
@@ -79,11 +103,12 @@ function sentencesOf(study) {
 
 export async function leavingSection(study, device) {
     const place = element('div');
-    const vectors = Array.from({ length: study.protocol.vectors }, (_, j) => (
+    const vectors = Array.from({ length: study.protocol.vectors ?? 0 }, (_, j) => (
         Array.from({ length: device.integers.dimension }, (__, i) => (i === j ? 16384 : 0))));
     const draw = async () => {
         const bytes = await device.example(vectors);
-        place.replaceChildren(bytesList(bytes), integersTable(study, await device.read(bytes), 'The same, as the integers in it'));
+        place.replaceChildren(bytesList(bytes, isBallot(study)),
+            integersTable(study, await device.read(bytes), 'The same, as the integers in it', bytes));
     };
     const redraw = () => draw().catch((error) => {
         place.replaceChildren(element('p', { role: 'alert', text: `No example could be made: ${error.message}.` }));

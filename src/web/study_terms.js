@@ -26,6 +26,9 @@ export function responseRange(study) {
     return study.response.high - study.response.low;
 }
 
+/** Is a random answer sent in place of noisy values? */
+export const isBallot = (study) => study.protocol?.release === 'ballot';
+
 /** How far apart any two people can be, in half ranges: the clip's diameter. */
 export function widest(study) {
     return 2 * study.privacy.clip;
@@ -47,7 +50,7 @@ export function timesAsked(study) {
 /** Does the clip shorten samples? By default it is as wide as the whole box. */
 export function clips(study) {
     const protectedCoordinates = coordinates(study).length + (study.privacy.protects === 'all' ? 1 : 0);
-    return study.privacy.clip < Math.sqrt(protectedCoordinates);
+    return !isBallot(study) && study.privacy.clip < Math.sqrt(protectedCoordinates);
 }
 
 /** The distance that the guarantee is stated for; for "any", the widest. */

@@ -1,7 +1,7 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
 import { element, section, setText } from './dom.js';
 import { counted, date, exact, listed } from './format.js';
-import { clips, isIterative, timesAsked } from './study_terms.js';
+import { clips, isBallot, isIterative, timesAsked } from './study_terms.js';
 
 const FEATURES_SHOWN = 12;
 
@@ -20,7 +20,7 @@ function row(feature, role) {
 /** Every value that is asked for, with its bounds and what becomes of it. */
 export function featureTable(study) {
     const sent = study.response.sent === 'private' ? 'response, protected' : 'response, sent in the clear';
-    const head = ['Value', 'Public bounds', 'Role'].map((text) => element('th', { scope: 'col', text }));
+    const head = ['Value', isBallot(study) ? 'Typical range' : 'Public bounds', 'Role'].map((text) => element('th', { scope: 'col', text }));
     return element('table', { class: 'terms' }, element('thead', {}, element('tr', {}, ...head)),
         element('tbody', {}, ...study.features.map((feature) => row(feature, 'feature, protected')),
             row({ ...study.response, kind: 'numeric' }, sent)));
@@ -31,6 +31,7 @@ function protocolSentence(study) {
     const rounds = limits.samples > 1 ? timesAsked(study) : isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
     const clip = clips(study) ? `; samples are shortened to a norm of at most ${exact(study.privacy.clip)} half ranges` : '';
     const who = limits.enrolment === 'keys' ? 'Enrolled devices report' : 'Any device may report,';
+    if (isBallot(study)) return `${who} ${rounds}; a ballot: one of 256 random answers, at pure ε.`;
     const waves = protocol.vectors === 0 ? 'no modulation' : `modulation along ${counted(protocol.vectors, 'vector')}`;
     return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration${clip}.`;
 }

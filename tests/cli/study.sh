@@ -106,11 +106,30 @@ cat >"$dir/full.json" <<'JSON'
   "omega": 1, "calibration": "zcdp", "step": 0.5, "close": {"reports": 70000}},
  "limits": {"devices": 5000000000, "samples": 2, "opens": "2026-11-15", "enrolment": "keys"}}
 JSON
-for file in "$dir/study.json" "$dir/csv.json" "$dir/full.json"; do
+cat >"$dir/ballot.json" <<'JSON'
+{"tremolo": 1, "title": "A ballot", "features": [{"name": "sleep", "unit": "hours", "low": 5, "high": 9},
+  {"name": "smoker", "kind": "yes-no"}],
+ "response": {"name": "pulse", "low": 40, "high": 110},
+ "privacy": {"epsilon": 2, "neighbours": "any", "protects": "all"},
+ "protocol": {"kind": "one-shot", "release": "ballot"}, "limits": {"samples": 2}}
+JSON
+for file in "$dir/study.json" "$dir/csv.json" "$dir/full.json" "$dir/ballot.json"; do
     $tremolo study show "$file" --json >"$out"
     expect "the id of ${file##*/}" "$($tremolo study id "$file")" \
         "$(python3 tests/vectors/study_id.py "$out")"
 done
+
+$tremolo study show "$dir/ballot.json" >"$out"
+expect_match "a ballot is pure" "$out" 'with delta = 0'
+$tremolo study show "$dir/ballot.json" --c >"$out"
+expect_match "and so is its budget" "$out" '^#define TREMOLO_THE_EPSILON 134217728u$'
+sed 's/"any"/{"distance": 1}/; s/"epsilon": 2/"epsilon": 2, "delta": 1e-5, "clip": 1/; s/"kind": "one-shot"/"kind": "iterative", "rounds": 3/' \
+    "$dir/ballot.json" >"$dir/wrong.json"
+$tremolo study check "$dir/wrong.json" 2>"$out"
+expect "what a ballot has not is refused" "$(sed 's/^[^:]*: \([^:]*\):.*/\1/' "$out" | tr '\n' ' ')" \
+    "privacy.clip privacy.delta privacy.neighbours protocol.rounds protocol.kind "
+$tremolo plan --study "$dir/ballot.json" 2>"$out"
+expect "plan takes none" $? 2
 
 $tremolo study show "$dir/full.json" >"$out"
 expect "show exits 0" $? 0
