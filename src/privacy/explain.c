@@ -31,10 +31,7 @@ static bool promise_makes_sense(const struct tremolo_promise *promise)
            (promise->ways != NULL || promise->way_count == 0);
 }
 
-/* So many significant digits, rounded up. What exceeds them by less than a
- * billionth of the last one is the accountant's own rounding: a claim of
- * epsilon 1 is to read 1. */
-static double digits_up(double x, int digits)
+double tremolo_digits_up(double x, int digits)
 {
     if (!(x > 0.0) || !(x < 1e15)) {
         return x;
@@ -71,7 +68,7 @@ static enum tremolo_status rate_ballots(struct tremolo_difference *row,
     if (status == TREMOLO_OK) {
         row->distance = INFINITY;
         row->mu = INFINITY;
-        row->epsilon = digits_up(epsilon, 4);
+        row->epsilon = tremolo_digits_up(epsilon, 4);
         row->attacker_right = share_up(right);
     }
     return status;
@@ -93,8 +90,8 @@ static enum tremolo_status rate(struct tremolo_difference *row,
         status = tremolo_attack_accuracy(&accuracy, promise->mu * factor);
     }
     if (status == TREMOLO_OK) {
-        row->mu = digits_up(promise->mu * factor, 4);
-        row->epsilon = digits_up(bound.upper, 4);
+        row->mu = tremolo_digits_up(promise->mu * factor, 4);
+        row->epsilon = tremolo_digits_up(bound.upper, 4);
         row->attacker_right = share_up(accuracy.upper);
     } else if (status == TREMOLO_OVERFLOWED) {
         row->mu = INFINITY;
@@ -183,8 +180,9 @@ static void say_cost(char *text, size_t bytes, const struct tremolo_promise *pro
     (void)snprintf(text, bytes,
                    "all releases of a device together are mu-Gaussian private with mu = %.6g (rho "
                    "= %.6g zCDP), which is (%.4g, %.3g)-differential privacy",
-                   digits_up(promise->mu, 6), digits_up(0.5 * promise->mu * promise->mu, 6),
-                   promised->epsilon, promise->delta);
+                   tremolo_digits_up(promise->mu, 6),
+                   tremolo_digits_up(0.5 * promise->mu * promise->mu, 6), promised->epsilon,
+                   promise->delta);
 }
 
 /* The mechanism where its name does not tell, and what the guarantee assumes. */

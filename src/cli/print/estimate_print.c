@@ -9,6 +9,7 @@
 #include "convergence.h"
 #include "guarantee_print.h"
 #include "members.h"
+#include "tremolo_privacy.h"
 
 static bool has_number(const json_t *object, const char *key)
 {
@@ -200,7 +201,8 @@ static void print_predicted(const json_t *document)
 static void print_guarantee(const json_t *guarantee)
 {
     if (json_is_object(guarantee)) {
-        (void)printf("\nPrivacy: epsilon %.4g, delta %g\n", member_number(guarantee, "epsilon"),
+        (void)printf("\nPrivacy: epsilon %.4g, delta %g\n",
+                     tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
                      member_number(guarantee, "delta"));
         guarantee_print(guarantee, member_number(guarantee, "delta"));
     }

@@ -13,6 +13,7 @@
 
 #include "coefficients.h"
 #include "members.h"
+#include "tremolo_privacy.h"
 #include "web_files.h"
 
 static void html_text(FILE *out, const char *text)
@@ -49,7 +50,7 @@ static void minus_text(FILE *out, const char *text)
 }
 
 /* What people read, and beside it all digits for programs. */
-static void number(FILE *out, const json_t *value, const char *class)
+static void number_as(FILE *out, const json_t *value, const char *class, double shown)
 {
     if (!json_is_number(value)) {
         (void)fputs("&ndash;", out);
@@ -57,11 +58,22 @@ static void number(FILE *out, const json_t *value, const char *class)
     }
     double real = json_number_value(value);
     char text[32];
-    (void)snprintf(text, sizeof text, "%.5g", real);
+    (void)snprintf(text, sizeof text, "%.5g", shown);
     (void)fprintf(out, "<data%s%s%s value=\"%.17g\">", class != NULL ? " class=\"" : "",
                   class != NULL ? class : "", class != NULL ? "\"" : "", real);
     minus_text(out, text);
     (void)fputs("</data>", out);
+}
+
+static void number(FILE *out, const json_t *value, const char *class)
+{
+    number_as(out, value, class, json_number_value(value));
+}
+
+/* A cost, rounded up. */
+static void bound(FILE *out, const json_t *value, const char *class)
+{
+    number_as(out, value, class, tremolo_digits_up(json_number_value(value), 5));
 }
 
 /* ---------------------------------------------------------------- coefficients */
@@ -330,18 +342,24 @@ static void guarantee(FILE *out, const json_t *result)
     (void)fputs("<section class=\"card\"><h2>What an attacker could learn</h2>\n", out);
     if (json_is_object(promise)) {
         (void)fputs("<p class=\"facts\">Epsilon ", out);
-        number(out, json_object_get(promise, "epsilon"), "epsilon");
+        bound(out, json_object_get(promise, "epsilon"), "epsilon");
         (void)fputs(" at delta ", out);
         number(out, json_object_get(promise, "delta"), "delta");
-        (void)fputs(", mu ", out);
-        number(out, json_object_get(promise, "mu"), "mu");
+        bool gaussian = json_is_number(json_object_get(promise, "mu"));
+        if (gaussian) { /* a ballot has no mu, and no curve of it */
+            (void)fputs(", mu ", out);
+            bound(out, json_object_get(promise, "mu"), "mu");
+        }
         (void)fputs("</p>\n<div class=\"pair\"><div class=\"prose\">", out);
         element(out, "h3", "For the reviewer");
         element(out, "p", member_text(promise, "reviewer"));
         element(out, "h3", "For the participant");
         element(out, "p", member_text(promise, "participant"));
-        (void)fputs("</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n", out);
-        tradeoff(out, json_object_get(promise, "tradeoff"));
+        (void)fputs("</div><div>", out);
+        if (gaussian) {
+            (void)fputs("<div class=\"plot square\" id=\"tradeoff\"></div>\n", out);
+            tradeoff(out, json_object_get(promise, "tradeoff"));
+        }
         (void)fputs("</div></div>\n", out);
         element(out, "h3", "The same for two people who differ in other ways");
         distance_table(out, json_object_get(promise, "differences"));

@@ -365,6 +365,12 @@ double tremolo_beta_tail(double a, double b, double x, bool above);
 
 /* ------------------------------------------------------------------------
  * Words. */
+
+/* So many significant digits, rounded up, for costs that people read. What
+ * exceeds them by less than a billionth of the last one is the accountant's
+ * own rounding: a claim of epsilon 1 is to read 1. */
+double tremolo_digits_up(double x, int digits);
+
 enum tremolo_neighbours {
     TREMOLO_NEIGHBOURS_DISTANCE, /* two samples at most `distance` apart */
     TREMOLO_NEIGHBOURS_ANY,      /* any two samples in the study's domain */
