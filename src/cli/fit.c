@@ -66,7 +66,9 @@ static int show(const struct fit_options *options, const struct tremolo_report_f
     json_t *guarantee = guarantee_promise_json(&fit->promise, fit->epsilon);
     json_t *document = estimate_document(&fit->estimate);
     (void)json_object_set_new(document, "guarantee", guarantee != NULL ? guarantee : json_null());
-    (void)json_object_set_new(document, "convergence", convergence_json(&fit->convergence));
+    if (fit->promise.law.first == 0) { /* ballots are no gradients */
+        (void)json_object_set_new(document, "convergence", convergence_json(&fit->convergence));
+    }
     const struct estimate_wish wish = {
         .as_json = options->json, .save = options->save, .line = options->line};
     return estimate_show(command, document, &wish);
@@ -79,6 +81,12 @@ static int fit_rounds(const struct fit_options *options, const struct tremolo_re
     if (rounds->count < 2 && options->fit.predictor >= TREMOLO_PREDICTOR_POOLED) {
         return cli_fail(CLI_USAGE, command, "%s: one round only, and --method %s needs several",
                         options->path, tremolo_predictor_names[options->fit.predictor]);
+    }
+    if (header->study.release == TREMOLO_RELEASE_BALLOT &&
+        options->fit.predictor == TREMOLO_PREDICTOR_ONE_SHOT) {
+        return cli_fail(CLI_USAGE, command,
+                        "%s: a file of ballots, from which auto or unbiased predicts",
+                        options->path);
     }
     enum tremolo_status status = tremolo_report_fit(&fit, header, rounds, &options->fit);
     int code = status == TREMOLO_OK

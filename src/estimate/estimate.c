@@ -23,6 +23,8 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
         .r2 = NAN,
         .r2_low = NAN,
         .r2_high = NAN,
+        .noise_ratio = NAN,
+        .shift_max = NAN,
         .residual_sd = NAN,
         .condition = NAN,
         .noise_sd = NAN,
@@ -45,15 +47,10 @@ bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate)
     return false;
 }
 
-enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
-                                           const struct tremolo_debiased *evidence,
-                                           const struct tremolo_units *units)
+/* Take the rows over, or say why there are none. */
+static enum tremolo_status keep_rows(struct tremolo_estimate *estimate,
+                                     struct tremolo_coefficient *rows, enum tremolo_status status)
 {
-    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
-    if (rows == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    enum tremolo_status status = tremolo_infer(rows, evidence, units, true, estimate->level);
     if (status == TREMOLO_OK) {
         estimate->rows = rows;
         return TREMOLO_OK;
@@ -63,6 +60,17 @@ enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
                            ? "the debiased moment is singular at this noise: no unbiased estimate"
                            : tremolo_status_sentence(status);
     return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
+                                           const struct tremolo_debiased *evidence,
+                                           const struct tremolo_units *units)
+{
+    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
+    if (rows == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    return keep_rows(estimate, rows, tremolo_infer(rows, evidence, units, true, estimate->level));
 }
 
 /* Without an interval there is no R^2 either. */
@@ -119,6 +127,36 @@ enum tremolo_status tremolo_estimate_solve(struct tremolo_estimate *estimate,
     }
     return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, evidence, beta, &fit, units)
                                 : status;
+}
+
+enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
+                                             const struct tremolo_ballot *ballots,
+                                             const struct tremolo_units *units,
+                                             enum tremolo_method method)
+{
+    double beta[TREMOLO_MAX_FEATURES];
+    struct tremolo_ballot_fit fit;
+    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
+    if (rows == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status =
+        keep_rows(estimate, rows, tremolo_ballot_infer(rows, ballots, units, estimate->level));
+    if (status == TREMOLO_OK) {
+        status = tremolo_ballot_fit(beta, &fit, ballots, method);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_estimate_predict(estimate, NULL, beta, &fit.fit, units);
+    }
+    if (status == TREMOLO_OK) {
+        bool usual = estimate->level == 0.95; /* the interval is for no other */
+        estimate->r2 = fit.fit.r2;
+        estimate->r2_low = usual ? fit.r2_low : NAN;
+        estimate->r2_high = usual ? fit.r2_high : NAN;
+        estimate->noise_ratio = fit.noise_ratio;
+        estimate->shift_max = fit.shift_max;
+    }
+    return status;
 }
 
 void tremolo_estimate_free(struct tremolo_estimate *estimate)

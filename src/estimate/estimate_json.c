@@ -94,9 +94,11 @@ static json_t *prediction_json(const struct tremolo_estimate *estimate)
 
 static json_t *diagnostics_json(const struct tremolo_estimate *estimate)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "residual_sd", estimate_number(estimate->residual_sd),
-                     "condition", estimate_number(estimate->condition), "negative_eigenvalues",
-                     whole(estimate->negative), "noise_sd", estimate_number(estimate->noise_sd));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "residual_sd", estimate_number(estimate->residual_sd),
+        "condition", estimate_number(estimate->condition), "negative_eigenvalues",
+        whole(estimate->negative), "noise_sd", estimate_number(estimate->noise_sd), "noise_ratio",
+        estimate_number(estimate->noise_ratio), "shift_max", estimate_number(estimate->shift_max));
 }
 
 static json_t *inference_json(const struct tremolo_estimate *estimate)

@@ -75,11 +75,14 @@ enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
     const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
     struct tremolo_ballot_sums sums[TREMOLO_BUCKETS];
     double scale;
+    unsigned filled = 0;
     enum tremolo_status status = tremolo_rank_scale(&scale, &law);
     for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
         status = tremolo_moments_ballots(&sums[b], moments, b);
+        filled += status == TREMOLO_OK && sums[b].count > 0;
     }
-    if (status != TREMOLO_OK) {
+    if (status != TREMOLO_OK || filled < 2) {
+        *ballots = NULL;
         return status;
     }
     const struct tremolo_ballot_release release = {

@@ -36,13 +36,21 @@ static json_t *study_json(const struct tremolo_study *study)
     for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
         (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
     }
-    return json_pack(
+    json_t *made = json_pack(
         "{s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "id", id, "dimension",
         study->dimension, "unit", (json_int_t)study->unit, "clip", (json_int_t)study->clip,
         "distance", (json_int_t)study->distance, "amplitude", (json_int_t)study->amplitude,
         "frequency", (json_int_t)study->frequency, "keep", study->keep, "vectors", study->vectors,
         "noise_log2", study->noise_log2, "wire_shift", study->wire_shift, "wire_bits",
         study->wire_bits, "response_private", study->response, "rounds", study->rounds);
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        json_t *ballot =
+            json_pack("{s:s,s:i,s:I,s:i,s:i}", "release", "ballot", "rank_first", study->rank_first,
+                      "rank_top", (json_int_t)study->rank_top, "constant", study->constant,
+                      "response_weight", study->response_weight);
+        (void)json_object_update_new(made, ballot);
+    }
+    return made;
 }
 
 bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *header)
@@ -95,6 +103,37 @@ static bool take_id(struct tremolo_study *study, const char *text)
     return text[(size_t)2 * TREMOLO_STUDY_ID_BYTES] == '\0';
 }
 
+static bool take_integer(json_int_t *value, const json_t *object, const char *name,
+                         json_int_t limit)
+{
+    const json_t *entry = json_object_get(object, name);
+    *value = json_integer_value(entry);
+    return json_is_integer(entry) && *value >= 0 && *value <= limit;
+}
+
+/* What a ballot has beside. A file that names no release has noisy samples. */
+static bool take_release(struct tremolo_study *study, const json_t *object)
+{
+    const json_t *release = json_object_get(object, "release");
+    json_int_t first, top, constant, weight;
+    if (release == NULL) {
+        return true;
+    }
+    if (!json_is_string(release) || strcmp(json_string_value(release), "ballot") != 0 ||
+        !take_integer(&first, object, "rank_first", UINT8_MAX) ||
+        !take_integer(&top, object, "rank_top", UINT32_MAX) ||
+        !take_integer(&constant, object, "constant", UINT16_MAX) ||
+        !take_integer(&weight, object, "response_weight", UINT16_MAX)) {
+        return false;
+    }
+    study->release = TREMOLO_RELEASE_BALLOT;
+    study->rank_first = (uint8_t)first;
+    study->rank_top = (uint32_t)top;
+    study->constant = (uint16_t)constant;
+    study->response_weight = (uint16_t)weight;
+    return study->rounds == 1;
+}
+
 /* The integers, each in the range of its field; tremolo_study_check() judges
  * their sense afterwards. */
 static bool take_study(struct tremolo_study *study, const json_t *object)
@@ -120,9 +159,7 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
                                                 TREMOLO_REPORT_FILE_ROUNDS_MAX};
     json_int_t value[INTEGERS];
     for (size_t i = 0; i < INTEGERS; i++) {
-        const json_t *entry = json_object_get(object, names[i]);
-        value[i] = json_integer_value(entry);
-        if (!json_is_integer(entry) || value[i] < 0 || value[i] > limits[i]) {
+        if (!take_integer(&value[i], object, names[i], limits[i])) {
             return false;
         }
     }
@@ -140,7 +177,8 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
     study->response = (uint8_t)value[11];
     study->rounds = (uint16_t)value[12];
     study->samples = 1;
-    return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
+    return take_release(study, object) && id != NULL &&
+           strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
 }
 
 static bool take_real(double *value, const json_t *root, const char *name)
@@ -186,12 +224,14 @@ static bool take_names(struct tremolo_report_header *header, const json_t *root)
     return true;
 }
 
+/* Ballots have no delta. */
 static bool scales_sound(const struct tremolo_report_header *header)
 {
-    bool good = header->feature_bound > 0 && header->response_bound > 0 && header->distance >= 0 &&
-                header->delta > 0 && header->delta < 1 && header->response_scale > 0 &&
-                header->centre != NULL && header->scale != NULL && header->step >= 0 &&
-                header->radius >= 0;
+    bool ballot = header->study.release == TREMOLO_RELEASE_BALLOT;
+    bool good = ballot ? header->delta == 0 : header->delta > 0 && header->delta < 1;
+    good = good && header->feature_bound > 0 && header->response_bound > 0;
+    good = good && header->distance >= 0 && header->response_scale > 0 && header->centre != NULL &&
+           header->scale != NULL && header->step >= 0 && header->radius >= 0;
     for (size_t i = 0; good && i < header->study.dimension; i++) {
         good = header->scale[i] > 0;
     }

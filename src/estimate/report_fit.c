@@ -20,10 +20,29 @@ static double distance_of(const struct tremolo_report_header *header)
                                                                 : study->distance / fine;
 }
 
+/* As the devices charge. */
+static enum tremolo_status ballot_promise(struct tremolo_report_fit *fit,
+                                          const struct tremolo_study *study)
+{
+    fit->epsilon = tremolo_study_charge(study) / (double)TREMOLO_CHARGE_ONE;
+    fit->promise = (struct tremolo_promise){
+        .law = {study->rank_first, study->rank_top},
+        .neighbours = TREMOLO_NEIGHBOURS_ANY,
+        .mu = NAN,
+        .releases = 1,
+        .samples = 1,
+        .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
+    };
+    return TREMOLO_OK;
+}
+
 static enum tremolo_status promise_of(struct tremolo_report_fit *fit,
                                       const struct tremolo_report_header *header, size_t rounds)
 {
     const struct tremolo_study *study = &header->study;
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return ballot_promise(fit, study);
+    }
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified epsilon;
     enum tremolo_status status = tremolo_gaussian_add(&cost, tremolo_study_sensitivity(study),
@@ -66,7 +85,8 @@ static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_he
                               TREMOLO_STUDY_ID_BYTES) == TREMOLO_OK) {
         estimate->study = fit->study;
     }
-    estimate->release = "sample";
+    bool ballot = header->study.release == TREMOLO_RELEASE_BALLOT;
+    estimate->release = ballot ? "ballot" : "sample";
     estimate->features = d;
     estimate->names = fit->names;
     estimate->ranges = header->range;
@@ -81,7 +101,9 @@ static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_he
     estimate->evidence_round = rounds->count > 1 ? TREMOLO_UNKNOWN : 0;
     estimate->evidence_reports = rounds->devices;
     estimate->method = tremolo_predictor_names[options->predictor];
-    estimate->noise_sd = ldexp(1, header->study.noise_log2) / header->study.unit;
+    if (!ballot) {
+        estimate->noise_sd = ldexp(1, header->study.noise_log2) / header->study.unit;
+    }
 }
 
 /* ---------------------------------------------------------------- prediction */
@@ -149,6 +171,22 @@ static enum tremolo_status predict(double *beta, struct tremolo_fit *solved,
     return TREMOLO_OK;
 }
 
+/* Ballots are in half ranges, of so many scaled units each. */
+static enum tremolo_status solve_ballots(struct tremolo_report_fit *fit,
+                                         const struct tremolo_ballot *ballots,
+                                         const struct tremolo_report_header *header,
+                                         const struct tremolo_report_fit_options *options)
+{
+    double half[TREMOLO_MAX_FEATURES];
+    for (size_t i = 0; i < header->study.dimension; i++) {
+        half[i] = header->scale[i] * header->feature_bound;
+    }
+    const struct tremolo_units units = {header->centre, half, header->response_centre,
+                                        header->response_scale * header->response_bound};
+    return tremolo_estimate_ballots(&fit->estimate, ballots, &units,
+                                    (enum tremolo_method)options->predictor);
+}
+
 static enum tremolo_status solve(struct tremolo_report_fit *fit,
                                  struct tremolo_report_rounds *rounds,
                                  const struct tremolo_debiased *evidence,
@@ -159,6 +197,9 @@ static enum tremolo_status solve(struct tremolo_report_fit *fit,
                                         header->response_scale};
     double beta[TREMOLO_MAX_FEATURES];
     struct tremolo_fit solved;
+    if (rounds->ballots != NULL) {
+        return solve_ballots(fit, rounds->ballots, header, options);
+    }
     enum tremolo_status status = tremolo_estimate_infer(&fit->estimate, evidence, &units);
     if (status == TREMOLO_OK) {
         status = predict(beta, &solved, fit, rounds, evidence, header, options);

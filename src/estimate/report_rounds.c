@@ -191,6 +191,20 @@ static enum tremolo_status open_round(struct reader *reader)
     return status == TREMOLO_OK ? TREMOLO_OK : say(reader, status);
 }
 
+/* What the round's sums tell. */
+static enum tremolo_status tell(struct reader *reader)
+{
+    struct tremolo_report_rounds *made = &reader->made;
+    if (reader->header->study.release == TREMOLO_RELEASE_BALLOT) {
+        enum tremolo_status status =
+            tremolo_release_ballots(&made->ballots, reader->moments, &reader->header->study);
+        return status == TREMOLO_OK && made->ballots == NULL ? TREMOLO_MALFORMED : status;
+    }
+    const struct tremolo_sample_release release = release_of(reader->header);
+    return tremolo_release_evidence(&made->evidence[made->count], reader->moments, &release,
+                                    reader->vectors);
+}
+
 /* Fold what waits, and keep the round's evidence. */
 static enum tremolo_status close_round(struct reader *reader)
 {
@@ -206,9 +220,7 @@ static enum tremolo_status close_round(struct reader *reader)
                     made->count, reader->in_round, made->devices);
     }
     if (status == TREMOLO_OK) {
-        const struct tremolo_sample_release release = release_of(reader->header);
-        status = tremolo_release_evidence(&made->evidence[made->count], reader->moments, &release,
-                                          reader->vectors);
+        status = tell(reader);
     }
     tremolo_moments_free(reader->moments);
     reader->moments = NULL;
@@ -282,8 +294,11 @@ enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rou
                  reader.buckets != NULL;
     enum tremolo_status status = ready ? read_all(&reader) : say(&reader, TREMOLO_NO_MEMORY);
     if (status == TREMOLO_OK) {
-        const struct tremolo_sample_release release = release_of(header);
-        reader.made.mechanism = tremolo_release_mechanism(&release, (double)reader.made.devices);
+        if (study->release == TREMOLO_RELEASE_SAMPLE) {
+            const struct tremolo_sample_release release = release_of(header);
+            reader.made.mechanism =
+                tremolo_release_mechanism(&release, (double)reader.made.devices);
+        }
         *rounds = reader.made;
     } else {
         tremolo_report_rounds_free(&reader.made);
@@ -303,5 +318,6 @@ void tremolo_report_rounds_free(struct tremolo_report_rounds *rounds)
         tremolo_debias_free(rounds->evidence[t]);
     }
     free(rounds->evidence);
+    tremolo_ballot_free(rounds->ballots);
     *rounds = (struct tremolo_report_rounds){.count = 0};
 }

@@ -163,7 +163,7 @@ static enum tremolo_status check_addition(const struct tremolo_moments *moments,
         ((rows == NULL || buckets == NULL) && count > 0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (count > tremolo_moments_most(moments) - tremolo_moments_count(moments)) {
+    if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
     return tremolo_buckets_valid(buckets, count) ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
@@ -196,9 +196,10 @@ static bool alike(const struct tremolo_moments *a, const struct tremolo_moments 
            a->response_max == b->response_max;
 }
 
-uint64_t tremolo_moments_most(const struct tremolo_moments *moments)
+uint64_t tremolo_moments_reports_max(const struct tremolo_moments *moments)
 {
-    return moments->ballot_parts > 0 ? TREMOLO_MAX_FOLD_BALLOTS : TREMOLO_MAX_FOLD_REPORTS;
+    return moments->ballot_parts == BALLOT_PARTS_PUBLIC ? TREMOLO_MAX_FOLD_BALLOTS
+                                                        : TREMOLO_MAX_FOLD_REPORTS;
 }
 
 enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
@@ -208,7 +209,7 @@ enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
         return TREMOLO_BAD_ARGUMENT;
     }
     if (tremolo_moments_count(other) >
-        tremolo_moments_most(moments) - tremolo_moments_count(moments)) {
+        tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {

@@ -75,7 +75,7 @@ enum tremolo_status tremolo_moments_add_ballots(struct tremolo_moments *moments,
         (buckets == NULL && count > 0) || !tremolo_buckets_valid(buckets, count)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (count > TREMOLO_MAX_FOLD_BALLOTS - tremolo_moments_count(moments)) {
+    if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
     for (size_t i = 0; i < count; i++) {

@@ -197,14 +197,14 @@ static bool get_bucket(struct tremolo_moments *moments, struct bucket_sums *sums
     return good;
 }
 
-/* count <= 2^26 here, and 80 * 32767^2 < 2^37. */
+/* With a public response count <= 2^26, and 80 * 32767^2 < 2^37. */
 static bool get_ballots(struct tremolo_moments *moments, struct bucket_sums *sums,
                         const uint8_t **at)
 {
     bool good = true;
     int64_t limit = TREMOLO_MAX_BALLOT_VALUE;
     sums->count = get(at, 8);
-    if (sums->count > TREMOLO_MAX_FOLD_BALLOTS) {
+    if (sums->count > tremolo_moments_reports_max(moments)) {
         return false;
     }
     for (size_t part = 0; part < moments->ballot_parts; part++) {
@@ -283,7 +283,7 @@ enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, con
         good = head.version == VERSION_ROWS ? get_bucket(made, &made->bucket[b], &at)
                                             : get_ballots(made, &made->bucket[b], &at);
     }
-    if (!good || tremolo_moments_count(made) > tremolo_moments_most(made)) {
+    if (!good || tremolo_moments_count(made) > tremolo_moments_reports_max(made)) {
         tremolo_moments_free(made);
         return status != TREMOLO_OK ? status : TREMOLO_MALFORMED;
     }

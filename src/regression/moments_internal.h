@@ -59,9 +59,6 @@ struct tremolo_moments {
 /* An object with its sums and no workspace, or NULL. */
 struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products);
 
-/* No more reports than this make sums that 64 bits hold. */
-uint64_t tremolo_moments_most(const struct tremolo_moments *moments);
-
 bool tremolo_buckets_valid(const uint8_t *buckets, size_t count);
 
 /* Fold rows whose buckets are known to be good and return true, or find a

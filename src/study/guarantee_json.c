@@ -68,8 +68,15 @@ static json_t *facts_json(double distance, bool response_private, double epsilon
                      "attacker_right", attacker_json(mu), "tradeoff", tradeoff_json(mu));
 }
 
+/* Where mu says nothing of an attacker the row for any two samples does, which is the last. */
 static json_t *with_words(json_t *facts, const struct tremolo_explanation *explanation)
 {
+    if (json_is_null(json_object_get(facts, "attacker_right")) &&
+        explanation->difference_count > 0) {
+        size_t last = explanation->difference_count - 1;
+        (void)json_object_set_new(facts, "attacker_right",
+                                  number(explanation->differences[last].attacker_right));
+    }
     if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
         json_decref(facts);
         return NULL;

@@ -3,7 +3,7 @@
  *   forge PUBLISHED-STUDY OUT [--round R] [--key MAC-KEY] [--norm]
  *
  * PUBLISHED-STUDY is the body of GET /v1/studies/{id}. --key signs with that
- * base64url key. --norm sets every coordinate to the wire's end. */
+ * base64url key. --norm sets every coordinate of a noisy sample to the wire's end. */
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -83,7 +83,9 @@ int main(int argc, char **argv)
         vectors[j * study->dimension + j] = TREMOLO_VECTOR_ONE;
     }
     round.vectors = study->vectors > 0 ? vectors : NULL;
-    must(tremolo_device_enrol(&work, &platform, UINT32_MAX / 2, 0) == TREMOLO_OK, "enrol");
+    must(tremolo_device_enrol(&work, &platform, UINT32_MAX / 2, 100 * TREMOLO_CHARGE_ONE) ==
+             TREMOLO_OK,
+         "enrol");
     must(tremolo_device_report(&work, bytes, &length, study, &round, &sample, &platform) ==
              TREMOLO_OK,
          "report");

@@ -7,6 +7,7 @@
 #include "fake_device.h"
 #include "testing.h"
 #include "tremolo_release.h"
+#include "tremolo_report_fit.h"
 
 enum { BALLOTS = 61 };
 
@@ -240,12 +241,139 @@ static void test_kinds_do_not_mix(void **state)
     tremolo_moments_free(rows);
 }
 
+/* ---------------------------------------------------------------- files */
+
+enum { FILE_D = 2, FILE_BALLOTS = 300 };
+
+static char names[FILE_D][TREMOLO_NAME_BYTES] = {"a", "b"};
+static double centre[FILE_D] = {10, 0};
+static double scale[FILE_D] = {2, 1};
+
+static struct tremolo_report_header header_of(const struct tremolo_study *study)
+{
+    return (struct tremolo_report_header){.study = *study,
+                                          .feature_bound = 1,
+                                          .response_bound = 1,
+                                          .centre = centre,
+                                          .scale = scale,
+                                          .response_scale = 50,
+                                          .name = names,
+                                          .response = "y"};
+}
+
+/* One device's report of a sample that its number says. */
+static size_t report_of(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], const struct tremolo_study *study,
+                        int number)
+{
+    static struct tremolo_work work;
+    static struct fake_device device;
+    const struct tremolo_round round = {NULL, 0};
+    const int32_t features[FILE_D] = {(number * 389) % 2000 - 1000, (number * 733) % 2000 - 1000};
+    const struct tremolo_sample sample = {features, (features[0] - features[1]) / 2, 0};
+    size_t length = TREMOLO_MAX_REPORT_BYTES;
+    fake_device_init(&device, 77 + (uint64_t)number);
+    struct tremolo_platform platform = fake_device_platform(&device, 1, 0);
+    assert_status(tremolo_device_enrol(&work, &platform, 0, 4 * TREMOLO_CHARGE_ONE), TREMOLO_OK);
+    assert_status(tremolo_device_report(&work, bytes, &length, study, &round, &sample, &platform),
+                  TREMOLO_OK);
+    return length;
+}
+
+/* A file of ballots, the first of them twice, and the sums of the same. */
+static FILE *write_file(struct tremolo_moments **moments, const struct tremolo_study *study)
+{
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    const struct tremolo_report_header header = header_of(study);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_true(tremolo_report_file_begin(file, &header));
+    assert_true(tremolo_report_file_begin_round(file, study, 0, NULL));
+    assert_status(tremolo_release_sums(moments, study), TREMOLO_OK);
+    for (int i = 0; i < FILE_BALLOTS; i++) {
+        int16_t row[EXPAND_ROW_VALUES];
+        struct tremolo_report report;
+        size_t length = report_of(bytes, study, i);
+        assert_status(tremolo_report_decode(&report, bytes, length), TREMOLO_OK);
+        assert_status(tremolo_row_unpack(row, &report, study), TREMOLO_OK);
+        uint8_t bucket = (uint8_t)tremolo_bucket_of(report.id);
+        assert_status(tremolo_release_fold(*moments, study, row, &bucket, 1), TREMOLO_OK);
+        for (int copy = i == 0 ? 2 : 1; copy > 0; copy--) {
+            assert_int_equal(fputc((int)(length & 255), file), length & 255);
+            assert_int_equal(fputc((int)(length >> 8), file), length >> 8);
+            assert_int_equal(fwrite(bytes, 1, length, file), length);
+        }
+    }
+    rewind(file);
+    return file;
+}
+
+static void test_a_file_says_what_its_ballots_say(void **state)
+{
+    const struct tremolo_report_fit_options options = {TREMOLO_PREDICTOR_AUTO, 0, 0.95};
+    const struct tremolo_units units = {centre, scale, 0, 50};
+    (void)state;
+    for (unsigned response = 0; response < 2; response++) {
+        static struct tremolo_report_header header;
+        static struct tremolo_report_fit fit;
+        char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
+        struct tremolo_study study = study_of(FILE_D, response);
+        struct tremolo_report_rounds rounds;
+        struct tremolo_moments *moments = NULL;
+        struct tremolo_ballot *ballots = NULL;
+        struct tremolo_coefficient rows[FILE_D + 1];
+        study.samples = 1;
+        FILE *file = write_file(&moments, &study);
+        assert_true(tremolo_report_file_open(&header, file, error));
+        assert_int_equal(header.study.release, TREMOLO_RELEASE_BALLOT);
+        assert_status(tremolo_report_rounds_read(&rounds, &header, file, error), TREMOLO_OK);
+        assert_int_equal(rounds.devices, FILE_BALLOTS);
+        assert_int_equal(rounds.repeated, 1);
+        assert_status(tremolo_report_fit(&fit, &header, &rounds, &options), TREMOLO_OK);
+        assert_string_equal(fit.estimate.release, "ballot");
+        assert_true(fit.epsilon > 1 && fit.epsilon < 4 && fit.promise.delta == 0);
+        assert_status(tremolo_release_ballots(&ballots, moments, &study), TREMOLO_OK);
+        assert_status(tremolo_ballot_infer(rows, ballots, &units, 0.95), TREMOLO_OK);
+        for (size_t i = 0; i <= FILE_D; i++) {
+            assert_true(rows[i].estimate == fit.estimate.rows[i].estimate);
+            assert_true(rows[i].standard_error == fit.estimate.rows[i].standard_error);
+        }
+        tremolo_report_fit_free(&fit);
+        tremolo_ballot_free(ballots);
+        tremolo_moments_free(moments);
+        tremolo_report_rounds_free(&rounds);
+        tremolo_report_header_free(&header);
+        (void)fclose(file);
+    }
+}
+
+/* One ballot cannot be told from chance. */
+static void test_nothing_is_said_of_one_bucket(void **state)
+{
+    static struct ballots made;
+    (void)state;
+    struct tremolo_study study = study_of(2, TREMOLO_RESPONSE_PRIVATE);
+    struct tremolo_moments *moments = NULL;
+    struct tremolo_ballot *ballots = NULL;
+    make(&made, &study);
+    memset(made.bucket, 7, sizeof made.bucket);
+    assert_status(tremolo_release_sums(&moments, &study), TREMOLO_OK);
+    assert_status(tremolo_release_fold(moments, &study, made.row, made.bucket, BALLOTS),
+                  TREMOLO_OK);
+    assert_status(tremolo_release_ballots(&ballots, moments, &study), TREMOLO_OK);
+    assert_null(ballots);
+    tremolo_moments_free(moments);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_those_of_the_core), cmocka_unit_test(test_sums_are_exact),
-        cmocka_unit_test(test_parts_merge_to_the_bit),     cmocka_unit_test(test_damage_is_found),
+        cmocka_unit_test(test_rows_are_those_of_the_core),
+        cmocka_unit_test(test_sums_are_exact),
+        cmocka_unit_test(test_parts_merge_to_the_bit),
+        cmocka_unit_test(test_damage_is_found),
         cmocka_unit_test(test_kinds_do_not_mix),
+        cmocka_unit_test(test_a_file_says_what_its_ballots_say),
+        cmocka_unit_test(test_nothing_is_said_of_one_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

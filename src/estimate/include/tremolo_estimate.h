@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tremolo_ballot.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
@@ -58,7 +59,8 @@ struct tremolo_estimate {
     double r2;              /* NAN unless some feature is identified */
     double r2_low, r2_high; /* hold it at the level */
     double residual_sd, condition, noise_sd;
-    int64_t negative; /* eigenvalues that the method had to bend */
+    double noise_ratio, shift_max; /* of ballots, see tremolo_ballot.h */
+    int64_t negative;              /* eigenvalues that the method had to bend */
 };
 
 /* Nothing is known, and the level is 95 %. */
@@ -83,6 +85,12 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_estimate_solve(struct tremolo_estimate *estimate, const struct tremolo_debiased *evidence,
                        const struct tremolo_units *units,
                        const struct tremolo_fit_options *options);
+
+/* Both, from ballots: by AUTO or UNBIASED. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
+                                                              const struct tremolo_ballot *ballots,
+                                                              const struct tremolo_units *units,
+                                                              enum tremolo_method method);
 
 /* Does the table say anything of a feature? */
 bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate);

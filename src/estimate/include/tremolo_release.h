@@ -57,7 +57,8 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_release_fold(struct tremolo_moments
                                                           const int16_t *rows,
                                                           const uint8_t *buckets, size_t count);
 
-/* What a ballot study's sums tell; scaled values are 1 at the ends of their ranges. */
+/* What a ballot study's sums tell; scaled values are 1 at the ends of their ranges. *ballots
+ * is NULL, and nothing can be said, while fewer than two buckets hold any. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
                                                              const struct tremolo_moments *moments,
                                                              const struct tremolo_study *study);

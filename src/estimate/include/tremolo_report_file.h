@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_regression.h"
 
@@ -37,11 +38,11 @@ enum {
 struct tremolo_report_header {
     struct tremolo_study study; /* bounds point to `bounds` */
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
-    double step, radius;   /* of the iteration over rounds; 0 without */
-    double feature_bound;  /* scaled value of a feature at its bound */
-    double response_bound; /* the same of a public response */
-    double distance;       /* of neighbours, scaled; 0 for any */
-    double delta;
+    double step, radius;    /* of the iteration over rounds; 0 without */
+    double feature_bound;   /* scaled value of a feature at its bound */
+    double response_bound;  /* the same of a public response */
+    double distance;        /* of neighbours, scaled; 0 for any */
+    double delta;           /* 0 for ballots */
     double *centre, *scale; /* d numbers each: own = centre + scale * scaled */
     double response_centre, response_scale;
     /* From lowest to highest value of every feature and then of the response, own units:
@@ -76,7 +77,7 @@ int tremolo_report_file_next(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file
 bool tremolo_report_file_open_round(int16_t *vectors, FILE *file, const struct tremolo_study *study,
                                     unsigned round);
 
-/* From a file of reports to debiased moments, round by round.
+/* From a file of reports to what their sums tell, round by round.
  *
  * Each report is decoded by the strict decoder, checked against the file's
  * study, and counted once: the same bytes again are ignored, other bytes under
@@ -88,8 +89,9 @@ struct tremolo_report_rounds {
     size_t count;
     size_t devices; /* reports of each round, repeats not counted */
     size_t repeated;
-    struct tremolo_debiased **evidence; /* of every round */
-    struct tremolo_mechanism mechanism; /* of one round */
+    struct tremolo_debiased **evidence; /* of every round, of noisy samples */
+    struct tremolo_mechanism mechanism; /* of one round of them */
+    struct tremolo_ballot *ballots;     /* or of the one round of ballots */
 };
 
 /* Read all rounds after tremolo_report_file_open(). On failure *rounds is empty and

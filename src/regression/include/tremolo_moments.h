@@ -46,7 +46,7 @@ enum {
 
 /* 2^33 reports of 32767 squared each stay below 2^63. */
 #define TREMOLO_MAX_FOLD_REPORTS (UINT64_C(1) << 33)
-/* 2^26 ballots of 80 times 32767 squared each do, too. */
+/* So do 2^26 ballots with a public response, of 80 times 32767 squared each. */
 #define TREMOLO_MAX_FOLD_BALLOTS (UINT64_C(1) << 26)
 
 /* Sums over the reports of one bucket, or of all. `sum` holds n entries,
@@ -94,7 +94,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add(struct tremolo_moments 
 typedef int16_t (*tremolo_ballot_row_fn)(int8_t *row, size_t i, void *context);
 
 /* Add `count` ballots; allocates nothing. BAD_ARGUMENT for a bucket above 31 and for sums that
- * are not over ballots, OVERFLOWED past TREMOLO_MAX_FOLD_BALLOTS; after any failure the sums
+ * are not over ballots, OVERFLOWED past their maximum; after any failure the sums
  * are what they were. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_add_ballots(struct tremolo_moments *moments, tremolo_ballot_row_fn next,
@@ -121,6 +121,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_ballots(struct tremolo_ball
 size_t tremolo_moments_coordinates(const struct tremolo_moments *moments); /* or entries */
 bool tremolo_moments_are_ballots(const struct tremolo_moments *moments);
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments);
+uint64_t tremolo_moments_reports_max(const struct tremolo_moments *moments); /* that it holds */
 
 /* Serialised form: see moments_file.c for the byte table. `capacity` must be
  * at least tremolo_moments_encoded_bytes(); SHORT_BUFFER otherwise. */

@@ -23,7 +23,8 @@ static const double usual_level = 0.95;
 
 /* What the computation works on, so that the lock is held only to fill it. */
 struct snapshot {
-    struct tremolo_debiased *evidence;
+    struct tremolo_debiased *evidence; /* or */
+    struct tremolo_ballot *ballots;
     uint64_t reports;
     uint64_t devices; /* at least */
     uint64_t round_reports;
@@ -64,6 +65,10 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
                          : tremolo_moments_count(served->rounds[snapshot->evidence_round].moments);
     if (served->reports < 2) {
         return TREMOLO_OK;
+    }
+    if (served->study->release == TREMOLO_RELEASE_BALLOT) {
+        return tremolo_release_ballots(&snapshot->ballots, served->rounds[0].moments,
+                                       served->study);
     }
     enum tremolo_status status =
         snapshot->pooled ? rounds_pooled(&snapshot->evidence, served)
@@ -122,7 +127,8 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     tremolo_estimate_begin(&estimate);
     estimate.title = served->terms->title;
     estimate.study = served->id_text;
-    estimate.release = "sample";
+    bool ballot = served->study->release == TREMOLO_RELEASE_BALLOT;
+    estimate.release = ballot ? "ballot" : "sample";
     estimate.features = served->study->dimension;
     estimate.names = own->name;
     estimate.ranges = own->range;
@@ -142,11 +148,13 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     if (served->terms->rounds > 1) {
         estimate.evidence_why = snapshot->pooled ? why_pooled : why_largest;
     }
-    if (snapshot->evidence == NULL) {
+    if (snapshot->evidence == NULL && snapshot->ballots == NULL) {
         estimate.remark = "nothing can be said before two devices have reported";
     }
     estimate.method = "auto";
-    estimate.noise_sd = ldexp(1.0, served->study->noise_log2) / served->study->unit;
+    if (!ballot) {
+        estimate.noise_sd = ldexp(1.0, served->study->noise_log2) / served->study->unit;
+    }
     return estimate;
 }
 
@@ -187,6 +195,9 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     struct tremolo_estimate estimate = estimate_of(served, snapshot, &own, level);
     if (snapshot->evidence != NULL) { /* without a prediction the table stays */
         (void)!tremolo_estimate_solve(&estimate, snapshot->evidence, &own.units, &options);
+    } else if (snapshot->ballots != NULL) {
+        (void)!tremolo_estimate_ballots(&estimate, snapshot->ballots, &own.units,
+                                        TREMOLO_METHOD_AUTO);
     }
     snapshot->r2 = estimate.r2;
     json_t *answer = estimate_document(&estimate);
@@ -264,6 +275,7 @@ static enum tremolo_status answer(char **json, struct served_study *served, doub
         }
     }
     tremolo_debias_free(snapshot->evidence);
+    tremolo_ballot_free(snapshot->ballots);
     free(snapshot);
     if (status == TREMOLO_OK && text == NULL) {
         status = TREMOLO_NO_MEMORY;

@@ -153,7 +153,8 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
 {
     size_t d = served->study->dimension;
     struct tremolo_debiased *evidence = NULL;
-    if (tremolo_moments_count(served->rounds[round].moments) < 2) {
+    if (served->study->release == TREMOLO_RELEASE_BALLOT ||
+        tremolo_moments_count(served->rounds[round].moments) < 2) {
         *norm = NAN;
         return TREMOLO_OK;
     }
@@ -181,7 +182,8 @@ struct rounds_view rounds_view(const struct served_study *served, uint64_t stage
     return (struct rounds_view){
         .newest = served->opened - 1,
         .closed = newest->closed_at != 0,
-        .full = taken >= served->terms->devices * served->terms->samples,
+        .full = taken >= served->terms->devices * served->terms->samples ||
+                taken >= tremolo_moments_reports_max(newest->moments),
     };
 }
 

@@ -38,7 +38,7 @@ TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *r
                                                    struct served_study *served);
 
 /* The norm of the gradient S beta - Z of one round, at the beta it started from and
- * in scaled units; NAN before it has two reports. Lock held. */
+ * in scaled units; NAN before it has two reports, and of ballots. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *served,
                                                           unsigned round);
 

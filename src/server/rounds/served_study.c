@@ -109,19 +109,6 @@ static enum tremolo_status fill(struct served_study *served, const uint8_t *sign
     return rounds_open_next(served, (int64_t)time(NULL));
 }
 
-/* Reports of ballots are not folded by a server. */
-static enum tremolo_status refuse_ballots(struct tremolo_study_problems *problems)
-{
-    if (problems != NULL) {
-        problems->count = 1;
-        problems->stored = 1;
-        (void)snprintf(problems->item[0].path, sizeof problems->item[0].path, "protocol.release");
-        (void)snprintf(problems->item[0].reason, sizeof problems->item[0].reason,
-                       "is \"ballot\", which this server does not take");
-    }
-    return TREMOLO_BAD_STUDY;
-}
-
 enum tremolo_status served_new(struct served_study **served,
                                struct tremolo_study_problems *problems, const char *json,
                                size_t length, const uint8_t *signing_key, const uint8_t *secret)
@@ -134,10 +121,6 @@ enum tremolo_status served_new(struct served_study **served,
     made->estimate_r2 = NAN;
     (void)pthread_mutex_init(&made->lock, NULL);
     enum tremolo_status status = tremolo_study_file_parse(&made->file, problems, json, length);
-    if (status == TREMOLO_OK &&
-        tremolo_study_file_terms(made->file)->release == TREMOLO_RELEASE_BALLOT) {
-        status = refuse_ballots(problems);
-    }
     if (status == TREMOLO_OK) {
         status = fill(made, signing_key, secret);
     }

@@ -10,13 +10,14 @@ static double uniform(size_t device, size_t what)
 }
 
 /* One person: correlated features, a response that leans on the first two. */
-static void measure(int32_t *raw, int32_t *response, size_t d, size_t device)
+static void measure(int32_t *raw, int32_t *response, const struct tremolo_study *study,
+                    size_t device)
 {
     double common = uniform(device, 1000) - 0.5;
     double y = 0.3 * (uniform(device, 1001) - 0.5);
-    for (size_t i = 0; i < d; i++) {
+    for (size_t i = 0; i < study->dimension; i++) {
         double x = 0.5 * common + uniform(device, i) - 0.5;
-        raw[i] = (int32_t)(x * TREMOLO_STUDY_RAW_MAX);
+        raw[i] = (int32_t)(x * study->bounds[i].high);
         y += (i == 0 ? 0.5 : i == 1 ? -0.3 : 0.0) * x;
     }
     *response = (int32_t)(y * TREMOLO_STUDY_RAW_MAX);
@@ -32,10 +33,12 @@ void make_report(struct swarm *swarm, size_t index)
                                   (uint16_t)swarm->round};
     struct tremolo_sample sample = {features, 0, 0};
     size_t length = sizeof device->report;
-    measure(features, &sample.response, swarm->study->dimension, index);
+    measure(features, &sample.response, swarm->study, index);
     if (swarm->round == 0) {
-        must(tremolo_device_enrol(&work, &platform,
-                                  tremolo_study_charge(swarm->study) * swarm->study->rounds, 0),
+        uint32_t charge = tremolo_study_charge(swarm->study) * swarm->study->rounds;
+        bool ballot = swarm->study->release == TREMOLO_RELEASE_BALLOT;
+        uint32_t epsilon = charge + TREMOLO_CHARGE_ONE; /* a budget of it is rounded down */
+        must(tremolo_device_enrol(&work, &platform, ballot ? 0 : charge, ballot ? epsilon : 0),
              "enrol");
     }
     must(tremolo_device_report(&work, device->report, &length, swarm->study, &round, &sample,

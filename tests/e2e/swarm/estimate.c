@@ -8,6 +8,7 @@
 
 #include "encoder.h"
 #include "swarm.h"
+#include "tremolo_release.h"
 
 static void same(struct swarm *swarm, double theirs, double ours, const char *what, size_t index)
 {
@@ -20,22 +21,38 @@ static void same(struct swarm *swarm, double theirs, double ours, const char *wh
     }
 }
 
-static void compare_prediction(struct swarm *swarm, const json_t *answer,
-                               const struct tremolo_debiased *evidence,
-                               const struct tremolo_units *units)
+/* What the fold made here says: the table, and a prediction in scaled units. */
+static void fit_samples(struct tremolo_coefficient *rows, double *beta, double *intercept,
+                        struct swarm *swarm, unsigned round, const struct tremolo_units *units)
 {
-    size_t d = swarm->study->dimension;
-    double *beta = calloc(d + 1, sizeof *beta);
     const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
+    struct tremolo_debiased *evidence = debias(swarm, round);
     struct tremolo_fit fit;
+    must(tremolo_infer(rows, evidence, units, true, 0.95), "infer");
     must(tremolo_fit(beta, &fit, evidence, &options), "fit");
-    tremolo_fit_to_own(beta, &beta[d], beta, fit.intercept, d, units);
+    *intercept = fit.intercept;
+    tremolo_debias_free(evidence);
+}
+
+static void fit_ballots(struct tremolo_coefficient *rows, double *beta, double *intercept,
+                        struct swarm *swarm, unsigned round, const struct tremolo_units *units)
+{
+    struct tremolo_ballot *ballots = NULL;
+    struct tremolo_ballot_fit fit;
+    must(tremolo_release_ballots(&ballots, swarm->moments[round], swarm->study), "ballots");
+    must(tremolo_ballot_infer(rows, ballots, units, 0.95), "infer");
+    must(tremolo_ballot_fit(beta, &fit, ballots, TREMOLO_METHOD_AUTO), "fit");
+    *intercept = fit.fit.intercept;
+    tremolo_ballot_free(ballots);
+}
+
+static void compare_prediction(struct swarm *swarm, const json_t *answer, const double *beta)
+{
     const json_t *list = json_object_get(json_object_get(answer, "prediction"), "coefficients");
-    for (size_t i = 0; i <= d; i++) {
+    for (size_t i = 0; i <= swarm->study->dimension; i++) {
         same(swarm, json_number_value(json_object_get(json_array_get(list, i), "estimate")),
              beta[i], "prediction", i);
     }
-    free(beta);
 }
 
 static void compare_table(struct swarm *swarm, const json_t *answer, unsigned round)
@@ -43,7 +60,7 @@ static void compare_table(struct swarm *swarm, const json_t *answer, unsigned ro
     size_t d = swarm->study->dimension;
     struct tremolo_coefficient *rows = calloc(d + 1, sizeof *rows);
     double *centre = calloc(2 * d, sizeof *centre);
-    struct tremolo_debiased *evidence = debias(swarm, round);
+    double *beta = calloc(d + 1, sizeof *beta);
     for (size_t i = 0; i < d; i++) {
         const struct tremolo_study_coordinate *c = tremolo_study_file_coordinate(swarm->file, i);
         centre[i] = (c->low + c->high) / 2.0;
@@ -52,7 +69,9 @@ static void compare_table(struct swarm *swarm, const json_t *answer, unsigned ro
     const struct tremolo_study_coordinate *y = tremolo_study_file_coordinate(swarm->file, d);
     struct tremolo_units units = {centre, centre + d, (y->low + y->high) / 2.0,
                                   (y->high - y->low) / 2.0};
-    must(tremolo_infer(rows, evidence, &units, true, 0.95), "infer");
+    (swarm->study->release == TREMOLO_RELEASE_BALLOT ? fit_ballots : fit_samples)(
+        rows, beta, &beta[d], swarm, round, &units);
+    tremolo_fit_to_own(beta, &beta[d], beta, beta[d], d, &units);
     const json_t *table = json_object_get(answer, "coefficients");
     if (json_array_size(table) != d + 1) {
         stop_with("the server's table has another size");
@@ -72,8 +91,8 @@ static void compare_table(struct swarm *swarm, const json_t *answer, unsigned ro
              told ? rows[i].standard_error : 0, "standard error", i);
         same(swarm, json_number_value(json_object_get(line, "p")), told ? rows[i].p : 0, "p", i);
     }
-    compare_prediction(swarm, answer, evidence, &units);
-    tremolo_debias_free(evidence);
+    compare_prediction(swarm, answer, beta);
+    free(beta);
     free(rows);
     free(centre);
 }
