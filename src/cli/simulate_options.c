@@ -58,23 +58,28 @@ static const struct option_rule rules[] = {
                         "times"),
     OPTION_RULE("separator", "X", TEXT, TO(separator), .take = take_separator,
                 .help = "of the file; found by its first line unless given"),
-    OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds",
-                .help = "scale columns to variance 1, or to -1..1 between their least and largest "
-                        "value, on the training rows; by --neighbours unless given. Neither is "
-                        "private: real studies state public bounds"),
+    OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds ranges",
+                .help = "scale columns to variance 1, to -1..1 between their least and largest "
+                        "value, or so that nine of ten values lie in -1..1, on the training rows; "
+                        "by the guarantee unless given. None of it is private: real studies state "
+                        "bounds or ranges beforehand"),
     {.help = "The guarantee:"},
     OPTION_RULE("epsilon", "E", NUMBER, TO_EXPERIMENT(epsilon), OPTION_ABOVE(0, 1e6),
                 .help = "privacy budget of a device, all rounds together"),
     OPTION_RULE("delta", "D", NUMBER, TO_EXPERIMENT(delta), OPTION_BETWEEN(0, 1),
                 .otherwise = "1e-5", .help = "at which epsilon holds"),
     OPTION_RULE("neighbours", "any|distance=R", TEXT, TO(simulation.experiment),
-                .take = take_neighbours, .otherwise = "distance=1",
-                .help = "whom the guarantee keeps apart: any two samples within the bounds, or "
-                        "samples at most R apart in standardised units"),
+                .take = take_neighbours, .otherwise = "any",
+                .help = "whom the guarantee keeps apart: any two samples, or samples at most R "
+                        "apart in standardised units"),
     OPTION_RULE("protect", "P", CHOICE, TO_EXPERIMENT(protect_all), .words = "features all",
-                .otherwise = "features",
-                .help = "what the guarantee covers. With all the response is one more private "
-                        "coordinate; otherwise it is sent in the clear"),
+                .otherwise = "all",
+                .help = "what the guarantee covers: all of a sample, or its features, with the "
+                        "response sent in the clear"),
+    OPTION_RULE("release", "R", CHOICE, TO_EXPERIMENT(release), .words = "sample ballot",
+                .help = "what a device sends: a sample with noise, as the paper has it, or a "
+                        "ballot, one random answer about the sample. A ballot for any two people "
+                        "and the method auto, unless given"),
     OPTION_RULE("calibration", "C", CHOICE, TO_EXPERIMENT(calibration), .words = "exact zcdp paper",
                 .otherwise = "exact",
                 .help = "how noise follows from the budget; the paper counts the modulation as "
@@ -176,7 +181,10 @@ static void set_defaults(struct simulate_options *options, bool scaled)
     set_default(&experiment->ridge, 0.5);
     bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
     if (!scaled) {
-        options->simulation.scaling = bounds ? TREMOLO_SCALING_BOUNDS : TREMOLO_SCALING_STANDARD;
+        options->simulation.scaling = experiment->release == TREMOLO_RELEASE_BALLOT
+                                          ? TREMOLO_SCALING_RANGES
+                                      : bounds ? TREMOLO_SCALING_BOUNDS
+                                               : TREMOLO_SCALING_STANDARD;
     }
     const struct tremolo_study_terms *terms =
         options->study_file != NULL && tremolo_experiment_takes_rounds(experiment->method)
@@ -191,6 +199,50 @@ static void set_defaults(struct simulate_options *options, bool scaled)
                                          ? terms->radius
                                          : 0);
     set_default(&experiment->clip, 2);
+}
+
+/* Any two people are told apart least by ballots, which have one method. */
+static void set_release(struct tremolo_experiment_options *experiment)
+{
+    bool can = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY &&
+               experiment->method == TREMOLO_EXPERIMENT_AUTO;
+    experiment->release = can ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
+}
+
+/* What has no meaning for ballots is refused, not passed over. */
+static int check_ballot(const struct simulate_options *options, const struct options_given *given)
+{
+    static const char *const of_samples[] = {"delta",  "calibration", "vectors",   "alpha",
+                                             "lambda", "omega",       "fast-noise"};
+    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
+    if (experiment->release != TREMOLO_RELEASE_BALLOT) {
+        return CLI_DONE;
+    }
+    if (experiment->neighbours != TREMOLO_NEIGHBOURS_ANY) {
+        return cli_fail(CLI_USAGE, command,
+                        "a ballot protects any two people; a distance needs --release sample");
+    }
+    if (experiment->method != TREMOLO_EXPERIMENT_AUTO) {
+        return cli_fail(CLI_USAGE, command, "the method %s needs --release sample",
+                        tremolo_experiment_method_name(experiment->method));
+    }
+    for (size_t i = 0; i < sizeof of_samples / sizeof of_samples[0]; i++) {
+        if (options_has(given, of_samples[i])) {
+            return cli_fail(CLI_USAGE, command,
+                            "--%s has no effect on ballots; it needs "
+                            "--release sample",
+                            of_samples[i]);
+        }
+    }
+    if (!(experiment->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
+          experiment->epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
+        return cli_fail(CLI_USAGE, command, "--epsilon of ballots must be from %g to %g",
+                        TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    }
+    if (options_has(given, "scale") && options->simulation.scaling == TREMOLO_SCALING_STANDARD) {
+        return cli_fail(CLI_USAGE, command, "--scale standard needs --release sample");
+    }
+    return CLI_DONE;
 }
 
 /* What options must be together, and with the method. */
@@ -255,7 +307,13 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
         return false;
     }
     options->path = given.operand[0];
+    if (!options_has(&given, "release") && options->study == NULL) {
+        set_release(&options->simulation.experiment);
+    }
     *code = check_whole(options);
+    if (*code == CLI_DONE) {
+        *code = check_ballot(options, &given);
+    }
     if (*code == CLI_DONE) {
         *code = check_method(&options->simulation.experiment, &given);
     }

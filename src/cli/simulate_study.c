@@ -60,6 +60,7 @@ static char *quoted_features(const struct tremolo_study_file *file)
 static void fill(struct tremolo_experiment_options *experiment,
                  const struct tremolo_study_terms *terms)
 {
+    experiment->release = terms->release;
     experiment->epsilon = terms->epsilon;
     experiment->delta = terms->delta;
     experiment->neighbours =

@@ -60,6 +60,7 @@ static struct fleet_setup setup_of(const struct tremolo_split *split,
                     .lambda = options->vectors > 0 ? options->lambda : 0,
                     .omega = options->vectors > 0 ? options->omega : 0,
                     .vectors = options->vectors},
+        .release = options->release,
         .study = options->study,
         .seed = seed,
         .threads = options->save != NULL ? 1 : options->threads,
@@ -76,16 +77,17 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
                                        const struct tremolo_experiment_options *options)
 {
     bool rounds = tremolo_experiment_takes_rounds(options->method);
+    bool ballots = options->release == TREMOLO_RELEASE_BALLOT; /* scaled by ranges, not bounds */
     double range[TREMOLO_DESIGN_FEATURES_MAX + 1];
     tremolo_design_ranges(range, options->save->design);
     struct tremolo_report_header header = {
         .study = *fleet_study(fleet),
         .step = rounds ? options->step : 0,
         .radius = rounds ? options->radius : 0,
-        .feature_bound = split->bound,
-        .response_bound = split->response_bound,
+        .feature_bound = ballots ? 1 : split->bound,
+        .response_bound = ballots ? 1 : split->response_bound,
         .distance = options->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : options->distance,
-        .delta = options->delta,
+        .delta = ballots ? 0 : options->delta,
         .centre = split->centre,
         .scale = split->scale,
         .response_centre = split->response_centre,
@@ -144,6 +146,27 @@ static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fl
     }
     free(zero);
     free(V);
+    return status;
+}
+
+static enum tremolo_status run_ballots(struct tremolo_outcome *outcome, struct fleet *fleet,
+                                       const struct tremolo_experiment_save *save)
+{
+    struct tremolo_ballot_fit fit;
+    enum tremolo_status status = TREMOLO_OK;
+    if (save != NULL) {
+        status = save_round(save, fleet_study(fleet), 0, NULL);
+    }
+    if (status == TREMOLO_OK) {
+        status = fleet_ballots(&outcome->ballots, fleet);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_ballot_fit(outcome->beta, &fit, outcome->ballots, TREMOLO_METHOD_AUTO);
+    }
+    if (status == TREMOLO_OK) {
+        outcome->fit = fit.fit;
+        outcome->intercept = fit.fit.intercept;
+    }
     return status;
 }
 
@@ -259,17 +282,23 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
     enum tremolo_status status = fleet_new(&fleet, &setup);
     if (status == TREMOLO_OK) {
         outcome->privacy = *fleet_scales(fleet);
-        outcome->mechanism = fleet_mechanism(fleet);
+        outcome->law =
+            (struct tremolo_rank_law){fleet_study(fleet)->rank_first, fleet_study(fleet)->rank_top};
         outcome->of_study =
             options->study != NULL &&
             memcmp(fleet_study(fleet)->id, options->study->id, TREMOLO_STUDY_ID_BYTES) == 0;
-        outcome->noise_sd = ldexp(1, fleet_study(fleet)->noise_log2) / fleet_study(fleet)->unit;
+        if (options->release == TREMOLO_RELEASE_SAMPLE) {
+            outcome->mechanism = fleet_mechanism(fleet);
+            outcome->noise_sd = ldexp(1, fleet_study(fleet)->noise_log2) / fleet_study(fleet)->unit;
+        }
         if (options->save != NULL) {
             status = save_header(split, fleet, options);
         }
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_experiment_takes_rounds(options->method)
+        status = options->release == TREMOLO_RELEASE_BALLOT
+                     ? run_ballots(outcome, fleet, options->save)
+                 : tremolo_experiment_takes_rounds(options->method)
                      ? run_rounds(outcome, fleet, options, seed)
                      : run_single(outcome, fleet, options, seed);
     }
@@ -304,5 +333,7 @@ enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
 void tremolo_outcome_free(struct tremolo_outcome *outcome)
 {
     tremolo_debias_free(outcome->evidence);
+    tremolo_ballot_free(outcome->ballots);
     outcome->evidence = NULL;
+    outcome->ballots = NULL;
 }

@@ -43,28 +43,52 @@ static bool is_study(const struct tremolo_study *ours, const struct tremolo_stud
            study->frequency == ours->frequency && study->dimension == ours->dimension &&
            study->keep == ours->keep && study->vectors == ours->vectors &&
            study->noise_log2 == ours->noise_log2 && study->wire_shift == ours->wire_shift &&
-           study->wire_bits == ours->wire_bits && study->response == ours->response;
+           study->wire_bits == ours->wire_bits && study->response == ours->response &&
+           study->rank_first == ours->rank_first && study->rank_top == ours->rank_top &&
+           study->constant == ours->constant && study->response_weight == ours->response_weight;
+}
+
+/* The integers of the release that the devices make. */
+static enum tremolo_status fill_study(struct fleet *fleet, const struct fleet_setup *setup)
+{
+    const struct tremolo_mechanism_request *request = &setup->request;
+    struct tremolo_certified epsilon;
+    if (setup->release == TREMOLO_RELEASE_SAMPLE) {
+        return tremolo_mechanism_fill(&fleet->study, &fleet->scales, request);
+    }
+    enum tremolo_status status = tremolo_mechanism_ballot(
+        &fleet->study, request->dimension, request->response_private, request->epsilon);
+    const struct tremolo_rank_law law = {fleet->study.rank_first, fleet->study.rank_top};
+    if (status == TREMOLO_OK) {
+        status = tremolo_rank_epsilon(&epsilon, &law);
+    }
+    if (status == TREMOLO_OK) {
+        fleet->scales = (struct tremolo_mechanism_scales){.epsilon = epsilon.upper};
+    }
+    return status;
 }
 
 static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet_setup *setup)
 {
-    const struct tremolo_bounds bounds = TREMOLO_HOST_BOUNDS;
+    const struct tremolo_bounds whole = TREMOLO_HOST_BOUNDS;
+    const struct tremolo_bounds typical = {-TREMOLO_STUDY_RAW_TYPICAL, TREMOLO_STUDY_RAW_TYPICAL};
+    bool ballots = setup->release == TREMOLO_RELEASE_BALLOT;
     size_t d = setup->request.dimension;
     fleet->bounds = malloc(d * sizeof *fleet->bounds);
     if (fleet->bounds == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t i = 0; i < d; i++) {
-        fleet->bounds[i] = bounds;
+        fleet->bounds[i] = ballots ? typical : whole;
     }
     fleet->study.bounds = fleet->bounds;
-    fleet->study.response_bounds = bounds;
+    fleet->study.response_bounds = whole;
     memcpy(fleet->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES);
-    enum tremolo_status status =
-        tremolo_mechanism_fill(&fleet->study, &fleet->scales, &setup->request);
+    enum tremolo_status status = fill_study(fleet, setup);
     if (status == TREMOLO_OK) {
-        fleet->release =
-            tremolo_release_of(&fleet->study, setup->request.bound, setup->response_bound);
+        fleet->release = ballots ? (struct tremolo_sample_release){0}
+                                 : tremolo_release_of(&fleet->study, setup->request.bound,
+                                                      setup->response_bound);
         if (is_study(&fleet->study, setup->study)) {
             memcpy(fleet->study.id, setup->study->id, TREMOLO_STUDY_ID_BYTES);
         }
@@ -105,7 +129,6 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     }
     made->rows = setup->rows;
     made->d = setup->request.dimension;
-    made->width = made->d + 1;
     made->seed = setup->seed;
     made->threads = setup->threads;
     made->fast = setup->fast_noise;
@@ -114,6 +137,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->response_private = setup->request.response_private;
     enum tremolo_status status = prepare_study(made, setup);
     if (status == TREMOLO_OK) {
+        made->width = tremolo_row_values(&made->study);
         status = prepare_buckets(made);
     }
     if (status == TREMOLO_OK) {
@@ -197,8 +221,8 @@ static void *work(void *argument)
         size_t count = at_most(fleet->rows - from, batch);
         worker->status = make_batch(rows, worker, from, count);
         if (worker->status == TREMOLO_OK) {
-            worker->status =
-                tremolo_moments_add(worker->moments, rows, fleet->buckets + from, count);
+            worker->status = tremolo_release_fold(worker->moments, &fleet->study, rows,
+                                                  fleet->buckets + from, count);
         }
     }
     free(rows);
@@ -290,4 +314,19 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
     }
     *evidence = made;
     return TREMOLO_OK;
+}
+
+enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet)
+{
+    struct tremolo_moments *moments = NULL;
+    const struct fleet_pass pass = {.stream = 0};
+    enum tremolo_status status = fleet_moments(&moments, fleet);
+    if (status == TREMOLO_OK) {
+        status = run_pass(moments, fleet, &pass);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_release_ballots(ballots, moments, &fleet->study);
+    }
+    tremolo_moments_free(moments);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* fleet.h -- many simulated devices, each with one row of data.
  *
- * A fleet turns scaled rows into reports and reports into debiased moments.
+ * A fleet turns scaled rows into reports, and reports into debiased moments or, of
+ * ballots, into the sums over them.
  * Every device runs the real core (ledger, exact noise, report bytes, decoder)
  * unless fast noise is asked for: then the map, noise of the same law and the
  * rounding to the wire are computed many at a time, without ledger or bytes.
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tremolo_ballot.h"
 #include "tremolo_progress.h"
 #include "tremolo_mechanism.h"
 #include "tremolo_moments.h"
@@ -26,6 +28,8 @@ struct fleet_setup {
     size_t rows;
     double response_bound; /* a public response is clamped to -+ this; > 0 */
     struct tremolo_mechanism_request request;
+    enum tremolo_release_kind release; /* ballots read dimension, response_private and epsilon
+                                          of the request; ranges are -1..1 */
     const struct tremolo_study *study; /* whose reports they are if its integers are these;
                                           may be NULL */
     uint64_t seed;
@@ -54,6 +58,9 @@ struct tremolo_mechanism fleet_mechanism(const struct fleet *fleet);
 enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
                                   struct tremolo_debiased **copy, struct fleet *fleet,
                                   uint16_t round, const double *V);
+
+/* One ballot of every device; the result is the caller's. */
+enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet);
 
 /* The same as sums only, added to `moments` (see fleet_moments), with noise
  * from `stream`: many passes over one fleet stand for many more devices. Fast

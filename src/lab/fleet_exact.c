@@ -42,15 +42,19 @@ static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t
 static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row)
 {
     size_t d = setup->request.dimension;
-    const struct tremolo_host_range range = {-setup->request.bound, setup->request.bound};
-    const struct tremolo_host_range public_range = {-setup->response_bound, setup->response_bound};
+    bool ballots = setup->release == TREMOLO_RELEASE_BALLOT;
+    double bound = ballots ? TREMOLO_STUDY_REACH : setup->request.bound;
+    double response = ballots                           ? 1
+                      : setup->request.response_private ? setup->request.bound
+                                                        : setup->response_bound;
+    const struct tremolo_host_range range = {-bound, bound};
+    const struct tremolo_host_range response_range = {-response, response};
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < d && status == TREMOLO_OK; i++) {
         status = tremolo_host_raw(&raw[i], setup->X[row * d + i], &range);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_host_raw(&raw[d], setup->y[row],
-                                  setup->request.response_private ? &range : &public_range);
+        status = tremolo_host_raw(&raw[d], setup->y[row], &response_range);
     }
     return status;
 }
@@ -93,8 +97,14 @@ static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo
                                  const struct tremolo_study *study)
 {
     uint64_t budget = (uint64_t)tremolo_study_charge(study) * study->rounds;
-    return budget > UINT32_MAX ? TREMOLO_OVERFLOWED
-                               : tremolo_device_enrol(work, platform, (uint32_t)budget, 0);
+    if (budget > UINT32_MAX) {
+        return TREMOLO_OVERFLOWED;
+    }
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        /* The ledger rounds epsilon down to 1/256. */
+        return tremolo_device_enrol(work, platform, 0, (uint32_t)budget + TREMOLO_CHARGE_ONE / 256);
+    }
+    return tremolo_device_enrol(work, platform, (uint32_t)budget, 0);
 }
 
 static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t device,

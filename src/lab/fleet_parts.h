@@ -14,7 +14,7 @@ enum { FLEET_BLOCK_ROWS = 512, FLEET_BATCH_ROWS = 16 * FLEET_BLOCK_ROWS };
 
 struct fleet {
     size_t rows, d;
-    size_t width; /* integers of a report's row: features and response */
+    size_t width; /* integers of a report's row */
     uint64_t seed;
     unsigned threads;
     bool fast;

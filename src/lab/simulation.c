@@ -102,7 +102,9 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     }
     tremolo_design_ranges(result->ranges, design);
     tremolo_estimate_begin(estimate);
-    estimate->release = outcome->evidence != NULL ? "sample" : NULL;
+    estimate->release = outcome->ballots != NULL    ? "ballot"
+                        : outcome->evidence != NULL ? "sample"
+                                                    : NULL;
     if (outcome->of_study &&
         tremolo_base64_encode(result->study, sizeof result->study, options->study->id,
                               TREMOLO_STUDY_ID_BYTES) == TREMOLO_OK) {
@@ -135,6 +137,9 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
     fit.intercept = outcome->intercept;
     if (tremolo_experiment_takes_rounds(options->method)) {
         result->convergence = convergence_of(split, outcome, options);
+    }
+    if (outcome->ballots != NULL) {
+        return tremolo_estimate_ballots(estimate, outcome->ballots, &units, TREMOLO_METHOD_AUTO);
     }
     if (options->method == TREMOLO_EXPERIMENT_ITERATIVE) {
         fit.r2 = tremolo_convergence_r2(&result->convergence, outcome->evidence);
@@ -191,6 +196,7 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
         result->devices = split.train;
         result->held_out = split.test;
         result->privacy = outcome.privacy;
+        result->privacy_law = outcome.law;
         status = begin_estimate(result, design, &simulation->experiment, &outcome);
     }
     if (status == TREMOLO_OK && number == 0) {

@@ -41,6 +41,44 @@ static bool measure(double *centre, double *scale, const double *values, size_t 
     return high > low && *scale > 0 && isfinite(*scale);
 }
 
+static int compare(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The range that nine of ten values lie in; all of it where that is a single point, as for
+ * a rare yes. False when they are all the same, or without memory. */
+static bool measure_range(double *centre, double *scale, const double *values, size_t count,
+                          size_t stride)
+{
+    double *sorted = malloc(count * sizeof *sorted);
+    if (sorted == NULL) {
+        return false;
+    }
+    for (size_t r = 0; r < count; r++) {
+        sorted[r] = values[r * stride];
+    }
+    qsort(sorted, count, sizeof *sorted, compare);
+    double low = sorted[count / 20], high = sorted[count - 1 - count / 20];
+    if (!(high > low)) {
+        low = sorted[0];
+        high = sorted[count - 1];
+    }
+    free(sorted);
+    *centre = (low + high) / 2;
+    *scale = (high - low) / 2;
+    return high > low && isfinite(*scale);
+}
+
+static bool measure_by(double *centre, double *scale, const double *values, size_t count,
+                       size_t stride, enum tremolo_scaling scaling)
+{
+    return scaling == TREMOLO_SCALING_RANGES
+               ? measure_range(centre, scale, values, count, stride)
+               : measure(centre, scale, values, count, stride, scaling);
+}
+
 static void apply(double *values, size_t count, size_t stride, double centre, double scale)
 {
     for (size_t r = 0; r < count; r++) {
@@ -76,19 +114,19 @@ static const char *scale_all(struct tremolo_split *split, const struct tremolo_d
                              enum tremolo_scaling scaling)
 {
     size_t rows = split->train + split->valid + split->test;
-    if (scaling == TREMOLO_SCALING_BOUNDS && design->low != NULL) {
+    if (scaling != TREMOLO_SCALING_STANDARD && design->low != NULL) {
         scale_by_bounds(split, design);
         return NULL;
     }
     for (size_t i = 0; i < split->d; i++) {
-        if (!measure(&split->centre[i], &split->scale[i], split->X + i, split->train, split->d,
-                     scaling)) {
+        if (!measure_by(&split->centre[i], &split->scale[i], split->X + i, split->train, split->d,
+                        scaling)) {
             return design->name[i];
         }
         apply(split->X + i, rows, split->d, split->centre[i], split->scale[i]);
     }
-    if (!measure(&split->response_centre, &split->response_scale, split->y, split->train, 1,
-                 scaling)) {
+    if (!measure_by(&split->response_centre, &split->response_scale, split->y, split->train, 1,
+                    scaling)) {
         return design->response;
     }
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the caller's split owns what it points to */
@@ -149,7 +187,7 @@ enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char *
         tremolo_split_free(&made);
         return TREMOLO_SINGULAR;
     }
-    measure_bounds(&made, protect_all, scaling == TREMOLO_SCALING_BOUNDS && design->low != NULL);
+    measure_bounds(&made, protect_all, scaling != TREMOLO_SCALING_STANDARD && design->low != NULL);
     *split = made;
     return TREMOLO_OK;
 }

@@ -14,12 +14,12 @@ awk 'BEGIN { srand(7); print "a,b,y"
 numbers() { sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\$/\1/p" "$2" | awk '{ printf "%.9g\n", $1 }'; }
 estimates() { numbers estimate "$1"; }
 
-for options in "" "--protect all" "--neighbours any" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
+for options in "" "--protect all" "--neighbours any --release sample" "--neighbours any --protect all" "--neighbours any --protect features" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
     "--protect all --alpha 0.5 --lambda 0.3 --omega 2 --vectors 2" \
     "--method one-shot" "--method iterative --rounds 4" "--method pooled --rounds 3" \
     "--method iterative --rounds 3 --protect all --vectors 0 --radius 0.9"; do
     # shellcheck disable=SC2086
-    $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 --json $options \
+    $tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --seed 1 --json $options \
         --reports "$dir/reports" --force >"$out"
     expect "simulate --reports $options" $? 0
     case $options in
@@ -55,15 +55,15 @@ done
 bytes=$(wc -c <"$dir/reports")
 length=$(tail -n +4 "$dir/reports" | head -c 1 | od -An -tu1)
 head -c $((bytes - 2 - length)) "$dir/reports" >"$dir/uneven"
-$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
+$tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
 expect "reports are not overwritten" $? 2
-$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --reports "$dir/x" --fast-noise \
+$tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --reports "$dir/x" --fast-noise \
     >"$out" 2>"$err"
 expect "fast noise makes no reports" $? 2
 [ ! -e "$dir/x" ] && [ ! -e "$dir/x.part" ]
 expect "and no file" $? 0
 
-$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 --reports "$dir/reports" \
+$tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --seed 1 --reports "$dir/reports" \
     --force >/dev/null
 $tremolo fit "$dir/reports" >"$out"
 expect_match "a table for people" "$out" '^a  .*\*\*\*$'

@@ -22,7 +22,9 @@ near() { # name, value, wanted, tolerance
     expect "$1 ($2 near $3)" "$(awk "BEGIN { d = $2 - $3; print (d < $4 && d > -$4) }")" 1
 }
 
-$tremolo simulate "$dir/known.csv" --response y --epsilon 50 --seed 1 --json >"$out"
+# The paper's release; ballots have their own tests below.
+paper="--neighbours distance=1 --protect features"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 50 --seed 1 --json >"$out"
 expect "a simulation exits 0" $? 0
 expect_match "the method" "$out" '"method": "auto"'
 expect_match "one-hot with the first level as reference" "$out" '"name": "c=high"'
@@ -38,7 +40,7 @@ near "the first coefficient" "$(number estimate)" 2 0.15
 
 for threads in 1 2 3; do
     for noise in "" --fast-noise; do
-        $tremolo simulate "$dir/known.csv" --response y --epsilon 1 --seed 5 --threads $threads \
+        $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 1 --seed 5 --threads $threads \
             $noise --json | grep -v '"seconds"' >"$dir/threads$threads$noise"
     done
 done
@@ -47,21 +49,21 @@ expect "exact noise: the same on 1, 2 and 3 threads" $? 0
 cmp -s "$dir/threads1--fast-noise" "$dir/threads2--fast-noise" &&
     cmp -s "$dir/threads1--fast-noise" "$dir/threads3--fast-noise"
 expect "fast noise: the same on 1, 2 and 3 threads" $? 0
-$tremolo simulate "$dir/known.csv" --response y --epsilon 1 --seed 6 --json | grep -v '"seconds"' |
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 1 --seed 6 --json | grep -v '"seconds"' |
     cmp -s - "$dir/threads1"
 expect "another seed, another result" $? 1
 
 # Means of 30 draws each. At epsilon 2 a draw's standard deviation is below
 # 0.03, so the difference of means has at most 0.008; five of them.
-$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --seed 1 --repeats 30 --json >"$out"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 2 --seed 1 --repeats 30 --json >"$out"
 exact=$(number mean)
-$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --seed 2 --repeats 30 --fast-noise \
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 2 --seed 2 --repeats 30 --fast-noise \
     --json >"$out"
 near "exact and fast noise agree" "$(number mean)" "$exact" 0.04
 expect_match "fast noise is stated" "$out" '"noise": "fast"'
 
 for method in auto one-shot iterative pooled dp-sgd ols; do
-    $tremolo simulate "$dir/known.csv" --response y --epsilon 20 --seed 1 --method $method \
+    $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 --method $method \
         --fast-noise >"$out" 2>"$err"
     expect "method $method exits 0" $? 0
     expect_match "and says what it promises" "$out" '^Privacy: '
@@ -70,17 +72,17 @@ for options in "--neighbours any" "--protect all" "--calibration zcdp" "--calibr
     "--neighbours any --protect all" "--vectors 2 --lambda 0.3 --omega 2" "--scale bounds" \
     "--method iterative --vectors 2 --rounds 3" "--test-share 0" "--separator ;"; do
     # shellcheck disable=SC2086
-    $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --seed 1 $options >"$out" 2>"$err"
+    $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 5 --seed 1 $options >"$out" 2>"$err"
     expect "simulate $options" $? 0
 done
-$tremolo simulate "$dir/known.csv" --response y --epsilon 20 --seed 1 --method iterative >"$out"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 --method iterative >"$out"
 expect_match "rounds: the gradient's variance" "$out" '^Gradient variance at the estimate '
 expect_match "and both convergence bounds" "$out" '^Excess loss after 10 rounds: .* as printed '
-$tremolo simulate "$dir/known.csv" --response y --epsilon 20 --seed 1 >"$out"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 >"$out"
 expect "of rounds only" "$(grep -c '^Gradient variance' "$out")" 0
-$tremolo simulate "$dir/known.csv" --response y --features a --epsilon 5 --seed 1 >"$out"
+$tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 >"$out"
 expect_match "one feature is no plural" "$out" '^y ~ 1 feature: '
-$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --neighbours any >"$out"
+$tremolo simulate "$dir/known.csv" --response y --epsilon 5 --release sample >"$out"
 expect_match "bounds from the data are not private, and it says so" "$out" 'which is not private'
 
 # Bad input: one sentence, the right code, nothing on stdout.
@@ -128,12 +130,39 @@ refused "the radius of one-shot" 2 'radius has no effect' "$dir/known.csv" --res
 refused "alpha of dp-sgd" 2 'alpha has no effect with the method dp-sgd' "$dir/known.csv" \
     --response y --epsilon 1 --method dp-sgd --alpha 0.5
 refused "modulation without vectors" 2 'no effect without vectors' "$dir/known.csv" --response y \
-    --epsilon 1 --vectors 0 --lambda 1
+    --epsilon 1 --release sample --vectors 0 --lambda 1
 { printf 'a,y\n1,"'; head -c 200000 /dev/zero | tr '\0' x; } >"$dir/endless.csv"
 refused "a field without end" 2 'line 2, column 2: the field is longer than 4096 bytes' \
     "$dir/endless.csv" --response y --epsilon 1
 refused "too many vectors" 2 'vectors do not fit' "$dir/known.csv" --response y --epsilon 1 \
-    --vectors 9
+    --release sample --vectors 9
+
+# Ballots, the default: any two people, all protected. Three features that explain half; the
+# R^2 of a seed that passes is 0.04 above the limit, one standard deviation of a split.
+awk 'BEGIN { srand(7); print "y,a,b,c"; for (i = 0; i < 9200; i++) { a = 2 * rand() - 1; b = 2 * rand() - 1
+    c = 2 * rand() - 1; e = sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()); print 3 + a + b + c + e "," a "," b "," c } }' \
+    >"$dir/half.csv"
+$tremolo simulate "$dir/half.csv" --response y --epsilon 2 --seed 1 --repeats 3 --json >"$out"
+expect "ballots" $? 0
+expect_match "are what is released" "$out" '"release": "ballot"'
+expect_match "for any two people" "$out" '"neighbours": "any"'
+expect_match "with everything protected" "$out" '"protects": "all"'
+r2=$(sed -n 's/^ *"mean": \([-0-9.e]*\).*/\1/p' "$out" | head -n 1)
+expect "and they explain most of what can be ($r2 of .5)" "$(awk -v r="$r2" 'BEGIN { print (r > 0.38 && r < 0.55) }')" 1
+$tremolo simulate "$dir/half.csv" --response y --epsilon 2 --seed 1 --repeats 3 --release sample --json >"$out"
+r2=$(sed -n 's/^ *"mean": \([-0-9.e]*\).*/\1/p' "$out" | head -n 1)
+expect "where noisy samples explain nothing ($r2)" "$(awk -v r="$r2" 'BEGIN { print (r < 0.1) }')" 1
+for threads in 1 2; do
+    $tremolo simulate "$dir/half.csv" --response y --protect features --epsilon 1 --seed 5 --threads $threads --json |
+        grep -v seconds >"$dir/$threads"
+done
+expect "ballots depend on the seed alone" "$(cat "$dir/1")" "$(cat "$dir/2")"
+refused "a ballot for a distance" 2 'a distance needs --release sample' "$dir/known.csv" --response y --epsilon 1 \
+    --release ballot --neighbours distance=1
+refused "rounds of ballots" 2 'the method iterative needs --release sample' "$dir/known.csv" --response y \
+    --epsilon 1 --release ballot --method iterative
+refused "delta of ballots" 2 'delta has no effect on ballots' "$dir/known.csv" --response y --epsilon 1 --delta 1e-6
+refused "an epsilon that no ballot has" 2 'epsilon of ballots must be from 0.001 to 15.9' "$dir/known.csv" --response y --epsilon 50
 
 # What spreadsheets write: another encoding, commas for points, names with accents.
 printf 'a,y\n1,2\n\351t\351,3\n4,5\n' >"$dir/latin.csv"
@@ -143,20 +172,20 @@ refused "decimal commas" 2 "line 2, column 'a': '0,5' has a decimal comma" "$dir
     --response y --epsilon 1
 refused "and in the response" 2 "'0,5' has a decimal comma" "$dir/comma.csv" --response a --epsilon 1
 { printf '\303\251t\303\251;b;c;y\n' && sed 1d "$dir/known.csv"; } >"$dir/accents.csv"
-$tremolo simulate "$dir/accents.csv" --response y --epsilon 5 --seed 1 --method ols >"$out"
+$tremolo simulate "$dir/accents.csv" --response y $paper --epsilon 5 --seed 1 --method ols >"$out"
 expect "columns are counted in characters" "$(LC_ALL=C sed 's/\xc3\xa9/e/g' "$out" |
     awk '/Estimate/ { end = index($0, "Estimate") + 7 }
          /^(ete|b) / { right += substr($0, end, 2) ~ /^[0-9] $/ } END { print right + 0 }')" 2
 
 # At this noise nothing is identified: one sentence, no stars, the score sets.
-$tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 >"$out"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 0.01 --seed 1 >"$out"
 expect "hidden coefficients are said once" "$(grep -c 'not identified at this noise' "$out")" 1
 expect "and earn no star" "$(grep -c '^[ab(].*\*$' "$out")" 0
 expect_match "their set is the score test's" "$out" '^a .*(anything|outside \()'
-$tremolo simulate "$dir/known.csv" --response y --epsilon 0.01 --seed 1 --json >"$out"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 0.01 --seed 1 --json >"$out"
 expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
 expect_match "which says that its scaling is not private" "$out" '"scale_is_private": false'
-$tremolo simulate "$dir/known.csv" --response y --epsilon 3 --seed 1 --method dp-sgd --json >"$out"
+$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 3 --seed 1 --method dp-sgd --json >"$out"
 expect_match "dp-sgd does not claim the device core's noise" "$out" '"noise": "fast"'
 
 # Public bounds come from a study file; a column without any is refused.
@@ -176,7 +205,7 @@ expect "a study file is enough" $? 0
 $tremolo simulate "$dir/known.csv" --response y --features '"a",b' --epsilon 2 --neighbours any \
     --scale bounds --study "$dir/study.json" --seed 1 --json >"$out"
 expect "and means the same as its terms by hand" "$(grep -v seconds "$out")" "$(grep -v seconds "$dir/alone")"
-$tremolo simulate "$dir/known.csv" --response y --without b --epsilon 2 --seed 1 --json >"$out"
+$tremolo simulate "$dir/known.csv" --response y --without b $paper --epsilon 2 --seed 1 --json >"$out"
 expect "a column is left out" "$? $(grep -c '"name": "b"' "$out")" "0 0"
 refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --response y --without q --epsilon 2
 $tremolo simulate "$dir/known.csv" --study "$dir/study.json" --without b --seed 1 --json >"$out"
@@ -254,13 +283,13 @@ expect "an iterative study brings its ball and step" "$(strip "$out")" "$(strip 
 
 # Names with commas and quotes: read, listed, saved and read back as they are.
 sed '1s/.*/"a, ""first""";b;c;y/' "$dir/known.csv" >"$dir/named.csv"
-$tremolo simulate "$dir/named.csv" --response y --features '"a, ""first""",b' --epsilon 2 --seed 1 --report "$dir/named-result.csv" >"$out"
+$tremolo simulate "$dir/named.csv" --response y --features '"a, ""first""",b' $paper --epsilon 2 --seed 1 --report "$dir/named-result.csv" >"$out"
 expect "a name with a comma and quotes is listed in quotes" $? 0
 expect_match "and saved in them" "$dir/named-result.csv" '^"a, ""first""",'
 expect "so that a reader of CSV finds its name" \
     "$(python3 -c 'import csv, sys; print([row["name"] for row in csv.DictReader(open(sys.argv[1], newline=""))])' "$dir/named-result.csv")" \
     "['a, \"first\"', 'b', '(intercept)']"
-$tremolo simulate "$dir/named.csv" --response y --without 'a, "first"' --epsilon 2 --seed 1 --json >"$out"
+$tremolo simulate "$dir/named.csv" --response y --without 'a, "first"' $paper --epsilon 2 --seed 1 --json >"$out"
 expect "left out, it is named as it is" "$? $(grep -c first "$out")" "0 0"
 refused "quotes that do not end" 2 'goes in quotes' "$dir/named.csv" --response y --features '"a, ""first"",b' --epsilon 2
 refused "a list that goes on after quotes" 2 'goes in quotes' "$dir/known.csv" --response y --features '"a"b' --epsilon 2

@@ -57,10 +57,12 @@ static json_t *how_of(const struct simulate_options *options, const struct tremo
         json_string(options->simulation.scaling == TREMOLO_SCALING_STANDARD
                         ? "Features were standardised on the training rows, which is not "
                           "private; real studies use public bounds."
-                    : options->study == NULL
-                        ? "Bounds were taken from the data, which is not private; real studies "
-                          "state them beforehand."
-                        : "Features were scaled by the study's public bounds."));
+                    : options->study != NULL ? "Features were scaled by the study's public bounds."
+                    : options->simulation.scaling == TREMOLO_SCALING_RANGES
+                        ? "Typical ranges were taken from the data, which is not private; real "
+                          "studies state them beforehand."
+                        : "Bounds were taken from the data, which is not private; real studies "
+                          "state them beforehand."));
     if (tremolo_simulation_clamps(&options->simulation, design)) {
         simulate_clamped_words(clamped, design, result);
         (void)json_array_append_new(how, json_string(clamped));
@@ -82,6 +84,7 @@ static struct tremolo_promise simulate_promise(const struct simulate_options *op
     bool gradients = experiment->method == TREMOLO_EXPERIMENT_DP_SGD;
     bool any = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY || gradients;
     return (struct tremolo_promise){
+        .law = result->privacy_law,
         .neighbours = any ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
         .distance = any ? result->privacy.sensitivity : experiment->distance,
         .dimension = (unsigned)result->dimension,
@@ -90,7 +93,7 @@ static struct tremolo_promise simulate_promise(const struct simulate_options *op
         .samples = experiment->samples > 0 ? experiment->samples : 1,
         .clip =
             tremolo_simulation_clips(&options->simulation, design) ? options->simulation.clip : 0,
-        .delta = experiment->delta,
+        .delta = experiment->release == TREMOLO_RELEASE_BALLOT ? 0 : experiment->delta,
         .response_private = experiment->protect_all || gradients,
         .modulated = experiment->vectors > 0 && !gradients,
     };
@@ -114,6 +117,7 @@ static json_t *simulation_json(const struct simulate_options *options,
 {
     const struct tremolo_simulation *simulation = &options->simulation;
     size_t repeats = simulation->repeats;
+    static const char *const scales[] = {"standard", "bounds", "ranges"};
     bool standard = simulation->scaling == TREMOLO_SCALING_STANDARD;
     json_t *object = json_pack(
         "{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "held_out",
@@ -123,10 +127,9 @@ static json_t *simulation_json(const struct simulate_options *options,
         estimate_numbers(result->r2, repeats), "r2_ols",
         estimate_number(simulate_mean(result->r2_ols, repeats)), "noise",
         noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed, "seconds",
-        estimate_number(result->seconds), "scale", standard ? "standard" : "bounds",
-        "scale_is_private", options->study != NULL && !standard, "sigma",
-        estimate_number(result->privacy.sigma), "sensitivity",
-        estimate_number(result->privacy.sensitivity), "epsilon_asked",
+        estimate_number(result->seconds), "scale", scales[simulation->scaling], "scale_is_private",
+        options->study != NULL && !standard, "sigma", estimate_number(result->privacy.sigma),
+        "sensitivity", estimate_number(result->privacy.sensitivity), "epsilon_asked",
         estimate_number(simulation->experiment.epsilon));
     if (tremolo_simulation_clamps(simulation, design)) {
         (void)json_object_set_new(object, "clamped", simulate_clamped_json(design, result));

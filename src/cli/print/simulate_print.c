@@ -27,8 +27,13 @@ static void print_privacy(const struct simulate_options *options,
         printf("Privacy: none; ordinary least squares reads the raw data.\n");
         return;
     }
-    printf("Epsilon %.4g of the %g asked for; noise sd %.4g in scaled units.\n",
-           result->privacy.epsilon, experiment->epsilon, result->privacy.sigma);
+    if (experiment->release == TREMOLO_RELEASE_BALLOT) {
+        printf("Epsilon %.4g of the %g asked for, by ballots.\n", result->privacy.epsilon,
+               experiment->epsilon);
+    } else {
+        printf("Epsilon %.4g of the %g asked for; noise sd %.4g in scaled units.\n",
+               result->privacy.epsilon, experiment->epsilon, result->privacy.sigma);
+    }
     if (tremolo_simulation_clamps(&options->simulation, design)) {
         simulate_clamped_words(clamped, design, result);
         coefficients_paragraph(clamped);
@@ -38,6 +43,10 @@ static void print_privacy(const struct simulate_options *options,
         coefficients_paragraph(
             "The features were standardised on the training rows, which is not private; real "
             "studies use public bounds.");
+    } else if (options->study == NULL && options->simulation.scaling == TREMOLO_SCALING_RANGES) {
+        coefficients_paragraph(
+            "The typical ranges were taken from the data, which is not private; real studies "
+            "state them beforehand.");
     } else if (options->study == NULL) {
         coefficients_paragraph(
             "The bounds were taken from the data, which is not private; real studies state "

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tremolo_ballot.h"
 #include "tremolo_design.h"
 #include "tremolo_mechanism.h"
 #include "tremolo_progress.h"
@@ -45,6 +46,8 @@ struct tremolo_experiment_save {
 
 struct tremolo_experiment_options {
     enum tremolo_experiment_method method;
+    enum tremolo_release_kind release; /* ballots: AUTO only, neighbours, distance, delta and all
+                                          that belongs to noisy samples are not read */
     double epsilon, delta;
     enum tremolo_neighbours neighbours;
     double distance;
@@ -82,6 +85,7 @@ struct tremolo_split {
 enum tremolo_scaling {
     TREMOLO_SCALING_STANDARD, /* mean 0, variance 1 on the training rows */
     TREMOLO_SCALING_BOUNDS,   /* least value -1, largest 1 on the training rows */
+    TREMOLO_SCALING_RANGES,   /* 5% of the training rows below -1, 5% above 1 */
 };
 
 /* Shuffle by `seed`, split by the given shares and scale. NO_MEMORY, or
@@ -104,7 +108,8 @@ enum tremolo_split_part { TREMOLO_SPLIT_TRAIN, TREMOLO_SPLIT_VALID, TREMOLO_SPLI
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
                         const double *beta, double intercept);
 
-/* What a run gave, in scaled units. The evidence is NULL for dp-sgd and ols. */
+/* What a run gave, in scaled units: evidence of noisy samples or ballots, neither for
+ * dp-sgd and ols. */
 struct tremolo_outcome {
     double beta[TREMOLO_DESIGN_FEATURES_MAX];
     double intercept;
@@ -112,8 +117,10 @@ struct tremolo_outcome {
     bool of_study;          /* the reports are options.study's */
     double noise_sd;        /* of one release, in half ranges; NaN for dp-sgd and ols */
     struct tremolo_mechanism_scales privacy; /* zero for ols */
+    struct tremolo_rank_law law;             /* of ballots */
     struct tremolo_mechanism mechanism;      /* of one release; zero for dp-sgd and ols */
     struct tremolo_debiased *evidence;
+    struct tremolo_ballot *ballots;
 };
 
 TREMOLO_MUST_USE enum tremolo_status

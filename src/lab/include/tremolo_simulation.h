@@ -28,7 +28,8 @@ struct tremolo_simulation_result {
     double seconds;      /* left to the caller, who has a clock */
     /* of the first repeat */
     struct tremolo_mechanism_scales privacy;
-    size_t clipped;  /* devices whose sample the study's clip shortens */
+    struct tremolo_rank_law privacy_law; /* of ballots; all zero otherwise */
+    size_t clipped;                      /* devices whose sample the study's clip shortens */
     size_t *clamped; /* values beyond the study's bounds: of each feature, of the response */
     struct tremolo_estimate estimate;              /* as its reports would give; without a title */
     char study[TREMOLO_STUDY_ID_TEXT_BYTES];       /* its id, if reports are a study's */
