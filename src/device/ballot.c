@@ -142,12 +142,24 @@ static TREMOLO_APART int32_t response_place(const struct tremolo_work *work)
     return y - (over & sign_of(over));
 }
 
+/* Products are taken modulo 2^32: no number of a study, checked or not, makes them
+ * undefined. */
+static int32_t product_of(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+static uint32_t square_of(int32_t value)
+{
+    return (uint32_t)value * (uint32_t)value;
+}
+
 /* A square in 2^18 units, good to a few percent: all that is wanted is how far
  * to shift. 256 features 8 half ranges out keep the sum below 2^31. */
 static uint32_t rough_square(int32_t value)
 {
     value >>= ROUGH_SHIFT;
-    return (uint32_t)(value * value);
+    return square_of(value);
 }
 
 /* How often to halve a length of this rough square to bring it near 2^15. */
@@ -203,16 +215,16 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
         value[i] = place(work->sample->features[i], &study->bounds[i]);
         square += rough_square(value[i]);
     }
-    value[d] = (response_place(work) * (int32_t)study->response_weight) >> CONSTANT_LOG2;
+    value[d] = product_of(response_place(work), study->response_weight) >> CONSTANT_LOG2;
     shift = halvings(square);
     value = work->value;
     square = 0;
     for (i = 0; i < d + 2; i++) {
         value[i] = halve(value[i], shift);
-        square += (uint32_t)(value[i] * value[i]);
+        square += square_of(value[i]);
     }
     weight = halve(weight, shift);
-    missing = (uint32_t)(weight * weight - value[d + 1] * value[d + 1]);
+    missing = square_of(weight) - square_of(value[d + 1]);
     return (root_down(missing) * root_down(square + missing / 2)) >> ROW_SHIFT;
 }
 
@@ -231,7 +243,8 @@ static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
     unsigned j;
     for (i = 0; i < count; i++) {
         /* 46341 / 65536 is 1 / sqrt 2 within 10^-5. */
-        uint32_t row = next_entry(generator) * (uint32_t)((value[i] * 46341 + 32768) >> 16);
+        uint32_t row =
+            next_entry(generator) * (uint32_t)((product_of(value[i], 46341) + 32768) >> 16);
         for (j = i + 1; j < count; j++) {
             row += next_entry(generator) * (uint32_t)value[j];
         }
