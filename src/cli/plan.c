@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "tremolo_privacy.h"
+
 /* ---------------------------------------------------------------- options */
 
 /* Values that a study fixes; a study without a limit on devices leaves that. */
@@ -13,18 +15,19 @@ static const char *take_study(void *place, const char *path)
 {
     struct plan_options *options = place;
     struct tremolo_plan_request *request = &options->request;
-    if (cli_read_sample_study(&options->study, "plan", path) != CLI_DONE) {
+    if (cli_read_study(&options->study, "plan", path) != CLI_DONE) {
         return "";
     }
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study);
     request->guess.dimension = tremolo_study_file_dimension(options->study);
     request->guess.vectors = terms->vectors;
     options->devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES ? terms->devices : 0;
-    options->response_sd = 0.5; /* of a response that runs from -1 to 1 */
-    options->feature_sd = 0.5;
     request->epsilon = terms->epsilon;
-    request->delta = terms->delta;
-    request->radius = terms->distance > 0.0 ? NAN : terms->clip;
+    request->release = terms->release;
+    if (terms->release == TREMOLO_RELEASE_SAMPLE) {
+        request->delta = terms->delta;
+        request->radius = terms->distance > 0.0 ? NAN : terms->clip;
+    }
     request->alpha = terms->alpha;
     request->lambda = terms->lambda;
     request->omega = terms->omega;
@@ -49,11 +52,19 @@ static const struct option_rule rules[] = {
     OPTION_RULE("epsilon", "E", NUMBER, TO(request.epsilon), OPTION_BETWEEN(0, 500),
                 .help = "privacy budget of a device, all rounds together"),
     OPTION_RULE("delta", "P", NUMBER, TO(request.delta), OPTION_BETWEEN(0, 1), .otherwise = "1e-5",
-                .help = "at which epsilon holds"),
+                .help = "at which epsilon holds for noisy samples; it is 0 for ballots"),
     OPTION_RULE("neighbours", "any|distance=R", TEXT, TO(request.distance),
-                .take = options_take_neighbours, .otherwise = "distance=1",
-                .help = "whom the guarantee keeps apart: any two people, or those whose scaled "
-                        "features are at most R apart"),
+                .take = options_take_neighbours, .otherwise = "any",
+                .help = "whom the guarantee keeps apart: any two people, or those whose samples "
+                        "are at most R half ranges apart"),
+    OPTION_RULE("protect", "P", CHOICE, TO(request.response_private), .words = "features all",
+                .otherwise = "all",
+                .help = "what the guarantee covers: all of a sample, or its features, with the "
+                        "response sent in the clear"),
+    OPTION_RULE("release", "R", CHOICE, TO(request.release), .words = "sample ballot",
+                .help = "what a device sends: a sample with noise, as the paper has it, or a "
+                        "ballot, one random answer about the sample. A ballot for any two people "
+                        "unless given"),
     OPTION_RULE("radius", "R", NUMBER, TO(request.radius), OPTION_BETWEEN(0, 1e6),
                 .help = "clip radius for any two people; the whole box unless given"),
     OPTION_RULE("calibration", "C", CHOICE, TO(request.calibration), .words = "exact zcdp paper",
@@ -69,14 +80,13 @@ static const struct option_rule rules[] = {
                 .needs = "power", .help = "a coefficient other than 0, scaled"),
     {.help = "Guesses, in scaled units:"},
     OPTION_RULE("feature-sd", "S", NUMBER, TO(feature_sd), OPTION_BETWEEN(0, 1e6),
-                .help = "standard deviation of scaled features; 1 unless given, or 0.5 for "
-                        "any two people"),
+                .otherwise = "0.5", .help = "standard deviation of features, in half ranges"),
     OPTION_RULE("correlation", "C", NUMBER, TO(request.guess.correlation), OPTION_BETWEEN(-1, 1),
                 .otherwise = "0", .help = "between every two features"),
     OPTION_RULE("r2", "R", NUMBER, TO(request.guess.r2), OPTION_FROM(0, 0.999999),
                 .otherwise = "0.5", .help = "R^2 without privacy"),
     OPTION_RULE("response-sd", "S", NUMBER, TO(response_sd), OPTION_BETWEEN(0, 1e12),
-                .otherwise = "1", .help = "standard deviation of the scaled response"),
+                .otherwise = "0.5", .help = "standard deviation of the response, in half ranges"),
     {.help = "The paper's mechanism, which shrinks a sample by 1 - alpha and adds a cosine along "
              "each of some vectors:"},
     OPTION_RULE("alpha", "A", NUMBER, TO(request.alpha), OPTION_FROM(0, 0.999999), .otherwise = "0",
@@ -99,6 +109,34 @@ static const struct option_rule rules[] = {
     OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace a figure that is there"),
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object, numbers only"),
 };
+
+/* What has no meaning for ballots is refused, not passed over. */
+static int check_ballot(const struct tremolo_plan_request *request,
+                        const struct options_given *given)
+{
+    static const char *const of_samples[] = {"radius", "calibration", "alpha",  "lambda",
+                                             "omega",  "vectors",     "rounds", "theory"};
+    double epsilon = request->epsilon / (double)request->samples;
+    if (request->release != TREMOLO_RELEASE_BALLOT) {
+        return CLI_DONE;
+    }
+    if (request->distance > 0.0) {
+        return cli_fail(CLI_USAGE, "plan",
+                        "a ballot protects any two people; a distance needs --release sample");
+    }
+    for (size_t i = 0; i < sizeof of_samples / sizeof of_samples[0]; i++) {
+        if (options_has(given, of_samples[i])) {
+            return cli_fail(CLI_USAGE, "plan",
+                            "--%s has no effect on ballots; it needs --release sample",
+                            of_samples[i]);
+        }
+    }
+    if (!(epsilon >= TREMOLO_RANK_EPSILON_MIN && epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
+        return cli_fail(CLI_USAGE, "plan", "--epsilon must be %g to %g for each ballot of a device",
+                        TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    }
+    return CLI_DONE;
+}
 
 /* What each option alone cannot show. */
 static int check_together(const struct plan_options *options)
@@ -133,6 +171,17 @@ static int check_together(const struct plan_options *options)
     return CLI_DONE;
 }
 
+/* A distance given beside a study of ballots asks for its noisy samples. */
+static void set_release(struct plan_options *options, const struct options_given *given)
+{
+    struct tremolo_plan_request *request = &options->request;
+    if (!options_has(given, "release") &&
+        (options->study == NULL || options_has(given, "neighbours"))) {
+        request->release =
+            request->distance > 0.0 ? TREMOLO_RELEASE_SAMPLE : TREMOLO_RELEASE_BALLOT;
+    }
+}
+
 static double or_nothing(double value)
 {
     return isnan(value) ? 0.0 : value;
@@ -141,11 +190,8 @@ static double or_nothing(double value)
 static void settle(struct plan_options *options)
 {
     struct tremolo_plan_request *request = &options->request;
-    double feature_sd = !isnan(options->feature_sd) ? options->feature_sd
-                        : request->distance > 0.0   ? 1.0
-                                                    : 0.5;
     request->guess.devices = (double)options->devices;
-    request->guess.feature_variance = feature_sd * feature_sd;
+    request->guess.feature_variance = options->feature_sd * options->feature_sd;
     request->guess.response_variance = options->response_sd * options->response_sd;
     request->radius = or_nothing(request->radius);
     request->half_width = or_nothing(request->half_width);
@@ -184,7 +230,9 @@ static int run(int argc, char **argv)
     struct options_given given;
     int code = CLI_DONE;
     if (options_parse(&given, &options, &code, &cli_plan, argc, argv)) {
+        set_release(&options, &given);
         code = check_together(&options);
+        code = code == CLI_DONE ? check_ballot(&options.request, &given) : code;
         if (code == CLI_DONE) {
             settle(&options);
             code = answer_request(&options);
@@ -199,7 +247,9 @@ const struct cli_command cli_plan = {
     .summary = "what to expect of a study before anyone reports",
     .usage = "plan --dimension D --devices K --epsilon E [OPTIONS]\n"
              "plan --study FILE [--devices K] [OPTIONS]",
-    .about = "Says what a study will find, and how sure, before anyone reports.",
+    .about =
+        "Says what a study will find, how sure, what each choice costs, and what to do, before "
+        "anyone reports.",
     OPTION_TABLE(rules),
     .run = run,
 };

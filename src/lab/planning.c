@@ -3,7 +3,7 @@
  * The accountant calibrates for sensitivity 1 and we scale: exact noise does not
  * depend on alpha once alpha is undone, and the paper's rule adds the modulation's
  * share of the sensitivity to zCDP. */
-#include "tremolo_planning.h"
+#include "planning_parts.h"
 
 #include <math.h>
 
@@ -58,19 +58,18 @@ static struct tremolo_plan_input plan_input_at(const struct tremolo_plan_request
     return input;
 }
 
-struct tremolo_plan_input tremolo_plan_guess(const struct tremolo_plan_request *request,
-                                             double epsilon)
+double tremolo_plan_noise(const struct tremolo_plan_request *request)
 {
-    return plan_input_at(request, plan_noise(request, request->calibration, epsilon, 1));
+    return plan_noise(request, request->calibration, request->epsilon, 1);
 }
 
-enum tremolo_status tremolo_plan_expect(struct tremolo_plan_result *result,
-                                        const struct tremolo_plan_request *request,
-                                        const struct tremolo_plan_input *input)
+static enum tremolo_status expect_at(struct tremolo_plan_result *result,
+                                     const struct tremolo_plan_request *request, double noise_sd)
 {
     struct tremolo_plan_result bare;
-    struct tremolo_plan_input without = *input;
-    enum tremolo_status status = tremolo_plan(result, input);
+    struct tremolo_plan_input input = plan_input_at(request, noise_sd);
+    struct tremolo_plan_input without = input;
+    enum tremolo_status status = tremolo_plan(result, &input);
     if (status != TREMOLO_OK || !request->response_private) {
         return status;
     }
@@ -80,34 +79,64 @@ enum tremolo_status tremolo_plan_expect(struct tremolo_plan_result *result,
     result->standard_error_public = bare.standard_error_public;
     result->prediction_minimax = bare.prediction_minimax;
     result->estimation_minimax = bare.estimation_minimax;
-    result->r2_auto *= input->response_variance / without.response_variance;
+    result->r2_auto *= input.response_variance / without.response_variance;
     return status;
+}
+
+enum tremolo_status tremolo_plan_expect(struct tremolo_plan_result *result,
+                                        const struct tremolo_plan_request *request)
+{
+    return request->release == TREMOLO_RELEASE_BALLOT
+               ? plan_ballot_expect(result, request)
+               : expect_at(result, request, tremolo_plan_noise(request));
+}
+
+double tremolo_plan_attack(const struct tremolo_plan_request *request, double distance)
+{
+    struct tremolo_certified accuracy;
+    double mu = sqrt((double)request->samples) * distance / tremolo_plan_noise(request);
+    return tremolo_attack_accuracy(&accuracy, mu) == TREMOLO_OK ? accuracy.upper : 1.0;
 }
 
 /* ---------------------------------------------------------------- the answer */
 
+static const double verdict_level = 0.95;
 static const double verdict_power = 0.8;
 
-/* Features that share the guessed R^2 equally are what must be told from zero; without a
- * moment that is well identified, standard errors say little, and tremolo_plan_devices()
- * asks for enough of both. */
-static struct tremolo_plan_verdict verdict_of(const struct tremolo_plan_request *request,
-                                              const struct tremolo_plan_answer *answer)
+double plan_guessed(const struct tremolo_plan_request *request)
 {
     const struct tremolo_plan_input *guess = &request->guess;
-    double z =
-        tremolo_normal_quantile(0.5 + 0.5 * guess->level) + tremolo_normal_quantile(verdict_power);
-    struct tremolo_plan_verdict verdict = {
-        .least = z * answer->result.standard_error,
-        .guessed = sqrt(guess->r2 * guess->response_variance /
-                        ((double)guess->dimension * guess->feature_variance)),
-    };
-    if (verdict.guessed > 0 && tremolo_plan_devices(&verdict.devices, &answer->input, 0.0,
-                                                    verdict_power, verdict.guessed) != TREMOLO_OK) {
-        verdict.devices = 0; /* no number that could be had */
+    return sqrt(guess->r2 * guess->response_variance /
+                ((double)guess->dimension * guess->feature_variance));
+}
+
+/* Without a moment that is well identified, standard errors say little, and
+ * tremolo_plan_devices() asks for enough of both. */
+double plan_devices(const struct tremolo_plan_request *request)
+{
+    double devices = 0.0;
+    if (request->release == TREMOLO_RELEASE_BALLOT) {
+        return plan_ballot_devices(request);
     }
-    verdict.told = verdict.devices > 0 && guess->devices >= verdict.devices;
-    return verdict;
+    struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
+    input.level = verdict_level;
+    double guessed = plan_guessed(request);
+    return guessed > 0 &&
+                   tremolo_plan_devices(&devices, &input, 0.0, verdict_power, guessed) == TREMOLO_OK
+               ? devices
+               : 0.0;
+}
+
+static void fill_verdict(struct tremolo_plan_answer *answer,
+                         const struct tremolo_plan_request *request)
+{
+    double z =
+        tremolo_normal_quantile(0.5 + 0.5 * verdict_level) + tremolo_normal_quantile(verdict_power);
+    struct tremolo_plan_verdict *verdict = &answer->verdict;
+    verdict->least = z * answer->result.standard_error;
+    verdict->guessed = plan_guessed(request);
+    verdict->devices = answer->levers[0].devices;
+    verdict->told = verdict->devices > 0 && request->guess.devices >= verdict->devices;
 }
 
 /* T rounds of equal noise s: pooled moments are as noisy as one release of
@@ -131,8 +160,7 @@ static void fill_alternatives(struct tremolo_plan_answer *answer,
     list[3] = (struct tremolo_plan_alternative){.name = "all rounds pooled, exact",
                                                 .noise_sd = round_noise / pow(T, 0.25)};
     for (int i = 0; i < TREMOLO_PLAN_ALTERNATIVES; i++) {
-        struct tremolo_plan_input input = plan_input_at(request, list[i].noise_sd);
-        if (tremolo_plan_expect(&list[i].result, request, &input) != TREMOLO_OK) {
+        if (expect_at(&list[i].result, request, list[i].noise_sd) != TREMOLO_OK) {
             list[i].result = (struct tremolo_plan_result){0};
         }
     }
@@ -166,22 +194,38 @@ static enum tremolo_status fill_convergence(struct tremolo_plan_answer *answer,
     return status;
 }
 
+static enum tremolo_status devices_for(double *devices, const struct tremolo_plan_request *request,
+                                       double half_width, double power)
+{
+    double z = tremolo_normal_quantile(0.5 + 0.5 * request->guess.level);
+    if (request->release == TREMOLO_RELEASE_BALLOT) {
+        double wanted = half_width > 0.0
+                            ? half_width / z
+                            : fabs(request->effect) / (z + tremolo_normal_quantile(power));
+        return plan_ballot_devices_for(devices, request, wanted);
+    }
+    struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
+    return tremolo_plan_devices(devices, &input, half_width, power, request->effect);
+}
+
 enum tremolo_status tremolo_plan_study(struct tremolo_plan_answer *answer,
                                        const struct tremolo_plan_request *request)
 {
-    *answer = (struct tremolo_plan_answer){.input = tremolo_plan_guess(request, request->epsilon)};
-    enum tremolo_status status = tremolo_plan_expect(&answer->result, request, &answer->input);
+    bool sample = request->release == TREMOLO_RELEASE_SAMPLE;
+    *answer = (struct tremolo_plan_answer){.noise_sd = sample ? tremolo_plan_noise(request) : NAN};
+    enum tremolo_status status = tremolo_plan_expect(&answer->result, request);
     if (status == TREMOLO_OK && request->half_width > 0.0) {
-        status = tremolo_plan_devices(&answer->devices_for_width, &answer->input,
-                                      request->half_width, 0.0, 0.0);
+        status = devices_for(&answer->devices_for_width, request, request->half_width, 0.0);
     }
     if (status == TREMOLO_OK && request->power > 0.0) {
-        status = tremolo_plan_devices(&answer->devices_for_power, &answer->input, 0.0,
-                                      request->power, request->effect);
+        status = devices_for(&answer->devices_for_power, request, 0.0, request->power);
     }
     if (status == TREMOLO_OK) {
+        plan_fill_levers(answer, request);
+        fill_verdict(answer, request);
+    }
+    if (status == TREMOLO_OK && sample) {
         fill_alternatives(answer, request);
-        answer->verdict = verdict_of(request, answer);
         status = fill_convergence(answer, request);
     }
     return status;

@@ -24,7 +24,7 @@
 #include <math.h>
 
 #define INFLATION   4.5
-#define STANDS_OUT  2.8 /* standard errors: found nine times in ten at the level 0.95 */
+#define STANDS_OUT  2.8 /* standard errors: found four times in five at the level 0.95 */
 #define MEAN_PRIOR  0.1
 #define MAX_DEVICES 1e15
 

@@ -5,45 +5,78 @@ dir=$(mktemp -d)
 out=$dir/out
 trap 'rm -rf "$dir"' EXIT
 
-$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --json >"$out"
+# Ballots, for any two people and all of their samples, unless told otherwise.
+$tremolo plan --dimension 8 --devices 50k --epsilon 2 >"$out"
 expect "a plan exits 0" $? 0
+expect_match "for a ballot" "$out" '^8 features, 50000 devices, one ballot with epsilon = 2, delta = 0$'
+expect_match "that protects everything" "$out" "^protects: any two people's features and responses, whatever they are$"
+needed() { sed -n "s/^$1  *\([0-9]*\) .*/\1/p" "$out"; }
+expect "with 500 times fewer devices than noisy samples, at least" \
+    "$(echo "$(needed 'as planned: ballots') $(needed 'noisy samples for any two people')" | awk '{print ($1 > 0 && $2 >= 500 * $1)}')" 1
+for lever in 'epsilon 1' 'epsilon 4' '4 features with the same R^2' 'response in the clear' \
+    'noisy samples for distance=1' 'a trusted server, any two people'; do
+    expect "a lever: $lever" "$(needed "$lever" | wc -l)" 1
+done
+expect_match "an attacker's success" "$out" '^as planned: ballots +[0-9]+ +0\.[0-9]+ +79\.[0-9]%$'
+expect "the end says what to do" "$(grep -c '^What to do: ' "$out") $(tail -4 "$out" | grep -c '^What to do: ')" "1 1"
+need=$(needed 'as planned: ballots')
+$tremolo plan --dimension 8 --devices 1M --epsilon 2 >"$out"
+expect "what is needed does not depend on what there is" "$(needed 'as planned: ballots')" "$need"
+expect_match "which is enough" "$out" '^What to do: go ahead\.$'
+$tremolo plan --dimension 8 --devices 50k --epsilon 2 --release sample >"$out"
+expect_match "noisy samples are not what to take" "$out" '^What to do: take ballots for any two people'
+$tremolo plan --dimension 8 --devices 50k --epsilon 12 --protect features --json >"$out"
+expect_match "JSON has the release" "$out" '"release": "ballot"'
+expect_match "what is protected" "$out" '"protect": "features"'
+expect_match "and the levers" "$out" '"attack_success": 0\.[0-9]+'
+$tremolo plan --dimension 8 --devices 50k --epsilon 12 >"$out"
+expect_match "a large epsilon is warned of" "$out" '^Epsilon 12 protects hardly anything'
+$tremolo plan --dimension 8 --devices 50k --epsilon 2 --neighbours distance=1 >"$out"
+expect_match "a distance, too" "$out" '^One who must tell two people apart'
+
+# The paper's release and its units, in which features have standard deviation 1.
+paper="--neighbours distance=1 --protect features --feature-sd 1 --response-sd 1"
+# shellcheck disable=SC2086 # in this file $paper stands for several words
+paper_plan() { $tremolo plan $paper "$@"; }
+paper_plan --dimension 8 --devices 10000 --epsilon 1 --json >"$out"
+expect "a plan for noisy samples exits 0" $? 0
 # the analytic Gaussian mechanism: 3.7306 at epsilon 1, delta 1e-5
 expect_match "exact noise" "$out" '"noise_sd": 3\.730'
 expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "distance=1"'
 cp "$out" "$dir/plain"
 for count in 10k 10,000 1e4; do
-    $tremolo plan --dimension 8 --devices $count --epsilon 1 --json >"$out"
+    paper_plan --dimension 8 --devices $count --epsilon 1 --json >"$out"
     expect "a count may be written $count" "$? $(cmp "$out" "$dir/plain" && echo same)" "0 same"
 done
-$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --calibration zcdp --json >"$out"
+paper_plan --dimension 8 --devices 10000 --epsilon 1 --calibration zcdp --json >"$out"
 expect_match "zCDP noise" "$out" '"noise_sd": 4\.90[01]'
 # L/(1-alpha) = (0.5 + 0.2)/0.5 times as much
-$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --calibration paper --alpha 0.5 \
+paper_plan --dimension 8 --devices 10000 --epsilon 1 --calibration paper --alpha 0.5 \
     --lambda 0.2 --omega 1 --vectors 1 --json >"$out"
 expect_match "the paper's noise" "$out" '"noise_sd": 6\.86'
-$tremolo plan --dimension 4 --devices 1000 --epsilon 1 --neighbours any --json >"$out"
+$tremolo plan --dimension 4 --devices 1000 --epsilon 1 --release sample --protect features --json >"$out"
 expect_match "any two people are 2 sqrt(d) apart" "$out" '"sensitivity": 4\.0'
-$tremolo plan --dimension 8 --devices 10000 --epsilon 2 --half-width 0.05 --power 0.8 \
+paper_plan --dimension 8 --devices 10000 --epsilon 2 --half-width 0.05 --power 0.8 \
     --effect 0.1 >"$out"
 expect_match "devices for a width" "$out" '^devices for intervals of \+- 0\.05: [0-9]+$'
 expect_match "devices for power" "$out" '^devices to detect 0\.1 with power 0\.8: [0-9]+$'
 expect_match "says what is protected" "$out" '^protects: features that differ by at most 1'
 # Ten rounds of noise n = 11.797 each: with L = 1, |b*|^2 = 1/2, mean r^2 = 1/2 and
 # tr S = 8 the theorem gives (8 n^2 / 2 + 8 n^2 / 2)/K + (9 n^4 / 2)/K = 8.828.
-$tremolo plan --dimension 8 --devices 10000 --epsilon 1 >"$out"
+paper_plan --dimension 8 --devices 10000 --epsilon 1 >"$out"
 expect "the theory is not told unasked" "$(grep -c 'as printed' "$out")" 0
 expect "a verdict is" "$(grep -c '^Verdict: with 10000 devices no coefficient will be told from zero; ' "$out")" 1
-$tremolo plan --dimension 2 --devices 1000000 --epsilon 2 >"$out"
+paper_plan --dimension 2 --devices 1000000 --epsilon 2 >"$out"
 expect_match "a better one" "$out" '^Verdict: with 1000000 devices all of the 2 coefficients will be told from'
-$tremolo plan --dimension 2 --devices 1000000 --epsilon 2 --json >"$out"
+paper_plan --dimension 2 --devices 1000000 --epsilon 2 --json >"$out"
 expect_match "and in JSON" "$out" '"told_from_zero": true'
-$tremolo plan --dimension 8 --devices 10000 --epsilon 1 --theory >"$out"
+paper_plan --dimension 8 --devices 10000 --epsilon 1 --theory >"$out"
 expect_match "the gradient's variance and its bound" "$out" \
     '^Gradient variance at the guess 8\.82[0-9]*, at most 19\.7[45] for \|beta\| <= 0\.7071, \|x\| <= 8\.485, \|y\| <= 3$'
 expect_match "the convergence bounds" "$out" \
     '^Excess loss after 10 rounds: at most 9\.92[0-9]* \(corrected, step 1/2L, L = 1\); as printed 0\.02[56][0-9]*$'
 expect_match "and why one does not hold" "$out" '^The bound as printed does not hold: '
-$tremolo plan --dimension 4 --devices 1000 --epsilon 1 --neighbours any --rounds 3 --json >"$out"
+$tremolo plan --dimension 4 --devices 1000 --epsilon 1 --release sample --protect features --rounds 3 --json >"$out"
 expect_match "the same as JSON" "$out" '"excess_loss_bound": [0-9.]+,'
 expect_match "with the clip radius as bound" "$out" '"feature_bound": 2\.0,'
 
@@ -70,8 +103,8 @@ lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8").read().split("per u
 print(len({line.index(" +- ") for line in lines}), len(lines) > 1)' >"$out"
 expect "columns are counted in characters" "$(cat "$out")" "1 True"
 $tremolo plan --study "$dir/study.json" --json >"$out.study"
-$tremolo plan --dimension 2 --devices 5000 --epsilon 1 --neighbours distance=0.5 --feature-sd 0.5 \
-    --response-sd 0.5 --json | cmp -s - "$out.study"
+$tremolo plan --dimension 2 --devices 5000 --epsilon 1 --neighbours distance=0.5 \
+    --protect features --json | cmp -s - "$out.study"
 expect "the same numbers as by hand" $? 0
 $tremolo plan --epsilon 2 --devices 100 --study "$dir/study.json" >"$out"
 expect_match "options override it, wherever they stand" "$out" '^2 features, 100 devices, one release with epsilon = 2,'
@@ -88,6 +121,16 @@ error() { sed -n 's/^standard error *\([0-9.e+-]*\) *\([0-9.e+-]*\) .*/\'"$2"'/p
 $tremolo plan --study "$dir/study.json" >"$dir/public"
 expect "and widens the interval" "$(echo "$(error "$out" 1) $(error "$dir/public" 1)" | awk '{print ($1 > 1.5 * $2)}')" 1
 expect "but not that without privacy" "$(error "$out" 2)" "$(error "$dir/public" 2)"
+sed 's/{"distance": 0.5}/"any"/; s/"kind": "one-shot"/"release": "ballot"/' "$dir/all.json" >"$dir/ballot.json"
+$tremolo plan --study "$dir/ballot.json" >"$out"
+expect "a plan for a study of ballots" $? 0
+expect_match "has its terms" "$out" '^2 features, 5000 devices, one ballot with epsilon = 1, delta = 0$'
+expect_match "and its units" "$out" '^  age +\+- [0-9.e-]+$'
+$tremolo plan --study "$dir/ballot.json" --json >"$out.study"
+$tremolo plan --dimension 2 --devices 5000 --epsilon 1 --json | cmp -s - "$out.study"
+expect "the same numbers as by hand" $? 0
+$tremolo plan --study "$dir/ballot.json" --release sample >"$out"
+expect_match "and another release" "$out" '^as planned: noisy samples '
 sed 's/"devices": 5000/"samples": 1/' "$dir/study.json" >"$dir/open.json"
 $tremolo plan --study "$dir/open.json" >"$out" 2>"$dir/err"
 expect "a study without a limit needs --devices" "$? $(wc -l <"$dir/err")" "2 1"
@@ -102,9 +145,12 @@ for arguments in "" "--dimension 0 --devices 10 --epsilon 1" "--dimension 2 --de
     "--dimension 2.5 --devices 10 --epsilon 1" "--dimension 2 --devices 10 --epsilon 1 extra" \
     "--dimension 3 --devices 10 --epsilon 1 --correlation -0.9" \
     "--dimension 2 --devices 10 --epsilon 1 --neighbours near" \
-    "--dimension 2 --devices 10 --epsilon 1 --vectors 3 --lambda 1 --omega 1" \
+    "--dimension 2 --devices 10 --epsilon 1 --release sample --vectors 3 --lambda 1 --omega 1" \
+    "--dimension 2 --devices 10 --epsilon 1 --vectors 1" "--dimension 2 --devices 10 --epsilon 20" \
+    "--dimension 2 --devices 10 --epsilon 1 --release ballot --neighbours distance=1" \
     "--dimension 2 --devices 10 --epsilon 1 --power 0.01 --effect 1" \
     "--dimension 2 --devices 10 --epsilon 1 --radius 3" \
+    "--dimension 2 --devices 10 --epsilon 1 --neighbours distance=1 --radius 3" \
     "--dimension 2 --devices 10 --epsilon 1 --figure plan.gif"; do
     # shellcheck disable=SC2086
     $tremolo plan $arguments >"$out" 2>"$dir/err"

@@ -111,6 +111,44 @@ static void test_plan(void **state)
     assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_UNREACHABLE);
 }
 
+static void test_plan_ballots(void **state)
+{
+    (void)state;
+    struct tremolo_plan_request request = {.guess = {.dimension = 8,
+                                                     .devices = 1e6,
+                                                     .feature_variance = 0.25,
+                                                     .r2 = 0.5,
+                                                     .response_variance = 0.25,
+                                                     .level = 0.95},
+                                           .release = TREMOLO_RELEASE_BALLOT,
+                                           .epsilon = 2,
+                                           .delta = 1e-5,
+                                           .response_private = true,
+                                           .rounds = 10,
+                                           .samples = 1};
+    struct tremolo_plan_answer many, few;
+    assert_int_equal(tremolo_plan_study(&many, &request), TREMOLO_OK);
+    request.guess.devices = 100;
+    assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_OK);
+    assert_true(many.verdict.told && !few.verdict.told);
+    for (size_t i = 0; i < many.lever_count; i++) {
+        assert_true(many.levers[i].devices == few.levers[i].devices);
+        assert_true(many.levers[i].r2 > few.levers[i].r2);
+    }
+    /* The same guarantee by noisy samples needs 500 times as many at least. */
+    assert_int_equal(many.levers[1].request.release, TREMOLO_RELEASE_SAMPLE);
+    assert_true(many.levers[1].devices > 500 * many.levers[0].devices);
+    /* Half the budget costs devices, and makes an attacker's life harder. */
+    assert_int_equal(many.levers[2].kind, TREMOLO_LEVER_EPSILON);
+    assert_true(many.levers[2].devices > many.levers[0].devices &&
+                many.levers[2].attack < many.levers[0].attack);
+    const struct tremolo_plan_lever *trusted = &many.levers[many.lever_count - 1];
+    assert_int_equal(trusted->kind, TREMOLO_LEVER_TRUST);
+    assert_true(trusted->devices < many.levers[0].devices);
+    request.half_width = 1e-12;
+    assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_UNREACHABLE);
+}
+
 /* 20,000 pairs: an honest build exceeds its claim with probability 5% at most, and not
  * with this seed; samples twice as large as claimed are caught. */
 static void test_audit(void **state)
@@ -149,9 +187,8 @@ static void test_generator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulation),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_audit),
+        cmocka_unit_test(test_simulation),   cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_plan_ballots), cmocka_unit_test(test_audit),
         cmocka_unit_test(test_generator),
     };
     return cmocka_run_group_tests_name("lab", tests, NULL, NULL);

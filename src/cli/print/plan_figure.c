@@ -32,12 +32,13 @@ static const char *terminal_of(const char *path)
 static void write_devices(FILE *script, const struct tremolo_plan_request *request)
 {
     (void)fputs("$devices << EOD\n", script);
-    struct tremolo_plan_input input = tremolo_plan_guess(request, request->epsilon);
+    struct tremolo_plan_request point = *request;
     for (int i = 0; i <= POINTS; i++) {
         struct tremolo_plan_result result;
-        input.devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
-        if (input.devices >= 2.0 && tremolo_plan_expect(&result, request, &input) == TREMOLO_OK) {
-            (void)fprintf(script, "%.17g %.17g %.17g\n", input.devices, result.standard_error,
+        double devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
+        point.guess.devices = devices;
+        if (devices >= 2.0 && tremolo_plan_expect(&result, &point) == TREMOLO_OK) {
+            (void)fprintf(script, "%.17g %.17g %.17g\n", devices, result.standard_error,
                           result.standard_error_public);
         }
     }
@@ -47,12 +48,12 @@ static void write_devices(FILE *script, const struct tremolo_plan_request *reque
 static void write_epsilons(FILE *script, const struct tremolo_plan_request *request)
 {
     (void)fputs("$epsilons << EOD\n", script);
+    struct tremolo_plan_request point = *request;
     for (int i = 0; i <= POINTS; i++) {
-        double epsilon = 0.1 * pow(100.0, (double)i / POINTS);
-        struct tremolo_plan_input input = tremolo_plan_guess(request, epsilon);
         struct tremolo_plan_result result;
-        if (tremolo_plan_expect(&result, request, &input) == TREMOLO_OK) {
-            (void)fprintf(script, "%.17g %.17g\n", epsilon, result.r2_auto);
+        point.epsilon = 0.1 * pow(100.0, (double)i / POINTS);
+        if (tremolo_plan_expect(&result, &point) == TREMOLO_OK) {
+            (void)fprintf(script, "%.17g %.17g\n", point.epsilon, result.r2_auto);
         }
     }
     (void)fputs("EOD\n", script);

@@ -6,7 +6,17 @@
 #include "cli.h"
 #include "coefficients.h"
 #include "convergence.h"
+#include "estimate_json.h"
 #include "plan.h"
+
+#define LARGE_EPSILON 10.0
+
+static const char *const release_names[] = {"sample", "ballot"};
+
+static bool is_ballot(const struct tremolo_plan_request *request)
+{
+    return request->release == TREMOLO_RELEASE_BALLOT;
+}
 
 static void print_privacy(const struct plan_options *options,
                           const struct tremolo_plan_answer *answer)
@@ -14,42 +24,83 @@ static void print_privacy(const struct plan_options *options,
     const struct tremolo_plan_request *request = &options->request;
     const char *protected = request->response_private ? "features and responses" : "features";
     const char *clear = request->response_private ? "" : "; the response travels in the clear";
+    const char *each = request->samples > 1 ? " for each of a device's samples, all together" : "";
     if (options->study != NULL) {
         (void)printf("%s\n", tremolo_study_file_terms(options->study)->title);
     }
-    (void)printf("%zu features, %.0f devices, one release%s with epsilon = %g, delta = %g (%s)\n",
-                 request->guess.dimension, request->guess.devices,
-                 request->samples > 1 ? " for each of a device's samples, all together" : "",
-                 request->epsilon, request->delta, tremolo_calibration_names[request->calibration]);
+    (void)printf("%zu features, %.0f devices, ", request->guess.dimension, request->guess.devices);
+    if (is_ballot(request)) {
+        (void)printf("one ballot%s with epsilon = %g, delta = 0\n", each, request->epsilon);
+    } else {
+        (void)printf("one release%s with epsilon = %g, delta = %g (%s)\n", each, request->epsilon,
+                     request->delta, tremolo_calibration_names[request->calibration]);
+    }
     if (request->distance > 0.0) {
-        (void)printf("protects: %s that differ by at most %g (scaled)%s\n", protected,
+        (void)printf("protects: %s that differ by at most %g, in half ranges%s\n", protected,
                      request->distance, clear);
+    } else if (is_ballot(request)) {
+        (void)printf("protects: any two people's %s, whatever they are%s\n", protected, clear);
     } else {
         (void)printf("protects: any two people's %s, clipped to radius %g%s\n", protected,
                      0.5 * tremolo_plan_sensitivity(request), clear);
     }
-    (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n\n",
-                 answer->input.noise_sd, sqrt(request->guess.feature_variance));
+    if (!is_ballot(request)) {
+        (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n",
+                     answer->noise_sd, sqrt(request->guess.feature_variance));
+    }
+}
+
+/* Whom a distance leaves unprotected, and a large epsilon. */
+static void print_warnings(const struct tremolo_plan_request *request)
+{
+    const struct tremolo_plan_input *guess = &request->guess;
+    char text[600];
+    if (request->distance > 0.0) {
+        struct tremolo_plan_request any = *request;
+        any.distance = 0.0;
+        double coordinates = (double)guess->dimension + (request->response_private ? 1.0 : 0.0);
+        double typical = sqrt(2.0 * coordinates * guess->feature_variance);
+        (void)snprintf(
+            text, sizeof text,
+            "One who must tell two people apart, at even odds, is right at most %.1f%% of the time "
+            "when they differ by %g, %.1f%% when they are at the two ends of one feature's range, "
+            "%.1f%% for a typical pair (%.2g apart) and %.1f%% for any two.",
+            100.0 * tremolo_plan_attack(request, request->distance), request->distance,
+            100.0 * tremolo_plan_attack(request, 2.0),
+            100.0 * tremolo_plan_attack(request, typical), typical,
+            100.0 * tremolo_plan_attack(request, tremolo_plan_sensitivity(&any)));
+        coefficients_paragraph(text);
+    }
+    if (request->epsilon > LARGE_EPSILON) {
+        (void)snprintf(text, sizeof text,
+                       "Epsilon %g protects hardly anything; most studies stay below %g.",
+                       request->epsilon, LARGE_EPSILON);
+        coefficients_paragraph(text);
+    }
 }
 
 static void print_table(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer)
 {
     const struct tremolo_plan_result *r = &answer->result;
-    (void)printf("                              private   without privacy     factor\n");
+    double well = is_ballot(request) ? 0.21 : 0.12;
+    (void)printf("\n                              private   without privacy     factor\n");
     (void)printf("standard error          %13.4g %17.4g %10.3g\n", r->standard_error,
                  r->standard_error_public, r->standard_error / r->standard_error_public);
-    (void)printf("prediction error        %13.4g %17.4g %10.3g\n", r->prediction_error,
-                 r->prediction_minimax, r->prediction_error / r->prediction_minimax);
-    (void)printf("estimation error        %13.4g %17.4g %10.3g\n", r->estimation_error,
-                 r->estimation_minimax, r->estimation_error / r->estimation_minimax);
+    if (!is_ballot(request)) {
+        (void)printf("prediction error        %13.4g %17.4g %10.3g\n", r->prediction_error,
+                     r->prediction_minimax, r->prediction_error / r->prediction_minimax);
+        (void)printf("estimation error        %13.4g %17.4g %10.3g\n", r->estimation_error,
+                     r->estimation_minimax, r->estimation_error / r->estimation_minimax);
+    }
     (void)printf("R^2 of the prediction   %13.3f %17.3f\n", r->r2_auto, request->guess.r2);
     (void)printf("%g%% interval           +- %10.4g\n", 100.0 * request->guess.level,
                  r->half_width);
-    (void)printf("noise ratio             %13.3g   %s\n", r->noise_ratio,
-                 r->noise_ratio <= 0.12
-                     ? "(up to 0.12 coefficients are well identified)"
-                     : "(above 0.12: coefficients are weakly identified, read score intervals)");
+    (void)printf("noise ratio             %13.3g   (", r->noise_ratio);
+    (void)printf(r->noise_ratio <= well ? "up to %g coefficients are well identified)\n"
+                                        : "above %g: coefficients are weakly identified, read "
+                                          "score intervals)\n",
+                 well);
     if (answer->devices_for_width > 0.0) {
         (void)printf("devices for intervals of +- %g: %.0f\n", request->half_width,
                      answer->devices_for_width);
@@ -73,6 +124,70 @@ static void print_alternatives(const struct tremolo_plan_request *request,
         (void)printf("%-26s %11.4g %17.4g %6.3f\n", way->name, way->noise_sd,
                      way->result.standard_error, way->result.r2_auto);
     }
+}
+
+/* Two digits, upwards: a guess is no better than that. */
+static double round_up(double devices)
+{
+    double unit = pow(10, fmax(floor(log10(devices)) - 1, 0));
+    return ceil(devices / unit) * unit;
+}
+
+static const char *release_words(const struct tremolo_plan_request *request)
+{
+    return is_ballot(request) ? "ballots" : "noisy samples";
+}
+
+static void lever_name(char *text, size_t bytes, const struct tremolo_plan_lever *lever)
+{
+    const struct tremolo_plan_request *request = &lever->request;
+    switch (lever->kind) {
+    case TREMOLO_LEVER_NONE:
+        (void)snprintf(text, bytes, "as planned: %s", release_words(request));
+        break;
+    case TREMOLO_LEVER_RELEASE:
+        (void)snprintf(text, bytes, "%s for any two people", release_words(request));
+        break;
+    case TREMOLO_LEVER_EPSILON: (void)snprintf(text, bytes, "epsilon %g", request->epsilon); break;
+    case TREMOLO_LEVER_FEATURES:
+        (void)snprintf(text, bytes, "%zu feature%s with the same R^2", request->guess.dimension,
+                       request->guess.dimension == 1 ? "" : "s");
+        break;
+    case TREMOLO_LEVER_PROTECT:
+        (void)snprintf(text, bytes,
+                       request->response_private ? "response protected as well"
+                                                 : "response in the clear");
+        break;
+    case TREMOLO_LEVER_DISTANCE:
+        (void)snprintf(text, bytes, "noisy samples for distance=%g", request->distance);
+        break;
+    case TREMOLO_LEVER_TRUST:
+        (void)snprintf(text, bytes, "a trusted server, any two people");
+        break;
+    }
+}
+
+/* What each choice costs and buys. */
+static void print_levers(const struct tremolo_plan_answer *answer, double devices)
+{
+    (void)printf("\nchange one thing                     devices needed  R^2 with %-8.3g  attacker "
+                 "right\n",
+                 devices);
+    for (size_t i = 0; i < answer->lever_count; i++) {
+        const struct tremolo_plan_lever *lever = &answer->levers[i];
+        char name[80];
+        char needed[32] = "no number";
+        char r2[32] = "-";
+        lever_name(name, sizeof name, lever);
+        if (lever->devices > 0.0) {
+            (void)snprintf(needed, sizeof needed, "%.0f", round_up(lever->devices));
+        }
+        if (isfinite(lever->r2)) {
+            (void)snprintf(r2, sizeof r2, "%.3f", lever->r2);
+        }
+        (void)printf("%-34s %16s %18s %14.1f%%\n", name, needed, r2, 100.0 * lever->attack);
+    }
+    (void)printf("The attacker must tell any two people apart at even odds; 50%% is a coin.\n");
 }
 
 enum { ROWS_MAX = 20 };
@@ -113,13 +228,6 @@ static void print_own_units(const struct tremolo_study_file *study, double half_
     if (d > ROWS_MAX) {
         (void)printf("  and %zu more\n", d - ROWS_MAX);
     }
-}
-
-/* Two digits, upwards: a guess is no better than that. */
-static double round_up(double devices)
-{
-    double unit = pow(10, fmax(floor(log10(devices)) - 1, 0));
-    return ceil(devices / unit) * unit;
 }
 
 /* The size of a coefficient, in the study's own words where there is a study: what
@@ -166,49 +274,123 @@ static void print_verdict(const struct plan_options *options,
     coefficients_paragraph(text);
 }
 
+/* The last sentence: what to do. */
+static void print_advice(const struct tremolo_plan_answer *answer)
+{
+    const struct tremolo_plan_verdict *verdict = &answer->verdict;
+    const struct tremolo_plan_lever *own = &answer->levers[0];
+    const struct tremolo_plan_lever *lever = &answer->levers[verdict->instead];
+    char text[600];
+    char change[160] = "";
+    char name[80];
+    lever_name(name, sizeof name, lever);
+    if (verdict->instead > 0) {
+        (void)snprintf(change, sizeof change, "%s, with which about %.0f are enough", name,
+                       round_up(lever->devices));
+    }
+    bool same = lever->kind == TREMOLO_LEVER_RELEASE && own->request.distance == 0.0;
+    if (verdict->told) {
+        (void)snprintf(text, sizeof text, "What to do: go ahead.");
+    } else if (same) {
+        (void)snprintf(text, sizeof text, "What to do: take %s, at the same guarantee.", change);
+    } else if (own->r2 > 0.5 * own->request.guess.r2) {
+        (void)snprintf(text, sizeof text,
+                       "What to do: go ahead if predictions are all you want, of which R^2 %.2f is "
+                       "expected; otherwise bring more devices%s%s.",
+                       own->r2, verdict->instead > 0 ? ", or take " : "", change);
+    } else if (verdict->instead > 0) {
+        (void)snprintf(text, sizeof text, "What to do: %stake %s.",
+                       verdict->devices > 0 ? "bring more devices, or " : "", change);
+    } else {
+        (void)snprintf(text, sizeof text, "What to do: ask another question.");
+    }
+    coefficients_paragraph(text);
+}
+
+static json_t *positive(double value)
+{
+    return value > 0.0 ? json_real(value) : json_null();
+}
+
+static json_t *levers_json(const struct tremolo_plan_answer *answer)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < answer->lever_count; i++) {
+        const struct tremolo_plan_lever *lever = &answer->levers[i];
+        const struct tremolo_plan_request *request = &lever->request;
+        bool trusted = lever->kind == TREMOLO_LEVER_TRUST;
+        char name[80];
+        lever_name(name, sizeof name, lever);
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:f, s:i, s:s, s:f, s:b, s:o, s:o, s:f}", "name", name, "release",
+                      trusted ? "sums" : release_names[request->release], "epsilon",
+                      request->epsilon, "dimension", (int)request->guess.dimension, "protect",
+                      request->response_private ? "all" : "features", "distance", request->distance,
+                      "trusted", trusted, "devices_needed", positive(lever->devices), "r2",
+                      estimate_number(lever->r2), "attack_success", lever->attack));
+    }
+    return list;
+}
+
 static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
 {
-    return json_pack("{s:b, s:f, s:f, s:o}", "told_from_zero", verdict->told, "least_coefficient",
-                     verdict->least, "guessed_coefficient", verdict->guessed, "devices_needed",
-                     verdict->devices > 0 ? json_real(verdict->devices) : json_null());
+    return json_pack("{s:b, s:f, s:f, s:o, s:i}", "told_from_zero", verdict->told,
+                     "least_coefficient", verdict->least, "guessed_coefficient", verdict->guessed,
+                     "devices_needed", positive(verdict->devices), "lever", (int)verdict->instead);
 }
 
 static json_t *result_json(const struct tremolo_plan_result *r)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "standard_error",
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:f}", "standard_error",
                      r->standard_error, "standard_error_public", r->standard_error_public,
                      "half_width", r->half_width, "r2", r->r2_auto, "noise_ratio", r->noise_ratio,
-                     "prediction_error", r->prediction_error, "prediction_minimax",
-                     r->prediction_minimax, "estimation_error", r->estimation_error,
-                     "estimation_minimax", r->estimation_minimax);
+                     "prediction_error", estimate_number(r->prediction_error), "prediction_minimax",
+                     r->prediction_minimax, "estimation_error",
+                     estimate_number(r->estimation_error), "estimation_minimax",
+                     r->estimation_minimax);
 }
 
-int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer)
+/* What only noisy samples have. */
+static void add_sample_json(json_t *root, const struct tremolo_plan_request *request,
+                            const struct tremolo_plan_answer *answer)
 {
-    const struct tremolo_plan_request *request = &options->request;
     json_t *ways = json_array();
-    char neighbours[64] = "any";
-    if (request->distance > 0.0) {
-        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", request->distance);
-    }
+    json_t *privacy = json_object_get(root, "privacy");
+    (void)json_object_set_new(privacy, "calibration",
+                              json_string(tremolo_calibration_names[request->calibration]));
+    (void)json_object_set_new(privacy, "sensitivity", json_real(tremolo_plan_sensitivity(request)));
+    (void)json_object_set_new(privacy, "noise_sd", json_real(answer->noise_sd));
     for (int i = 0; i < TREMOLO_PLAN_ALTERNATIVES; i++) {
         const struct tremolo_plan_alternative *way = &answer->alternatives[i];
         (void)json_array_append_new(ways, json_pack("{s:s, s:f, s:o}", "name", way->name,
                                                     "noise_sd", way->noise_sd, "expected",
                                                     result_json(&way->result)));
     }
-    json_t *root = json_pack("{s:i, s:f, s:{s:f, s:f, s:s, s:s, s:f, s:f}, s:o, s:o}", "dimension",
-                             (int)request->guess.dimension, "devices", request->guess.devices,
-                             "privacy", "epsilon", request->epsilon, "delta", request->delta,
-                             "calibration", tremolo_calibration_names[request->calibration],
-                             "neighbours", neighbours, "sensitivity",
-                             tremolo_plan_sensitivity(request), "noise_sd", answer->input.noise_sd,
-                             "expected", result_json(&answer->result), "alternatives", ways);
+    (void)json_object_set_new(root, "alternatives", ways);
+    (void)json_object_set_new(root, "convergence", convergence_json(&answer->convergence));
+}
+
+int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer)
+{
+    const struct tremolo_plan_request *request = &options->request;
+    char neighbours[64] = "any";
+    if (request->distance > 0.0) {
+        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", request->distance);
+    }
+    json_t *root = json_pack(
+        "{s:i, s:f, s:{s:s, s:f, s:f, s:s, s:s}, s:o, s:o, s:o}", "dimension",
+        (int)request->guess.dimension, "devices", request->guess.devices, "privacy", "release",
+        release_names[request->release], "epsilon", request->epsilon, "delta",
+        is_ballot(request) ? 0.0 : request->delta, "neighbours", neighbours, "protect",
+        request->response_private ? "all" : "features", "expected", result_json(&answer->result),
+        "levers", levers_json(answer), "verdict", verdict_json(&answer->verdict));
     if (root == NULL) {
         return cli_fail(CLI_FAILED, "plan", "out of memory");
     }
-    (void)json_object_set_new(root, "convergence", convergence_json(&answer->convergence));
-    (void)json_object_set_new(root, "verdict", verdict_json(&answer->verdict));
+    if (!is_ballot(request)) {
+        add_sample_json(root, request, answer);
+    }
     if (answer->devices_for_width > 0.0) {
         (void)json_object_set_new(root, "devices_for_half_width",
                                   json_real(answer->devices_for_width));
@@ -226,15 +408,17 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
 {
     const struct tremolo_plan_request *request = &options->request;
     print_privacy(options, answer);
+    print_warnings(request);
     print_table(request, answer);
-    if (options->study != NULL && request->response_private) {
-        print_mean(options->study, answer->input.noise_sd / sqrt(request->guess.devices));
+    if (options->study != NULL && request->response_private && !is_ballot(request)) {
+        print_mean(options->study, answer->noise_sd / sqrt(request->guess.devices));
     }
     if (options->study != NULL) {
         print_own_units(options->study, answer->result.half_width, request->guess.level);
     }
-    print_alternatives(request, answer);
+    print_levers(answer, request->guess.devices);
     if (options->theory) {
+        print_alternatives(request, answer);
         (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n",
                      request->rounds,
                      answer->convergence.input.mechanism.sigma / (1.0 - request->alpha));
@@ -243,4 +427,5 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
         json_decref(convergence);
     }
     print_verdict(options, &answer->verdict);
+    print_advice(answer);
 }

@@ -19,9 +19,10 @@ extern "C" {
 #endif
 
 struct tremolo_plan_request {
-    struct tremolo_plan_input guess; /* its noise is filled in by the plan */
+    struct tremolo_plan_input guess;   /* its noise is filled in by the plan */
+    enum tremolo_release_kind release; /* a ballot is for any two people alone */
     double epsilon;
-    double delta;
+    double delta;          /* of noisy samples */
     double distance;       /* neighbours within this distance; 0: any two people */
     double radius;         /* of the clip, for any two people; 0: clips nothing */
     bool response_private; /* it is one more coordinate of the release */
@@ -45,22 +46,48 @@ struct tremolo_plan_alternative {
 
 enum { TREMOLO_PLAN_ALTERNATIVES = 4 };
 
-/* What it comes to. A coefficient is told from zero when a test at the plan's level
- * finds it in four studies of five. */
+/* What one could do instead: each lever changes one thing of the request. */
+enum tremolo_plan_lever_kind {
+    TREMOLO_LEVER_NONE,     /* the request itself */
+    TREMOLO_LEVER_RELEASE,  /* the other release, or any two people instead of a distance */
+    TREMOLO_LEVER_EPSILON,  /* half and double */
+    TREMOLO_LEVER_FEATURES, /* half as many, with the same R^2 */
+    TREMOLO_LEVER_PROTECT,  /* features only, or all */
+    TREMOLO_LEVER_DISTANCE, /* people half a range apart instead of any two */
+    TREMOLO_LEVER_TRUST,    /* a server that sees samples and adds noise to their sums */
+};
+
+struct tremolo_plan_lever {
+    enum tremolo_plan_lever_kind kind;
+    struct tremolo_plan_request request;
+    double devices; /* needed; 0: no number that could be had */
+    double r2;      /* expected with the devices there are */
+    double attack;  /* how often one who tells any two people apart is right at best, even odds */
+};
+
+enum { TREMOLO_PLAN_LEVERS_MAX = 9 };
+
+/* What it comes to. A coefficient is told from zero when a test at the level 0.95
+ * finds it in four studies of five; features share the guessed R^2 equally. */
 struct tremolo_plan_verdict {
     bool told;      /* coefficients of the guessed size will be told from zero */
     double least;   /* coefficient that is told */
     double guessed; /* coefficient */
-    double devices; /* needed for the guessed one; 0: no number that could be had */
+    double devices; /* needed for the guessed one, however many there are; 0: no number that
+                     * could be had */
+    size_t instead; /* lever to try when there are fewer; 0: none */
 };
 
 struct tremolo_plan_answer {
-    struct tremolo_plan_input input;
     struct tremolo_plan_result result;
+    double noise_sd;          /* of one release; NaN for ballots, as are the two errors */
     double devices_for_width; /* 0: not asked */
     double devices_for_power;
+    /* Of noisy samples alone. */
     struct tremolo_plan_alternative alternatives[TREMOLO_PLAN_ALTERNATIVES];
     struct tremolo_convergence_answer convergence; /* of the rounds, each with its share */
+    struct tremolo_plan_lever levers[TREMOLO_PLAN_LEVERS_MAX]; /* the first is the request */
+    size_t lever_count;
     struct tremolo_plan_verdict verdict;
 };
 
@@ -71,17 +98,16 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_plan_study(struct tremolo_plan_answ
 /* The l2 sensitivity, alpha not yet applied. */
 double tremolo_plan_sensitivity(const struct tremolo_plan_request *request);
 
-/* The guess with the noise of one release of this request at `epsilon` filled in. A
- * private response carries that noise, too: it counts as more variance that nothing
- * explains. */
-struct tremolo_plan_input tremolo_plan_guess(const struct tremolo_plan_request *request,
-                                             double epsilon);
+/* Noise sd of one release of noisy samples, per coordinate, alpha undone. */
+double tremolo_plan_noise(const struct tremolo_plan_request *request);
 
-/* tremolo_plan() of such an input, with R^2 and what is compared with referring
- * to the response as it is, without its noise. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_plan_expect(struct tremolo_plan_result *result,
-                                                         const struct tremolo_plan_request *request,
-                                                         const struct tremolo_plan_input *input);
+/* What the request will give, R^2 and what is compared with referring to the response as
+ * it is, without its noise. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_plan_expect(struct tremolo_plan_result *result, const struct tremolo_plan_request *request);
+
+/* How often an attacker is right at best about two people `distance` apart, noisy samples. */
+double tremolo_plan_attack(const struct tremolo_plan_request *request, double distance);
 
 #ifdef __cplusplus
 }

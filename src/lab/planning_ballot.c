@@ -1,0 +1,171 @@
+/* planning_ballot.c -- plans for ballots, and for a server that is trusted instead. */
+#include "planning_parts.h"
+
+#include <math.h>
+
+#include "tremolo_ballot.h"
+#include "tremolo_privacy.h"
+
+#define MAX_DEVICES 1e15
+
+/* The study that would be written: its integers give h, g and the law. */
+static enum tremolo_status ballot_study(struct tremolo_study *study,
+                                        const struct tremolo_plan_request *request)
+{
+    struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
+    for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
+        bounds[i] = (struct tremolo_bounds){-1, 1};
+    }
+    struct tremolo_study made = {.bounds = bounds, .response_bounds = {-1, 1}};
+    enum tremolo_status status =
+        tremolo_mechanism_ballot(&made, request->guess.dimension, request->response_private,
+                                 request->epsilon / (double)request->samples);
+    made.bounds = NULL;
+    *study = made;
+    return status;
+}
+
+static struct tremolo_rank_law law_of(const struct tremolo_study *study)
+{
+    return (struct tremolo_rank_law){study->rank_first, study->rank_top};
+}
+
+static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
+                                        const struct tremolo_plan_request *request)
+{
+    const struct tremolo_plan_input *guess = &request->guess;
+    struct tremolo_study study;
+    double scale = 0;
+    enum tremolo_status status = ballot_study(&study, request);
+    if (status == TREMOLO_OK) {
+        const struct tremolo_rank_law law = law_of(&study);
+        status = tremolo_rank_scale(&scale, &law);
+    }
+    *input = (struct tremolo_ballot_plan_input){
+        .dimension = guess->dimension,
+        .response_public = !request->response_private,
+        .h = study.constant / (double)TREMOLO_BALLOT_ONE,
+        .g = study.response_weight / (double)TREMOLO_BALLOT_ONE,
+        .devices = guess->devices,
+        .c = scale,
+        .feature_variance = guess->feature_variance,
+        .correlation = guess->correlation,
+        .r2 = guess->r2,
+        .response_variance = guess->response_variance,
+    };
+    return status;
+}
+
+enum tremolo_status plan_ballot_expect(struct tremolo_plan_result *result,
+                                       const struct tremolo_plan_request *request)
+{
+    struct tremolo_ballot_plan_input input;
+    struct tremolo_ballot_plan plan;
+    struct tremolo_plan_input bare = request->guess;
+    struct tremolo_plan_result made;
+    enum tremolo_status status = ballot_input(&input, request);
+    if (status == TREMOLO_OK) {
+        status = tremolo_ballot_plan(&plan, &input);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_plan(&made, &bare); /* without any noise */
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    made.standard_error = plan.standard_error;
+    made.half_width = plan.standard_error * tremolo_normal_quantile(0.5 + 0.5 * bare.level);
+    made.r2_auto = plan.r2;
+    made.noise_ratio = plan.noise_ratio;
+    made.prediction_error = NAN;
+    made.estimation_error = NAN;
+    *result = made;
+    return TREMOLO_OK;
+}
+
+/* The standard error falls as devices grow, and faster than their root while noise hides
+ * the features' moments. */
+enum tremolo_status plan_ballot_devices_for(double *devices,
+                                            const struct tremolo_plan_request *request,
+                                            double standard_error)
+{
+    struct tremolo_ballot_plan_input input;
+    struct tremolo_ballot_plan plan;
+    double low = 2.0;
+    double high = MAX_DEVICES;
+    enum tremolo_status status = ballot_input(&input, request);
+    while (status == TREMOLO_OK && high > low * (1.0 + 1e-9)) {
+        input.devices = high < MAX_DEVICES ? sqrt(low * high) : high;
+        status = tremolo_ballot_plan(&plan, &input);
+        if (status == TREMOLO_OK && plan.standard_error <= standard_error) {
+            high = fmin(input.devices, MAX_DEVICES * (1.0 - 1e-9));
+        } else if (input.devices == MAX_DEVICES) {
+            return TREMOLO_UNREACHABLE;
+        } else {
+            low = input.devices;
+        }
+    }
+    if (status == TREMOLO_OK) {
+        *devices = ceil(high);
+    }
+    return status;
+}
+
+static double finite_or_none(double devices)
+{
+    return isfinite(devices) ? devices : 0.0;
+}
+
+double plan_ballot_devices(const struct tremolo_plan_request *request)
+{
+    struct tremolo_ballot_plan_input input;
+    struct tremolo_ballot_plan plan;
+    if (ballot_input(&input, request) != TREMOLO_OK ||
+        tremolo_ballot_plan(&plan, &input) != TREMOLO_OK) {
+        return 0.0;
+    }
+    return finite_or_none(plan.devices_needed);
+}
+
+static double attack_by_epsilon(double epsilon)
+{
+    struct tremolo_certified accuracy;
+    return tremolo_attack_accuracy_budget(&accuracy, epsilon, 0.0) == TREMOLO_OK ? accuracy.upper
+                                                                                 : 1.0;
+}
+
+double plan_ballot_attack(const struct tremolo_plan_request *request)
+{
+    struct tremolo_rank_attack attack;
+    struct tremolo_study study;
+    if (request->samples > 1 || ballot_study(&study, request) != TREMOLO_OK) {
+        return attack_by_epsilon(request->epsilon);
+    }
+    const struct tremolo_rank_law law = law_of(&study);
+    return tremolo_rank_attack(&attack, &law) == TREMOLO_OK ? attack.any.upper
+                                                            : attack_by_epsilon(request->epsilon);
+}
+
+/* The server needs no ballots, but the points' bounded products: it protects all. */
+void plan_trusted(struct tremolo_plan_lever *lever)
+{
+    struct tremolo_plan_request *request = &lever->request;
+    struct tremolo_ballot_plan_input input;
+    struct tremolo_ballot_plan plan;
+    double epsilon = request->epsilon;
+    request->release = TREMOLO_RELEASE_BALLOT;
+    request->response_private = true;
+    request->distance = 0.0;
+    request->epsilon = 1.0; /* of a ballot that is not cast, for h and g */
+    request->samples = 1;
+    enum tremolo_status status = ballot_input(&input, request);
+    request->epsilon = epsilon;
+    input.c = 0.0;
+    input.summed_noise = tremolo_ballot_trusted_noise(request->guess.dimension, epsilon);
+    lever->attack = attack_by_epsilon(epsilon);
+    lever->r2 = NAN;
+    if (status == TREMOLO_OK && tremolo_ballot_plan(&plan, &input) == TREMOLO_OK) {
+        lever->devices = finite_or_none(plan.devices_needed);
+        lever->r2 = plan.r2;
+    }
+}

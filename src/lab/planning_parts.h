@@ -1,0 +1,29 @@
+/* planning_parts.h -- what the files of the planner share. */
+#ifndef TREMOLO_PLANNING_PARTS_H
+#define TREMOLO_PLANNING_PARTS_H
+
+#include "tremolo_planning.h"
+
+/* The coefficient of features that share the guessed R^2 equally, scaled. */
+double plan_guessed(const struct tremolo_plan_request *request);
+
+/* Devices with which one of that size is told from zero; 0: no number that could be had. */
+double plan_devices(const struct tremolo_plan_request *request);
+
+/* Ballots: what to expect; devices for a standard error (UNREACHABLE when there is no such
+ * number); devices needed as above; an attacker's success. */
+enum tremolo_status plan_ballot_expect(struct tremolo_plan_result *result,
+                                       const struct tremolo_plan_request *request);
+enum tremolo_status plan_ballot_devices_for(double *devices,
+                                            const struct tremolo_plan_request *request,
+                                            double standard_error);
+double plan_ballot_devices(const struct tremolo_plan_request *request);
+double plan_ballot_attack(const struct tremolo_plan_request *request);
+
+/* A trusted server that gives any two people pure epsilon. */
+void plan_trusted(struct tremolo_plan_lever *lever);
+
+void plan_fill_levers(struct tremolo_plan_answer *answer,
+                      const struct tremolo_plan_request *request);
+
+#endif
