@@ -111,6 +111,25 @@ static unsigned rank_of(const double score[ANSWERS], unsigned answer)
     return before;
 }
 
+static int compare_down(const void *one, const void *two)
+{
+    double a = *(const double *)one;
+    double b = *(const double *)two;
+    return (a < b) - (a > b);
+}
+
+/* The device keeps scores to 16 bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here:
+ * where the last of the first answers and the next are closer than two such steps, their order
+ * is the device's secret. Which reports are left out for it depends on ids alone, so that
+ * nothing is biased. */
+static bool is_clear(const double score[ANSWERS], unsigned first)
+{
+    double sorted[ANSWERS];
+    memcpy(sorted, score, sizeof sorted);
+    qsort(sorted, ANSWERS, sizeof *sorted, compare_down);
+    return sorted[first - 1] - sorted[first] > 0.03;
+}
+
 /* ---------------------------------------------------------------- counting */
 
 struct ballot_counts {
@@ -119,6 +138,7 @@ struct ballot_counts {
     uint64_t byte[2][TREMOLO_REPORT_ID_BYTES][256]; /* of ids, by person */
     uint64_t early[2][TREMOLO_REPORT_ID_BYTES][16]; /* of them, by an id's nibble */
     uint64_t nibble[2][TREMOLO_REPORT_ID_BYTES][16];
+    uint64_t clear[2]; /* reports whose ranks count */
     double point[2][ENTRIES_MAX];
     uint64_t *ids; /* eight bytes of each */
     uint64_t reports;
@@ -140,7 +160,10 @@ enum tremolo_status audit_ballot_report(struct ballot_counts *counts,
     }
     unsigned rank[2] = {rank_of(score[0], answer), rank_of(score[1], answer)};
     counts->told[person] += rank[0] < first && rank[1] >= first;
-    counts->rank[person][rank[person]]++;
+    if (is_clear(score[person], first)) {
+        counts->rank[person][rank[person]]++;
+        counts->clear[person]++;
+    }
     for (unsigned i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
         counts->byte[person][i][report->id[i]]++;
         counts->nibble[person][i][report->id[i] >> 4]++;
@@ -152,42 +175,66 @@ enum tremolo_status audit_ballot_report(struct ballot_counts *counts,
 
 /* ---------------------------------------------------------------- judging */
 
+/* Chi-squared is that only where cells expect a few: ranks with less are taken together,
+ * and tests without enough say nothing. */
+static const double expected_min = 5.0;
+
 static double square_off(uint64_t count, double expected)
 {
     double off = (double)count - expected;
-    return expected > 0.0 ? off * off / expected : 0.0;
+    return off * off / expected;
 }
 
-static double judge_law(const struct ballot_counts *counts, const struct tremolo_audit_plan *plan,
-                        const struct tremolo_rank_law *law)
+static double judge_law(const struct ballot_counts *counts, const struct tremolo_rank_law *law)
 {
     double square = 0.0;
+    double part = 0.0;
+    double least =
+        (double)(counts->clear[0] < counts->clear[1] ? counts->clear[0] : counts->clear[1]);
     double top = law->top / 4294967296.0;
+    uint64_t seen[2] = {0, 0};
+    unsigned cells = 0;
     for (unsigned rank = 0; rank < ANSWERS; rank++) {
         double share = rank < law->first ? top / law->first : (1.0 - top) / (ANSWERS - law->first);
-        for (unsigned person = 0; person < 2; person++) {
-            square += square_off(counts->rank[person][rank], share * (double)plan->pairs);
+        part += share;
+        seen[0] += counts->rank[0][rank];
+        seen[1] += counts->rank[1][rank];
+        if (part * least >= expected_min) {
+            square += square_off(seen[0], part * (double)counts->clear[0]) +
+                      square_off(seen[1], part * (double)counts->clear[1]);
+            cells++;
+            part = 0.0;
+            seen[0] = seen[1] = 0;
         }
     }
-    return audit_chi_squared_tail(square, 2 * (ANSWERS - 1));
+    return cells > 1 ? audit_chi_squared_tail(square, 2 * (cells - 1)) : 1.0;
 }
 
-/* Two samples of one law: 255 degrees, counted as 256, which errs toward silence. */
+/* Two samples of one law. Odd degrees are counted as one more, which errs toward silence. */
 static double judge_people(const struct ballot_counts *counts)
 {
     double square = 0.0;
+    double sum = 0.0;
+    double off = 0.0;
+    double ratio = sqrt((double)counts->clear[1] / fmax(1.0, (double)counts->clear[0]));
+    unsigned cells = 0;
     for (unsigned rank = 0; rank < ANSWERS; rank++) {
-        double sum = (double)(counts->rank[0][rank] + counts->rank[1][rank]);
-        double off = (double)counts->rank[0][rank] - (double)counts->rank[1][rank];
-        square += sum > 0.0 ? off * off / sum : 0.0;
+        sum += (double)(counts->rank[0][rank] + counts->rank[1][rank]);
+        off += ratio * (double)counts->rank[0][rank] -
+               (double)counts->rank[1][rank] / fmax(ratio, 1e-9);
+        if (sum >= 2.0 * expected_min) {
+            square += off * off / sum;
+            cells++;
+            sum = off = 0.0;
+        }
     }
-    return audit_chi_squared_tail(square, ANSWERS);
+    return cells > 1 ? audit_chi_squared_tail(square, cells / 2 * 2) : 1.0;
 }
 
 static double judge_ids(const struct ballot_counts *counts, double pairs)
 {
     double smallest = 1.0;
-    for (unsigned i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
+    for (unsigned i = 0; pairs / 256 >= expected_min && i < TREMOLO_REPORT_ID_BYTES; i++) {
         double square = 0.0;
         for (unsigned k = 0; k < 256; k++) {
             square += square_off(counts->byte[0][i][k], pairs / 256) +
@@ -213,7 +260,7 @@ static double judge_both(const struct ballot_counts *counts, double pairs)
                 double all = (double)counts->nibble[person][i][k];
                 double off = (double)counts->early[person][i][k] - early * all;
                 double variance = early * (1.0 - early) * all;
-                square += variance > 0.0 ? off * off / variance : 0.0;
+                square += variance >= expected_min ? off * off / variance : 0.0;
             }
         }
         smallest = fmin(smallest, audit_chi_squared_tail(square, 2 * 15));
@@ -245,10 +292,11 @@ static enum tremolo_status judge(struct tremolo_audit_result *result, struct bal
     struct tremolo_audit_ballot *ballot = &result->ballot;
     enum tremolo_status status = audit_bound_epsilon(result, counts->told, plan);
     for (unsigned rank = 0; rank < plan->law.first; rank++) {
-        ballot->early += (double)(counts->rank[0][rank] + counts->rank[1][rank]) / (2 * pairs);
+        ballot->early += (double)(counts->rank[0][rank] + counts->rank[1][rank]) /
+                         fmax(1.0, (double)(counts->clear[0] + counts->clear[1]));
     }
     ballot->early_claimed = plan->law.top / 4294967296.0;
-    ballot->law_p = judge_law(counts, plan, &plan->law);
+    ballot->law_p = judge_law(counts, &plan->law);
     ballot->people_p = judge_people(counts);
     ballot->ids_p = judge_ids(counts, pairs);
     ballot->both_p = judge_both(counts, pairs);
