@@ -32,7 +32,9 @@ expect "a good report is taken" "$(post "$open" "$work/good")" 200
 expect_match "and counted" "$work/body" '"accepted":1,"repeated":0'
 expect "the same bytes again succeed" "$(post "$open" "$work/good")" 200
 expect_match "and are known as such" "$work/body" '"accepted":0,"repeated":1'
-{ head -c 39 "$work/good"; printf '\001'; tail -c +41 "$work/good"; } >"$work/other"
+# The last bit of the public response, byte 41 (docs/wire-format.md).
+last=$(od -An -tu1 -j41 -N1 "$work/good")
+{ head -c 41 "$work/good"; printf "\\$(printf %o $((last ^ 1)))"; tail -c +43 "$work/good"; } >"$work/other"
 expect "the same id with other bytes" "$(post "$open" "$work/other")" 409
 expect_match "said as a problem document" "$work/body" '^\{"type":"about:blank","title":"Conflict","status":409'
 $forge "$work/open" "$work/liar" --norm
@@ -101,7 +103,7 @@ expect "closing what is no round" "$(http_status -X POST -H "$token" "$keys/roun
 expect "a late report" "$(enrol; $forge "$work/keys" "$work/late" --key "$key"
     post "$keys" "$work/late" "Tremolo-Device: $device")" 410
 expect "closing a round nobody reported in" "$(http_status -X POST -H "$token" "$keys/round/close")" 409
-{ head -c 19 "$work/mine"; printf '\001'; tail -c +21 "$work/mine"; } >"$work/moved"
+{ head -c 21 "$work/mine"; printf '\001'; tail -c +23 "$work/mine"; } >"$work/moved"
 expect "a replay in another round breaks the MAC" \
     "$(enrol; post "$keys" "$work/moved" "Tremolo-Device: $device")" 403
 expect "creating a study without the token" "$(http_status -X POST --data-binary @"$work/open.json" "$url/v1/studies")" 401

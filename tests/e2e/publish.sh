@@ -57,7 +57,7 @@ mkdir "$work/run" && cp "$work/sample.json" "$work/run"
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
 $tremolo status "$url/v1/studies/$id" >"$out"
-expect_match "one report is counted as one" "$out" ', 1 report$'
+expect_match "one report is counted as one" "$out" '^1 report( of 1 device)?, open, round 1 of [0-9]+$'
 expect_match "and says nothing yet" "$out" '^nothing can be said before two devices have reported$'
 
 # Rounds.

@@ -127,8 +127,12 @@ static void print_heading(const json_t *document)
             "%s ~ %zu feature%s: ", member_text(json_object_get(document, "response"), "name"),
             rows - 1, plural((long long)rows - 1));
     }
-    (void)printf("%lld report%s", reports, plural(reports));
-    if (has_number(document, "devices")) {
+    if (reports == 0) {
+        (void)printf("nobody has reported yet");
+    } else {
+        (void)printf("%lld report%s", reports, plural(reports));
+    }
+    if (reports > 0 && has_number(document, "devices")) {
         long long devices = member_integer(document, "devices");
         (void)printf(" of %lld device%s", devices, plural(devices));
     }
