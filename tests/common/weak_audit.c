@@ -36,8 +36,7 @@ void weak_ballot_draw(struct tremolo_work *work)
     } else if (strcmp(fault, "tied") == 0 && (work->id[9] < 128) != (work->rank < first)) {
         work->id[9] ^= 0x80; /* tells early answers from others */
     } else if (strcmp(fault, "person") == 0 && work->sample->features[0] > 0) {
-        work->rank ^= 1; /* one person's ranks in another order, by the same law ... */
-        work->rank = work->rank == 3 ? 2 : work->rank; /* ... but for one of them */
+        work->rank = work->rank < 6 ? 0 : work->rank; /* one person's ranks have another law */
     }
 }
 
