@@ -178,3 +178,41 @@ PATH=/nonexistent $tremolo plan --dimension 3 --devices 1000 --epsilon 1 --figur
 expect "without gnuplot there is no figure" $? 1
 expect "and the old one stays" "$(cat "$dir/kept.svg")" keep
 expect "alone" "$(find "$dir" -name 'kept*' | wc -l)" 1
+
+# What is planned is what simulated devices give: features uniform in -1..1, a response of
+# R^2 one half, both scaled so that nine of ten lie in -1..1.
+generate() {
+    awk -v d="$1" -v rows="$2" '
+    function uniform() { seed = (seed * 48271) % 2147483647; return seed / 2147483647 }
+    function normal() { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()) }
+    BEGIN {
+        seed = 7
+        for (j = 1; j <= d; j++) printf "x%d,", j
+        print "y"
+        for (i = 0; i < rows; i++) {
+            y = sqrt(d / 3) * normal()
+            for (j = 1; j <= d; j++) { x = 2 * uniform() - 1; y += x; printf "%.4f,", x }
+            printf "%.4f\n", y
+        }
+    }' >"$dir/people.csv"
+}
+agrees() { # features, rows, epsilon, protect
+    generate "$1" "$2"
+    $tremolo simulate "$dir/people.csv" --response y --epsilon "$3" --protect "$4" --repeats 2 \
+        --seed 3 --json >"$dir/simulated"
+    $tremolo plan --dimension "$1" --devices $(($2 * 4 / 5)) --epsilon "$3" --protect "$4" \
+        --feature-sd 0.64 --response-sd 0.61 --json >"$dir/planned"
+    # a coefficient is 1, and stands out when its standard error is 1/2.8
+    python3 - "$dir/simulated" "$dir/planned" >"$out" <<'PYTHON'
+import json, sys
+simulated, planned = (json.load(open(path)) for path in sys.argv[1:])
+rows = simulated["coefficients"][:planned["dimension"]]
+needed = sum((2.8 * row["standard_error"]) ** 2 for row in rows) / len(rows) * planned["devices"]
+print(abs(simulated["simulation"]["r2"]["mean"] - planned["expected"]["r2"]) <= 0.05,
+      1 / 1.5 <= needed / planned["verdict"]["devices_needed"] <= 1.5)
+PYTHON
+    expect "a plan agrees with simulated devices: $*" "$(cat "$out")" "True True"
+}
+agrees 3 9200 2 all
+agrees 3 9200 4 features
+agrees 8 20000 4 all
