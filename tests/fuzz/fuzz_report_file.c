@@ -29,6 +29,8 @@ static void check_header(const struct tremolo_report_header *header)
     fuzz_require(
         again.study.dimension == header->study.dimension &&
         again.study.rounds == header->study.rounds &&
+        again.study.release == header->study.release &&
+        again.study.rank_top == header->study.rank_top &&
         memcmp(again.study.id, header->study.id, TREMOLO_STUDY_ID_BYTES) == 0 &&
         memcmp(again.scale, header->scale, header->study.dimension * sizeof *header->scale) == 0);
     tremolo_report_header_free(&again);
@@ -39,6 +41,10 @@ static void check_rounds(const struct tremolo_report_rounds *rounds,
                          const struct tremolo_report_header *header)
 {
     fuzz_require(rounds->count >= 1 && rounds->count <= header->study.rounds);
+    if (header->study.release == TREMOLO_RELEASE_BALLOT) {
+        fuzz_require(tremolo_ballot_devices(rounds->ballots) == rounds->devices);
+        return;
+    }
     for (size_t t = 0; t < rounds->count; t++) {
         fuzz_require(tremolo_debias_devices(rounds->evidence[t]) == rounds->devices);
     }

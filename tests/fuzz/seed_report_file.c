@@ -1,9 +1,10 @@
 /* seed_report_file.c -- first inputs for fuzz_report_file: files of one and of
  * two rounds, with the response in the clear and private, with and without
- * vectors. */
+ * vectors, and of ballots. */
 #include <stdio.h>
 #include <string.h>
 
+#include "fake_device.h"
 #include "fleet.h"
 #include "tremolo_report_file.h"
 
@@ -45,9 +46,56 @@ static int write_rounds(FILE *file, const struct fleet_setup *setup)
     return failed;
 }
 
+static int write_ballots(const char *folder, unsigned response)
+{
+    static struct tremolo_work work;
+    static struct fake_device device;
+    double centre[2] = {0, 0}, scale[2] = {1, 2};
+    char names[2][TREMOLO_NAME_BYTES] = {"a", "b"};
+    char path[1024];
+    struct tremolo_report_header header = {.study = fake_study(2, 9),
+                                           .feature_bound = 1,
+                                           .response_bound = 1,
+                                           .centre = centre,
+                                           .scale = scale,
+                                           .response_scale = 1,
+                                           .name = names,
+                                           .response = "y"};
+    struct tremolo_study *study = &header.study;
+    study->release = TREMOLO_RELEASE_BALLOT;
+    study->rounds = 1;
+    study->samples = 1;
+    study->response = (uint8_t)response;
+    study->constant = TREMOLO_BALLOT_ONE;
+    study->response_weight = response == TREMOLO_RESPONSE_PRIVATE ? TREMOLO_BALLOT_ONE : 0;
+    study->rank_first = 57;
+    study->rank_top = UINT32_C(2923410234);
+    (void)snprintf(path, sizeof path, "%s/ballots-%u", folder, response);
+    FILE *file = fopen(path, "wb");
+    int failed = file == NULL || !tremolo_report_file_begin(file, &header) ||
+                 !tremolo_report_file_begin_round(file, study, 0, NULL);
+    for (uint64_t i = 0; i < ROWS && !failed; i++) {
+        uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+        size_t length = sizeof bytes;
+        const int32_t features[2] = {100, -300};
+        const struct tremolo_round round = {NULL, 0};
+        const struct tremolo_sample sample = {features, 50, 0};
+        fake_device_init(&device, 1 + i);
+        struct tremolo_platform platform = fake_device_platform(&device, 1, 0);
+        failed = tremolo_device_enrol(&work, &platform, 0, 4 * TREMOLO_CHARGE_ONE) != TREMOLO_OK ||
+                 tremolo_device_report(&work, bytes, &length, study, &round, &sample, &platform) !=
+                     TREMOLO_OK ||
+                 fputc((int)(length & 255), file) == EOF ||
+                 fputc((int)(length >> 8), file) == EOF || fwrite(bytes, 1, length, file) != length;
+    }
+    failed |= file != NULL && fclose(file) != 0;
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
-    int failed = argc != 2;
+    int failed = argc != 2 || write_ballots(argv[1], TREMOLO_RESPONSE_PUBLIC) ||
+                 write_ballots(argv[1], TREMOLO_RESPONSE_PRIVATE);
     for (unsigned i = 0; i < 8 && !failed; i++) {
         char path[1024];
         struct fleet_setup setup = {
