@@ -1,10 +1,10 @@
 /* demo.c -- `tremolo demo`: the whole system at work on made-up people.
  *
- * A server on loopback, a study, thousands of devices that are real clients:
- * each fetches and verifies the study, asks its own policy, pays from its own
- * ledger in its own directory and sends its report over HTTP. What the server
- * then says is printed beside the truth and beside least squares on the raw
- * data, which nobody but this demonstration ever sees.
+ * A server on loopback, a study of the paper's release and one of ballots, thousands
+ * of devices that are real clients: each fetches and verifies both studies, asks its
+ * own policy, pays from its own ledger in its own directory and sends its reports over
+ * HTTP. What the server then says is printed beside the truth and beside least squares
+ * on the raw data, which nobody but this demonstration ever sees.
  *
  * Devices here live as long as the demonstration, so their ledgers are
  * written but not synced; everything on the server's side is. */
@@ -30,6 +30,7 @@
 #include "options.h"
 #include "progress.h"
 #include "tremolo_client.h"
+#include "tremolo_planning.h"
 #include "tremolo_regression.h"
 #include "tremolo_server.h"
 
@@ -42,7 +43,7 @@ struct demo {
     uint64_t seed;
     bool stay;
     struct tremolo_server *server;
-    char study_url[256];
+    char study_url[TREMOLO_DEMO_STUDIES][256];
     struct tremolo_files files;
     _Atomic size_t next;
     _Atomic size_t failed;
@@ -59,7 +60,7 @@ static const char *take_data(void *data, const char *text)
 
 static const struct option_rule rules[] = {
     OPTION_RULE("devices", "N", COUNT, TO(devices), OPTION_FROM(DEVICES_MIN, DEVICES_MAX),
-                .otherwise = "6000", .help = "how many; fewer than 100 show nothing but noise"),
+                .otherwise = "8000", .help = "how many; fewer than 100 show nothing but noise"),
     OPTION_RULE("data", "DIR", TEXT, TO(data), .take = take_data,
                 .help = "where everything is put; a new directory under /tmp unless given"),
     OPTION_RULE("listen", "PORT", COUNT, TO(port), OPTION_FROM(0, UINT16_MAX), .otherwise = "0",
@@ -85,36 +86,42 @@ static int start_server(struct demo *demo)
     return CLI_DONE;
 }
 
-static int create_study(struct demo *demo)
+static int create_study(struct demo *demo, size_t study, const char *token)
 {
     char url[128];
-    char path[PATH_BYTES + 32];
-    char *token = NULL;
-    (void)snprintf(path, sizeof path, "%s/server/operator.token", demo->data);
-    int code = cli_read_token(&token, "demo", path);
-    if (code != CLI_DONE) {
-        return code;
-    }
+    const char *json = tremolo_demo_study[study].json;
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/studies",
                    tremolo_server_port(demo->server));
     struct fetch fetch = {.method = "POST",
                           .url = url,
                           .type = "application/json",
                           .token = token,
-                          .body = tremolo_demo_study,
-                          .body_length = strlen(tremolo_demo_study)};
-    int failed = fetch_run(&fetch);
-    free(token);
-    if (failed != 0 || fetch.status != 201) {
+                          .body = json,
+                          .body_length = strlen(json)};
+    if (fetch_run(&fetch) != 0 || fetch.status != 201) {
         free(fetch.answer);
         return cli_fail(CLI_FAILED, "demo", "the study was not taken (%ld)", fetch.status);
     }
     json_t *answer = json_loads(fetch.answer, 0, NULL);
     const char *id = json_string_value(json_object_get(answer, "id"));
-    (void)snprintf(demo->study_url, sizeof demo->study_url, "%s/%s", url, id != NULL ? id : "");
+    (void)snprintf(demo->study_url[study], sizeof demo->study_url[study], "%s/%s", url,
+                   id != NULL ? id : "");
     json_decref(answer);
     free(fetch.answer);
     return CLI_DONE;
+}
+
+static int create_studies(struct demo *demo)
+{
+    char path[PATH_BYTES + 32];
+    char *token = NULL;
+    (void)snprintf(path, sizeof path, "%s/server/operator.token", demo->data);
+    int code = cli_read_token(&token, "demo", path);
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
+        code = create_study(demo, i, token);
+    }
+    free(token);
+    return code;
 }
 
 /* ---------------------------------------------------------------- devices */
@@ -135,7 +142,7 @@ static void note_failure(struct demo *demo, const char *why)
     (void)pthread_mutex_unlock(&demo->lock);
 }
 
-static void run_device(struct demo *demo, size_t index)
+static void take_part(struct demo *demo, size_t index, size_t study)
 {
     struct tremolo_client *client = NULL;
     struct tremolo_client_options options = TREMOLO_CLIENT_DEFAULTS;
@@ -146,13 +153,14 @@ static void run_device(struct demo *demo, size_t index)
     char why[TREMOLO_CLIENT_WHY_BYTES] = "";
     double values[TREMOLO_DEMO_FEATURES + 1];
     (void)snprintf(state, sizeof state, "%s/devices/%zu", demo->data, index);
-    options.study_url = demo->study_url;
+    options.study_url = demo->study_url[study];
     options.state_directory = state;
     options.server_key = tremolo_server_key(demo->server);
     options.enrol = true;
-    policy.distance = tremolo_demo_distance; /* the default, any two people, would refuse */
+    /* The default, any two people, takes the ballot and would refuse the other. */
+    policy.distance = tremolo_demo_study[study].distance;
     options.policy = &policy;
-    options.ledger_studies = 1;
+    options.ledger_studies = TREMOLO_DEMO_STUDIES;
     enum tremolo_status status = tremolo_client_open(&client, why, &options, &around);
     if (status != TREMOLO_OK) {
         note_failure(demo, why);
@@ -174,7 +182,9 @@ static void *run_devices(void *context)
     struct demo *demo = context;
     size_t index;
     while ((index = atomic_fetch_add(&demo->next, 1)) < demo->devices) {
-        run_device(demo, index);
+        for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+            take_part(demo, index, i);
+        }
         progress_bar.add(1);
     }
     return NULL;
@@ -200,7 +210,7 @@ static int send_reports(struct demo *demo)
     }
     progress_bar.end();
     if (started == 0 || demo->failed > 0) {
-        return cli_fail(CLI_FAILED, "demo", "%zu devices could not report: %s",
+        return cli_fail(CLI_FAILED, "demo", "%zu reports could not be made: %s",
                         (size_t)demo->failed, demo->why);
     }
     return CLI_DONE;
@@ -229,68 +239,128 @@ static double real_in(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-static void print_table(const json_t *answer, const double *raw)
+static void print_estimate(const json_t *answer, size_t index)
 {
-    const json_t *table = json_object_get(answer, "coefficients");
-    (void)printf("%-12s %10s %12s | %10s %10s %21s %9s\n", "pulse", "truth", "raw data", "tremolo",
-                 "std.err.", "95% interval", "p");
+    const json_t *row = json_array_get(json_object_get(answer, "coefficients"), index);
+    if (json_is_true(json_object_get(row, "identified"))) {
+        (void)printf(" | %9.3f %10.3f %9.3f", real_in(row, "estimate"), real_in(row, "low"),
+                     real_in(row, "high"));
+    } else {
+        (void)printf(" | %9s %20s", "-", "not identified");
+    }
+}
+
+static void print_table(json_t *const answer[TREMOLO_DEMO_STUDIES], const double *raw)
+{
+    (void)printf("%-31s", "pulse, beats a minute");
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+        (void)printf(" | %30s", tremolo_demo_study[i].title);
+    }
+    (void)printf("\n%-11s %9s %9s", "per unit of", "truth", "raw data");
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+        (void)printf(" | %9s %20s", "estimate", "95% interval");
+    }
     for (size_t i = 0; i <= TREMOLO_DEMO_FEATURES; i++) {
-        const json_t *row = json_array_get(table, i);
-        (void)printf("%-12s %10.3f %12.3f |", tremolo_demo_names[i], tremolo_demo_truth[i], raw[i]);
-        if (json_is_true(json_object_get(row, "identified"))) {
-            (void)printf(" %10.3f %10.3f %10.3f %10.3f %9.2g\n", real_in(row, "estimate"),
-                         real_in(row, "standard_error"), real_in(row, "low"), real_in(row, "high"),
-                         real_in(row, "p"));
-        } else {
-            (void)printf(" %10s %10s %21s %9s\n", "-", "-", "not identified", "-");
+        (void)printf("\n%-11s %9.3f %9.3f", tremolo_demo_names[i], tremolo_demo_truth[i], raw[i]);
+        for (size_t k = 0; k < TREMOLO_DEMO_STUDIES; k++) {
+            print_estimate(answer[k], i);
         }
     }
+    (void)printf("\n");
+}
+
+/* What the paper's release would have given at the ballot's guarantee. */
+static void print_comparison(const struct demo *demo)
+{
+    struct tremolo_plan_request request = {.guess = {.dimension = TREMOLO_DEMO_FEATURES,
+                                                     .devices = (double)demo->devices,
+                                                     .feature_variance = 0.25,
+                                                     .r2 = tremolo_demo_r2,
+                                                     .response_variance = 0.25,
+                                                     .level = 0.95},
+                                           .release = TREMOLO_RELEASE_SAMPLE,
+                                           .epsilon = tremolo_demo_epsilon,
+                                           .delta = 1e-5,
+                                           .response_private = true,
+                                           .rounds = 1,
+                                           .samples = 1};
+    struct tremolo_plan_answer plan;
+    char text[400];
+    if (tremolo_plan_study(&plan, &request) == TREMOLO_OK) {
+        const struct tremolo_plan_lever *ballots = &plan.levers[1];
+        (void)snprintf(text, sizeof text,
+                       "At the ballot's guarantee the paper's release would have given R^2 %.2f "
+                       "with these devices, ballots %.2f, and would need about %.2g devices for "
+                       "its coefficients, ballots %.2g ('tremolo plan').",
+                       plan.result.r2_auto, ballots->r2, plan.verdict.devices, ballots->devices);
+        coefficients_paragraph(text);
+    }
+}
+
+static void print_guarantee(const json_t *answer, const char *title)
+{
+    const json_t *guarantee = json_object_get(answer, "guarantee");
+    size_t index;
+    json_t *sentence;
+    (void)printf("\n---- %s\n", title);
+    json_array_foreach(json_object_get(answer, "not_identified"), index, sentence)
+    {
+        coefficients_paragraph(json_string_value(sentence));
+    }
+    guarantee_print(guarantee, member_number(guarantee, "delta"));
+}
+
+static int fetch_estimate(json_t **answer, const char *study_url)
+{
+    char url[300];
+    (void)snprintf(url, sizeof url, "%s/estimate", study_url);
+    struct fetch fetch = {.url = url};
+    bool good = fetch_run(&fetch) == 0 && fetch.status == 200;
+    *answer = good ? json_loads(fetch.answer, 0, NULL) : NULL;
+    free(fetch.answer);
+    return *answer != NULL
+               ? CLI_DONE
+               : cli_fail(CLI_FAILED, "demo", "there is no estimate (%ld)", fetch.status);
+}
+
+static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO_STUDIES],
+                      const double *raw, double took)
+{
+    (void)printf("%zu devices reported to two studies over HTTP in %.1f s, one sample each\n\n",
+                 demo->devices, took);
+    print_table(answer, raw);
+    (void)printf(
+        "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
+        "no server saw;\nestimates are what the server has learnt from the reports.\n\n");
+    print_comparison(demo);
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+        print_guarantee(answer[i], tremolo_demo_study[i].title);
+    }
+    (void)printf("\nMind the neighbours: the paper's study protects people at most %g half ranges "
+                 "apart, and the\ndemo's devices have a policy for it that says so. A device with "
+                 "the default policy counts any\ntwo people: it refuses that study, as the "
+                 "server's page /about does, and takes the ballot.\n\n",
+                 tremolo_demo_study[TREMOLO_DEMO_PAPER].distance);
 }
 
 static int print_results(const struct demo *demo, double took)
 {
     double raw[TREMOLO_DEMO_FEATURES + 1] = {0};
-    char url[300];
-    size_t index;
-    json_t *sentence;
-    (void)snprintf(url, sizeof url, "%s/estimate", demo->study_url);
-    struct fetch fetch = {.url = url};
-    if (fetch_run(&fetch) != 0 || fetch.status != 200) {
-        free(fetch.answer);
-        return cli_fail(CLI_FAILED, "demo", "there is no estimate (%ld)", fetch.status);
+    json_t *answer[TREMOLO_DEMO_STUDIES] = {NULL};
+    int code = CLI_DONE;
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
+        code = fetch_estimate(&answer[i], demo->study_url[i]);
     }
-    json_t *answer = json_loads(fetch.answer, 0, NULL);
-    free(fetch.answer);
-    if (!raw_least_squares(raw, &raw[TREMOLO_DEMO_FEATURES], demo)) {
-        json_decref(answer);
-        return cli_fail(CLI_FAILED, "demo", "least squares on the raw data failed");
+    if (code == CLI_DONE && !raw_least_squares(raw, &raw[TREMOLO_DEMO_FEATURES], demo)) {
+        code = cli_fail(CLI_FAILED, "demo", "least squares on the raw data failed");
     }
-    (void)printf("%zu devices reported over HTTP in %.1f s, one sample each; the server holds "
-                 "%lld reports\n\n",
-                 demo->devices, took,
-                 (long long)json_integer_value(json_object_get(answer, "reports")));
-    print_table(answer, raw);
-    json_array_foreach(json_object_get(answer, "not_identified"), index, sentence)
-    {
-        (void)printf("%s\n", json_string_value(sentence));
+    if (code == CLI_DONE) {
+        print_all(demo, answer, raw, took);
     }
-    (void)printf(
-        "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
-        "no server saw;\n'tremolo' is what the server has learnt from the noisy "
-        "reports.\n\n");
-    const json_t *guarantee = json_object_get(answer, "guarantee");
-    (void)printf("The guarantee\n");
-    guarantee_print(guarantee, member_number(guarantee, "delta"));
-    (void)putchar('\n');
-    (void)printf(
-        "Mind the neighbours: this study protects people at most %g half ranges apart, and "
-        "the demo's\ndevices have a policy that says so. A device with the default policy "
-        "counts any two people\nand refuses it, as the server's own page /about does: with "
-        "that guarantee %zu devices would\nteach nothing. 'tremolo plan' says how many it "
-        "takes; 'tremolo study init' starts such a study.\n\n",
-        tremolo_demo_distance, demo->devices);
-    json_decref(answer);
-    return CLI_DONE;
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+        json_decref(answer[i]);
+    }
+    return code;
 }
 
 static void stay(const struct demo *demo)
@@ -343,7 +413,7 @@ static int run(int argc, char **argv)
     }
     code = start_server(&demo);
     if (code == CLI_DONE) {
-        code = create_study(&demo);
+        code = create_studies(&demo);
     }
     double start = cli_seconds();
     if (code == CLI_DONE) {

@@ -14,18 +14,37 @@ const char *const tremolo_demo_names[TREMOLO_DEMO_FEATURES + 1] = {"age", "steps
 /* Per year, per thousand steps, per hour; at age 0 without steps or sleep. */
 const double tremolo_demo_truth[TREMOLO_DEMO_FEATURES + 1] = {0.15, -0.9, -1.2, 71.0};
 
-const double tremolo_demo_distance = 0.25;
-const char tremolo_demo_study[] =
+#define QUESTION                                                                                   \
     "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep?\",\n"
-    " \"features\": [{\"name\": \"age\", \"unit\": \"years\", \"low\": 18, \"high\": 88},\n"
-    "              {\"name\": \"steps\", \"unit\": \"thousands a day\", \"low\": 0, \"high\": "
-    "18},\n"
-    "              {\"name\": \"sleep\", \"unit\": \"hours\", \"low\": 4, \"high\": 10}],\n"
-    " \"response\": {\"name\": \"pulse\", \"unit\": \"beats a minute\", \"low\": 35, \"high\": "
-    "95},\n"
-    " \"privacy\": {\"epsilon\": 1, \"delta\": 1e-5, \"neighbours\": {\"distance\": 0.25},\n"
-    "             \"protects\": \"features\"},\n"
-    " \"protocol\": {\"kind\": \"one-shot\"}}\n";
+#define AGE   "\"name\": \"age\", \"unit\": \"years\", "
+#define STEPS "\"name\": \"steps\", \"unit\": \"thousands a day\", "
+#define SLEEP "\"name\": \"sleep\", \"unit\": \"hours\", "
+#define PULSE "\"name\": \"pulse\", \"unit\": \"beats a minute\", "
+
+/* Bounds for the noisy sample; for the ballot the range that nine of ten lie in. */
+const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES] = {
+    [TREMOLO_DEMO_PAPER] = {"the paper's release",
+                            QUESTION " \"features\": [{" AGE "\"low\": 18, \"high\": 88},\n"
+                                     "              {" STEPS "\"low\": 0, \"high\": 18},\n"
+                                     "              {" SLEEP "\"low\": 4, \"high\": 10}],\n"
+                                     " \"response\": {" PULSE "\"low\": 35, \"high\": 95},\n"
+                                     " \"privacy\": {\"epsilon\": 1, \"delta\": 1e-5,\n"
+                                     "             \"neighbours\": {\"distance\": 0.25},\n"
+                                     "             \"protects\": \"features\"},\n"
+                                     " \"protocol\": {\"kind\": \"one-shot\"}}\n",
+                            0.25},
+    [TREMOLO_DEMO_BALLOT] = {"ballots",
+                             QUESTION " \"features\": [{" AGE "\"low\": 20, \"high\": 78},\n"
+                                      "              {" STEPS "\"low\": 3, \"high\": 16},\n"
+                                      "              {" SLEEP "\"low\": 5, \"high\": 9}],\n"
+                                      " \"response\": {" PULSE "\"low\": 50, \"high\": 73},\n"
+                                      " \"privacy\": {\"epsilon\": 2, \"neighbours\": \"any\",\n"
+                                      "             \"protects\": \"all\"},\n"
+                                      " \"protocol\": {\"release\": \"ballot\"}}\n",
+                             0},
+};
+const double tremolo_demo_epsilon = 2;
+const double tremolo_demo_r2 = 0.76;
 
 void tremolo_demo_person(double features[TREMOLO_DEMO_FEATURES], double *pulse, size_t index,
                          uint64_t seed)

@@ -11,11 +11,20 @@ extern "C" {
 
 enum { TREMOLO_DEMO_FEATURES = 3 };
 
-/* Names, true coefficients in own units (the intercept last), the study. */
+enum tremolo_demo_question { TREMOLO_DEMO_PAPER, TREMOLO_DEMO_BALLOT, TREMOLO_DEMO_STUDIES };
+
+struct tremolo_demo_study {
+    const char *title;
+    const char *json;
+    double distance; /* between neighbours, half ranges; 0: any two people */
+};
+
+/* Names, true coefficients in own units (the intercept last), the two studies. */
 extern const char *const tremolo_demo_names[TREMOLO_DEMO_FEATURES + 1];
 extern const double tremolo_demo_truth[TREMOLO_DEMO_FEATURES + 1];
-extern const char tremolo_demo_study[];
-extern const double tremolo_demo_distance; /* between the study's neighbours */
+extern const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES];
+extern const double tremolo_demo_epsilon; /* of the ballot */
+extern const double tremolo_demo_r2;      /* of the truth */
 
 /* Person `index`: age, steps, hours of sleep; and resting pulse. The same
  * index and seed give the same person. */
