@@ -42,6 +42,11 @@ static void print_commands(FILE *stream)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         (void)fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
+    (void)fputs(
+        "\nA study asks each device for a ballot, which keeps any two people apart with pure "
+        "epsilon, or,\nas in the paper, for a noisy sample, for people at most a distance "
+        "apart; 'plan' compares them.\n",
+        stream);
     (void)fputs("\n'man tremolo' and 'tremolo COMMAND --help' say more.\n", stream);
 }
 

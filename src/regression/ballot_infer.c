@@ -21,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IDENTIFIED_RATIO 0.21
-
 /* covariance <- inverse (Omega + sampling) inverse */
 static enum tremolo_status sandwich(double *covariance, const double *inverse, const double *theta,
                                     const struct tremolo_ballot *ballots)
@@ -124,24 +122,23 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
     return TREMOLO_OK;
 }
 
-/* Devices for a noise ratio of 0.21, which falls as their square root. Where noise hides
- * the smallest eigenvalue it is taken as no larger than noise allows it to be. */
-static enum tremolo_status estimate_devices(struct analysis *analysis, double *work,
-                                            const struct tremolo_ballot *ballots)
+/* The planner's number at its own guesses, features and response of sd 0.5 and R^2 one half:
+ * what noise hides gives no better ones, and whoever planned reads the same number again. */
+static double planned_devices(const struct tremolo_ballot *ballots)
 {
-    size_t p = ballots->n - 1;
-    double values[BALLOT_MAX];
-    for (size_t i = 0; i < p; i++) {
-        memcpy(work + i * p, ballots->M + i * ballots->n, p * sizeof *work);
-    }
-    if (!linear_eigen(values, work, p)) {
-        return TREMOLO_NOT_CONVERGED;
-    }
-    double noise = sqrt(ballot_variance(ballots, 0, 1) * (double)ballots->d);
-    double ratio = noise / fmax(values[0], noise);
-    analysis->devices_needed =
-        ceil(ballots->devices * ratio * ratio / (IDENTIFIED_RATIO * IDENTIFIED_RATIO));
-    return TREMOLO_OK;
+    const struct tremolo_ballot_plan_input input = {
+        .dimension = ballots->d,
+        .response_public = ballots->response_public,
+        .h = ballots->h,
+        .g = sqrt(ballots->rest),
+        .devices = ballots->devices,
+        .c = sqrt(2.0 * ballots->devices * ballot_variance(ballots, 0, 1)),
+        .feature_variance = 0.25,
+        .r2 = 0.5,
+        .response_variance = 0.25,
+    };
+    struct tremolo_ballot_plan plan;
+    return tremolo_ballot_plan(&plan, &input) == TREMOLO_OK ? plan.devices_needed : INFINITY;
 }
 
 static enum tremolo_status analyse(struct analysis *analysis, const struct tremolo_ballot *ballots,
@@ -168,9 +165,7 @@ static enum tremolo_status analyse(struct analysis *analysis, const struct tremo
         status = score_set_of(&analysis->score, ballots, level);
     }
     if (status == TREMOLO_OK) {
-        status = estimate_devices(analysis, M, ballots);
-    }
-    if (status == TREMOLO_OK) {
+        analysis->devices_needed = planned_devices(ballots);
         status = leave_out(analysis, inverse, M, ballots);
     }
 done:

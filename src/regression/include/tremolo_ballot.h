@@ -99,7 +99,8 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_fit(double *beta,
 /* ---------------------------------------------------------------- inference */
 
 /* As tremolo_infer() with an intercept: d + 1 rows, the last for the intercept. The
- * jackknife gives standard_error, noise and sampling give model_error. */
+ * jackknife gives standard_error, noise and sampling give model_error; devices_needed is
+ * tremolo_ballot_plan()'s for features and response of sd 0.5 and R^2 one half. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,
                                                           const struct tremolo_ballot *ballots,
                                                           const struct tremolo_units *units,
