@@ -41,7 +41,8 @@ for row, one, said, guess in zip(rows, saved["coefficients"], printed["coefficie
     assert float(row["prediction"]) == guess["estimate"]
 assert saved["guarantee"]["epsilon"] == printed["guarantee"]["epsilon"]
 assert all(0 < point["false_alarms"] < point["caught"] < 1 for point in saved["guarantee"]["tradeoff"])
-assert set(saved["diagnostics"]) == {"residual_sd", "condition", "negative_eigenvalues", "noise_sd"}
+assert set(saved["diagnostics"]) == {"residual_sd", "condition", "negative_eigenvalues", "noise_sd", "noise_ratio",
+                                     "shift_max"}
 assert saved["made"]["command"].startswith("tremolo fit ")
 TEXT
 expect "the three forms and --json have the same numbers, to the bit" "$?$(cat "$work/out")" 0
