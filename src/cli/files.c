@@ -134,18 +134,6 @@ int cli_read_study(struct tremolo_study_file **study, const char *command, const
     return code;
 }
 
-int cli_read_sample_study(struct tremolo_study_file **study, const char *command, const char *name)
-{
-    int code = cli_read_study(study, command, name);
-    if (code == CLI_DONE && tremolo_study_file_terms(*study)->release == TREMOLO_RELEASE_BALLOT) {
-        tremolo_study_file_free(*study);
-        *study = NULL;
-        code = cli_fail(CLI_USAGE, command, "%s: is a study of ballots, which '%s' does not take",
-                        name, command);
-    }
-    return code;
-}
-
 int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name)
 {
     char *text = NULL;

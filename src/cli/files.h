@@ -27,9 +27,6 @@ int cli_read_token(char **token, const char *command, const char *name);
 struct tremolo_study_file;
 int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name);
 
-/* The same for commands that know noisy samples only. */
-int cli_read_sample_study(struct tremolo_study_file **study, const char *command, const char *name);
-
 /* What a device allows. */
 int cli_read_policy(struct tremolo_policy *policy, const char *command, const char *name);
 

@@ -84,7 +84,7 @@ static void fill(struct tremolo_experiment_options *experiment,
 const char *simulate_take_study(void *place, const char *path)
 {
     struct simulate_options *options = place;
-    if (cli_read_sample_study(&options->study_file, command, path) != CLI_DONE) {
+    if (cli_read_study(&options->study_file, command, path) != CLI_DONE) {
         return "";
     }
     options->study = path;

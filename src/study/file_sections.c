@@ -226,7 +226,12 @@ static void read_neighbours(struct study_reader *reader, struct tremolo_study_te
     study_leave(reader, before);
 }
 
-/* What only noisy samples have; a ballot's distance would promise less than it keeps. */
+/* What only noisy samples have. */
+static const char *const sample_privacy[] = {"clip", NULL};
+static const char *const sample_protocol[] = {"calibration", "vectors", "alpha", "lambda", "omega",
+                                              "rounds",      "radius",  "step",  "close",  NULL};
+
+/* Of a ballot, they and a distance would promise less than it keeps. */
 static void refuse_for_ballot(struct study_reader *reader, const json_t *object,
                               const char *const *keys)
 {
@@ -238,9 +243,8 @@ static void refuse_for_ballot(struct study_reader *reader, const json_t *object,
 static void read_ballot_privacy(struct study_reader *reader, struct tremolo_study_terms *terms,
                                 const json_t *object)
 {
-    static const char *const sample_only[] = {"clip", NULL};
     const json_t *delta = json_object_get(object, "delta");
-    refuse_for_ballot(reader, object, sample_only);
+    refuse_for_ballot(reader, object, sample_privacy);
     terms->delta = 0;
     if (delta != NULL && !(json_is_number(delta) && json_number_value(delta) == 0)) {
         study_problem(reader, "delta",
@@ -349,11 +353,36 @@ static void read_rounds(struct study_reader *reader, struct tremolo_study_terms 
     read_close(reader, terms, object);
 }
 
+static bool has_any(const json_t *object, const char *const *keys)
+{
+    for (; *keys != NULL; keys++) {
+        if (json_object_get(object, *keys) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A file that names no release means ballots when any two people are neighbours, unless
+ * it says what only noisy samples have. */
+static enum tremolo_release_kind default_release(const json_t *root)
+{
+    const json_t *privacy = json_object_get(root, "privacy");
+    const json_t *protocol = json_object_get(root, "protocol");
+    const json_t *neighbours = json_object_get(privacy, "neighbours");
+    const char *kind = json_string_value(json_object_get(protocol, "kind"));
+    bool delta = json_number_value(json_object_get(privacy, "delta")) > 0;
+    bool sample = delta || has_any(privacy, sample_privacy) || has_any(protocol, sample_protocol) ||
+                  (kind != NULL && strcmp(kind, study_protocols[TREMOLO_STUDY_ONE_SHOT]) != 0);
+    /* Files older than ballots could leave neighbours out, and keep their ids. */
+    return json_is_string(neighbours) && !sample ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
+}
+
 /* Read first: what else a file may say depends on it. */
 static void read_release(struct study_reader *reader, struct tremolo_study_file *file)
 {
     const json_t *object = json_object_get(file->root, "protocol");
-    unsigned release = TREMOLO_RELEASE_SAMPLE;
+    unsigned release = default_release(file->root);
     if (json_is_object(object)) {
         size_t before = study_enter(reader, "protocol");
         (void)study_choice(reader, &release, object, "release", STUDY_OPTIONAL, study_releases);
@@ -364,10 +393,8 @@ static void read_release(struct study_reader *reader, struct tremolo_study_file 
 
 static void read_ballot_protocol(struct study_reader *reader, const json_t *object)
 {
-    static const char *const sample_only[] = {"calibration", "vectors", "alpha", "lambda", "omega",
-                                              "rounds",      "radius",  "step",  "close",  NULL};
     unsigned kind = TREMOLO_STUDY_ONE_SHOT;
-    refuse_for_ballot(reader, object, sample_only);
+    refuse_for_ballot(reader, object, sample_protocol);
     if (study_choice(reader, &kind, object, "kind", STUDY_OPTIONAL, study_protocols) &&
         kind == TREMOLO_STUDY_ITERATIVE) {
         study_problem(reader, "kind",

@@ -16,26 +16,26 @@ static const char starter_text[] =
     "  \"title\": \"Sleep and resting heart rate\",\n"
     "  \"purpose\": \"Does sleep predict the resting heart rate, given smoking?\",\n"
     "  \"features\": [\n"
-    "    {\"comment\": \"Bounds are public: choose them from common knowledge, never from the "
-    "data. Values outside are clamped. Each feature costs everybody precision.\",\n"
-    "     \"name\": \"sleep\", \"unit\": \"hours\", \"low\": 3, \"high\": 12},\n"
+    "    {\"comment\": \"low and high: between which about nine of ten people lie. Choose them "
+    "from common knowledge, never from the data. Each feature costs everybody precision.\",\n"
+    "     \"name\": \"sleep\", \"unit\": \"hours\", \"low\": 5, \"high\": 9},\n"
     "    {\"comment\": \"Or 'kind': 'category' with 'levels': ['wrist', 'ring', 'chest'], the "
     "first of which is the reference the others are compared with.\",\n"
     "     \"name\": \"smoker\", \"kind\": \"yes-no\"}\n"
     "  ],\n"
-    "  \"response\": {\"name\": \"heart rate\", \"unit\": \"1/min\", \"low\": 40, \"high\": 110},\n"
+    "  \"response\": {\"name\": \"heart rate\", \"unit\": \"1/min\", \"low\": 45, \"high\": 90},\n"
     "  \"privacy\": {\n"
-    "    \"comment\": \"neighbours: 'any' two people, or {'distance': r} in half ranges. "
-    "protects: 'all', or 'features' when everybody's response may be seen, as here.\",\n"
-    "    \"epsilon\": 2, \"delta\": 1e-5, \"neighbours\": \"any\", \"protects\": \"features\"\n"
+    "    \"comment\": \"neighbours: 'any' two people, or {'distance': r} in half ranges, which is "
+    "far less. protects: 'all', or 'features' when everybody's response may be seen.\",\n"
+    "    \"epsilon\": 2, \"neighbours\": \"any\", \"protects\": \"all\"\n"
     "  },\n"
     "  \"protocol\": {\n"
-    "    \"comment\": \"one-shot, or iterative with rounds; both take vectors, alpha, lambda and "
-    "omega for the modulation.\",\n"
-    "    \"kind\": \"one-shot\"\n"
+    "    \"comment\": \"ballot: one random answer about the sample. sample: the sample with noise, "
+    "for distances, with rounds and modulation if you like.\",\n"
+    "    \"release\": \"ballot\"\n"
     "  },\n"
     "  \"limits\": {\"comment\": \"What so many devices will teach: tremolo plan --study.\",\n"
-    "             \"devices\": 3000000, \"samples\": 1, \"closes\": \"2030-01-01\", "
+    "             \"devices\": 50000, \"samples\": 1, \"closes\": \"2030-01-01\", "
     "\"enrolment\": \"open\"}\n"
     "}\n";
 
@@ -94,11 +94,11 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
                                         placeholder(names[i], is_text != NULL && is_text[i]));
         }
     }
-    json_t *object = json_pack(
-        "{s:i, s:s, s:o, s:o, s:{s:f, s:f, s:s, s:s}, s:{s:s}, s:{s:s}}", "tremolo", STUDY_VERSION,
-        "title", TREMOLO_STUDY_UNTITLED, "features", features, "response",
-        placeholder(names[chosen], false), "privacy", "epsilon", 2.0, "delta", 1e-5, "neighbours",
-        "any", "protects", "all", "protocol", "kind", "one-shot", "limits", "enrolment", "open");
+    json_t *object = json_pack("{s:i, s:s, s:o, s:o, s:{s:f, s:s, s:s}, s:{s:s}, s:{s:s}}",
+                               "tremolo", STUDY_VERSION, "title", TREMOLO_STUDY_UNTITLED,
+                               "features", features, "response", placeholder(names[chosen], false),
+                               "privacy", "epsilon", 2.0, "neighbours", "any", "protects", "all",
+                               "protocol", "release", "ballot", "limits", "enrolment", "open");
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);

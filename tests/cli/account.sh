@@ -175,9 +175,11 @@ grep -q "^Study $id: Sleep and resting heart rate\$" "$work/out" || ok=1
 $tremolo study show "$work/study.json" | sed -n '/^Each device/,$p' | grep -v ':$' >"$work/shown"
 [ "$(sed -n '/^Each device/,$p' "$work/out" | grep -v '^For the\|^The same')" = "$(grep -v '^For the\|^The same' "$work/shown")" ] || ok=1
 say $ok "explain --study has the words of study show"
-at=$($tremolo study show "$work/study.json" --json | sed -n 's/.*"mu": \([0-9.]*\).*/\1/p')
+sed 's/"release": "ballot"/"release": "sample"/' "$work/study.json" >"$work/noisy.json"
+id=$($tremolo study id "$work/noisy.json")
+at=$($tremolo study show "$work/noisy.json" --json | sed -n 's/.*"mu": \([0-9.]*\).*/\1/p')
 wanted=$($tremolo account epsilon --mu "$at" --delta 1e-8 | sed 's/^epsilon \([0-9]\.[0-9][0-9]\).*/\1/')
-$tremolo account explain --study "$work/study.json" --delta 1e-8 --json >"$work/out"
+$tremolo account explain --study "$work/noisy.json" --delta 1e-8 --json >"$work/out"
 grep -q "is ($wanted[0-9]*, 1e-08)-differential privacy" "$work/out" && grep -q "\"study\":\"$id\"" "$work/out"
 say $? "at another delta, too"
 $tremolo account sigma --epsilon 1 >"$work/out"

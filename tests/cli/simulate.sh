@@ -298,7 +298,7 @@ awk 'BEGIN { print "c,y"; for (i = 0; i < 400; i++) print (i % 2 ? "apple" : "pe
 cat >"$dir/fruit.json" <<'STUDY'
 {"tremolo": 1, "title": "levels", "response": {"name": "y", "low": 0, "high": 10},
  "features": [{"name": "c", "kind": "category", "levels": ["pear", "apple", "plum"]}],
- "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot"}}
+ "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot", "release": "sample"}}
 STUDY
 $tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --json >"$out"
 expect "a category is compared with the study's first level" "$? $(grep -c 'c=apple' "$out")" "0 3"

@@ -56,7 +56,7 @@ expect "and nothing of the data is copied" "$(grep -c north "$dir/words.json")" 
 $tremolo study check "$dir/words.json" >/dev/null 2>"$out"
 expect "whose levels somebody must name" "$? $(grep -c 'features\[1\]\.levels: ' "$out")" "2 1"
 $tremolo plan --study "$dir/study.json" >"$out"
-expect_match "the starter learns something" "$out" '^Verdict: with 3000000 devices all of the 2 coefficients will be told from'
+expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices all of the 2 coefficients will be told from'
 expect_match "a starter from a header says that its bounds are placeholders" "$err" 'placeholders'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
 $tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null

@@ -18,7 +18,7 @@ static const char study_base_text[] =
     "{\"name\": \"d\", \"kind\": \"yes-no\"}],"
     "\"response\": {\"name\": \"r\", \"low\": 0, \"high\": 100},"
     "\"privacy\": {\"epsilon\": 1, \"protects\": \"all\"},"
-    "\"protocol\": {\"kind\": \"one-shot\"}}";
+    "\"protocol\": {\"kind\": \"one-shot\", \"release\": \"sample\"}}";
 
 /* What one device measured for it. */
 static const char study_base_sample[] =

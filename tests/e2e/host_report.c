@@ -81,9 +81,11 @@ static int report(const struct tremolo_study_file *file, const struct tremolo_po
     struct tremolo_round round = {NULL, 0};
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
     size_t length = sizeof bytes;
-    uint32_t budget = 0;
-    if (tremolo_policy_budget(&budget, policy) != TREMOLO_OK ||
-        tremolo_device_enrol(&work, &platform, budget, 0) != TREMOLO_OK ||
+    /* As `study show --c` has it: all of the policy's total for the study's own release. */
+    bool ballot = study.release == TREMOLO_RELEASE_BALLOT;
+    uint32_t budget = 0, epsilon = ballot ? tremolo_policy_epsilon(policy) : 0;
+    if ((!ballot && tremolo_policy_budget(&budget, policy) != TREMOLO_OK) ||
+        tremolo_device_enrol(&work, &platform, budget, epsilon) != TREMOLO_OK ||
         tremolo_device_report(&work, bytes, &length, &study, &round, &sample, &platform) !=
             TREMOLO_OK) {
         return 1;
