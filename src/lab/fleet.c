@@ -86,9 +86,10 @@ static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet
     memcpy(fleet->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES);
     enum tremolo_status status = fill_study(fleet, setup);
     if (status == TREMOLO_OK) {
-        fleet->release = ballots ? (struct tremolo_sample_release){0}
-                                 : tremolo_release_of(&fleet->study, setup->request.bound,
-                                                      setup->response_bound);
+        if (!ballots) {
+            fleet->release =
+                tremolo_release_of(&fleet->study, setup->request.bound, setup->response_bound);
+        }
         if (is_study(&fleet->study, setup->study)) {
             memcpy(fleet->study.id, setup->study->id, TREMOLO_STUDY_ID_BYTES);
         }

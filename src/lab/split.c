@@ -89,7 +89,7 @@ static void apply(double *values, size_t count, size_t stride, double centre, do
 static bool allocate(struct tremolo_split *split, size_t rows)
 {
     split->X = malloc(rows * split->d * sizeof *split->X);
-    split->y = malloc(rows * sizeof *split->y);
+    split->y = calloc(rows, sizeof *split->y);
     split->centre = malloc(split->d * sizeof *split->centre);
     split->scale = malloc(split->d * sizeof *split->scale);
     return split->X != NULL && split->y != NULL && split->centre != NULL && split->scale != NULL;

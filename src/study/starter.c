@@ -32,7 +32,7 @@ static const char starter_text[] =
     "  \"protocol\": {\n"
     "    \"comment\": \"ballot: one random answer about the sample. sample: the sample with noise, "
     "for distances, with rounds and modulation if you like.\",\n"
-    "    \"release\": \"ballot\"\n"
+    "    \"release\": \"ballot\", \"kind\": \"one-shot\"\n"
     "  },\n"
     "  \"limits\": {\"comment\": \"What so many devices will teach: tremolo plan --study.\",\n"
     "             \"devices\": 50000, \"samples\": 1, \"closes\": \"2030-01-01\", "
