@@ -232,7 +232,7 @@ test-cluster: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 # run at once, those that wait most first, but for those with a timing of their own:
 # these run alone. PARTS says which of the two run.
 PARTS ?= together alone
-TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/stat/*.c tests/fault/*.c)))
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*/*.c tests/stat/*.c tests/fault/*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/e2e/*.sh)) $(sort $(wildcard tests/cli/*.sh))
 TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends test_server_writer history.sh intruders.sh kill.sh \
                    limits.sh move.sh proxy.sh tls.sh watch.sh)
@@ -267,10 +267,10 @@ test-tsan: $(DEPS) $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
 	@BUILD=$(BUILD)/tsan PLAIN=$(BUILD) tools/run-tests tests/sanitize/server_threads.sh
 test-asan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
-	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fault/*.c)))"
+	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*/*.c tests/fault/*.c)))"
 test-msan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory MODULES=device \
-	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/test_device_*.c tests/unit/device/*.c tests/fault/test_device_*.c))"
+	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/device/*.c tests/fault/test_device_*.c))"
 .PHONY: run-programs
 run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
 	@BUILD=$(BUILD) tools/run-tests $(call together_and_alone,$^)
