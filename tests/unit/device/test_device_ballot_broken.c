@@ -4,7 +4,7 @@
  * (docs/privacy.md, P9), so that is what is tested, exactly and for every rank, with
  * scores that no sound arithmetic makes: constant directions, wrong scales, wrong
  * products, overflow. The file is compiled into the test to reach what is static in it. */
-#include "../../src/device/ballot.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../../../src/device/ballot.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "fake_entropy.h"
 #include "testing.h"
