@@ -4,7 +4,7 @@
  * polynomial of degree seven approximates the sine of the first quadrant and
  * the others are mirrored, so cos(a + half a turn) = -cos(a) to the bit and
  * the mean over all angles is exactly zero. The largest error over all 2^32
- * angles is below 1.9 units of 2^-15 (tests/unit/test_device_cosine.c). */
+ * angles is below 1.9 units of 2^-15 (tests/unit/device/test_device_cosine.c). */
 #include "parts.h"
 
 #ifndef TREMOLO_WITHOUT_SAMPLE

@@ -13,7 +13,7 @@
 #include "tremolo_privacy.h"
 
 /* We take exp, expm1, log, log1p, sin and cos to be within 2 ulp (4 units
- * of roundoff); the C library documents 1 ulp and tests/unit/test_privacy_libm.c
+ * of roundoff); the C library documents 1 ulp and tests/unit/privacy/test_privacy_libm.c
  * measures it. */
 #define LIBM_ERROR (4.0 * UNIT_ROUNDOFF)
 

@@ -19,7 +19,7 @@
  *   powers: 4 u T relative each; inverse transform: eta |c|_2;
  *   masses: (1 + error)^T.
  * Higham's bound for radix 2 is below eta, FFTW's measured error about 100
- * times below it (tests/unit/test_privacy_pld.c checks that margin). */
+ * times below it (tests/unit/privacy/test_privacy_pld.c checks that margin). */
 #include "pld.h"
 
 #include <fftw3.h>
