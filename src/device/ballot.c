@@ -394,7 +394,7 @@ TREMOLO_PART enum tremolo_status tremolo_ballot_check(const struct tremolo_study
 {
     if (constant_is_off(study->constant, 1) ||
         constant_is_off(study->response_weight, study->response) ||
-        study->rank_first - 1u >= ANSWERS / 2 || study->rank_top == 0 ||
+        study->rank_first - 1u >= ANSWERS / 2 || study->rank_top == 0 || study->vectors != 0 ||
         log2_ratio(study) >> LOG_LOG2 >= TREMOLO_BALLOT_RATIO_LOG2) {
         return TREMOLO_BAD_BALLOT;
     }

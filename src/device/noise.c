@@ -26,7 +26,8 @@ struct lazy {
     uint8_t known;
 };
 
-static uint8_t digit_of(struct tremolo_generator *generator, struct lazy *x, unsigned place)
+static TREMOLO_APART uint8_t digit_of(struct tremolo_generator *generator, struct lazy *x,
+                                      unsigned place)
 {
     if (place == x->known) {
         x->digit[place] = tremolo_generator_byte(generator);

@@ -234,10 +234,13 @@ enum tremolo_status tremolo_policy_budget(uint32_t *budget, const struct tremolo
                           : tremolo_study_budget(budget, policy->epsilon_total, policy->delta);
 }
 
-/* What a ledger holds, rounded down. */
+/* What a ledger holds, rounded down to its 1/256: a report that the policy allows and the ledger
+ * then refuses would leave a ledger behind that is too small for life. */
 static uint32_t whole_epsilon(double epsilon)
 {
-    return (uint32_t)fmin(fmax(floor(epsilon * (double)TREMOLO_CHARGE_ONE), 0), INT32_MAX);
+    uint32_t whole =
+        (uint32_t)fmin(fmax(floor(epsilon * (double)TREMOLO_CHARGE_ONE), 0), INT32_MAX);
+    return whole & ~(uint32_t)(TREMOLO_CHARGE_ONE / 256 - 1);
 }
 
 uint32_t tremolo_policy_epsilon(const struct tremolo_policy *policy)

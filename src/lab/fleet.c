@@ -52,18 +52,16 @@ static bool is_study(const struct tremolo_study *ours, const struct tremolo_stud
 static enum tremolo_status fill_study(struct fleet *fleet, const struct fleet_setup *setup)
 {
     const struct tremolo_mechanism_request *request = &setup->request;
-    struct tremolo_certified epsilon;
     if (setup->release == TREMOLO_RELEASE_SAMPLE) {
         return tremolo_mechanism_fill(&fleet->study, &fleet->scales, request);
     }
     enum tremolo_status status = tremolo_mechanism_ballot(
         &fleet->study, request->dimension, request->response_private, request->epsilon);
-    const struct tremolo_rank_law law = {fleet->study.rank_first, fleet->study.rank_top};
     if (status == TREMOLO_OK) {
-        status = tremolo_rank_epsilon(&epsilon, &law);
-    }
-    if (status == TREMOLO_OK) {
-        fleet->scales = (struct tremolo_mechanism_scales){.epsilon = epsilon.upper};
+        /* What a device is charged, as every guarantee has it. */
+        double charge = (double)tremolo_study_charge(&fleet->study);
+        fleet->scales =
+            (struct tremolo_mechanism_scales){.epsilon = charge / (double)TREMOLO_CHARGE_ONE};
     }
     return status;
 }
@@ -136,7 +134,9 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->progress = setup->progress;
     made->reports = setup->reports;
     made->response_private = setup->request.response_private;
-    enum tremolo_status status = prepare_study(made, setup);
+    enum tremolo_status status = made->fast && setup->release == TREMOLO_RELEASE_BALLOT
+                                     ? TREMOLO_BAD_ARGUMENT /* only the core answers ballots */
+                                     : prepare_study(made, setup);
     if (status == TREMOLO_OK) {
         made->width = tremolo_row_values(&made->study);
         status = prepare_buckets(made);
@@ -329,5 +329,5 @@ enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet 
         status = tremolo_release_ballots(ballots, moments, &fleet->study);
     }
     tremolo_moments_free(moments);
-    return status;
+    return status == TREMOLO_OK && *ballots == NULL ? TREMOLO_BAD_ARGUMENT : status;
 }

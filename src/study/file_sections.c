@@ -369,12 +369,15 @@ static enum tremolo_release_kind default_release(const json_t *root)
 {
     const json_t *privacy = json_object_get(root, "privacy");
     const json_t *protocol = json_object_get(root, "protocol");
+    const json_t *mechanism = json_object_get(root, "mechanism");
     const json_t *neighbours = json_object_get(privacy, "neighbours");
     const char *kind = json_string_value(json_object_get(protocol, "kind"));
     bool delta = json_number_value(json_object_get(privacy, "delta")) > 0;
-    bool sample = delta || has_any(privacy, sample_privacy) || has_any(protocol, sample_protocol) ||
+    bool sample = delta || json_object_get(mechanism, "noise_log2") != NULL ||
+                  has_any(privacy, sample_privacy) || has_any(protocol, sample_protocol) ||
                   (kind != NULL && strcmp(kind, study_protocols[TREMOLO_STUDY_ONE_SHOT]) != 0);
-    /* Files older than ballots could leave neighbours out, and keep their ids. */
+    /* Files older than ballots could leave neighbours out, and keep their ids; those that
+     * name any two people and nothing of noisy samples are ballots from now on. */
     return json_is_string(neighbours) && !sample ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
 }
 
