@@ -81,6 +81,7 @@ expect_match "and both convergence bounds" "$out" '^Excess loss after 10 rounds:
 $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 >"$out"
 expect "of rounds only" "$(grep -c '^Gradient variance' "$out")" 0
 $tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 >"$out"
+expect_match "a distance without a study is in no study's half ranges" "$out" "distance in the promise's unit, delta 1e-05"
 expect_match "one feature is no plural" "$out" '^y ~ 1 feature: '
 $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --release sample >"$out"
 expect_match "bounds from the data are not private, and it says so" "$out" 'which is not private'

@@ -58,9 +58,11 @@ void guarantee_print(const json_t *guarantee, double delta)
     size_t index;
     json_t *row;
     int width = 14;
+    bool of_study = false; /* which alone can tell distances in its features' own units */
     json_array_foreach(rows, index, row)
     {
         const char *name = member_text(row, "name");
+        of_study = of_study || member_text(row, "words")[0] != '\0';
         int columns = columns_of(name, bytes_shown(name));
         width = columns > width ? columns : width;
     }
@@ -69,10 +71,11 @@ void guarantee_print(const json_t *guarantee, double delta)
     (void)printf("\nFor the participant:\n");
     coefficients_paragraph(member_text(guarantee, "participant"));
     bool alike = isnan(member_number(json_array_get(rows, 0), "distance"));
-    (void)printf("\n%sdelta %g):\n",
-                 alike ? "The same for all pairs of samples ("
-                       : "The same for two samples that differ in other ways (distance in half "
-                         "ranges, ",
+    (void)printf("\nThe same for %s (%sdelta %g):\n",
+                 alike ? "all pairs of samples" : "two samples that differ in other ways",
+                 alike      ? ""
+                 : of_study ? "distance in half ranges, "
+                            : "distance in the promise's unit, ",
                  delta);
     json_array_foreach(rows, index, row)
     {
