@@ -89,15 +89,9 @@ static int start_server(struct demo *demo)
 static int create_study(struct demo *demo, size_t study, const char *token)
 {
     char url[128];
-    const char *json = tremolo_demo_study[study].json;
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/studies",
                    tremolo_server_port(demo->server));
-    struct fetch fetch = {.method = "POST",
-                          .url = url,
-                          .type = "application/json",
-                          .token = token,
-                          .body = json,
-                          .body_length = strlen(json)};
+    struct fetch fetch = {.url = url, .body = tremolo_demo_study[study].json, .token = token};
     if (fetch_run(&fetch) != 0 || fetch.status != 201) {
         free(fetch.answer);
         return cli_fail(CLI_FAILED, "demo", "the study was not taken (%ld)", fetch.status);

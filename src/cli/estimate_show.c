@@ -42,16 +42,7 @@ static int fetch_estimate(char **text, const char *command, const char *where, c
         return cli_fail(CLI_USAGE, command, "the address is too long");
     }
     memcpy(url + strlen(url), path, sizeof path);
-    struct fetch fetch = {.url = url, .ca_file = ca_file};
-    if (fetch_run(&fetch) != 0) {
-        return cli_fail(CLI_FAILED, command, "%s: %s", url, fetch.words);
-    }
-    if (fetch.status != 200) {
-        free(fetch.answer);
-        return cli_fail(CLI_FAILED, command, "%s answered %ld", url, fetch.status);
-    }
-    *text = fetch.answer;
-    return CLI_DONE;
+    return fetch_text(text, command, url, ca_file);
 }
 
 static int read_estimate(char **text, const char *command, const char *where,

@@ -1,105 +1,13 @@
-/* fetch.c -- a bounded exchange over libcurl. */
+/* fetch.c -- one exchange with a server, for commands. */
 #include "fetch.h"
 
-#include <curl/curl.h>
-#include <sodium.h>
-#include <stdbool.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct collected {
-    char *bytes;
-    size_t length;
-};
-
-static size_t collect(char *data, size_t size, size_t count, void *context)
-{
-    struct collected *collected = context;
-    size_t more = size * count;
-    if (collected->length + more > FETCH_BYTES_MAX) {
-        return 0;
-    }
-    char *grown = realloc(collected->bytes, collected->length + more + 1);
-    if (grown == NULL) {
-        return 0;
-    }
-    memcpy(grown + collected->length, data, more);
-    collected->bytes = grown;
-    collected->length += more;
-    grown[collected->length] = '\0';
-    return more;
-}
-
-/* "NAME VALUE" of any length at the list's end; without memory the list stays. */
-static bool append(struct curl_slist **headers, const char *name, const char *value)
-{
-    size_t bytes = strlen(name) + strlen(value) + 2;
-    char *line = malloc(bytes);
-    struct curl_slist *longer = NULL;
-    if (line != NULL) {
-        (void)snprintf(line, bytes, "%s %s", name, value);
-        longer = curl_slist_append(*headers, line);
-        sodium_memzero(line, bytes);
-        free(line);
-    }
-    *headers = longer != NULL ? longer : *headers;
-    return longer != NULL;
-}
-
-/* NULL without memory. */
-static struct curl_slist *headers_of(const struct fetch *fetch)
-{
-    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-    bool made = headers != NULL &&
-                (fetch->type == NULL || append(&headers, "Content-Type:", fetch->type)) &&
-                (fetch->token == NULL || append(&headers, "Authorization: Bearer", fetch->token));
-    if (!made) {
-        curl_slist_free_all(headers);
-    }
-    return made ? headers : NULL;
-}
-
-static int stop_asked(void *context, curl_off_t down, curl_off_t downloaded, curl_off_t up,
-                      curl_off_t uploaded)
-{
-    const struct fetch *fetch = context;
-    (void)down;
-    (void)downloaded;
-    (void)up;
-    (void)uploaded;
-    return fetch->stopping();
-}
-
-static void prepare(CURL *curl, struct fetch *fetch, struct curl_slist *headers,
-                    struct collected *collected)
-{
-    (void)curl_easy_setopt(curl, CURLOPT_URL, fetch->url);
-    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, fetch->seconds > 0 ? fetch->seconds : 60L);
-    (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, collected);
-    if (fetch->stopping != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-        (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, stop_asked);
-        (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, fetch);
-    }
-    if (strncmp(fetch->url, "http://", 7) == 0) {
-        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* as in host/transport.c */
-    }
-    if (fetch->ca_file != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_CAINFO, fetch->ca_file);
-    }
-    if (fetch->method != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, fetch->method);
-    }
-    if (fetch->body != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, fetch->body);
-        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)fetch->body_length);
-    }
-}
+#include "cli.h"
+#include "transport.h"
 
 bool fetch_address(char *url, size_t bytes, const char *given)
 {
@@ -123,32 +31,58 @@ bool fetch_address(char *url, size_t bytes, const char *given)
 
 int fetch_run(struct fetch *fetch)
 {
-    struct collected collected = {NULL, 0};
-    fetch->status = 0;
-    fetch->answer = NULL;
-    CURL *curl = curl_easy_init();
-    struct curl_slist *headers = headers_of(fetch);
-    if (curl == NULL || headers == NULL) {
-        curl_easy_cleanup(curl);
-        curl_slist_free_all(headers);
-        (void)snprintf(fetch->words, sizeof fetch->words, "out of memory");
-        return -1;
+    struct transport *transport = transport_new(&(struct transport_options){
+        .ca_file = fetch->ca_file, .token = fetch->token, .stopping = fetch->stopping});
+    struct tremolo_http_answer answer = {.body = malloc(FETCH_BYTES_MAX + 1),
+                                         .error = "out of memory"};
+    const struct tremolo_http_request request = {
+        .method = fetch->body != NULL ? "POST" : "GET",
+        .url = fetch->url,
+        .media_type = fetch->body != NULL ? "application/json" : NULL,
+        .body = (const uint8_t *)fetch->body,
+        .body_length = fetch->body != NULL ? strlen(fetch->body) : 0,
+        .answer_max = FETCH_BYTES_MAX,
+        .timeout_ms = 1000 * (fetch->seconds > 0 ? fetch->seconds : 60)};
+    bool came = transport != NULL && answer.body != NULL &&
+                transport_exchange(transport, &answer, &request) == 0;
+    transport_free(transport);
+    fetch->status = answer.status;
+    /* Gives back what the answer did not need, which cannot fail in a way that matters. */
+    char *shorter = came ? realloc(answer.body, answer.length + 1) : NULL;
+    fetch->answer = shorter != NULL || !came ? shorter : (char *)answer.body;
+    if (!came) {
+        (void)snprintf(fetch->words, sizeof fetch->words, "%s", answer.error);
+        free(answer.body);
     }
-    prepare(curl, fetch, headers, &collected);
-    CURLcode code = curl_easy_perform(curl);
-    (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &fetch->status);
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(curl);
-    if (code != CURLE_OK) {
-        (void)snprintf(fetch->words, sizeof fetch->words, "%s", curl_easy_strerror(code));
-        free(collected.bytes);
-        fetch->status = 0;
-        return -1;
+    return came ? 0 : -1;
+}
+
+void fetch_detail(char detail[FETCH_DETAIL_BYTES], const char *answer)
+{
+    json_t *root = json_loads(answer, 0, NULL);
+    const char *text = json_string_value(json_object_get(root, "detail"));
+    (void)snprintf(detail, FETCH_DETAIL_BYTES, "%s%s", text != NULL ? ": " : "",
+                   text != NULL ? text : "");
+    for (char *at = detail; *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
+            *at = '?';
+        }
     }
-    fetch->answer = collected.bytes != NULL ? collected.bytes : calloc(1, 1);
-    if (fetch->answer == NULL) {
-        (void)snprintf(fetch->words, sizeof fetch->words, "out of memory");
-        return -1;
+    json_decref(root);
+}
+
+int fetch_text(char **text, const char *command, const char *url, const char *ca_file)
+{
+    char detail[FETCH_DETAIL_BYTES];
+    struct fetch fetch = {.url = url, .ca_file = ca_file};
+    if (fetch_run(&fetch) != 0) {
+        return cli_fail(CLI_FAILED, command, "%s: %s", url, fetch.words);
     }
-    return 0;
+    if (fetch.status != 200) {
+        fetch_detail(detail, fetch.answer);
+        free(fetch.answer);
+        return cli_fail(CLI_FAILED, command, "%s answered %ld%s", url, fetch.status, detail);
+    }
+    *text = fetch.answer;
+    return CLI_DONE;
 }

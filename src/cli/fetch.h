@@ -5,16 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FETCH_BYTES_MAX = 16 << 20 };
+enum { FETCH_BYTES_MAX = 16 << 20, FETCH_DETAIL_BYTES = 400 };
 
 struct fetch {
-    const char *method; /* NULL: GET */
     const char *url;
-    const char *type;    /* of the body; NULL without */
-    const char *token;   /* operator's; NULL without */
-    const char *ca_file; /* NULL: the system's certificates */
-    const char *body;
-    size_t body_length;
+    const char *body;       /* JSON to POST; NULL: GET */
+    const char *token;      /* operator's; NULL without */
+    const char *ca_file;    /* NULL: the system's certificates */
     long seconds;           /* to wait at most; 0: a minute */
     bool (*stopping)(void); /* asked now and then; NULL without */
     long status;            /* out: 0 when there was no answer */
@@ -29,5 +26,13 @@ bool fetch_address(char *url, size_t bytes, const char *given);
 
 /* 0 when any answer came. */
 int fetch_run(struct fetch *fetch);
+
+/* What was wrong, as the server says in "detail" of its answer: printable, after ": ";
+ * "" without one. */
+void fetch_detail(char detail[FETCH_DETAIL_BYTES], const char *answer);
+
+/* GET what must be there, into memory that the caller frees. CLI_DONE, or the exit code
+ * after a message of `command`. */
+int fetch_text(char **text, const char *command, const char *url, const char *ca_file);
 
 #endif

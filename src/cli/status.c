@@ -49,17 +49,16 @@ static int fetch_json(json_t **parsed, char **text, const struct status_argument
     if (length < 0 || (size_t)length >= sizeof url) {
         return cli_fail(CLI_USAGE, "status", "the address is too long");
     }
-    struct fetch fetch = {.url = url, .ca_file = arguments->ca_file};
-    if (fetch_run(&fetch) != 0) {
-        return cli_fail(CLI_FAILED, "status", "%s: %s", url, fetch.words);
+    int code = fetch_text(text, "status", url, arguments->ca_file);
+    if (code != CLI_DONE) {
+        return code;
     }
-    *parsed = json_loads(fetch.answer, 0, NULL);
-    if (fetch.status != 200 || *parsed == NULL) {
-        free(fetch.answer);
-        json_decref(*parsed);
-        return cli_fail(CLI_FAILED, "status", "%s answered %ld", url, fetch.status);
+    *parsed = json_loads(*text, 0, NULL);
+    if (*parsed == NULL) {
+        free(*text);
+        *text = NULL;
+        return cli_fail(CLI_FAILED, "status", "%s answered what is not JSON", url);
     }
-    *text = fetch.answer;
     return CLI_DONE;
 }
 

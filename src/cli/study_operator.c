@@ -18,24 +18,9 @@
 #include "options.h"
 #include "tremolo_client.h"
 
-enum { DETAIL_BYTES = 400, DUMP_FLAGS = JSON_REAL_PRECISION(6) };
+enum { DUMP_FLAGS = JSON_REAL_PRECISION(6) };
 
 /* ---------------------------------------------------------------- exchange */
-
-/* "detail" of a problem, printable, after ": "; "" without one. */
-static void read_detail(char detail[DETAIL_BYTES], const char *answer)
-{
-    json_t *root = json_loads(answer, 0, NULL);
-    const char *text = json_string_value(json_object_get(root, "detail"));
-    (void)snprintf(detail, DETAIL_BYTES, "%s%s", text != NULL ? ": " : "",
-                   text != NULL ? text : "");
-    for (char *at = detail; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
-            *at = '?';
-        }
-    }
-    json_decref(root);
-}
 
 /* After a failure that leaves it open whether a round was closed: what to do. */
 static const char *ask_again(char words[80], const struct study_options *options)
@@ -50,7 +35,7 @@ static int post(json_t **answer, const struct study_options *options, const char
                 const char *body, long expected)
 {
     char *token = NULL;
-    char detail[DETAIL_BYTES];
+    char detail[FETCH_DETAIL_BYTES];
     char again[80];
     if (!tremolo_client_is_safe_url(url)) {
         return cli_fail(CLI_USAGE, "study",
@@ -60,13 +45,7 @@ static int post(json_t **answer, const struct study_options *options, const char
     if (code != CLI_DONE) {
         return code;
     }
-    struct fetch fetch = {.method = "POST",
-                          .url = url,
-                          .type = "application/json",
-                          .token = token,
-                          .ca_file = options->ca_file,
-                          .body = body,
-                          .body_length = strlen(body)};
+    struct fetch fetch = {.url = url, .body = body, .token = token, .ca_file = options->ca_file};
     int failed = fetch_run(&fetch);
     sodium_memzero(token, strlen(token));
     free(token);
@@ -75,7 +54,7 @@ static int post(json_t **answer, const struct study_options *options, const char
                         ask_again(again, options));
     }
     *answer = json_loads(fetch.answer, 0, NULL);
-    read_detail(detail, fetch.answer);
+    fetch_detail(detail, fetch.answer);
     free(fetch.answer);
     if (fetch.status != expected || *answer == NULL) {
         json_decref(*answer);
@@ -83,21 +62,6 @@ static int post(json_t **answer, const struct study_options *options, const char
         return cli_fail(CLI_FAILED, "study", "the server answered %ld%s%s", fetch.status, detail,
                         fetch.status >= 500 ? ask_again(again, options) : "");
     }
-    return CLI_DONE;
-}
-
-/* GET; *answer is the caller's. */
-static int get(char **answer, const struct study_options *options, const char *url)
-{
-    struct fetch fetch = {.url = url, .ca_file = options->ca_file};
-    if (fetch_run(&fetch) != 0) {
-        return cli_fail(CLI_FAILED, "study", "%s: %s", url, fetch.words);
-    }
-    if (fetch.status != 200) {
-        free(fetch.answer);
-        return cli_fail(CLI_FAILED, "study", "%s answered %ld", url, fetch.status);
-    }
-    *answer = fetch.answer;
     return CLI_DONE;
 }
 
@@ -254,7 +218,7 @@ static int newest_round(long *round, bool *done, const struct study_options *opt
     char *text = NULL;
     int code = join_study(url, options, "/round");
     if (code == CLI_DONE) {
-        code = get(&text, options, url);
+        code = fetch_text(&text, "study", url, options->ca_file);
     }
     if (code != CLI_DONE) {
         return code;
@@ -352,7 +316,7 @@ int study_fetch(struct tremolo_study_file **file, const struct study_options *op
     char *answer = NULL;
     int code = join_study(url, options, "");
     if (code == CLI_DONE) {
-        code = get(&answer, options, url);
+        code = fetch_text(&answer, "study", url, options->ca_file);
     }
     if (code == CLI_DONE && answer != NULL) {
         code = receive(file, url, answer);

@@ -55,7 +55,7 @@ static enum tremolo_status set_surroundings(struct tremolo_client *client,
         around->unix_seconds != NULL ? around->unix_seconds : system_unix_seconds;
     around->entropy = around->entropy != NULL ? around->entropy : tremolo_host_entropy;
     if (around->exchange == NULL) {
-        client->transport = transport_new(options->ca_file);
+        client->transport = transport_new(&(struct transport_options){.ca_file = options->ca_file});
     }
     return around->exchange == NULL && client->transport == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
 }

@@ -11,10 +11,9 @@
 #define TREMOLO_CLIENT_PARTS_H
 
 #include "file_steps.h"
+#include "transport.h"
 #include "tremolo_client.h"
 #include "tremolo_ledger_file.h"
-
-struct transport; /* transport.c */
 
 enum round_state { ROUND_OPEN, ROUND_WAITING, ROUND_DONE };
 
@@ -119,11 +118,5 @@ enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char 
                                      size_t length);
 enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
                                        const struct tremolo_study_file *file, const double *values);
-
-/* HTTP by libcurl. NULL without memory. */
-struct transport *transport_new(const char *ca_file);
-void transport_free(struct transport *transport);
-int transport_exchange(void *transport, struct tremolo_http_answer *answer,
-                       const struct tremolo_http_request *request);
 
 #endif

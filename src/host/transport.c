@@ -1,8 +1,8 @@
 /* transport.c -- HTTP by libcurl.
  *
- * One handle for a client's life, so that rounds share a connection. Nothing
+ * One handle for a transport's life, so that rounds share a connection. Nothing
  * is followed, stored or decompressed; size and time are bounded. */
-#include "client_parts.h"
+#include "transport.h"
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS_MAX = 10000, HEADER_BYTES = 128 };
+enum { CONNECT_MS_MAX = 10000 };
 
 struct transport {
     CURL *curl;
     char *ca_file;
+    char *token;
+    bool (*stopping)(void);
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -24,7 +26,14 @@ static void init_curl(void)
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-struct transport *transport_new(const char *ca_file)
+/* True when there was nothing to copy, too. */
+static bool copy(char **to, const char *from)
+{
+    *to = from != NULL ? strdup(from) : NULL;
+    return from == NULL || *to != NULL;
+}
+
+struct transport *transport_new(const struct transport_options *options)
 {
     (void)pthread_once(&once, init_curl);
     struct transport *transport = calloc(1, sizeof *transport);
@@ -32,12 +41,22 @@ struct transport *transport_new(const char *ca_file)
         return NULL;
     }
     transport->curl = curl_easy_init();
-    transport->ca_file = ca_file != NULL ? strdup(ca_file) : NULL;
-    if (transport->curl == NULL || (ca_file != NULL && transport->ca_file == NULL)) {
+    transport->stopping = options->stopping;
+    if (transport->curl == NULL || !copy(&transport->ca_file, options->ca_file) ||
+        !copy(&transport->token, options->token)) {
         transport_free(transport);
         return NULL;
     }
     return transport;
+}
+
+/* A string that held a secret. */
+static void wipe(char *secret)
+{
+    if (secret != NULL) {
+        explicit_bzero(secret, strlen(secret));
+    }
+    free(secret);
 }
 
 void transport_free(struct transport *transport)
@@ -45,6 +64,7 @@ void transport_free(struct transport *transport)
     if (transport != NULL) {
         curl_easy_cleanup(transport->curl);
         free(transport->ca_file);
+        wipe(transport->token);
         free(transport);
     }
 }
@@ -70,36 +90,52 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *context)
     return length;
 }
 
+/* "NAME VALUE" of any length at the list's end; without memory the list stays. A value
+ * that is not there is no failure. */
 static bool append(struct curl_slist **list, const char *name, const char *value)
 {
-    char line[HEADER_BYTES];
-    (void)snprintf(line, sizeof line, "%s: %s", name, value);
-    struct curl_slist *longer = curl_slist_append(*list, line);
-    if (longer != NULL) {
-        *list = longer;
+    char *line = NULL;
+    if (value == NULL) {
+        return true;
     }
+    struct curl_slist *longer = NULL;
+    if (asprintf(&line, "%s %s", name, value) >= 0) {
+        longer = curl_slist_append(*list, line);
+        wipe(line);
+    }
+    *list = longer != NULL ? longer : *list;
     return longer != NULL;
 }
 
-static struct curl_slist *headers_of(const struct tremolo_http_request *request)
+/* NULL without memory. An empty Expect: a long body goes without asking first. */
+static struct curl_slist *headers_of(const struct transport *transport,
+                                     const struct tremolo_http_request *request)
 {
     struct curl_slist *list = NULL;
-    bool made = append(&list, "Accept", "application/json, application/problem+json");
-    if (made && request->media_type != NULL) {
-        made = append(&list, "Content-Type", request->media_type);
-    }
-    if (made && request->device != NULL) {
-        made = append(&list, "Tremolo-Device", request->device);
-    }
+    bool made = append(&list, "Accept:", "application/json, application/problem+json") &&
+                append(&list, "Expect:", "") &&
+                append(&list, "Content-Type:", request->media_type) &&
+                append(&list, "Tremolo-Device:", request->device) &&
+                append(&list, "Authorization: Bearer", transport->token);
     if (!made) {
         curl_slist_free_all(list);
-        return NULL;
     }
-    return list;
+    return made ? list : NULL;
+}
+
+static int stop_asked(void *context, curl_off_t down, curl_off_t downloaded, curl_off_t up,
+                      curl_off_t uploaded)
+{
+    const struct transport *transport = context;
+    (void)down;
+    (void)downloaded;
+    (void)up;
+    (void)uploaded;
+    return transport->stopping();
 }
 
 /* Options that do not depend on the request. */
-static void set_manners(const struct transport *transport)
+static void set_lasting(struct transport *transport)
 {
     CURL *curl = transport->curl;
     curl_easy_reset(curl);
@@ -110,16 +146,20 @@ static void set_manners(const struct transport *transport)
     if (transport->ca_file != NULL) {
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, transport->ca_file);
     }
+    if (transport->stopping != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, stop_asked);
+        (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, transport);
+    }
 }
 
-static CURLcode perform(const struct transport *transport, struct receiving *receiving,
+static CURLcode perform(struct transport *transport, struct receiving *receiving,
                         const struct curl_slist *headers,
                         const struct tremolo_http_request *request)
 {
     CURL *curl = transport->curl;
     long connect_ms = request->timeout_ms < CONNECT_MS_MAX ? request->timeout_ms : CONNECT_MS_MAX;
-    set_manners(transport);
-    (void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
+    set_lasting(transport);
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
@@ -141,9 +181,9 @@ static CURLcode perform(const struct transport *transport, struct receiving *rec
 int transport_exchange(void *context, struct tremolo_http_answer *answer,
                        const struct tremolo_http_request *request)
 {
-    const struct transport *transport = context;
+    struct transport *transport = context;
     struct receiving receiving = {answer, request->answer_max, false};
-    struct curl_slist *headers = headers_of(request);
+    struct curl_slist *headers = headers_of(transport, request);
     curl_off_t retry_after = 0;
     answer->status = 0;
     answer->length = 0;

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client_parts.h"
 #include "testing.h"
+#include "transport.h"
 
 enum { REQUEST_BYTES = 8192, ANSWER_MAX = 1000 };
 
@@ -86,9 +86,10 @@ struct got {
     int result;
 };
 
-static void ask(struct got *got, const char *url, const char *method, long timeout_ms)
+static void ask_with(struct got *got, const char *url, const char *method, long timeout_ms,
+                     const struct transport_options *options)
 {
-    struct transport *transport = transport_new(NULL);
+    struct transport *transport = transport_new(options);
     const uint8_t body[] = {0x86, 0x00, 0x01, 0xff};
     bool is_post = strcmp(method, "POST") == 0;
     struct tremolo_http_request request = {
@@ -108,6 +109,11 @@ static void ask(struct got *got, const char *url, const char *method, long timeo
     transport_free(transport);
 }
 
+static void ask(struct got *got, const char *url, const char *method, long timeout_ms)
+{
+    ask_with(got, url, method, timeout_ms, &(struct transport_options){.ca_file = NULL});
+}
+
 static void test_get(void **state)
 {
     struct listener listener;
@@ -122,6 +128,43 @@ static void test_get(void **state)
     assert_string_equal((const char *)got.body, "hello");
     assert_int_equal(strncmp(listener.request, "GET /x HTTP/1.1\r\n", 17), 0);
     assert_null(strstr(listener.request, "Tremolo-Device"));
+    assert_null(strstr(listener.request, "Authorization"));
+}
+
+/* A token of any length travels whole. */
+static void test_token(void **state)
+{
+    char token[2001];
+    char expected[sizeof token + 32];
+    struct listener listener;
+    struct got got;
+    (void)state;
+    memset(token, 't', sizeof token - 1);
+    token[sizeof token - 1] = '\0';
+    (void)snprintf(expected, sizeof expected, "\r\nAuthorization: Bearer %s\r\n", token);
+    start(&listener, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    ask_with(&got, listener.url, "POST", 5000, &(struct transport_options){.token = token});
+    stop(&listener);
+    assert_int_equal(got.answer.status, 200);
+    assert_non_null(strstr(listener.request, expected));
+    assert_null(strstr(listener.request, "Expect"));
+}
+
+static bool stopping(void)
+{
+    return true;
+}
+
+static void test_stopping(void **state)
+{
+    struct listener listener;
+    struct got got;
+    (void)state;
+    start(&listener, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    ask_with(&got, listener.url, "GET", 5000, &(struct transport_options){.stopping = stopping});
+    stop(&listener);
+    assert_int_not_equal(got.result, 0);
+    assert_int_equal(got.answer.status, 0);
 }
 
 static void test_post(void **state)
@@ -220,6 +263,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_post),
+        cmocka_unit_test(test_token),
+        cmocka_unit_test(test_stopping),
         cmocka_unit_test(test_retry_after_is_bounded),
         cmocka_unit_test(test_long_answers),
         cmocka_unit_test(test_redirects_are_not_followed),
