@@ -7,7 +7,6 @@
 
 #include "cli.h"
 #include "estimate_json.h"
-#include "estimate_print.h"
 #include "fetch.h"
 #include "members.h"
 #include "result.h"

@@ -21,4 +21,8 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
 /* The same from a study's address, or from a data directory. */
 int estimate_find(const char *command, const char *where, const struct estimate_wish *wish);
 
+/* Print a document on the terminal: the table in the manner of R's summary of a linear
+ * model, the prediction and the guarantee. (estimate_print.c) */
+void estimate_print(const json_t *document);
+
 #endif

@@ -12,8 +12,8 @@
 #include "tremolo_privacy.h"
 
 #include "check.h"
+#include "interval.h"
 #include "invert.h"
-#include "rank.h"
 
 #include <stdlib.h>
 
@@ -41,8 +41,27 @@ static double up(double x)
 
 /* ---------------------------------------------------------------- the walk */
 
+/* The loss of one ballot between two samples whose first sets are disjoint: +ln w, 0 and
+ * -ln w, each mass within 3 units of roundoff. Sets that overlap move mass from both
+ * ends to 0, so no other pair costs more at any epsilon. */
+struct step {
+    double up;
+    double level;
+    double down;
+};
+
+static struct step step_of(const struct tremolo_rank_law *law)
+{
+    double late = (0x1p32 - law->top) / (TREMOLO_RANK_ANSWERS - law->first) / 0x1p32;
+    return (struct step){
+        .up = law->top / 0x1p32,
+        .level = late * (TREMOLO_RANK_ANSWERS - 2.0 * law->first),
+        .down = late * law->first,
+    };
+}
+
 /* P(j) of `count` steps, in walk[count + j]. */
-static void walk_steps(double *walk, uint64_t count, struct rank_masses step)
+static void walk_steps(double *walk, uint64_t count, struct step step)
 {
     size_t middle = (size_t)count;
     walk[middle] = 1.0;
@@ -78,7 +97,7 @@ static enum tremolo_status add_ballots(struct atoms *all, const struct tremolo_b
         free(made);
         return TREMOLO_NO_MEMORY;
     }
-    walk_steps(walk, ballots->count, rank_masses_of(&ballots->law));
+    walk_steps(walk, ballots->count, step_of(&ballots->law));
     for (size_t i = 0; i < all->count * places; i++) {
         const struct atom *old = &all->atom[i / places];
         double j = (double)(i % places) - (double)ballots->count;

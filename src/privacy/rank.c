@@ -4,14 +4,13 @@
  * answer has probability q / (2^32 T) or (2^32 - q) / (2^32 (N - T)), and the larger is
  * w = q (N - T) / (T (2^32 - q)) times the smaller. All counts are integers below 2^53,
  * so that every number here is one quotient of exact integers, rounded once. */
-#include "rank.h"
-
-#include "check.h"
+#include "interval.h"
 #include "rank_means.h"
 
 static const double two32 = 4294967296.0;
 
-bool rank_is_law(const struct tremolo_rank_law *law)
+/* T in 1..N/2, and a first answer more likely than another. */
+static bool is_law(const struct tremolo_rank_law *law)
 {
     return law != NULL && law->first >= 1 && law->first <= TREMOLO_RANK_ANSWERS / 2 &&
            (uint64_t)law->top * TREMOLO_RANK_ANSWERS > (uint64_t)law->first << 32;
@@ -25,20 +24,10 @@ static double advantage(const struct tremolo_rank_law *law)
                     first * ((UINT64_C(1) << 32) - law->top));
 }
 
-struct rank_masses rank_masses_of(const struct tremolo_rank_law *law)
-{
-    double late = (two32 - law->top) / (TREMOLO_RANK_ANSWERS - law->first) / two32;
-    return (struct rank_masses){
-        .up = law->top / two32,
-        .level = late * (TREMOLO_RANK_ANSWERS - 2.0 * law->first),
-        .down = late * law->first,
-    };
-}
-
 enum tremolo_status tremolo_rank_epsilon(struct tremolo_certified *epsilon,
                                          const struct tremolo_rank_law *law)
 {
-    if (epsilon == NULL || !rank_is_law(law)) {
+    if (epsilon == NULL || !is_law(law)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     /* ln w from w - 1, whose relative error the logarithm does not enlarge. */
@@ -70,7 +59,7 @@ enum tremolo_status tremolo_rank_attack(struct tremolo_rank_attack *attack,
 
 enum tremolo_status tremolo_rank_scale(double *scale, const struct tremolo_rank_law *law)
 {
-    if (scale == NULL || !rank_is_law(law)) {
+    if (scale == NULL || !is_law(law)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     double sum = 0.0;

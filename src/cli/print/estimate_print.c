@@ -1,5 +1,5 @@
 /* estimate_print.c -- an estimate on the terminal. */
-#include "estimate_print.h"
+#include "estimate_show.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -16,6 +16,8 @@
 #ifndef SERVER_CLUSTER_H
 #define SERVER_CLUSTER_H
 
+#include <stdatomic.h>
+
 #include "bus.h"
 #include "served_study.h"
 
@@ -107,5 +109,32 @@ TREMOLO_MUST_USE enum tremolo_status cluster_mark_end(struct bus *bus, const cha
  * pause_ms apart: one that was not renewed in between has no living owner. (overview.c) */
 TREMOLO_MUST_USE enum tremolo_status cluster_overview(char **json, struct bus *bus,
                                                       int64_t pause_ms);
+
+/* ---------------------------------------------------------------- a worker's /metrics and /healthz */
+
+/* Numbers that the worker's thread writes and requests read. */
+struct worker_counters {
+    _Atomic uint64_t shards; /* owned now */
+    _Atomic uint64_t studies;
+    _Atomic uint64_t counted; /* reports, in shards owned now */
+    _Atomic uint64_t repeated;
+    _Atomic uint64_t late;
+    _Atomic uint64_t refused;
+    _Atomic uint64_t claims;
+    _Atomic uint64_t lost; /* shards that others took, or that failed */
+    _Atomic uint64_t rebuilds;
+    _Atomic uint64_t errors; /* calls to the store that failed */
+    _Atomic int64_t turn_ms; /* monotonic: when the last turn ended */
+};
+
+struct worker_metrics;
+
+/* Listen on a numeric address with a thread of its own. `words` says what failed. */
+TREMOLO_MUST_USE enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,
+                                                          struct worker_counters *counters,
+                                                          const char *address, uint16_t port,
+                                                          char *words, size_t words_capacity);
+uint16_t worker_metrics_port(const struct worker_metrics *metrics);
+void worker_metrics_stop(struct worker_metrics *metrics); /* NULL is fine */
 
 #endif

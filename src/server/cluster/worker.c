@@ -22,7 +22,6 @@
 #include "lease.h"
 #include "log.h"
 #include "tremolo_server.h"
-#include "worker_metrics.h"
 
 enum {
     PEERS_MAX = 256,

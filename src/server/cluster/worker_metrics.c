@@ -1,7 +1,7 @@
 /* worker_metrics.c -- a worker's numbers in Prometheus' text format, and its health.
  *
  * Healthy is a worker whose thread has finished a turn within the last ten seconds. */
-#include "worker_metrics.h"
+#include "cluster.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * their round has closed meanwhile. Candidates from the index are compared
  * with the record itself: with the log's for durable ones, with the segment
  * under construction for those of the same group. */
-#include "decide.h"
+#include "served_study.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "decide.h"
 #include "encoder.h"
 #include "rounds.h"
 #include "writer.h"
