@@ -15,6 +15,8 @@
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
 
+enum { USUAL_QUOTA = 600 };
+
 struct serve_arguments {
     struct tremolo_server_options options;
     struct options_address listen;
@@ -53,6 +55,17 @@ static const struct option_rule rules[] = {
     OPTION_RULE("timeout", "SECONDS", COUNT, TO(options.request_seconds), OPTION_FROM(1, 3600),
                 .otherwise = "30",
                 .help = "for a request's head, for its body, and for an idle connection"),
+    OPTION_RULE("quota", "N", COUNT, TO(options.quota), OPTION_FROM(0, 1000000),
+                .help =
+                    "reports a minute that one source, an IPv4 address or an IPv6 network of 64 "
+                    "bits, may send to open studies, beyond which the answer is 429; 0: no "
+                    "limit. 600 unless given where sources can be told apart: with --tls-cert "
+                    "or --source-header, and else 0"),
+    OPTION_RULE("source-header", "NAME", TEXT, TO(options.source_header),
+                .help =
+                    "header in which a trusted proxy names the source, such as X-Forwarded-For, "
+                    "whose last address counts; whoever reaches the server past the proxy can "
+                    "write it"),
     OPTION_RULE("quiet", NULL, FLAG, TO(quiet), .help = "no log on standard error"),
     {.help = "As a gateway to a clustered store, the data directory holds only the keys, which are "
              "the same for all gateways:"},
@@ -120,6 +133,13 @@ static void announce(const struct tremolo_server *server,
     (void)fflush(stdout);
 }
 
+/* Without TLS of our own and without a header, what connects may be a proxy. */
+static unsigned default_quota(const struct tremolo_server_options *options)
+{
+    bool direct = options->tls_cert != NULL && options->store.url == NULL;
+    return direct || options->source_header != NULL ? USUAL_QUOTA : 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct serve_arguments arguments = {.options = TREMOLO_SERVER_DEFAULTS};
@@ -133,6 +153,9 @@ static int run(int argc, char **argv)
     }
     arguments.options.address = arguments.listen.host;
     arguments.options.port = arguments.listen.port;
+    if (!options_has(&given, "quota")) {
+        arguments.options.quota = default_quota(&arguments.options);
+    }
     arguments.options.log = arguments.quiet ? NULL : stderr;
     code = check(&arguments);
     if (code != CLI_DONE) {

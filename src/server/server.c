@@ -145,8 +145,11 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
     server->connections = connections_new(server->request_seconds);
     server->sampler = sampler_start(server->writer);
     server->estimator = estimator_start(&server->stopping);
-    if (server->connections != NULL && server->sampler != NULL && server->estimator != NULL &&
-        http_make_receipts(server)) {
+    server->sources = options->quota > 0 ? sources_new(options->quota) : NULL;
+    server->source_header = options->source_header;
+    bool limited = server->sources != NULL || options->quota == 0;
+    if (limited && server->connections != NULL && server->sampler != NULL &&
+        server->estimator != NULL && http_make_receipts(server)) {
         server->loops =
             loops_start(server, listener, thread_count(options->threads, server->tls != NULL),
                         connection_limit(options->connections));
@@ -170,6 +173,11 @@ static enum tremolo_status check_options(const struct tremolo_server_options *op
     }
     if ((options->tls_cert == NULL) != (options->tls_key == NULL)) {
         (void)snprintf(words, capacity, "certificate and key are given together or not at all");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (options->quota > 0 && options->store.url != NULL && options->source_header == NULL) {
+        (void)snprintf(words, capacity,
+                       "a gateway needs the header in which its balancer names a report's source");
         return TREMOLO_BAD_ARGUMENT;
     }
     if (sodium_init() < 0) {
@@ -253,6 +261,7 @@ void tremolo_server_stop(struct tremolo_server *server)
     loops_free(server->loops);
     http_free_receipts(server);
     tls_free(server->tls);
+    sources_free(server->sources);
     if (server->has_started) { /* else the caller says what failed */
         log_event(&server->log, "info", "stopped", "{}");
     }

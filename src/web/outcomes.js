@@ -18,6 +18,7 @@ const WORDS = {
     wrong_round: 'Refused: for another round',
     impossible: 'Refused: no honest device would send it',
     busy: 'Turned away: the server was busy',
+    over_quota: 'Turned away: the source had sent its share',
     not_stored: 'Turned away: it could not be stored',
 };
 const ORDER = Object.keys(WORDS);

@@ -48,6 +48,45 @@ $tremolo report --study "$three" --state "$work/device" --sample "$work/sample" 
     --policy "$work/policy" >"$work/out" 2>&1
 expect "all of the budget is left for a study that is open" $? 0
 
+# One source's quota: a report a minute, so that no pause of this machine lets a second one in.
+stop_server
+start_server "$work/data" --quota 1 --source-header X-Forwarded-For
+study_text '{"kind": "one-shot"}' '{"devices": 50}' >"$work/open.json"
+open=$url/v1/studies/$(create_study "$work/open.json")
+# from SOURCE [CURL-ARGUMENTS]: the status of a fresh report, or of what is given.
+from() {
+    source=$1
+    shift
+    curl -s "$open" >"$work/published"
+    $forge "$work/published" "$work/report" --round 0
+    [ $# -gt 0 ] || set -- -H 'Content-Type: application/cbor' --data-binary @"$work/report"
+    http_status -D "$work/head" -X POST -H "X-Forwarded-For: $source" "$@" "$open/reports"
+}
+expect "a source's first report" "$(from 192.0.2.1)" 200
+expect "its second is one too many" "$(from 192.0.2.1)" 429
+expect_match "and hears when to come again" "$work/head" '^Retry-After: [1-9]'
+expect "the last address counts, which is the proxy's word" "$(from '192.0.2.9, 192.0.2.1')" 429
+expect "another source is not affected" "$(from 192.0.2.2)" 200
+expect "what a client wrote before is not believed" "$(from 192.0.2.1 -H 'X-Forwarded-For: 192.0.2.3' \
+    -H 'Content-Type: application/cbor' --data-binary @"$work/report")" 200
+expect "two hosts of an IPv6 network are one source" "$(from 2001:db8::1) $(from 2001:db8::2)" "200 429"
+{ for i in 1 2 3; do
+    $forge "$work/published" "$work/report" --round 0
+    printf '\130'
+    wc -c <"$work/report" | awk '{ printf "%c", $1 }' | head -c 1
+    cat "$work/report"
+done; } >"$work/sequence"
+expect "of a sequence the quota is taken" \
+    "$(from 192.0.2.4 -H 'Content-Type: application/cbor-seq' --data-binary @"$work/sequence")" 200
+expect_match "and the others are named" "$work/body" '"accepted":1.*"index":1,"status":429.*"index":2,"status":429'
+curl -s "$url/metrics" >"$work/metrics"
+expect_match "metrics count what was over a quota" "$work/metrics" '^tremolo_reports_total\{outcome="over_quota"\} 5$'
+stop_server
+$tremolo serve --data "$work/gateway" --store nats://127.0.0.1:1 --quota 1 >/dev/null 2>"$work/out"
+expect "a gateway cannot tell sources without a header" $? 1
+expect_match "and says so" "$work/out" 'balancer'
+start_server "$work/data"
+
 study_text "{$rounds, \"close\": {\"reports\": 3}}" >"$work/count.json"
 count=$url/v1/studies/$(create_study "$work/count.json")
 for i in 1 2 3; do submit "$count" 0 >/dev/null; done

@@ -24,7 +24,7 @@ sed -n '/^## Who sees/,/^## Backups/p' docs/deploying.md | sed -n '/^    locatio
 # nginx_start PORT: the documented site, but for addresses and TLS, which is the proxy's own
 # affair; non-zero when the port is taken.
 nginx_start() {
-    sed -n '/^    upstream tremolo/,/^    }/p' docs/deploying.md | grep -v 'ssl_cert\|server_name\|location / ' |
+    sed -n '/^    map .request_method/,/^    }/p' docs/deploying.md | grep -v 'ssl_cert\|server_name\|location / ' |
         sed -e "s|127.0.0.1:8787|${url#http://}|" -e "s|listen 443 ssl http2|listen 127.0.0.1:$1|" \
             -e '/location = .metrics/r '"$work/locations" >"$work/site"
     {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "clock.h"
@@ -34,6 +35,39 @@ const char *request_header(struct request *request, const char *name)
 const char *request_query(struct request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+struct last_header {
+    const char *name;
+    const char *value; /* of its last line */
+};
+
+static enum MHD_Result keep_last(void *context, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    struct last_header *last = context;
+    (void)kind;
+    if (value != NULL && strcasecmp(name, last->name) == 0) {
+        last->value = value;
+    }
+    return MHD_YES;
+}
+
+/* A proxy appends to a list or adds a line: what the client wrote stands before it. */
+uint64_t request_source(struct request *request)
+{
+    const struct tremolo_server *server = request->server;
+    struct last_header last = {server->source_header, NULL};
+    uint64_t key = 0;
+    if (last.name != NULL) {
+        (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, keep_last, &last);
+    }
+    if (last.value != NULL && sources_parse(&key, server->sources, last.value)) {
+        return key;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return sources_key(server->sources, info != NULL ? info->client_addr : NULL);
 }
 
 /* ---------------------------------------------------------------- answering */

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "clock.h"
 #include "json_latch.h"
 #include "routes.h"
 
@@ -67,6 +68,26 @@ static bool split_sequence(struct request *request)
     return !request->answered;
 }
 
+/* Refuse what is beyond the source's quota, the last ones first. An enrolled device has a quota of
+ * its own: its samples. */
+static size_t limit_source(struct request *request, size_t pending)
+{
+    size_t count = request->job.reports.count;
+    struct sources *sources = request->server->sources;
+    if (sources == NULL || request->served->check.secret != NULL || pending == 0) {
+        return pending;
+    }
+    size_t allowed = sources_take(sources, request_source(request), pending, clock_us(),
+                                  &request->quota_seconds);
+    for (size_t i = count; i > 0 && pending > allowed; i--) {
+        if (request->arrivals[i - 1].outcome == OUTCOME_PENDING) {
+            request->arrivals[i - 1].outcome = OUTCOME_OVER_QUOTA;
+            pending--;
+        }
+    }
+    return allowed;
+}
+
 /* Everything that the log has no part in, on this thread. */
 static bool check_all(struct request *request)
 {
@@ -80,7 +101,7 @@ static bool check_all(struct request *request)
         request_problem(request, 503, "out of memory");
         return false;
     }
-    size_t pending = check_reports(request->arrivals, rows, count, check);
+    size_t pending = limit_source(request, check_reports(request->arrivals, rows, count, check));
     if (pending == 0) {
         writer_count(request->server->writer, request->served, request->arrivals, count);
     }
@@ -160,6 +181,14 @@ static bool answer_plainly(struct request *request)
     return true;
 }
 
+static void refuse_all(struct request *request, enum server_outcome outcome)
+{
+    request_problem(request, outcome_http(outcome), outcome_reason(outcome));
+    if (outcome == OUTCOME_OVER_QUOTA) {
+        request->answer.retry_after = request->quota_seconds;
+    }
+}
+
 void reports_finish(struct request *request)
 {
     enum server_outcome first = request->arrivals[0].outcome;
@@ -169,18 +198,20 @@ void reports_finish(struct request *request)
         return;
     }
     if (!request->sequence && first != OUTCOME_ACCEPTED && first != OUTCOME_REPEATED) {
-        request_problem(request, outcome_http(first), outcome_reason(first));
+        refuse_all(request, first);
         return;
     }
     json_t *failures = list_failures(request, &accepted, &repeated);
-    /* A store that takes nothing is the server's failure, not the reports'. */
-    if (accepted + repeated == 0 && first == OUTCOME_NOT_STORED) {
+    /* A store that takes nothing is the server's failure, a quota that is used up the source's:
+     * neither is the reports'. */
+    if (accepted + repeated == 0 && (first == OUTCOME_NOT_STORED || first == OUTCOME_OVER_QUOTA)) {
         json_decref(failures);
-        request_problem(request, 503, outcome_reason(first));
+        refuse_all(request, first);
         return;
     }
     json_t *receipt = json_pack("{s:I, s:I, s:o}", "accepted", (json_int_t)accepted, "repeated",
                                 (json_int_t)repeated, "failures", failures);
     add_next(&receipt, request);
     request_answer_json(request, 200, receipt);
+    request->answer.retry_after = request->quota_seconds;
 }

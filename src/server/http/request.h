@@ -11,6 +11,7 @@
 #include "estimator.h"
 #include "log.h"
 #include "loops.h"
+#include "sources.h"
 #include "tls.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
@@ -35,6 +36,8 @@ struct tremolo_server {
     struct estimator *estimator;
     struct connections *connections;
     struct tls *tls;
+    struct sources *sources;   /* NULL: no quota */
+    const char *source_header; /* NULL: a source is who connects */
     struct log log;
     uint16_t port;
     unsigned request_seconds;
@@ -80,8 +83,9 @@ struct request {
     struct answer answer;
     bool answered; /* answer is ready */
     enum { NOBODY, WRITER, ESTIMATOR } waits_for;
-    _Atomic bool decided; /* hands their results over, whatever the library does */
-    bool sequence;        /* many reports, answered by index */
+    _Atomic bool decided;   /* hands their results over, whatever the library does */
+    bool sequence;          /* many reports, answered by index */
+    unsigned quota_seconds; /* until those fit that are over their source's quota; 0: none are */
     uint8_t *body;
     size_t length;
     size_t capacity;
@@ -131,6 +135,9 @@ void request_wait(struct request *request);
 void request_ask(struct request *request);
 
 const char *request_header(struct request *request, const char *name);
+/* Who sends it, for the quota. */
+uint64_t request_source(struct request *request);
+
 const char *request_query(struct request *request, const char *name);
 
 #endif

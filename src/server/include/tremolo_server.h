@@ -47,13 +47,15 @@ struct tremolo_server_options {
     unsigned connections;               /* at once; 0: as files allow, at most 20000 */
     unsigned request_seconds;           /* for a head, for a body, and idle */
     struct tremolo_store_options store; /* url NULL: the log is in `data` */
+    unsigned quota; /* reports a minute to open studies from one source; 0: no limit */
+    /* The header in which a proxy names the source; NULL: it is who connects. A gateway must have
+     * one for a quota: what connects to it is a balancer. */
+    const char *source_header;
 };
 #define TREMOLO_SERVER_DEFAULTS                                                                    \
     {                                                                                              \
         NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 0, 30,                                 \
-        {                                                                                          \
-            NULL, NULL, NULL, NULL, NULL, 0, 0                                                     \
-        }                                                                                          \
+            {NULL, NULL, NULL, NULL, NULL, 0, 0}, 0, NULL                                          \
     }
 
 struct tremolo_server; /* opaque */

@@ -29,6 +29,7 @@
     X(IMPOSSIBLE, 422, "no honest device of this study makes such a report")                       \
     X(TOO_EARLY, 425, "the study has not begun")                                                   \
     X(BUSY, 429, "too many reports are waiting; try again")                                        \
+    X(OVER_QUOTA, 429, "this source has sent its share of reports for now; try again later")       \
     X(NOT_STORED, 503, "the report could not be made durable; try again")
 
 enum server_outcome {

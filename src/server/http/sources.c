@@ -1,0 +1,164 @@
+/* sources.c -- a quota a source, as the time at which it is whole again.
+ *
+ * A report moves that time on by 60 s / quota; it is taken while the time stays within a
+ * minute from now. So a source that was silent for a minute has its whole quota at once, and
+ * afterwards a steady share of it, without a counter that has to be reset. */
+#include "sources.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MINUTE_US = 60000000, SECOND_US = 1000000, ADDRESS_TEXT_MAX = 64 };
+
+struct source {
+    uint64_t key;
+    int64_t whole_us; /* when its quota is whole; 0: never used */
+};
+
+struct sources {
+    pthread_mutex_t lock; /* guards the table */
+    double cost_us;       /* of one report */
+    uint8_t hash_key[crypto_shorthash_KEYBYTES];
+    struct source table[SOURCES_SETS][SOURCES_WAYS];
+};
+
+struct sources *sources_new(unsigned quota)
+{
+    struct sources *sources = calloc(1, sizeof *sources);
+    if (sources == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&sources->lock, NULL);
+    sources->cost_us = (double)MINUTE_US / quota;
+    randombytes_buf(sources->hash_key, sizeof sources->hash_key);
+    return sources;
+}
+
+void sources_free(struct sources *sources)
+{
+    if (sources != NULL) {
+        (void)pthread_mutex_destroy(&sources->lock);
+        free(sources);
+    }
+}
+
+/* ---------------------------------------------------------------- who */
+
+static uint64_t hash(const struct sources *sources, const uint8_t *bytes, size_t length)
+{
+    uint8_t digest[crypto_shorthash_BYTES];
+    uint64_t key;
+    (void)crypto_shorthash(digest, bytes, length, sources->hash_key);
+    memcpy(&key, digest, sizeof key);
+    return key;
+}
+
+static uint64_t key_of_four(const struct sources *sources, const struct in_addr *four)
+{
+    uint8_t bytes[4];
+    memcpy(bytes, four, sizeof bytes);
+    return hash(sources, bytes, sizeof bytes);
+}
+
+static uint64_t key_of_six(const struct sources *sources, const struct in6_addr *six)
+{
+    uint8_t bytes[16];
+    memcpy(bytes, six, sizeof bytes);
+    return IN6_IS_ADDR_V4MAPPED(six) ? hash(sources, bytes + 12, 4) : hash(sources, bytes, 8);
+}
+
+uint64_t sources_key(const struct sources *sources, const struct sockaddr *address)
+{
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+    if (address != NULL && address->sa_family == AF_INET) {
+        memcpy(&four, address, sizeof four);
+        return key_of_four(sources, &four.sin_addr);
+    }
+    if (address != NULL && address->sa_family == AF_INET6) {
+        memcpy(&six, address, sizeof six);
+        return key_of_six(sources, &six.sin6_addr);
+    }
+    return hash(sources, NULL, 0);
+}
+
+/* "1.2.3.4:80" and "[2001:db8::1]:80" without port and brackets. */
+static void strip_port(char *text)
+{
+    char *colon = strchr(text, ':');
+    size_t inner = strcspn(text, "]");
+    if (text[0] == '[' && text[inner] == ']') {
+        memmove(text, text + 1, inner - 1);
+        text[inner - 1] = '\0';
+    } else if (colon != NULL && strchr(colon + 1, ':') == NULL) {
+        *colon = '\0';
+    }
+}
+
+bool sources_parse(uint64_t *key, const struct sources *sources, const char *header)
+{
+    const char *comma = strrchr(header, ',');
+    const char *last = comma != NULL ? comma + 1 : header;
+    char text[ADDRESS_TEXT_MAX];
+    struct in_addr four;
+    struct in6_addr six;
+    last += strspn(last, " \t");
+    size_t length = strcspn(last, " \t");
+    if (length >= sizeof text) {
+        return false;
+    }
+    memcpy(text, last, length);
+    text[length] = '\0';
+    strip_port(text);
+    if (inet_pton(AF_INET, text, &four) == 1) {
+        *key = key_of_four(sources, &four);
+        return true;
+    }
+    if (inet_pton(AF_INET6, text, &six) == 1) {
+        *key = key_of_six(sources, &six);
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- how many */
+
+/* The source's place; that of the one whose quota is whole soonest where it has none. Lock held. */
+static struct source *find(struct sources *sources, uint64_t key)
+{
+    struct source *set = sources->table[key % SOURCES_SETS];
+    struct source *place = &set[0];
+    for (size_t i = 0; i < SOURCES_WAYS; i++) {
+        if (set[i].key == key && set[i].whole_us > 0) {
+            return &set[i];
+        }
+        if (set[i].whole_us < place->whole_us) {
+            place = &set[i];
+        }
+    }
+    *place = (struct source){key, 0};
+    return place;
+}
+
+size_t sources_take(struct sources *sources, uint64_t key, size_t wanted, int64_t now_us,
+                    unsigned *wait_seconds)
+{
+    (void)pthread_mutex_lock(&sources->lock);
+    struct source *source = find(sources, key);
+    int64_t used_us = source->whole_us > now_us ? source->whole_us - now_us : 0;
+    double room = used_us < MINUTE_US ? (double)(MINUTE_US - used_us) / sources->cost_us : 0.0;
+    /* A millionth of a report more, so that a whole quota is not cut by rounding. */
+    size_t taken = room + 1e-6 < (double)wanted ? (size_t)(room + 1e-6) : wanted;
+    source->whole_us = now_us + used_us + (int64_t)((double)taken * sources->cost_us);
+    if (taken < wanted) {
+        double left_us = (double)(wanted - taken) * sources->cost_us;
+        double ahead_us = (double)(source->whole_us - now_us - MINUTE_US) +
+                          (left_us < MINUTE_US ? left_us : MINUTE_US);
+        *wait_seconds = ahead_us > SECOND_US ? (unsigned)(ahead_us / SECOND_US) + 1 : 1;
+    }
+    (void)pthread_mutex_unlock(&sources->lock);
+    return taken;
+}
