@@ -44,6 +44,7 @@ struct demo {
     bool stay;
     struct tremolo_server *server;
     char study_url[TREMOLO_DEMO_STUDIES][256];
+    struct tremolo_policy policy[TREMOLO_DEMO_STUDIES];
     struct tremolo_files files;
     _Atomic size_t next;
     _Atomic size_t failed;
@@ -140,7 +141,6 @@ static void take_part(struct demo *demo, size_t index, size_t study)
 {
     struct tremolo_client *client = NULL;
     struct tremolo_client_options options = TREMOLO_CLIENT_DEFAULTS;
-    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
     struct tremolo_client_surroundings around = {.files = &demo->files};
     struct tremolo_client_receipt receipt;
     char state[PATH_BYTES + 32];
@@ -151,9 +151,7 @@ static void take_part(struct demo *demo, size_t index, size_t study)
     options.state_directory = state;
     options.server_key = tremolo_server_key(demo->server);
     options.enrol = true;
-    /* The default, any two people, takes the ballot and would refuse the other. */
-    policy.distance = tremolo_demo_study[study].distance;
-    options.policy = &policy;
+    options.policy = &demo->policy[study];
     options.ledger_studies = TREMOLO_DEMO_STUDIES;
     enum tremolo_status status = tremolo_client_open(&client, why, &options, &around);
     if (status != TREMOLO_OK) {
@@ -182,6 +180,19 @@ static void *run_devices(void *context)
         progress_bar.add(1);
     }
     return NULL;
+}
+
+static int read_policies(struct demo *demo)
+{
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+        const char *text = tremolo_demo_study[i].policy;
+        char why[256] = "out of memory";
+        if (tremolo_policy_parse(&demo->policy[i], why, sizeof why, text, strlen(text)) !=
+            TREMOLO_OK) {
+            return cli_fail(CLI_FAILED, "demo", "%s", why);
+        }
+    }
+    return CLI_DONE;
 }
 
 static int send_reports(struct demo *demo)
@@ -331,11 +342,12 @@ static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
         print_guarantee(answer[i], tremolo_demo_study[i].title);
     }
-    (void)printf("\nMind the neighbours: the paper's study protects people at most %g half ranges "
-                 "apart, and the\ndemo's devices have a policy for it that says so. A device with "
-                 "the default policy counts any\ntwo people: it refuses that study, as the "
-                 "server's page /about does, and takes the ballot.\n\n",
-                 tremolo_demo_study[TREMOLO_DEMO_PAPER].distance);
+    (void)printf(
+        "\nMind the neighbours: the demo's devices have a policy that takes the paper's "
+        "study,\n%s: people further apart are not protected.\nA device with the default "
+        "policy counts any two people: it refuses that study, as the\nserver's page /about "
+        "does, and takes the ballot.\n\n",
+        tremolo_demo_study[TREMOLO_DEMO_PAPER].policy);
 }
 
 static int print_results(const struct demo *demo, double took)
@@ -406,7 +418,10 @@ static int run(int argc, char **argv)
     if (demo.stay) {
         (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     }
-    code = start_server(&demo);
+    code = read_policies(&demo);
+    if (code == CLI_DONE) {
+        code = start_server(&demo);
+    }
     if (code == CLI_DONE) {
         code = create_studies(&demo);
     }

@@ -71,7 +71,7 @@ size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
 /* Do devices with the default policy, and with it a participant's page, refuse the
  * study? Then `why` says so and `policy`, unless it comes back empty, is the
  * content of a policy file that allows it. */
-enum { STUDY_POLICY_BYTES = 160 };
+enum { STUDY_POLICY_BYTES = 8 * 1024 };
 bool study_is_refused(char why[STUDY_WARNING_BYTES], char policy[STUDY_POLICY_BYTES],
                       const struct tremolo_study_file *file);
 

@@ -20,22 +20,17 @@ static void find_policy(char text[STUDY_POLICY_BYTES], const struct tremolo_stud
 {
     struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
     struct tremolo_study_guarantee cost;
-    char distance[48] = "";
-    policy.distance = tremolo_study_file_terms(file)->distance;
     text[0] = '\0';
-    if (tremolo_study_file_guarantee_at(&cost, file, policy.delta, policy.distance) != TREMOLO_OK) {
+    if (!tremolo_policy_name_distance(&policy, file) ||
+        tremolo_study_file_guarantee(&cost, file, policy.delta) != TREMOLO_OK) {
         return;
     }
     double needed = ceil(cost.epsilon * 1000) / 1000;
     policy.epsilon_per_study = fmax(policy.epsilon_per_study, needed);
     policy.epsilon_total = fmax(policy.epsilon_total, needed);
-    if (policy.distance > 0) {
-        (void)snprintf(distance, sizeof distance, ", \"distance\": %g", policy.distance);
-    }
-    if (policy.epsilon_total <= 100 && tremolo_policy_ask(&policy, NULL, 0, file) == TREMOLO_OK) {
-        (void)snprintf(text, STUDY_POLICY_BYTES,
-                       "{\"epsilon_per_study\": %g, \"epsilon_total\": %g%s}",
-                       policy.epsilon_per_study, policy.epsilon_total, distance);
+    if (policy.epsilon_total > 100 || tremolo_policy_ask(&policy, NULL, 0, file) != TREMOLO_OK ||
+        !tremolo_policy_write(text, STUDY_POLICY_BYTES, &policy)) {
+        text[0] = '\0';
     }
 }
 

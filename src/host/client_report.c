@@ -77,14 +77,13 @@ static enum tremolo_status read_receipt(struct tremolo_client *client, bool *rep
 }
 
 /* By the device core, with a platform of the caller's. The ledger is charged
- * at the policy's distance, not the server's. */
+ * for the policy's neighbours, not the server's. */
 static enum tremolo_status ask_core(struct tremolo_client *client, uint8_t *report, size_t *length,
                                     const struct tremolo_platform *platform)
 {
     struct tremolo_round round = {client->round.vectors, client->round.number};
     struct tremolo_sample sample = {client->features, client->response, client->sample_number};
-    struct tremolo_study study =
-        tremolo_study_file_device_at(client->study, client->policy.distance);
+    struct tremolo_study study = tremolo_policy_device(&client->policy, client->study);
     *length = TREMOLO_MAX_REPORT_BYTES;
     return tremolo_device_report(&client->work, report, length, &study, &round, &sample, platform);
 }
@@ -109,8 +108,7 @@ static enum tremolo_status repeat(struct tremolo_client *client, uint8_t *report
  * ledger it is all there will be. */
 static enum tremolo_status check_total(struct tremolo_client *client)
 {
-    struct tremolo_study study =
-        tremolo_study_file_device_at(client->study, client->policy.distance);
+    struct tremolo_study study = tremolo_policy_device(&client->policy, client->study);
     uint32_t left = 0;
     bool by_policy = client->to_enrol;
     static const uint32_t nothing_spent[2];

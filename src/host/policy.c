@@ -1,12 +1,13 @@
 /* policy.c -- what this device allows, whatever a study asks. */
 #include "tremolo_policy.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "policy_distance.h"
 
 /* A sentence for the caller, and the status that goes with it. */
 __attribute__((format(printf, 4, 5))) static enum tremolo_status
@@ -33,17 +34,6 @@ static bool read_number(double *value, const json_t *root, const char *key, doub
     }
     *value = number;
     return true;
-}
-
-/* "any", or a number of half ranges. */
-static bool read_distance(double *distance, const json_t *root)
-{
-    const char *word = json_string_value(json_object_get(root, "distance"));
-    if (word == NULL) {
-        return read_number(distance, root, "distance", 100);
-    }
-    *distance = 0;
-    return strcmp(word, "any") == 0;
 }
 
 static bool read_studies(struct tremolo_policy *policy, const json_t *root)
@@ -100,9 +90,10 @@ static enum tremolo_status read_policy(struct tremolo_policy *policy, char *why,
     if (!read_number(&policy->delta, root, "delta", 0.1)) {
         return refuse(TREMOLO_BAD_POLICY, why, bytes, "delta must be above 0 and at most 0.1");
     }
-    if (!read_distance(&policy->distance, root)) {
+    if (!policy_read_distance(policy, root)) {
         return refuse(TREMOLO_BAD_POLICY, why, bytes,
-                      "distance must be \"any\", or above 0 and at most 100 half ranges");
+                      "distance must be \"any\", or for each feature how far apart people are "
+                      "in its own unit, as in {\"age\": 10, \"smoker\": false}");
     }
     if (!read_studies(policy, root)) {
         return refuse(TREMOLO_BAD_POLICY, why, bytes, "studies must be a list of at most %d ids",
@@ -162,19 +153,21 @@ static double digits_up(double epsilon)
 }
 
 /* What to write into the policy for this study, if it is to be allowed: its
- * own distance where that is what separates them, else its epsilon. */
+ * own neighbours where these are what separates them, else its epsilon. */
 static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_policy *policy,
                              const struct tremolo_study_file *file, double epsilon)
 {
     struct tremolo_study_guarantee own;
     double distance = tremolo_study_file_terms(file)->distance;
-    bool near = distance > 0 && (policy->distance == 0 || distance < policy->distance) &&
-                tremolo_study_file_guarantee(&own, file, policy->delta) == TREMOLO_OK;
+    bool near = distance > 0 &&
+                tremolo_study_file_guarantee(&own, file, policy->delta) == TREMOLO_OK &&
+                own.epsilon < epsilon;
     if (near && !exceeds(own.epsilon, policy)) {
         (void)snprintf(text, bytes,
-                       "the study's own epsilon %.4g is for people at most %g half ranges apart; "
-                       "\"distance\": %g in the policy allows it, and protects no others",
-                       digits_up(own.epsilon), distance, distance);
+                       "the study's own epsilon %.4g is for people at most %g of its half ranges "
+                       "apart; a policy whose \"distance\" says so of each feature, in its own "
+                       "unit, allows it, and protects no others",
+                       digits_up(own.epsilon), distance);
     } else if (epsilon <= 100) {
         (void)snprintf(text, bytes, "\"epsilon_per_study\": %.4g in the policy allows it",
                        digits_up(epsilon));
@@ -186,13 +179,10 @@ static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_poli
 static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char *why, size_t bytes,
                                        const struct tremolo_study_file *file, double epsilon)
 {
-    char between[64] = "any two people";
+    const char *between =
+        policy_is_any_two(policy, file) ? "any two people" : "the policy's neighbours";
     char cost[32] = "more than 1e6";
     char allow[256];
-    /* A study for any two people costs the same under every policy. */
-    if (policy->distance > 0 && tremolo_study_file_terms(file)->distance > 0) {
-        (void)snprintf(between, sizeof between, "people %g half ranges apart", policy->distance);
-    }
     if (epsilon <= 1e6) {
         (void)snprintf(cost, sizeof cost, "%.4g", digits_up(epsilon));
     }
@@ -204,10 +194,31 @@ static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char
                   cost, between, delta, policy->epsilon_per_study, allow);
 }
 
+/* The distance, in half ranges of the study, at which it is counted; 0: any two people. */
+static enum tremolo_status find_distance(double *distance, const struct tremolo_policy *policy,
+                                         char *why, size_t bytes,
+                                         const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_feature *at = NULL;
+    *distance = 0;
+    if (policy_is_any_two(policy, file)) {
+        return TREMOLO_OK;
+    }
+    const char *wrong = policy_half_ranges(distance, &at, policy, file);
+    if (wrong != NULL) {
+        return refuse(TREMOLO_POLICY_REFUSED, why, bytes, "the policy's distance: %.64s %s",
+                      at->name, wrong);
+    }
+    return *distance > 0 ? TREMOLO_OK
+                         : refuse(TREMOLO_POLICY_REFUSED, why, bytes,
+                                  "the policy's distance protects none of the study's features");
+}
+
 enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char *why, size_t bytes,
                                        const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
+    double distance = 0;
     if (policy == NULL || file == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -215,8 +226,11 @@ enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char
         return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
                       "the policy lists the studies it allows, and this is none of them");
     }
-    enum tremolo_status status =
-        tremolo_study_file_guarantee_at(&guarantee, file, policy->delta, policy->distance);
+    enum tremolo_status status = find_distance(&distance, policy, why, bytes, file);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = tremolo_study_file_guarantee_at(&guarantee, file, policy->delta, distance);
     if (status == TREMOLO_OVERFLOWED) {
         return refuse_cost(policy, why, bytes, file, INFINITY);
     }

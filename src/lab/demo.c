@@ -32,7 +32,7 @@ const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES] = {
                                      "             \"neighbours\": {\"distance\": 0.25},\n"
                                      "             \"protects\": \"features\"},\n"
                                      " \"protocol\": {\"kind\": \"one-shot\"}}\n",
-                            0.25},
+                            "{\"distance\": {\"age\": 8.75, \"steps\": 2.25, \"sleep\": 0.75}}"},
     [TREMOLO_DEMO_BALLOT] = {"ballots",
                              QUESTION " \"features\": [{" AGE "\"low\": 20, \"high\": 78},\n"
                                       "              {" STEPS "\"low\": 3, \"high\": 16},\n"
@@ -41,7 +41,7 @@ const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES] = {
                                       " \"privacy\": {\"epsilon\": 2, \"neighbours\": \"any\",\n"
                                       "             \"protects\": \"all\"},\n"
                                       " \"protocol\": {\"release\": \"ballot\"}}\n",
-                             0},
+                             "{\"distance\": \"any\"}"},
 };
 const double tremolo_demo_epsilon = 2;
 const double tremolo_demo_r2 = 0.76;

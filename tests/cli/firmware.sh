@@ -61,7 +61,7 @@ cat >"$work/odd.json" <<'STUDY'
  "protocol": {"kind": "one-shot", "alpha": 0.25},
  "limits": {"opens": "2026-01-01", "closes": "2030-01-01", "enrolment": "open"}}
 STUDY
-compare "odd names" "$work/odd.json" '{"a*/b/*c": 17.25, "/*/": 0.75}' '{"distance": 1, "epsilon_per_study": 4}'
+compare "odd names" "$work/odd.json" '{"a*/b/*c": 17.25, "/*/": 0.75}' '{"distance": {"a*/b/*c": 500.25}, "epsilon_per_study": 4}'
 expect_match "the dates are there" "$work/tremolo_the_study.h" 'Closes at 2030-01-01T00:00:00Z'
 
 # A comparison that can fail: another sample gives other bytes.

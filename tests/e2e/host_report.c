@@ -76,7 +76,7 @@ static int report(const struct tremolo_study_file *file, const struct tremolo_po
                                         .read = host_read,
                                         .write = host_write,
                                         .studies = 1};
-    struct tremolo_study study = tremolo_study_file_device_at(file, policy->distance);
+    struct tremolo_study study = tremolo_policy_device(policy, file);
     struct tremolo_sample sample = {raw, raw[study.dimension], 0};
     struct tremolo_round round = {NULL, 0};
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];

@@ -165,7 +165,7 @@ int study_source(const struct study_options *options, const struct tremolo_study
         return cli_fail(cli_exit_of(status), "study", "%s",
                         why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
-    struct tremolo_study study = tremolo_study_file_device_at(file, policy.distance);
+    struct tremolo_study study = tremolo_policy_device(&policy, file);
     put_head(file, &study);
     put_study(file, &study);
     put_budget(&policy, &study, budget);

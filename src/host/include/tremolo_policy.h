@@ -3,20 +3,29 @@
  * A JSON file, every key optional:
  *
  *     {"epsilon_per_study": 2, "epsilon_total": 8, "delta": 1e-5,
- *      "distance": "any", "studies": ["NZ...", "8a..."]}
+ *      "distance": {"age": 10, "steps": 2500, "smoker": false},
+ *      "studies": ["NZ...", "8a..."]}
  *
  * A study's epsilon means little without its neighbours, which the server
- * chooses: at a tiny distance a small epsilon protects nothing. Both maxima are
- * therefore counted between people this policy calls neighbours: "any" two,
- * or those at most a distance apart (in half ranges of the features).
+ * chooses: at a tiny distance, or with narrow bounds, a small epsilon
+ * protects nothing. Both maxima are therefore counted between people this policy
+ * calls neighbours: "distance": "any" two (the default), or those who differ by
+ * at most so much in each feature, in the unit in which this device gives it:
+ * ten years of age alone, or 2500 steps alone, or part of each (shares of
+ * these, whose squares add up to at most 1). For a choice of answers, and for a
+ * number, too, true means any difference, false that people who differ there
+ * are not protected. A study with a distance is refused unless all of its features, and a
+ * private response, are named; its bounds turn what they say into half ranges, the
+ * unit in which the device core charges. No number of half ranges is accepted
+ * here: its size in years or steps would be the server's choice.
  *
  * Ballots cost pure epsilon, noisy samples mu^2. epsilon_total is over both: the
  * sum of what ballots cost and of epsilon(mu, delta) of all noisy samples.
  *
  * epsilon_total becomes the ledger's budget when the device is enrolled and
  * cannot be raised afterwards; the others are asked for every study. Reports
- * are charged at the policy's distance. Whoever changes it later has a total
- * that holds for the smallest distance a report was charged at. */
+ * are charged for the policy's neighbours. Whoever changes these later has a total
+ * that holds for people who were neighbours all the time. */
 #ifndef TREMOLO_POLICY_H
 #define TREMOLO_POLICY_H
 
@@ -31,13 +40,24 @@
 extern "C" {
 #endif
 
-enum { TREMOLO_POLICY_MAX_STUDIES = 256, TREMOLO_POLICY_MAX_BYTES = 64 * 1024 };
+enum {
+    TREMOLO_POLICY_MAX_STUDIES = 256,
+    TREMOLO_POLICY_MAX_FEATURES = 64,
+    TREMOLO_POLICY_MAX_BYTES = 64 * 1024
+};
+
+/* How far apart neighbours may be in one feature. */
+struct tremolo_policy_feature {
+    char name[TREMOLO_STUDY_MAX_NAME + 1];
+    double apart; /* in its own unit; INFINITY: by any difference; 0: not at all */
+};
 
 struct tremolo_policy {
     double epsilon_per_study;
     double epsilon_total;
-    double delta;       /* at which both are counted */
-    double distance;    /* between whom: half ranges; 0: any two people */
+    double delta;         /* at which both are counted */
+    size_t feature_count; /* of `features`; 0: between any two people */
+    struct tremolo_policy_feature features[TREMOLO_POLICY_MAX_FEATURES];
     bool only_listed;   /* the file lists studies, be it none */
     size_t study_count; /* of `studies` */
     uint8_t studies[TREMOLO_POLICY_MAX_STUDIES][TREMOLO_STUDY_ID_BYTES];
@@ -60,6 +80,22 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_policy_parse(struct tremolo_policy 
 TREMOLO_MUST_USE enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy,
                                                         char *why, size_t bytes,
                                                         const struct tremolo_study_file *file);
+
+/* The study's integers with the distance at which this policy has it charged: any two
+ * people where the policy names none, or not all of the study's features (which
+ * tremolo_policy_ask() refuses). */
+struct tremolo_study tremolo_policy_device(const struct tremolo_policy *policy,
+                                           const struct tremolo_study_file *file);
+
+/* Have the policy call those neighbours whom the study does, in the features' own units:
+ * what a person who trusts the study's bounds would write. False when there are more
+ * features than a policy names; the policy is for any two people then. */
+bool tremolo_policy_name_distance(struct tremolo_policy *policy,
+                                  const struct tremolo_study_file *file);
+
+/* Maxima and distance as the text of a policy file, which contains no single quote. False
+ * when it does not fit. */
+bool tremolo_policy_write(char *text, size_t bytes, const struct tremolo_policy *policy);
 
 /* The ledger's budget of mu^2, and of epsilon, under this policy: each of them alone is
  * all of it. */

@@ -16,7 +16,7 @@ enum tremolo_demo_question { TREMOLO_DEMO_PAPER, TREMOLO_DEMO_BALLOT, TREMOLO_DE
 struct tremolo_demo_study {
     const char *title;
     const char *json;
-    double distance; /* between neighbours, half ranges; 0: any two people */
+    const char *policy; /* of the demo's devices, a policy file */
 };
 
 /* Names, true coefficients in own units (the intercept last), the two studies. */

@@ -28,42 +28,165 @@ static void test_policy_refuses(void **state)
     end(&world);
 }
 
+static struct tremolo_policy policy_of(const char *json)
+{
+    struct tremolo_policy policy;
+    char why[256] = "";
+    assert_status(tremolo_policy_parse(&policy, why, sizeof why, json, strlen(json)), TREMOLO_OK);
+    return policy;
+}
+
+/* One half range of each number of the base study. */
+static const char one_half_range[] =
+    "{\"distance\": {\"a\": 5, \"b\": 1, \"c\": false, \"d\": false, \"r\": 50}}";
+
 /* The server chooses a study's neighbours, the device whom it protects: at
  * distance 0.001 an epsilon of 2 would give the sample away. */
 static void test_policy_has_its_own_neighbours(void **state)
 {
     struct world world;
     struct tremolo_client_receipt receipt = {0};
-    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_policy policy = policy_of(one_half_range);
     (void)state;
     begin(&world, "privacy.epsilon", "2", "privacy.neighbours", "{\"distance\": 0.001}");
     assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
     assert_non_null(strstr(world.why, "between any two people"));
     assert_non_null(strstr(world.why, "the policy allows 2;"));
-    assert_non_null(strstr(world.why, "\"distance\": 0.001 in the policy allows it"));
-    policy.distance = 1;
+    assert_non_null(strstr(world.why, "at most 0.001 of its half ranges apart"));
     world.options.policy = &policy;
     assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
-    assert_non_null(strstr(world.why, "people 1 half ranges apart"));
+    assert_non_null(strstr(world.why, "between the policy's neighbours"));
     assert_int_equal(world.server.reports, 0);
-    policy.distance = 0.001;
+    assert_true(tremolo_policy_name_distance(&policy, world.server.file));
     assert_status(report(&world, &receipt), TREMOLO_OK);
     end(&world);
 }
 
-/* A study for distance 0.5 at a policy of distance 1 costs twice its own mu,
+/* Bounds a hundredth as wide make half ranges of a hundredth: what the policy protects stays
+ * what it was, and a study that protects less is refused, its ledger unmade. */
+static void test_bounds_do_not_move_the_policy(void **state)
+{
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_policy policy = policy_of(one_half_range);
+    (void)state;
+    begin(&world, "privacy.neighbours", "{\"distance\": 1}", NULL, NULL);
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+    begin(&world, "privacy.neighbours", "{\"distance\": 1}", "features[0].high", "0.1");
+    world.options.policy = &policy;
+    assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+    assert_non_null(strstr(world.why, "between the policy's neighbours"));
+    assert_int_equal(world.server.reports, 0);
+    assert_int_equal(access(world.folder.state, F_OK), -1);
+    end(&world);
+}
+
+/* A distance policy takes nothing that it does not name in full. */
+static void test_every_feature_is_named(void **state)
+{
+    static const struct {
+        const char *json;
+        const char *sentence;
+    } cases[] = {
+        {"{\"distance\": {\"b\": 1, \"c\": false, \"d\": false, \"r\": 50}}",
+         "the policy's distance: a is not named"},
+        {"{\"distance\": {\"a\": 5, \"b\": 1, \"c\": false, \"d\": false}}",
+         "the policy's distance: r is not named"},
+        {"{\"distance\": {\"a\": 5, \"b\": 1, \"c\": 1, \"d\": false, \"r\": 50}}",
+         "the policy's distance: c has a number, but is a choice of answers"},
+        {"{\"distance\": {\"a\": false, \"b\": false, \"c\": false, \"d\": false, \"r\": false}}",
+         "the policy's distance protects none of the study's features"},
+    };
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    (void)state;
+    begin(&world, "privacy.neighbours", "{\"distance\": 1}", NULL, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tremolo_policy policy = policy_of(cases[i].json);
+        world.options.policy = &policy;
+        assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
+        assert_non_null(strstr(world.why, cases[i].sentence));
+        assert_int_equal(access(world.folder.state, F_OK), -1);
+        /* Whoever charges all the same charges for any two people. */
+        assert_int_equal(tremolo_policy_device(&policy, world.server.file).distance, 0);
+    }
+    end(&world);
+    /* Any two people, and ballots, are the same under every policy. */
+    struct tremolo_policy other = policy_of("{\"distance\": {\"height\": 5}}");
+    begin(&world, NULL, NULL, NULL, NULL);
+    world.options.policy = &other;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+    begin(&world, "protocol.release", "\"ballot\"", NULL, NULL);
+    world.options.policy = &other;
+    assert_status(report(&world, &receipt), TREMOLO_OK);
+    end(&world);
+}
+
+/* The largest share of a half range decides; an answer is 2, or sqrt(8), apart. */
+static void test_half_ranges_of_a_policy(void **state)
+{
+    static const struct {
+        const char *json;
+        double half_ranges;
+    } cases[] = {
+        {"{\"distance\": {\"a\": 5, \"b\": 1, \"c\": false, \"d\": false, \"r\": 50}}", 1},
+        {"{\"distance\": {\"a\": 1, \"b\": 1.5, \"c\": false, \"d\": false, \"r\": 5}}", 1.5},
+        {"{\"distance\": {\"a\": 1, \"b\": 0.1, \"c\": false, \"d\": true, \"r\": 5}}", 2},
+        {"{\"distance\": {\"a\": 1, \"b\": 0.1, \"c\": true, \"d\": true, \"r\": 5}}",
+         2.8284271247461903},
+        {"{\"distance\": {\"a\": true, \"b\": 0.1, \"c\": false, \"d\": false, \"r\": 5}}", 2},
+        {"{\"distance\": {\"a\": 5e9, \"b\": 1, \"c\": false, \"d\": false, \"r\": 50}}", 0},
+    };
+    struct tremolo_study_file *file =
+        study_with("privacy.neighbours", "{\"distance\": 1}", NULL, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tremolo_policy policy = policy_of(cases[i].json);
+        struct tremolo_study wanted = tremolo_study_file_device_at(file, cases[i].half_ranges);
+        assert_int_equal(tremolo_policy_device(&policy, file).distance, wanted.distance);
+    }
+    tremolo_study_file_free(file);
+}
+
+/* What a policy file says of a study is what the study says of itself, and the text can be
+ * put between single quotes. */
+static void test_policies_are_written(void **state)
+{
+    struct tremolo_study_file *file =
+        study_with("privacy.neighbours", "{\"distance\": 0.3}", "features[0].name", "\"it's\"");
+    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_policy again;
+    char text[1024];
+    (void)state;
+    assert_true(tremolo_policy_name_distance(&policy, file));
+    assert_true(tremolo_policy_write(text, sizeof text, &policy));
+    assert_null(strchr(text, '\''));
+    again = policy_of(text);
+    assert_int_equal(again.feature_count, 5);
+    assert_string_equal(again.features[0].name, "it's");
+    assert_true(again.features[0].apart == 1.5 && again.features[2].apart == 0);
+    assert_status(tremolo_policy_ask(&again, text, sizeof text, file), TREMOLO_OK);
+    for (size_t bytes = 1; bytes < 40; bytes++) {
+        assert_false(tremolo_policy_write(text, bytes, &policy));
+    }
+    tremolo_study_file_free(file);
+}
+
+/* A study for distance 0.5 at a policy of twice that costs twice its own mu,
  * so about four times its own charge, and the ledger says so. */
 static void test_charged_at_the_policys_distance(void **state)
 {
     struct world world;
     struct tremolo_client_receipt receipt = {0};
-    struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+    struct tremolo_policy policy = policy_of(one_half_range);
     struct tremolo_study_guarantee own;
     struct tremolo_study_guarantee ours;
     uint32_t budget = 0;
     (void)state;
     begin(&world, "privacy.epsilon", "0.5", "privacy.neighbours", "{\"distance\": 0.5}");
-    policy.distance = 1;
     world.options.policy = &policy;
     assert_status(report(&world, &receipt), TREMOLO_OK);
     assert_status(tremolo_policy_budget(&budget, &policy), TREMOLO_OK);
@@ -238,9 +361,15 @@ static void test_policy_files(void **state)
         "{\"epsilon_total\": 0}",
         "{\"epsilon_per_study\": \"1\"}",
         "{\"delta\": 1}",
-        "{\"distance\": 0}",
+        "{\"distance\": 1}",
+        "{\"distance\": 0.5}",
         "{\"distance\": \"some\"}",
-        "{\"distance\": 101}",
+        "{\"distance\": {}}",
+        "{\"distance\": [\"a\"]}",
+        "{\"distance\": {\"a\": 0}}",
+        "{\"distance\": {\"a\": -1}}",
+        "{\"distance\": {\"a\": \"1\"}}",
+        "{\"distance\": {\"a\": null}}",
         "{\"studies\": \"x\"}",
         "{\"studies\": [\"x\"]}",
         "{\"epsilon_total\": 1, \"epsilon_total\": 2}",
@@ -263,13 +392,12 @@ static void test_policy_files(void **state)
     assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"studies\": []}", 15),
                   TREMOLO_OK);
     assert_true(policy.only_listed && policy.study_count == 0);
-    assert_true(policy.distance == 0);
-    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"distance\": 0.5}", 17),
-                  TREMOLO_OK);
-    assert_true(policy.distance == 0.5);
-    assert_status(tremolo_policy_parse(&policy, why, sizeof why, "{\"distance\": \"any\"}", 19),
-                  TREMOLO_OK);
-    assert_true(policy.distance == 0);
+    assert_int_equal(policy.feature_count, 0);
+    policy = policy_of("{\"distance\": {\"a\": 0.5, \"b\": true, \"c\": false}}");
+    assert_int_equal(policy.feature_count, 3);
+    assert_true(policy.features[0].apart == 0.5 && policy.features[2].apart == 0);
+    assert_true(policy.features[1].apart > 1e300);
+    assert_int_equal(policy_of("{\"distance\": \"any\"}").feature_count, 0);
 }
 
 int main(void)
@@ -277,6 +405,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_policy_refuses),
         cmocka_unit_test(test_policy_has_its_own_neighbours),
+        cmocka_unit_test(test_bounds_do_not_move_the_policy),
+        cmocka_unit_test(test_every_feature_is_named),
+        cmocka_unit_test(test_half_ranges_of_a_policy),
+        cmocka_unit_test(test_policies_are_written),
         cmocka_unit_test(test_charged_at_the_policys_distance),
         cmocka_unit_test(test_total_is_the_ledgers),
         cmocka_unit_test(test_refusals_leave_no_ledger),
