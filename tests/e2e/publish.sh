@@ -56,6 +56,19 @@ mkdir "$work/run" && cp "$work/sample.json" "$work/run"
 (cd "$work/run" && sh ../run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
+# A distance is printed as a policy in the features' own units, and obeyed as such.
+study_text '{"kind": "one-shot"}' | sed 's/"privacy": {[^}]*}/"privacy": {"epsilon": 1, "neighbours": {"distance": 0.5}, "protects": "all"}/' >"$work/near.json"
+study publish "$work/near.json" --server "$url"
+expect_match "a policy names each feature and the private response" "$out" \
+    '"distance": \{"steps": 5000, "sleep": 2, "pulse": 17\.5, "score": 25\}'
+sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
+sed -n '/^  {/p' "$out" >"$work/run/sample.json"
+sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report|;s|DIRECTORY|near|" "$work/script" >"$work/run.sh"
+(cd "$work/run" && sh ../run.sh >"$out" 2>"$err")
+expect "and is taken as it is printed" "$? $(grep -c accepted "$out")" "0 1"
+echo '{"distance": 0.5}' >"$work/run/policy.json"
+(cd "$work/run" && sed '/> policy.json/d' ../run.sh >../again.sh && sh ../again.sh >"$out" 2>"$err")
+expect "a number of half ranges is no distance" "$? $(grep -c 'in its own unit' "$err")" "2 1"
 $tremolo status "$url/v1/studies/$id" >"$out"
 expect_match "one report is counted as one" "$out" '^1 report( of 1 device)?, open, round 1 of [0-9]+$'
 expect_match "and says nothing yet" "$out" '^nothing can be said before two devices have reported$'
