@@ -1,6 +1,6 @@
 /* coefficients.js -- the forest plot, its table, and what is not known yet. */
 import { element, keyed, section, setText, show } from './dom.js';
-import { effects, forest } from './forest.js';
+import { effects, forest } from './chart/forest.js';
 import { number, pValue } from './format.js';
 import { coordinates, responseRange } from './study_terms.js';
 

@@ -5,7 +5,7 @@ import { element, section, setText } from './dom.js';
 import { atMost, counted, number } from './format.js';
 import { caught, epsilonAt, guessedRight } from './gaussian.js';
 import { coordinates, isBallot, promisedDistance, releases, widest } from './study_terms.js';
-import { FALSE_ALARMS, tradeoffChart } from './tradeoff.js';
+import { FALSE_ALARMS, tradeoffChart } from './chart/tradeoff.js';
 
 const STEPS = 200;
 const READING = 'reading';

@@ -2,10 +2,10 @@
  *
  * They are the dashboard's charts, drawn from the document that the page
  * carries. The tables are in the page already. */
-import { effects, forest } from './forest.js';
+import { effects, forest } from './chart/forest.js';
 import { number } from './format.js';
-import { lineChart } from './lines.js';
-import { tradeoffChart } from './tradeoff.js';
+import { lineChart } from './chart/lines.js';
+import { tradeoffChart } from './chart/tradeoff.js';
 
 const result = JSON.parse(document.getElementById('document').textContent);
 

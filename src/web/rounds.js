@@ -2,7 +2,7 @@
  * of each round, and where the coefficients stand. */
 import { element, figure, keyed, section, setText } from './dom.js';
 import { count, moment, number } from './format.js';
-import { lineChart } from './lines.js';
+import { lineChart } from './chart/lines.js';
 import { coordinates } from './study_terms.js';
 
 const TABLE = 'rounds';

@@ -1,7 +1,7 @@
 /* timeline.js -- devices and explained variance over time. */
 import { element, figure, section, setText, show } from './dom.js';
 import { count, number } from './format.js';
-import { lineChart } from './lines.js';
+import { lineChart } from './chart/lines.js';
 
 const at = (sample) => new Date(sample.time * 1000);
 

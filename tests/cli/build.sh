@@ -37,3 +37,11 @@ printf 'x,y\n1,2\n2,3\n3,5\n4,4\n5,7\n6,6\n' >"$work/data.csv"
 $tremolo simulate "$work/data.csv" --response y --epsilon 4 --report "$work/result.html" >"$work/out" 2>&1
 expect "a result is saved as a page" $? 0
 expect_match "with its table" "$work/result.html" '<table'
+
+# Every fuzz target is a program of its own, too, for an input that was found elsewhere.
+programs=$(for source in tests/fuzz/fuzz_*.c; do echo "$work/plain/bin/${source%.c}"; done)
+# shellcheck disable=SC2086 # a list of words
+PATH=$work/bin:$PATH make -s -j2 BUILD="$work/plain" CC="$compiler" WEB=no $programs >"$work/out" 2>&1
+expect "fuzz targets build without a fuzzer" $? 0
+for program in $programs; do "$program" "$work/data.csv" || echo "$program"; done >"$work/out" 2>&1
+expect "and take a file" "$(cat "$work/out")" ""

@@ -61,6 +61,8 @@ if command -v zsh >/dev/null; then
     expect "zsh: options" "$(asked fit --me)" "--method "
     expect "zsh: files" "$(asked fit --save '')" "files  "
     expect "zsh: directories" "$(asked report --state '')" "files -/ "
+else
+    echo "# zsh is not installed here: not asked"
 fi
 if command -v fish >/dev/null; then
     asked() { HOME=$dir fish -c 'tremolo completion fish | source; complete -C "$argv"' "$1" | cut -f1 | tr '\n' ' '; }
@@ -68,4 +70,6 @@ if command -v fish >/dev/null; then
     expect "fish: options" "$(asked 'tremolo fit --me')" "--method "
     expect "fish: choices" "$(asked 'tremolo simulate --protect ')" "all features "
     expect "fish: files" "$(asked 'tremolo fit pe')" "people.csv "
+else
+    echo "# fish is not installed here: not asked"
 fi

@@ -3,13 +3,10 @@
  * Property: whatever is accepted encodes to exactly the bytes it came from.
  * The last eight bytes are replaced by the right checksum in every second
  * input, or else no mutation would ever get past it. */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "tremolo_moments.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static void put_checksum(uint8_t *bytes, size_t length)
 {

@@ -4,7 +4,7 @@ import { axisBottom, axisLeft } from 'd3-axis';
 import { scaleLinear } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { chart, drawAxis, layer } from './chart.js';
-import { caught } from './gaussian.js';
+import { caught } from '../gaussian.js';
 
 const MARGIN = { top: 30, right: 16, bottom: 46, left: 56 };
 const SIDE_MAX = 380;
