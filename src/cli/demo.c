@@ -45,6 +45,8 @@ struct demo {
     struct tremolo_server *server;
     char study_url[TREMOLO_DEMO_STUDIES][256];
     struct tremolo_policy policy[TREMOLO_DEMO_STUDIES];
+    char *token; /* the operator's, who opens studies and ends rounds */
+    unsigned round;
     struct tremolo_files files;
     _Atomic size_t next;
     _Atomic size_t failed;
@@ -87,12 +89,12 @@ static int start_server(struct demo *demo)
     return CLI_DONE;
 }
 
-static int create_study(struct demo *demo, size_t study, const char *token)
+static int create_study(struct demo *demo, size_t study)
 {
     char url[128];
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/studies",
                    tremolo_server_port(demo->server));
-    struct fetch fetch = {.url = url, .body = tremolo_demo_study[study].json, .token = token};
+    struct fetch fetch = {.url = url, .body = tremolo_demo_study[study].json, .token = demo->token};
     if (fetch_run(&fetch) != 0 || fetch.status != 201) {
         free(fetch.answer);
         return cli_fail(CLI_FAILED, "demo", "the study was not taken (%ld)", fetch.status);
@@ -109,14 +111,25 @@ static int create_study(struct demo *demo, size_t study, const char *token)
 static int create_studies(struct demo *demo)
 {
     char path[PATH_BYTES + 32];
-    char *token = NULL;
     (void)snprintf(path, sizeof path, "%s/server/operator.token", demo->data);
-    int code = cli_read_token(&token, "demo", path);
+    int code = cli_read_token(&demo->token, "demo", path);
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
-        code = create_study(demo, i, token);
+        code = create_study(demo, i);
     }
-    free(token);
     return code;
+}
+
+/* Ended by the operator, as no device waits for another here. */
+static int close_round(const struct demo *demo, size_t study)
+{
+    char url[300];
+    (void)snprintf(url, sizeof url, "%s/round/close?round=%u", demo->study_url[study], demo->round);
+    struct fetch fetch = {.url = url, .body = "", .token = demo->token};
+    bool good = fetch_run(&fetch) == 0 && fetch.status == 200;
+    free(fetch.answer);
+    return good ? CLI_DONE
+                : cli_fail(CLI_FAILED, "demo", "round %u did not end (%ld)", demo->round + 1,
+                           fetch.status);
 }
 
 /* ---------------------------------------------------------------- devices */
@@ -175,7 +188,9 @@ static void *run_devices(void *context)
     size_t index;
     while ((index = atomic_fetch_add(&demo->next, 1)) < demo->devices) {
         for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
-            take_part(demo, index, i);
+            if (demo->round < tremolo_demo_study[i].rounds) {
+                take_part(demo, index, i);
+            }
         }
         progress_bar.add(1);
     }
@@ -195,30 +210,51 @@ static int read_policies(struct demo *demo)
     return CLI_DONE;
 }
 
-static int send_reports(struct demo *demo)
+static void run_round(struct demo *demo)
 {
     pthread_t thread[THREADS];
-    char directory[PATH_BYTES + 16];
-    (void)snprintf(directory, sizeof directory, "%s/devices", demo->data);
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
-        return cli_fail(CLI_FAILED, "demo", "%s: %s", directory, strerror(errno));
-    }
-    demo->files = tremolo_files_system();
-    demo->files.fsync = no_sync;
-    progress_bar.begin("devices", demo->devices);
     size_t started = 0;
+    demo->next = 0;
     while (started < THREADS && pthread_create(&thread[started], NULL, run_devices, demo) == 0) {
         started++;
     }
     for (size_t i = 0; i < started; i++) {
         (void)pthread_join(thread[i], NULL);
     }
+    if (started == 0) {
+        note_failure(demo, "no thread could be started");
+    }
+}
+
+/* Rounds of all studies at once; those that have one more wait for the operator. */
+static int send_reports(struct demo *demo)
+{
+    char directory[PATH_BYTES + 16];
+    unsigned rounds = 1;
+    int code = CLI_DONE;
+    (void)snprintf(directory, sizeof directory, "%s/devices", demo->data);
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
+        return cli_fail(CLI_FAILED, "demo", "%s: %s", directory, strerror(errno));
+    }
+    demo->files = tremolo_files_system();
+    demo->files.fsync = no_sync;
+    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+        rounds = tremolo_demo_study[i].rounds > rounds ? tremolo_demo_study[i].rounds : rounds;
+    }
+    progress_bar.begin("devices, round by round", rounds * demo->devices);
+    for (demo->round = 0; demo->round < rounds && demo->failed == 0 && code == CLI_DONE;
+         demo->round++) {
+        run_round(demo);
+        for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
+            code = demo->round + 1 < tremolo_demo_study[i].rounds ? close_round(demo, i) : code;
+        }
+    }
     progress_bar.end();
-    if (started == 0 || demo->failed > 0) {
+    if (demo->failed > 0) {
         return cli_fail(CLI_FAILED, "demo", "%zu reports could not be made: %s",
                         (size_t)demo->failed, demo->why);
     }
-    return CLI_DONE;
+    return code;
 }
 
 /* ---------------------------------------------------------------- results */
@@ -308,7 +344,12 @@ static void print_guarantee(const json_t *answer, const char *title)
     const json_t *guarantee = json_object_get(answer, "guarantee");
     size_t index;
     json_t *sentence;
+    const char *why =
+        json_string_value(json_object_get(json_object_get(answer, "inference"), "why"));
     (void)printf("\n---- %s\n", title);
+    if (why != NULL) {
+        coefficients_paragraph(why);
+    }
     json_array_foreach(json_object_get(answer, "not_identified"), index, sentence)
     {
         coefficients_paragraph(json_string_value(sentence));
@@ -332,8 +373,9 @@ static int fetch_estimate(json_t **answer, const char *study_url)
 static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO_STUDIES],
                       const double *raw, double took)
 {
-    (void)printf("%zu devices reported to two studies over HTTP in %.1f s, one sample each\n\n",
-                 demo->devices, took);
+    (void)printf("%zu devices reported to two studies over HTTP in %.1f s, one sample each; the "
+                 "paper's has %u rounds\n\n",
+                 demo->devices, took, tremolo_demo_study[TREMOLO_DEMO_PAPER].rounds);
     print_table(answer, raw);
     (void)printf(
         "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
@@ -441,6 +483,7 @@ static int run(int argc, char **argv)
         stay(&demo);
     }
     tremolo_server_stop(demo.server);
+    free(demo.token);
     return code;
 }
 

@@ -28,11 +28,14 @@ const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES] = {
                                      "              {" STEPS "\"low\": 0, \"high\": 18},\n"
                                      "              {" SLEEP "\"low\": 4, \"high\": 10}],\n"
                                      " \"response\": {" PULSE "\"low\": 35, \"high\": 95},\n"
-                                     " \"privacy\": {\"epsilon\": 1, \"delta\": 1e-5,\n"
+                                     " \"privacy\": {\"epsilon\": 2, \"delta\": 1e-5,\n"
                                      "             \"neighbours\": {\"distance\": 0.25},\n"
                                      "             \"protects\": \"features\"},\n"
-                                     " \"protocol\": {\"kind\": \"one-shot\"}}\n",
-                            "{\"distance\": {\"age\": 8.75, \"steps\": 2.25, \"sleep\": 0.75}}"},
+                                     " \"protocol\": {\"kind\": \"iterative\", \"rounds\": 2, "
+                                     "\"vectors\": 1,\n"
+                                     "              \"alpha\": 0.2, \"lambda\": 0.2, "
+                                     "\"omega\": 1}}\n",
+                            "{\"distance\": {\"age\": 8.75, \"steps\": 2.25, \"sleep\": 0.75}}", 2},
     [TREMOLO_DEMO_BALLOT] = {"ballots",
                              QUESTION " \"features\": [{" AGE "\"low\": 20, \"high\": 78},\n"
                                       "              {" STEPS "\"low\": 3, \"high\": 16},\n"
@@ -41,7 +44,7 @@ const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES] = {
                                       " \"privacy\": {\"epsilon\": 2, \"neighbours\": \"any\",\n"
                                       "             \"protects\": \"all\"},\n"
                                       " \"protocol\": {\"release\": \"ballot\"}}\n",
-                             "{\"distance\": \"any\"}"},
+                             "{\"distance\": \"any\"}", 1},
 };
 const double tremolo_demo_epsilon = 2;
 const double tremolo_demo_r2 = 0.76;

@@ -17,6 +17,7 @@ struct tremolo_demo_study {
     const char *title;
     const char *json;
     const char *policy; /* of the demo's devices, a policy file */
+    unsigned rounds;    /* each of them a report of every device */
 };
 
 /* Names, true coefficients in own units (the intercept last), the two studies. */
