@@ -12,7 +12,10 @@ void background_init(struct background *thread)
 
 bool background_start(struct background *thread, void *(*run)(void *), void *argument)
 {
-    return pthread_create(&thread->id, NULL, run, argument) == 0;
+    bool started = thread->count < BACKGROUND_THREADS &&
+                   pthread_create(&thread->ids[thread->count], NULL, run, argument) == 0;
+    thread->count += started;
+    return started;
 }
 
 void background_stop(struct background *thread)
@@ -21,7 +24,9 @@ void background_stop(struct background *thread)
     thread->stopping = true;
     background_signal(thread);
     background_unlock(thread);
-    (void)pthread_join(thread->id, NULL);
+    while (thread->count > 0) {
+        (void)pthread_join(thread->ids[--thread->count], NULL);
+    }
 }
 
 void background_free(struct background *thread)
@@ -47,5 +52,5 @@ void background_wait_us(struct background *thread, int64_t us)
 
 void background_signal(struct background *thread)
 {
-    (void)pthread_cond_signal(&thread->wake);
+    (void)pthread_cond_broadcast(&thread->wake);
 }

@@ -1,4 +1,4 @@
-/* background.h -- a thread with a lock, a wake-up and a flag that ends it.
+/* background.h -- a thread, or a few alike, with a lock, a wake-up and a flag that ends them.
  *
  *     background_init(&owner->thread);
  *     if (!background_start(&owner->thread, run, owner)) ...
@@ -14,16 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { BACKGROUND_THREADS = 4 };
+
 struct background {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* waits with a limit go by the monotonic clock (clock.h) */
-    pthread_t id;
+    pthread_t ids[BACKGROUND_THREADS];
+    unsigned count;
     bool stopping;
 };
 
 void background_init(struct background *thread);
 
-/* False when there is no thread to be had: then free it without stopping it. */
+/* Once for each thread. False when there is no thread to be had: stop those that there are. */
 bool background_start(struct background *thread, void *(*run)(void *), void *argument);
 
 void background_stop(struct background *thread);
@@ -35,7 +38,7 @@ void background_unlock(struct background *thread);
 /* Lock held: wait for a signal, for `us` at most. */
 void background_wait_us(struct background *thread, int64_t us);
 
-/* Wake the thread. Lock held. */
+/* Wake the thread, or all. Lock held. */
 void background_signal(struct background *thread);
 
 #endif

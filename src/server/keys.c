@@ -66,8 +66,15 @@ static int make_file(const char *path, const void *bytes, size_t length)
     return result;
 }
 
-/* The number of bytes read, at most `capacity`, or -1. */
-static ssize_t read_file(const char *path, void *bytes, size_t capacity, const char **reason)
+/* A secret of our own is for us alone; root may let a group read one, as systemd does when it hands
+ * a credential to a service. */
+static bool is_private(const struct stat *about)
+{
+    bool given_by_root = about->st_uid == 0 && geteuid() != 0;
+    return (about->st_mode & (given_by_root ? 037 : 077)) == 0;
+}
+
+ssize_t keys_read(const char *path, void *bytes, size_t capacity, const char **reason)
 {
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -78,7 +85,7 @@ static ssize_t read_file(const char *path, void *bytes, size_t capacity, const c
     ssize_t length = -1;
     if (fstat(file, &about) != 0) {
         *reason = strerror(errno);
-    } else if ((about.st_mode & 077) != 0) {
+    } else if (!is_private(&about)) {
         *reason = "others may read this secret; set its mode to 0600";
     } else {
         length = read(file, bytes, capacity);
@@ -114,7 +121,7 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
             return explain(words, words_capacity, path, strerror(errno));
         }
     }
-    ssize_t got = read_file(path, fresh, length + 1, &reason);
+    ssize_t got = keys_read(path, fresh, length + 1, &reason);
     if (got == (ssize_t)length) {
         memcpy(bytes, fresh, length);
     }
@@ -147,7 +154,7 @@ enum tremolo_status keys_token(char *token, size_t capacity, const char *path, b
     if (create && access(path, F_OK) != 0 && errno == ENOENT && make_token(path) != 0) {
         return explain(words, words_capacity, path, strerror(errno));
     }
-    ssize_t got = read_file(path, token, capacity - 1, &reason);
+    ssize_t got = keys_read(path, token, capacity - 1, &reason);
     if (got < 0) {
         return explain(words, words_capacity, path, reason);
     }

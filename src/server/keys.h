@@ -5,8 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "tremolo_status.h"
+
+/* Read a secret: the number of bytes, at most `capacity`, or -1 with the reason. A file that
+ * others may read is refused. */
+ssize_t keys_read(const char *path, void *bytes, size_t capacity, const char **reason);
 
 /* Fill bytes[0..length) from DIRECTORY/name. With `create` it is made of fresh randomness,
  * synced, when it does not exist. Refuses a file of any other length or one that

@@ -142,7 +142,8 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
     if (status != TREMOLO_OK) {
         return status;
     }
-    server->connections = connections_new(server->request_seconds);
+    server->connections =
+        connections_new(server->request_seconds, &server->body_bytes, REQUEST_BODIES_MAX / 2);
     server->sampler = sampler_start(server->writer);
     server->estimator = estimator_start(&server->stopping);
     server->sources = options->quota > 0 ? sources_new(options->quota) : NULL;

@@ -70,3 +70,13 @@ expect "the walk through the server names each file once" \
     "$(echo "$walk" | grep -oE '[a-z_0-9/]+\.c`' | sed 's|.*/||' | sort | uniq -d)" ""
 expect "there are at most twenty decisions" \
     "$([ "$(sed '1,/^## Decisions/d' docs/architecture.md | grep -cE '^[0-9]+\. ')" -le 20 ] && echo yes)" yes
+
+# Units that people copy are confined: below 3 of systemd's 10.
+if command -v systemd-analyze >/dev/null; then
+    for unit in examples/systemd/*.service; do
+        systemd-analyze security --offline=true --threshold=29 "$unit" >"$scratch/out" 2>&1
+        expect "$unit is confined" $? 0
+    done
+else
+    echo "# no systemd-analyze here: the units' confinement is not judged"
+fi

@@ -49,7 +49,7 @@ head -c 2000 /dev/zero >"$work/zeros"
 expect "a report too large" "$(post "$open" "$work/zeros")" 413
 head -c 5000000 /dev/zero >"$work/huge"
 expect "a body too large" "$(post "$open" "$work/huge")" 413
-expect "a chunked body too large" "$(post "$open" "$work/huge" 'Transfer-Encoding: chunked')" 413
+expect "a body without a length" "$(post "$open" "$work/good" 'Transfer-Encoding: chunked')" 411
 expect "a wrong media type" \
     "$(http_status -X POST -H 'Content-Type: text/plain' --data-binary @"$work/good" "$open/reports")" 415
 expect "no such study" "$(post "$url/v1/studies/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" "$work/good")" 404
@@ -59,6 +59,17 @@ expect "a preflight of a browser" "$(http_status -X OPTIONS "$open/reports")" 20
 curl -s -i -X POST -H 'Origin: https://a.example' -H 'Content-Type: application/cbor' \
     --data-binary @"$work/good" "$open/reports" >"$work/out"
 expect_match "whose fetch may then read the answer" "$work/out" '^Access-Control-Allow-Origin: \*'
+for path in "" /round /guarantee; do
+    curl -s -i "$open$path" >"$work/out"
+    expect_match "a page elsewhere may read ${path:-the study}" "$work/out" '^Access-Control-Allow-Origin: \*'
+done
+for path in "$open/estimate" "$open/history" "$url/v1/studies" "$url/metrics" "$url/healthz" "$url/v2"; do
+    curl -s -i "$path" >"$work/out"
+    expect "but not ${path#"$url"}" "$(grep -ci '^Access-Control' "$work/out")" 0
+done
+expect "nor ask to close a round" "$(http_status -X OPTIONS "$open/round/close")" 405
+curl -s -i -X OPTIONS "$open/reports" >"$work/out"
+expect "nor use the operator's token" "$(grep -ci 'Allow-Headers:.*Authorization' "$work/out")" 0
 
 # ------------------------------------------------------------ sequences
 $forge "$work/open" "$work/second"
@@ -107,6 +118,7 @@ expect "closing a round nobody reported in" "$(http_status -X POST -H "$token" "
 expect "a replay in another round breaks the MAC" \
     "$(enrol; post "$keys" "$work/moved" "Tremolo-Device: $device")" 403
 expect "creating a study without the token" "$(http_status -X POST --data-binary @"$work/open.json" "$url/v1/studies")" 401
+expect "an empty study" "$(http_status -X POST -H "$token" -d '' "$url/v1/studies")" 400
 expect "a study that is none" "$(http_status -X POST -H "$token" -d '{"tremolo": 1}' "$url/v1/studies")" 422
 expect_match "with every problem listed" "$work/body" '"problems":\[\{"path":"title"'
 expect "a device's key without the token" "$(http_status -X POST "$keys/devices")" 401

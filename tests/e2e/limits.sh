@@ -108,6 +108,37 @@ sleep 5
 curl -s "$time/round" >"$work/round"
 expect_match "but not while nobody has reported" "$work/round" '"round":1,.*"state":"open"'
 
+# More bodies than the server has memory for, all of which stall. Its time limit is 30 s.
+cat >"$work/stall.py" <<'END'
+import socket, sys
+head = ("POST %s/reports HTTP/1.1\r\nHost: a\r\nContent-Type: application/cbor-seq\r\n"
+        "Content-Length: 4000000\r\n\r\n" % sys.argv[2]).encode()
+lines = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) for _ in range(40)]
+for line in lines:
+    try:
+        line.sendall(head + bytes(3900000))
+    except OSError:
+        pass  # it lost already
+print("stalled", flush=True)
+sys.stdin.read()
+END
+mkfifo "$work/until"
+python3 "$work/stall.py" "${url##*:}" "${time#"$url"}" <"$work/until" >"$work/stalled" &
+stall_pid=$!
+exec 9>"$work/until"
+wait_for grep -q stalled "$work/stalled"
+head -c 3000000 /dev/zero >"$work/batch"
+batch_is_read() {
+    [ "$(http_status -X POST -H 'Content-Type: application/cbor-seq' --data-binary @"$work/batch" "$time/reports")" != 503 ]
+}
+began=$(date +%s)
+wait_for batch_is_read
+took=$(($(date +%s) - began))
+[ $took -lt 25 ]
+expect "bodies that stall lose their memory to one that does not (after $took s)" $? 0
+exec 9>&-
+wait $stall_pid
+
 # SIGTERM under load, five times: what was acknowledged is there afterwards.
 study_text '{"kind": "one-shot"}' >"$work/one.json"
 port=${url##*:}

@@ -35,6 +35,16 @@ start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 expect "the server starts with a certificate" $? 0
 expect_match "and says https" "$work/server.out" '^listening on https://'
 expect "curl verifies it" "$(curl -s --cacert "$work/first.pem" "$url/healthz")" '{"status":"ok"}'
+# negotiated OPENSSL-OPTIONS: the version that the server agrees to, or none.
+negotiated() {
+    openssl s_client -connect "127.0.0.1:${url##*:}" "$@" </dev/null 2>/dev/null |
+        sed -n 's/^New, \(TLSv[0-9.]*\), Cipher is [A-Z].*/\1/p'
+}
+expect "TLS 1.3 is spoken" "$(negotiated -tls1_3)" TLSv1.3
+expect "and 1.2" "$(negotiated -tls1_2)" TLSv1.2
+expect "but not 1.1" "$(negotiated -tls1_1 -cipher ALL:@SECLEVEL=0)" ""
+expect "nor 1.0" "$(negotiated -tls1 -cipher ALL:@SECLEVEL=0)" ""
+expect "nor ciphers that do not authenticate" "$(negotiated -tls1_2 -cipher ECDHE-ECDSA-AES128-SHA)" ""
 study_text '{"kind": "one-shot"}' >"$work/one.json"
 study=$url/v1/studies/$(curl -s --cacert "$work/first.pem" -X POST --data-binary @"$work/one.json" \
     -H "Authorization: Bearer $(cat "$work/data/operator.token")" "$url/v1/studies" |
@@ -60,3 +70,15 @@ stop_server
 expect "it ends in peace" $? 0
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 expect "a bad certificate is refused at the start" $? 1
+certificate third
+chmod 0644 "$work/key.pem"
+start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
+expect "a key that others may read is refused" $? 1
+expect_match "in one sentence" "$work/server.log" 'key\.pem: others may read this secret; set its mode to 0600$'
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=rsa -addext 'subjectAltName=IP:127.0.0.1' \
+    -keyout "$work/key.pem" -out "$work/cert.pem" >/dev/null 2>&1
+chmod 0600 "$work/key.pem"
+start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
+expect "with an RSA key no session without forward secrecy" "$(negotiated -tls1_2 -cipher AES128-GCM-SHA256)" ""
+expect "but one with it" "$(negotiated -tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256)" TLSv1.2
+stop_server

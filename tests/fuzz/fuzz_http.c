@@ -57,7 +57,8 @@ static void start(void)
     log_open(&server->log, NULL);
     fuzz_require(writer_start_embedded(&server->writer, memory_store_new(), server->signing_key,
                                        server->device_secret, words, sizeof words) == TREMOLO_OK);
-    server->connections = connections_new(server->request_seconds);
+    server->connections =
+        connections_new(server->request_seconds, &server->body_bytes, REQUEST_BODIES_MAX / 2);
     server->estimator = estimator_start(&server->stopping);
     fuzz_require(server->connections != NULL && server->estimator != NULL &&
                  http_make_receipts(server));

@@ -1,8 +1,6 @@
 /* connections.c -- a list under one lock and a thread that looks through it. */
 #include "connections.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -16,6 +14,7 @@ struct connection {
     struct connection **link;
     int socket;
     _Atomic int64_t since_ms;
+    _Atomic bool holds_body;
 };
 
 struct connections {
@@ -24,6 +23,8 @@ struct connections {
     size_t count;
     uint64_t cut;
     int64_t limit_ms;
+    const _Atomic uint64_t *held;
+    uint64_t held_most;
 };
 
 /* Asked several times a request, for limits of seconds: the coarse clock is good enough. */
@@ -40,9 +41,14 @@ static int64_t now_ms(void)
 static void cut_late(struct connections *connections)
 {
     int64_t now = now_ms();
+    int64_t limit = connections->limit_ms;
+    bool short_of_memory = atomic_load(connections->held) > connections->held_most;
+    int64_t holder_limit =
+        short_of_memory && limit > CONNECTION_STALLED_MS ? CONNECTION_STALLED_MS : limit;
     for (struct connection *c = connections->first; c != NULL; c = c->next) {
         int64_t since = atomic_load_explicit(&c->since_ms, memory_order_relaxed);
-        if (now - since > connections->limit_ms) {
+        bool holds = atomic_load_explicit(&c->holds_body, memory_order_relaxed);
+        if (now - since > (holds ? holder_limit : limit)) {
             (void)shutdown(c->socket, SHUT_RDWR);
             atomic_store_explicit(&c->since_ms, now, memory_order_relaxed);
             connections->cut++;
@@ -62,13 +68,16 @@ static void *watch(void *argument)
     return NULL;
 }
 
-struct connections *connections_new(unsigned seconds)
+struct connections *connections_new(unsigned seconds, const _Atomic uint64_t *held,
+                                    uint64_t held_most)
 {
     struct connections *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return NULL;
     }
     made->limit_ms = (int64_t)seconds * 1000;
+    made->held = held;
+    made->held_most = held_most;
     background_init(&made->thread);
     if (!background_start(&made->thread, watch, made)) {
         background_free(&made->thread);
@@ -126,6 +135,13 @@ void connection_touch(struct connection *connection)
 {
     if (connection != NULL) {
         atomic_store_explicit(&connection->since_ms, now_ms(), memory_order_relaxed);
+    }
+}
+
+void connection_holds(struct connection *connection, bool body)
+{
+    if (connection != NULL) {
+        atomic_store_explicit(&connection->holds_body, body, memory_order_relaxed);
     }
 }
 

@@ -4,14 +4,20 @@
 #ifndef SERVER_CONNECTIONS_H
 #define SERVER_CONNECTIONS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct connections;
 struct connection;
 
-/* NULL when memory or the thread is missing. */
-struct connections *connections_new(unsigned seconds);
+/* A step may last `seconds`; but while *held is above `held_most`, connections that hold memory
+ * for a body have CONNECTION_STALLED_MS, so that those that stall lose it first. NULL when memory
+ * or the thread is missing. */
+enum { CONNECTION_STALLED_MS = 2000 };
+struct connections *connections_new(unsigned seconds, const _Atomic uint64_t *held,
+                                    uint64_t held_most);
 void connections_free(struct connections *connections);
 
 /* A socket was accepted, is about to be closed. add returns NULL without
@@ -24,6 +30,9 @@ void connection_touch(struct connection *connection);
 
 /* The next step is ours and has all the time in the world. NULL is fine. */
 void connection_leave(struct connection *connection);
+
+/* Whether it holds memory for a body. NULL is fine. */
+void connection_holds(struct connection *connection, bool body);
 
 size_t connections_count(struct connections *connections);
 uint64_t connections_cut(struct connections *connections);

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "framing.h"
 #include "request.h"
 #include "routes.h"
 
@@ -72,16 +73,16 @@ uint64_t request_source(struct request *request)
 
 /* ---------------------------------------------------------------- answering */
 
-static void add_headers(struct MHD_Response *response, const struct answer *answer, bool last)
+static void add_headers(struct MHD_Response *response, const struct answer *answer)
 {
     char seconds[16];
-    if (last) {
+    if (answer->last) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (answer->policy != NULL) {
         pages_headers(response, answer);
-    } else {
+    } else if (answer->shared) {
         (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
     }
     if (answer->type != NULL) {
@@ -101,7 +102,7 @@ static void add_headers(struct MHD_Response *response, const struct answer *answ
         (void)MHD_add_response_header(response, "Access-Control-Allow-Methods",
                                       "GET, POST, OPTIONS");
         (void)MHD_add_response_header(response, "Access-Control-Allow-Headers",
-                                      "Content-Type, Tremolo-Device, Authorization");
+                                      "Content-Type, Tremolo-Device");
         (void)MHD_add_response_header(response, "Access-Control-Max-Age", "86400");
     }
 }
@@ -149,7 +150,9 @@ static enum MHD_Result send_answer(struct request *request)
         return MHD_NO;
     }
     answer->body = NULL;
-    add_headers(response, answer, atomic_load(&request->server->stopping));
+    answer->last = answer->last || atomic_load(&request->server->stopping);
+    answer->shared = request->route != NULL && request->route->audience == FOR_DEVICES;
+    add_headers(response, answer);
     log_answer(request);
     enum MHD_Result result = queue_answer(request, response);
     MHD_destroy_response(response);
@@ -173,6 +176,24 @@ static struct request *new_request(struct loop *loop)
     return request;
 }
 
+/* Stands for a request whose target is unsound, until its head is there. */
+static char unsound;
+
+/* Refused before anything else is looked at; what may follow on this connection is not read. */
+static bool refuse_framing(struct request *request, const char *version, bool target_is_sound)
+{
+    struct framing_fault fault = {400, "the path has a character that it may not have"};
+    if (target_is_sound) {
+        fault = framing_check(request->connection, version);
+    }
+    if (fault.status == 0) {
+        return false;
+    }
+    request_problem(request, fault.status, fault.problem);
+    request->answer.last = true;
+    return true;
+}
+
 static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
                              const char *method)
 {
@@ -191,7 +212,6 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
     request->started_us = clock_us();
     loop->active++;
     connection_touch(request->record);
-    request_read_head(request, url);
     return request;
 }
 
@@ -225,6 +245,7 @@ static bool grow_body(struct request *request, size_t wanted)
     }
     request->body = grown;
     request->capacity = capacity;
+    connection_holds(request->record, true);
     return true;
 }
 
@@ -243,6 +264,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
     }
     if (!grow_body(request, request->length + length)) {
         request_problem(request, 503, "the server holds too many bodies at the moment");
+        request->answer.retry_after = 1 + CONNECTION_STALLED_MS / 1000;
         return MHD_YES;
     }
     memcpy(request->body + request->length, data, length);
@@ -344,9 +366,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *method, const char *version, const char *data,
                                   size_t *length, void **state)
 {
-    struct request *request = *state;
     struct loop *loop = context;
-    (void)version;
+    bool target_is_sound = *state != &unsound;
+    struct request *request = target_is_sound ? *state : NULL;
     if (request == NULL) {
         loop->progress = true;
         request = begin(loop, connection, url, method);
@@ -354,6 +376,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         if (request == NULL) {
             return MHD_NO;
         }
+        if (refuse_framing(request, version, target_is_sound)) {
+            return send_answer(request);
+        }
+        request_read_head(request, url);
         /* A body that need not be read at all: answer, and the library closes. */
         return request->answered && request_header(request, "Content-Length") != NULL
                    ? send_answer(request)
@@ -413,16 +439,17 @@ static bool is_undecided(struct request *request)
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode code)
 {
-    struct request *request = *state;
+    struct request *request = *state != &unsound ? *state : NULL;
     struct loop *loop = context;
     (void)connection;
     (void)code;
     loop->progress = true;
+    *state = NULL;
     if (request == NULL) {
         return;
     }
-    *state = NULL;
     connection_touch(request->record);
+    connection_holds(request->record, false);
     request->record = NULL;
     if (is_undecided(request)) { /* writer or estimator are not done with it */
         request->next = loop->orphans;
@@ -465,13 +492,23 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
-/* The library would end a path at %00, and /%00x would be the dashboard. Nothing of ours has such
- * a byte: it stays as it was written, and is found nowhere. */
+/* Called with the target when the first line is there; what it returns is the request's state. */
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+    (void)context;
+    (void)connection;
+    return framing_target_is_sound(target) ? NULL : &unsound;
+}
+
+/* The library would end a path at %00, and /%00x would be the dashboard; and an encoded slash is
+ * no slash, whatever a proxy thinks. Nothing of ours has either: such a text stays as it was
+ * written, and is found nowhere. */
 static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
 {
     (void)context;
     (void)connection;
-    return strstr(text, "%00") == NULL ? MHD_http_unescape(text) : strlen(text);
+    bool keep = strstr(text, "%00") != NULL || strcasestr(text, "%2f") != NULL;
+    return keep ? strlen(text) : MHD_http_unescape(text);
 }
 
 /* ---------------------------------------------------------------- starting */
@@ -480,15 +517,16 @@ struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connect
 {
     struct tremolo_server *server = loop->server;
     unsigned flags = MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME;
-    struct MHD_OptionItem options[9] = {
+    struct MHD_OptionItem options[10] = {
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, loop},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, loop},
         {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, server->request_seconds, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_BYTES, NULL},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, NULL},
     };
-    size_t count = 6;
+    size_t count = 7;
     if (listener >= 0) {
         options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, listener, NULL};
     } else {
@@ -497,7 +535,8 @@ struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connect
     options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     if (server->tls != NULL) {
         return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, on_request, loop,
-                                MHD_OPTION_HTTPS_CERT_CALLBACK, tls_callback(), MHD_OPTION_ARRAY,
+                                MHD_OPTION_HTTPS_CERT_CALLBACK, tls_callback(),
+                                MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES, MHD_OPTION_ARRAY,
                                 options, MHD_OPTION_END);
     }
     return MHD_start_daemon(flags, 0, NULL, NULL, on_request, loop, MHD_OPTION_ARRAY, options,
@@ -511,9 +550,9 @@ static struct MHD_Response *make_receipt(bool repeated)
     static char repeated_text[] = "{\"accepted\":0,\"repeated\":1,\"failures\":[]}";
     struct MHD_Response *response = MHD_create_response_from_buffer(
         sizeof accepted_text - 1, repeated ? repeated_text : accepted_text, MHD_RESPMEM_PERSISTENT);
-    struct answer answer = {.status = 200, .type = "application/json"};
+    struct answer answer = {.status = 200, .type = "application/json", .shared = true};
     if (response != NULL) {
-        add_headers(response, &answer, false);
+        add_headers(response, &answer);
     }
     return response;
 }

@@ -9,6 +9,10 @@
 
 void operator_create(struct request *request)
 {
+    if (request->length == 0) {
+        request_problem(request, 400, "the body is empty; send the study file");
+        return;
+    }
     request->problems = calloc(1, sizeof *request->problems);
     if (request->problems == NULL) {
         request_problem(request, 503, "out of memory");

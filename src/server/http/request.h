@@ -68,6 +68,8 @@ struct answer {
     char location[ANSWER_LOCATION_BYTES]; /* where a redirection leads; "": none */
     bool gzip;                            /* the bytes are compressed */
     bool keep;                            /* its name changes with its bytes */
+    bool last;                            /* the connection ends with it */
+    bool shared;                          /* pages of other origins may read it */
 };
 
 struct request {
@@ -101,12 +103,16 @@ struct request {
     int16_t small_rows[REQUEST_SMALL_ROWS];
 };
 
+/* Who asks. What devices need is open to pages of other origins, because a device may be one; and
+ * no more than that. */
+enum audience { FOR_READERS, FOR_DEVICES, FOR_OPERATOR };
+
 /* A handler answers, or submits request->job (request_wait) or asks (request_ask) and is
  * called again through route->finish. */
 struct route {
     const char *method;
     const char *path; /* {id} stands for a study's id, a final * for anything */
-    bool operator_only;
+    enum audience audience;
     size_t body_max; /* 0: no body */
     void (*run)(struct request *request);
     void (*finish)(struct request *request);

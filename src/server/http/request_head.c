@@ -76,16 +76,37 @@ static void refuse_path(struct request *request, bool path_known)
     }
 }
 
+/* A browser asks before a page of another origin may: yes, where devices ask. */
+static bool answer_preflight(struct request *request, const char *url)
+{
+    static const char *const methods[] = {MHD_HTTP_METHOD_POST, MHD_HTTP_METHOD_GET};
+    if (strcmp(request->method, MHD_HTTP_METHOD_OPTIONS) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        char id[64];
+        bool path_known = false;
+        const struct route *route = route_find(methods[i], url, id, &path_known);
+        if (route != NULL && route->audience == FOR_DEVICES) {
+            request->route = route;
+            request_answer(request, MHD_HTTP_NO_CONTENT, NULL, NULL);
+            return true;
+        }
+    }
+    return false;
+}
+
 void request_read_head(struct request *request, const char *url)
 {
     char id[64] = "";
     bool path_known = false;
+    if (answer_preflight(request, url)) {
+        return;
+    }
     request->route = route_find(request->method, url, id, &path_known);
-    if (strcmp(request->method, MHD_HTTP_METHOD_OPTIONS) == 0) {
-        request_answer(request, MHD_HTTP_NO_CONTENT, NULL, NULL);
-    } else if (request->route == NULL) {
+    if (request->route == NULL) {
         refuse_path(request, path_known);
-    } else if (request->route->operator_only && !token_matches(request)) {
+    } else if (request->route->audience == FOR_OPERATOR && !token_matches(request)) {
         bool given = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
         request_problem(request, given ? 403 : 401, "this request needs the operator's token");
     } else {

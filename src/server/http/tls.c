@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHAIN_MAX = 8, KEPT = 3 };
+#include "keys.h"
+
+enum { CHAIN_MAX = 8, KEPT = 3, KEY_FILE_MAX = 64 << 10 };
 
 struct pair {
     gnutls_pcert_st chain[CHAIN_MAX];
@@ -42,7 +44,8 @@ static void free_pair(struct pair *pair)
     free(pair);
 }
 
-static int load_chain(struct pair *pair, const char *file)
+/* Both return NULL, or why not. */
+static const char *load_chain(struct pair *pair, const char *file)
 {
     gnutls_datum_t pem = {0};
     unsigned length = CHAIN_MAX;
@@ -53,22 +56,28 @@ static int load_chain(struct pair *pair, const char *file)
         gnutls_free(pem.data);
     }
     pair->length = code >= 0 ? length : 0;
-    return code < 0 ? code : 0;
+    return code < 0 ? gnutls_strerror(code) : NULL;
 }
 
-static int load_key(struct pair *pair, const char *file)
+static const char *load_key(struct pair *pair, const char *file)
 {
-    gnutls_datum_t pem = {0};
-    int code = gnutls_load_file(file, &pem);
-    if (code == 0) {
-        code = gnutls_privkey_init(&pair->key);
+    const char *reason = NULL;
+    unsigned char *bytes = malloc(KEY_FILE_MAX);
+    if (bytes == NULL) {
+        return "out of memory";
+    }
+    ssize_t length = keys_read(file, bytes, KEY_FILE_MAX, &reason);
+    if (length >= 0) {
+        gnutls_datum_t pem = {.data = bytes, .size = (unsigned)length};
+        int code = gnutls_privkey_init(&pair->key);
         if (code == 0) {
             code = gnutls_privkey_import_x509_raw(pair->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
         }
-        gnutls_memset(pem.data, 0, pem.size);
-        gnutls_free(pem.data);
+        reason = code != 0 ? gnutls_strerror(code) : NULL;
     }
-    return code;
+    gnutls_memset(bytes, 0, KEY_FILE_MAX);
+    free(bytes);
+    return reason;
 }
 
 enum tremolo_status tls_reload(struct tls *tls, char *words, size_t words_capacity)
@@ -77,14 +86,14 @@ enum tremolo_status tls_reload(struct tls *tls, char *words, size_t words_capaci
     if (pair == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    int code = load_chain(pair, tls->cert_file);
     const char *file = tls->cert_file;
-    if (code == 0) {
+    const char *reason = load_chain(pair, file);
+    if (reason == NULL) {
         file = tls->key_file;
-        code = load_key(pair, file);
+        reason = load_key(pair, file);
     }
-    if (code != 0) {
-        (void)snprintf(words, words_capacity, "%s: %s", file, gnutls_strerror(code));
+    if (reason != NULL) {
+        (void)snprintf(words, words_capacity, "%s: %s", file, reason);
         free_pair(pair);
         return TREMOLO_BAD_ARGUMENT;
     }

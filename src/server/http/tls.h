@@ -6,6 +6,12 @@
 
 #include "tremolo_status.h"
 
+/* For MHD_OPTION_HTTPS_PRIORITIES: TLS 1.2 and 1.3, keys that are made for one session and
+ * forgotten with it (so that a stolen certificate opens no recording), ciphers that authenticate
+ * what they encrypt. */
+#define TLS_PRIORITIES                                                                             \
+    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-MAC-ALL:+AEAD"
+
 struct tls;
 
 TREMOLO_MUST_USE enum tremolo_status tls_new(struct tls **tls, const char *cert_file,

@@ -3,24 +3,57 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "background.h"
 #include "estimate.h"
 
+enum { THREADS = BACKGROUND_THREADS, WIDE_MAX = THREADS - 1, NICENESS = 5 };
+
 struct estimator {
     const _Atomic bool *stopping; /* the server is */
-    struct background thread;     /* its lock guards all below */
+    struct background threads;    /* their lock guards all below */
+    struct served_study *under_way[THREADS];
     struct question *first;
     struct question **last;
 };
 
-/* The first question and all others about its study, in their order. Lock held. */
-static struct question *take_same(struct estimator *estimator)
+static bool is_wide(const struct served_study *served)
+{
+    return served->study->dimension >= ESTIMATOR_WIDE;
+}
+
+/* May a thread begin with this study? Lock held. */
+static bool is_free(const struct estimator *estimator, const struct served_study *served)
+{
+    unsigned wide = 0;
+    for (size_t i = 0; i < THREADS; i++) {
+        const struct served_study *other = estimator->under_way[i];
+        if (other == served) {
+            return false;
+        }
+        wide += other != NULL && is_wide(other);
+    }
+    return !is_wide(served) || wide < WIDE_MAX;
+}
+
+/* The first study whose turn it is, or NULL. Lock held. */
+static struct served_study *next_study(const struct estimator *estimator)
+{
+    const struct question *question = estimator->first;
+    while (question != NULL && !is_free(estimator, question->served)) {
+        question = question->next;
+    }
+    return question != NULL ? question->served : NULL;
+}
+
+/* All questions about a study, in their order. Lock held. */
+static struct question *take_all(struct estimator *estimator, const struct served_study *served)
 {
     struct question *taken = NULL;
     struct question **end = &taken;
     struct question **link = &estimator->first;
-    const struct served_study *served = estimator->first->served;
     while (*link != NULL) {
         struct question *question = *link;
         if (question->served != served) {
@@ -59,32 +92,47 @@ static void answer(const struct estimator *estimator, struct question *questions
     free(json);
 }
 
+/* Answer all who wait for a study now. Lock held, but not while it computes. */
+static void serve(struct estimator *estimator, struct served_study *served)
+{
+    size_t place = 0;
+    while (estimator->under_way[place] != NULL) {
+        place++;
+    }
+    estimator->under_way[place] = served;
+    struct question *questions = take_all(estimator, served);
+    background_unlock(&estimator->threads);
+    answer(estimator, questions);
+    background_lock(&estimator->threads);
+    estimator->under_way[place] = NULL;
+    background_signal(&estimator->threads);
+}
+
 static void *estimator_main(void *argument)
 {
     struct estimator *estimator = argument;
-    background_lock(&estimator->thread);
-    while (!estimator->thread.stopping || estimator->first != NULL) {
-        if (estimator->first == NULL) {
-            (void)pthread_cond_wait(&estimator->thread.wake, &estimator->thread.lock);
-            continue;
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+    background_lock(&estimator->threads);
+    while (!estimator->threads.stopping || estimator->first != NULL) {
+        struct served_study *served = next_study(estimator);
+        if (served != NULL) {
+            serve(estimator, served);
+        } else {
+            (void)pthread_cond_wait(&estimator->threads.wake, &estimator->threads.lock);
         }
-        struct question *questions = take_same(estimator);
-        background_unlock(&estimator->thread);
-        answer(estimator, questions);
-        background_lock(&estimator->thread);
     }
-    background_unlock(&estimator->thread);
+    background_unlock(&estimator->threads);
     return NULL;
 }
 
 void estimator_ask(struct estimator *estimator, struct question *question)
 {
     question->next = NULL;
-    background_lock(&estimator->thread);
+    background_lock(&estimator->threads);
     *estimator->last = question;
     estimator->last = &question->next;
-    background_signal(&estimator->thread);
-    background_unlock(&estimator->thread);
+    background_signal(&estimator->threads);
+    background_unlock(&estimator->threads);
 }
 
 struct estimator *estimator_start(const _Atomic bool *stopping)
@@ -95,11 +143,12 @@ struct estimator *estimator_start(const _Atomic bool *stopping)
     }
     estimator->stopping = stopping;
     estimator->last = &estimator->first;
-    background_init(&estimator->thread);
-    if (!background_start(&estimator->thread, estimator_main, estimator)) {
-        background_free(&estimator->thread);
-        free(estimator);
-        return NULL;
+    background_init(&estimator->threads);
+    for (size_t i = 0; i < THREADS; i++) {
+        if (!background_start(&estimator->threads, estimator_main, estimator)) {
+            estimator_stop(estimator);
+            return NULL;
+        }
     }
     return estimator;
 }
@@ -107,8 +156,8 @@ struct estimator *estimator_start(const _Atomic bool *stopping)
 void estimator_stop(struct estimator *estimator)
 {
     if (estimator != NULL) {
-        background_stop(&estimator->thread);
-        background_free(&estimator->thread);
+        background_stop(&estimator->threads);
+        background_free(&estimator->threads);
         free(estimator);
     }
 }

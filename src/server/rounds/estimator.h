@@ -1,8 +1,9 @@
-/* estimator.h -- the thread that computes estimates, so that no request thread does.
+/* estimator.h -- the threads that compute estimates, so that no request thread does.
  *
  * A study with hundreds of features needs seconds for one, and a request thread serves
- * thousands of devices. All who wait for one study when its turn comes get the same
- * answer. */
+ * thousands of devices. A study is computed by one thread at a time, and all who wait for it when
+ * its turn comes get the same answer; wide studies never have all threads, so that the usual ones
+ * do not wait for them; and all threads yield to those that take reports. */
 #ifndef SERVER_ESTIMATOR_H
 #define SERVER_ESTIMATOR_H
 
@@ -18,12 +19,15 @@ struct question {
      * it was not computed any more. */
     char *json;
     enum tremolo_status status;
-    /* Called once, from the estimator's thread; the question is the asker's again. */
+    /* Called once, from one of its threads; the question is the asker's again. */
     void (*done)(struct question *question);
     void *context;
 };
 
 struct estimator;
+
+/* From how many features on a study is a wide one: below, an estimate takes milliseconds. */
+enum { ESTIMATOR_WIDE = 32 };
 
 /* NULL without memory or threads. Once *stopping is set nothing is computed any more. */
 struct estimator *estimator_start(const _Atomic bool *stopping);

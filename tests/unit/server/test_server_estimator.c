@@ -4,6 +4,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "estimate.h"
 #include "estimator.h"
@@ -112,11 +115,91 @@ static void test_the_end_forgets_nobody(void **state)
     assert_null(estimate_kept(studies[0]));
 }
 
+/* Answers that hold their threads until another one is there. */
+static _Atomic bool released;
+
+static void hold(struct question *question)
+{
+    for (int i = 0; i < 3000 && !released; i++) { /* ten times as long as a slow machine needs */
+        (void)usleep(10000);
+    }
+    count(question);
+}
+
+static void release(struct question *question)
+{
+    released = true;
+    count(question);
+}
+
+/* As many studies as there are threads, wide or not, all held, and then a usual one. */
+static void check_release(const char *const *texts, size_t holders)
+{
+    struct estimator *estimator = estimator_start(&stopping);
+    struct asked asked[8];
+    assert_non_null(estimator);
+    released = false;
+    for (size_t i = 0; i <= holders; i++) {
+        struct served_study *served = studies[0];
+        if (i < holders) {
+            assert_status(create_study(&served, writer, texts[i]), TREMOLO_OK);
+        }
+        asked[i].question = (struct question){
+            .served = served, .done = i < holders ? hold : release, .context = &asked[i]};
+        estimator_ask(estimator, &asked[i].question);
+    }
+    for (int i = 0; i < 1000 && !released; i++) {
+        (void)usleep(10000);
+    }
+    assert_true(released);
+    estimator_stop(estimator);
+    assert_int_equal(answered, holders + 1);
+    for (size_t i = 0; i <= holders; i++) {
+        free(asked[i].question.json);
+    }
+}
+
+static void test_a_study_does_not_wait_for_another(void **state)
+{
+    (void)state;
+    check_release(&(const char *const){server_study_rounds}, 1);
+}
+
+static char *wide_study(int number)
+{
+    char *text = malloc(8192);
+    assert_non_null(text);
+    int length = sprintf(text, "{\"tremolo\": 1, \"title\": \"wide %d\", \"features\": [", number);
+    for (int i = 0; i < ESTIMATOR_WIDE; i++) {
+        length += sprintf(text + length, "%s{\"name\": \"x%d\", \"low\": 0, \"high\": 1}",
+                          i > 0 ? ", " : "", i);
+    }
+    (void)sprintf(text + length, "], %s", strstr(server_study_open, "\"response\""));
+    return text;
+}
+
+static void test_wide_studies_leave_a_thread_to_the_others(void **state)
+{
+    enum { WIDE = 6 };
+    char *texts[WIDE];
+    (void)state;
+    for (int i = 0; i < WIDE; i++) {
+        texts[i] = wide_study(i);
+    }
+    check_release((const char *const *)texts, WIDE);
+    for (int i = 0; i < WIDE; i++) {
+        free(texts[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_everybody_gets_the_estimate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_end_forgets_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_study_does_not_wait_for_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wide_studies_leave_a_thread_to_the_others, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "keys.h"
@@ -91,6 +92,46 @@ static void a_key_of_another_length_is_refused(void **state)
     assert_non_null(strstr(words, "another length"));
 }
 
+/* In a process of somebody else's, which is all that root can try: 0 read, 1 refused. */
+static int read_as_nobody(const char *path)
+{
+    enum { NOBODY = 65534 };
+    pid_t child = fork();
+    if (child == 0) {
+        uint8_t bytes[8];
+        const char *reason = NULL;
+        _exit(setgid(NOBODY) != 0 || setuid(NOBODY) != 0           ? 2
+              : keys_read(path, bytes, sizeof bytes, &reason) == 6 ? 0
+                                                                   : 1);
+    }
+    int ended = 0;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+}
+
+static void what_root_hands_over_may_be_read_by_a_group(void **state)
+{
+    char path[512];
+    const char *reason = NULL;
+    uint8_t bytes[8];
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/given", directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("secret", file);
+    (void)fclose(file);
+    assert_int_equal(chmod(path, 0440), 0);
+    assert_int_equal(keys_read(path, bytes, sizeof bytes, &reason), -1); /* our own */
+    assert_non_null(strstr(reason, "0600"));
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(directory, 0755), 0);
+        assert_int_equal(chown(path, 0, 65534), 0);
+        assert_int_equal(read_as_nobody(path), 0);
+        assert_int_equal(chmod(path, 0444), 0);
+        assert_int_equal(read_as_nobody(path), 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +139,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_draft_left_behind_stops_nobody, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(a_key_of_another_length_is_refused, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(what_root_hands_over_may_be_read_by_a_group, make_directory,
                                         remove_directory),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,108 @@
+/* framing.c -- the head of a request, judged more strictly than the library does.
+ *
+ * libmicrohttpd takes a bare line feed for the end of a line, ends a value at a zero byte, joins
+ * folded lines and believes the first of two lengths. A proxy in front of us may do otherwise, and
+ * then one of the two sees a request that the other does not. All of these are refused here, and
+ * the connection is closed, because nobody knows where the next request begins.
+ *
+ * The library keeps no copy of the head, but parses it in place: name, colon, value and line end
+ * lie in its buffer one after the other, and CR and LF have both become zero. So a sound head is
+ * one whose parts lie without a gap. A byte behind a part is looked at only where the part itself
+ * lies in that order, so that the buffer goes on there at least to the empty line. */
+#include "framing.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+/* Later versions lie otherwise in memory, and refuse such lines themselves. */
+enum { PARSES_IN_PLACE = MHD_VERSION < 0x00097600 };
+
+struct head {
+    const char *next; /* where the next name must begin; NULL: a line ended wrongly */
+    unsigned hosts;
+    unsigned lengths;
+    unsigned codings;
+    const char *problem;
+};
+
+bool framing_target_is_sound(const char *target)
+{
+    if (target == NULL) {
+        return false;
+    }
+    size_t length = 0;
+    while (target[length] > ' ' && target[length] < 0x7f) {
+        length++;
+    }
+    /* The library has put a zero where the space before the version was. */
+    return target[length] == '\0' && strncmp(target + length + 1, "HTTP/1.", 7) == 0;
+}
+
+/* Where the line after the one that ends here begins. */
+static const char *next_line(const char *end)
+{
+    return !PARSES_IN_PLACE || end[1] == '\0' ? end + 2 : NULL;
+}
+
+/* RFC 9110, 5.6.2. */
+static bool is_token(const char *name)
+{
+    return name[0] != '\0' &&
+           name[strspn(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
+static bool has_control(const char *value)
+{
+    for (; *value != '\0'; value++) {
+        if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const char *name,
+                               const char *value)
+{
+    struct head *head = context;
+    (void)kind;
+    if (value == NULL || (PARSES_IN_PLACE && name != head->next)) {
+        head->problem = "a line of the head is folded, or does not end with CR LF";
+        return MHD_NO;
+    }
+    if (!is_token(name) || has_control(value)) {
+        head->problem = "a header's name or value has a character that it may not have";
+        return MHD_NO;
+    }
+    head->next = next_line(value + strlen(value));
+    head->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    head->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    head->codings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    return MHD_YES;
+}
+
+struct framing_fault framing_check(struct MHD_Connection *connection, const char *version)
+{
+    struct head head = {.next = next_line(version + strlen(version))};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &head);
+    bool host_needed = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
+    if (head.problem == NULL && head.next == NULL) {
+        head.problem = "a line of the head does not end with CR LF";
+    } else if (head.problem == NULL && (head.hosts > 1 || (host_needed && head.hosts == 0))) {
+        head.problem = "a request has one Host header";
+    } else if (head.problem == NULL &&
+               (head.lengths > 1 || (head.lengths > 0 && head.codings > 0))) {
+        head.problem = "the body's length is said twice";
+    }
+    if (head.problem != NULL) {
+        return (struct framing_fault){400, head.problem};
+    }
+    /* Of a chunk's own lines nothing is to be seen here, and nobody needs chunks: a report is
+     * made before it is sent. */
+    if (head.codings > 0) {
+        return (struct framing_fault){411, "a body comes with Content-Length, not in chunks"};
+    }
+    return (struct framing_fault){0, NULL};
+}
