@@ -136,7 +136,7 @@ $(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard src/device/*.[ch] sr
 	$(QUIET)tools/amalgamate $(@D) && ports/wasm/build $(@D)
 
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*/*.js src/web/*.css src/web/*.svg ports/wasm/tremolo.mjs) \
+$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*/*.js src/web/*.css src/web/*.svg ports/wasm/*.mjs) \
     $(WEB_ASSETS) $(BUILD)/.web-$(WEB) VERSION | $(FOUND)
 	$(call say,WEB,$@)
 	$(QUIET)WEB=$(WEB) tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)

@@ -1,11 +1,12 @@
 /* check.mjs -- the checks that run both under Node and in a browser. */
-import { Tremolo, browserPlatform } from "./tremolo.mjs";
+import { Device } from "./device.mjs";
+import { Tremolo } from "./tremolo.mjs";
 
 const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/* Bytes of the report, or the name of the status that refused it. */
+/* Bytes of the report, or the name of the status that refused it; of a promise, too. */
 function attempt(call) {
     try {
         return call();
@@ -14,6 +15,11 @@ function attempt(call) {
         return error.statusName;
     }
 }
+
+const settled = (promise) => promise.catch((error) => {
+    if (!error.statusName) throw error;
+    return error.statusName;
+});
 
 function memoryPlatform(macKey) {
     const slots = new Map();
@@ -72,33 +78,70 @@ async function checkCase(wasm, wanted, note) {
     }
 }
 
+const studyNamed = (vectors, name) => studyOf(vectors.cases.find((c) => c.name === name).study);
+const ONE_STUDY = "d=10 m=0 public y";
+
+/* A sample at the edge of its bounds. */
+const edge = (study) => ({ number: 0, features: study.bounds.map((pair) => pair[0]), response: study.response_bounds[1] });
+
 /* A release with the platform's own randomness: it decodes, comes back the
  * same, survives a reload and differs on another device. */
-async function checkRandom(wasm, vectors, storage, note) {
-    const study = studyOf(vectors.cases.find((c) => c.name === "d=10 m=0 public y").study);
-    const ask = (device) => device.report(study, { number: 0 },
-        { features: study.bounds.map((pair) => pair[0]), response: study.response_bounds[1] });
-    const open = (name) => Tremolo.load(wasm, browserPlatform(name, storage));
-    const device = await open("first");
-    if (device.budgetOrNull() !== null) note("a new device has a ledger");
-    device.enrol(device.cost(study).charge);
-    const bytes = ask(device);
-    const decoded = device.decode(study, bytes);
+async function checkRandom(wasm, vectors, open, note) {
+    const study = studyNamed(vectors, ONE_STUDY);
+    const round = { number: 0 };
+    const device = new Device(wasm, open("first"));
+    if (await device.left() !== null) note("a new device has a ledger");
+    if (await settled(device.report(study, round, edge(study))) !== "LEDGER_MISSING") note("a report without enrolment");
+    const { charge } = await device.cost(study);
+    await device.enrol(charge, 0);
+    if (await settled(device.enrol(charge, 0)) !== "LEDGER_EXISTS") note("a device was enrolled twice");
+    const made = await Promise.all([0, 1, 2].map(() => device.report(study, round, edge(study))));
+    const bytes = made[0];
+    if (made.some((other) => hex(other) !== hex(bytes))) note("calls at the same time made two reports");
+    const decoded = await device.decode(study, bytes);
     if (decoded.coordinates.length !== 10 || decoded.response !== 32767) note("decoding differs");
-    const reopened = await open("first");
-    if (hex(ask(reopened)) !== hex(bytes)) note("the repeated report differs");
-    if (reopened.budget() !== 0) note("the charge was lost");
-    const other = await open("second");
-    other.enrol(2 ** 32 - 1);
-    if (hex(ask(other)) === hex(bytes)) note("two devices made the same report");
-    const failing = await Tremolo.load(wasm, { ...browserPlatform("third", storage),
-        entropy: () => { throw new Error("no entropy"); } });
-    failing.enrol(2 ** 32 - 1);
-    if (attempt(() => ask(failing)) !== "NO_ENTROPY") note("failing entropy was not refused");
+    const reopened = new Device(wasm, open("first"));
+    if (hex(await reopened.stored(study, round)) !== hex(bytes)) note("the repeated report differs");
+    if ((await reopened.left()).budget !== 0) note("the charge was lost");
+    const other = new Device(wasm, open("second"));
+    await other.enrol(2 ** 32 - 1, 0);
+    if (await other.stored(study, round) !== null) note("a stored report of another device");
+    const refused = new Error("not allowed");
+    const asked = await other.report(study, round, edge(study), () => { throw refused; }).catch((error) => error);
+    if (asked !== refused || (await other.left()).budget !== 2 ** 32 - 1) note("a refusal was charged");
+    if (hex(await other.report(study, round, edge(study))) === hex(bytes)) note("two devices made the same report");
 }
 
-/* Lines to print; the last one is what tools/test-ports reads. */
-export async function check(wasm, vectors, storage) {
+/* What a store that loses or damages something leads to. */
+async function checkLosses(wasm, vectors, open, note) {
+    const study = studyNamed(vectors, ONE_STUDY);
+    const round = { number: 0 };
+    const store = open("third");
+    const device = new Device(wasm, store);
+    const slotsNow = () => store.exclusively((session) => session.slots());
+    await device.enrol(2 ** 32 - 1, 2 ** 31 - 1);
+    const bytes = await device.report(study, round, edge(study));
+    const whole = await slotsNow();
+    /* Either slot of the entry, damaged: a repeat mends it in the store, not only in memory. */
+    for (const slot of [0, 1]) {
+        const damaged = whole.get(slot).slice();
+        damaged[40] ^= 1;
+        await store.exclusively((session) => session.commit([{ slot, bytes: damaged }]));
+        if (hex(await device.stored(study, round)) !== hex(bytes)) note("a damaged slot changed the report");
+        if (hex((await slotsNow()).get(slot)) !== hex(whole.get(slot))) note("a repair was not stored");
+    }
+    /* Nothing is left but the note that the device was enrolled. */
+    const empty = [...whole.keys()].map((slot) => ({ slot, bytes: new Uint8Array(0) }));
+    await store.exclusively((session) => session.commit(empty));
+    for (const attempted of [() => device.left(), () => device.enrol(1, 1), () => device.stored(study, round),
+        () => device.report(study, round, edge(study))]) {
+        if (await settled(attempted()) !== "LEDGER_LOST") note("a lost ledger was forgiven");
+    }
+}
+
+/* Lines to print; the last one is what tools/test-ports reads. open(name) gives the store of that
+ * name, the same one each time. */
+export async function check(wasm, vectors, open) {
     const differences = [];
     const note = (text) => differences.push(`# ${text}`);
     let checked = 0;
@@ -113,7 +156,8 @@ export async function check(wasm, vectors, storage) {
         if ((typeof status === "string" ? status : "OK") !== refused.status) note(`${refused.name}: the refusal differs`);
         checked++;
     }
-    await checkRandom(wasm, vectors, storage, note);
+    await checkRandom(wasm, vectors, open, note);
+    await checkLosses(wasm, vectors, open, note);
     return [...differences, "also reports with crypto.getRandomValues",
         `${checked} vectors, ${differences.length} differences`].join("\n");
 }

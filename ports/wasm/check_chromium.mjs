@@ -15,16 +15,17 @@ const page = `<!doctype html><title>tremolo</title><script type="module">
 const post = (text) => fetch("/result", { method: "POST", body: text });
 try {
     const { check } = await import("/check.mjs");
+    const { IndexedDbStore } = await import("/store_indexeddb.mjs");
     const wasm = await (await fetch("/tremolo.wasm")).arrayBuffer();
     const vectors = await (await fetch("/device.json")).json();
-    await post(await check(wasm, vectors, localStorage));
+    await post(await check(wasm, vectors, (name) => new IndexedDbStore(name)));
 } catch (error) {
     await post("# " + error + " " + error.stack);
 }
 </script>`;
 const files = {
-    "/tremolo.mjs": ["ports/wasm/tremolo.mjs", "text/javascript"],
-    "/check.mjs": ["ports/wasm/check.mjs", "text/javascript"],
+    ...Object.fromEntries(["tremolo", "device", "store_indexeddb", "check"].map(
+        (name) => [`/${name}.mjs`, [`ports/wasm/${name}.mjs`, "text/javascript"]])),
     "/device.json": ["tests/vectors/device.json", "application/json"],
     "/tremolo.wasm": [join(dir, "tremolo.wasm"), "application/wasm"],
 };

@@ -2,14 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { webcrypto } from "node:crypto";
 import { check } from "./check.mjs";
+import { MemoryStore } from "./store_memory.mjs";
 
 globalThis.crypto ??= webcrypto;
 
-const items = new Map();
-const storage = {
-    getItem: (key) => items.get(key) ?? null,
-    setItem: (key, value) => items.set(key, value),
-};
+const stores = new Map();
+const open = (name) => stores.get(name) ?? stores.set(name, new MemoryStore()).get(name);
 const wasm = await readFile(`${process.argv[2]}/tremolo.wasm`);
 const vectors = JSON.parse(await readFile("tests/vectors/device.json", "utf8"));
-console.log(await check(wasm, vectors, storage));
+console.log(await check(wasm, vectors, open));

@@ -1,11 +1,9 @@
-/* tremolo.mjs -- the device core in a browser or under Node.
+/* tremolo.mjs -- the device core in a browser or under Node, with its numbers checked.
  *
- *     import { Tremolo, browserPlatform } from "./tremolo.mjs";
- *     const device = await Tremolo.load(await (await fetch("tremolo.wasm")).arrayBuffer(),
- *                                       browserPlatform("my-app"));
- *     if (device.budgetOrNull() === null) device.enrol(1 << 24);
- *     const bytes = device.report(study, { number: 0, vectors: [] },
- *                                 { number: 0, features: [7200, 61], response: 48 });
+ * Pages and programs use device.mjs, which keeps a ledger around it:
+ *     const core = await Tremolo.load(bytesOfTheModule, platform);
+ *     const bytes = core.report(study, { number: 0, vectors: [] },
+ *                               { number: 0, features: [7200, 61], response: 48 });
  *
  * A study is an object with the fields of struct tremolo_study under the same
  * names: id is 32 bytes, bounds and response_bounds are pairs [low, high],
@@ -226,22 +224,4 @@ export class Tremolo {
         const entries = this.#values(Int16Array, BUFFER.vectors, study.vectors * study.dimension);
         rows.flatMap((row) => [...row]).forEach((v, i) => (entries[i] = int16(v, "an entry")));
     }
-}
-
-/* A platform for web pages: the browser's generator, and a ledger in a
- * storage with getItem and setItem under keys that start with `name`. A page
- * has no better place to keep a ledger, and a user can clear it: the core
- * then refuses until the device is enrolled again. */
-export function browserPlatform(name, storage = globalThis.localStorage, studies = 4) {
-    const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
-    const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-    return {
-        studies,
-        entropy: (bytes) => globalThis.crypto.getRandomValues(bytes),
-        read: (slot) => {
-            const text = storage.getItem(`${name}/${slot}`);
-            return text === null ? null : unhex(text);
-        },
-        write: (slot, bytes) => storage.setItem(`${name}/${slot}`, hex(bytes)),
-    };
 }

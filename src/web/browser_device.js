@@ -1,21 +1,22 @@
 /* browser_device.js -- a device that lives in a web page.
  *
- * The WASM core makes the report; this file gives it what docs/protocol.md asks
- * of a device: the study's id recomputed, its signature checked, the policy,
- * a ledger that is durable before a byte leaves, one tab at a time, and the
- * same bytes again until the server has answered. */
-import { Tremolo } from '../../ports/wasm/tremolo.mjs';
+ * The core makes the report, and ports/wasm/device.mjs keeps its ledger: durable before a
+ * byte leaves, one tab at a time, the same bytes on a repeat. This file adds what
+ * docs/protocol.md asks of a device beside that: the study's id recomputed, its signature
+ * checked, the policy, and sending until the server has answered. */
+import { Device } from '../../ports/wasm/device.mjs';
+import { IndexedDbStore } from '../../ports/wasm/store_indexeddb.mjs';
+import { MemoryStore } from '../../ports/wasm/store_memory.mjs';
 import * as api from './api.js';
-import { LedgerStore } from './ledger_store.js';
 import { POLICY, refusal, withinTotal } from './policy.js';
-import { fromBase64, studyId, toBase64 } from './study_id.js';
+import { agreed, fromBase64, studyId, toBase64 } from './study_id.js';
 import { coordinates, isBallot, releases } from './study_terms.js';
 
 const RAW_MAX = 1073741823;
 const RAW_TYPICAL = 134217728; /* where a ballot's typical range ends */
 const REACH = 8; /* half ranges from the middle that a ballot's values may lie */
 const STUDIES = 16;
-const LOCK = 'tremolo-device';
+const STORE = 'tremolo-device';
 const PINNED = 'tremolo-server-key';
 const LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
 
@@ -83,38 +84,21 @@ export function deviceStudy(study, id) {
     };
 }
 
-/* ---------------------------------------------------------------- platform */
-
-/* A ledger in memory that remembers what was written, in order. */
-function memoryPlatform(slots) {
-    const writes = [];
-    return {
-        writes,
-        studies: STUDIES,
-        entropy: (bytes) => crypto.getRandomValues(bytes),
-        read: (slot) => slots.get(slot) ?? null,
-        write: (slot, bytes) => {
-            slots.set(slot, bytes);
-            writes.push({ slot, bytes });
-        },
-    };
-}
-
-/* The 15 low bits of `epsilon` in struct tremolo_slot: no budget for ballots. */
-const madeBeforeBallots = (slot) => slot[26] === 0 && (slot[27] & 127) === 0;
-
-/* How a core answers that has nothing to repeat and may not make anything. */
-const NOTHING_STORED = new Set(['NO_ENTROPY', 'LEDGER_MISSING', 'BUDGET_EXHAUSTED', 'LEDGER_FULL']);
+/* ---------------------------------------------------------------- refusals */
 
 const LEDGER_WORDS = {
+    LEDGER_LOST: 'This browser has contributed here before, and its record of what it has spent is gone. It cannot know what it may still give, so it gives nothing.',
     LEDGER_DAMAGED: 'This browser’s record of what it has spent is damaged. It cannot know what it may still give, so it gives nothing.',
     BUDGET_EXHAUSTED: 'This browser has spent its whole privacy budget. It will not contribute to any study of this server again.',
     LEDGER_FULL: `This browser has contributed to ${STUDIES} studies of this server, which is all it keeps room for.`,
     ROUND_PASSED: 'This browser has contributed to a later round of this study already.',
 };
 
-function inWords(error) {
-    return error.statusName ? new Refused(LEDGER_WORDS[error.statusName] ?? `The device refused: ${error.statusName}.`) : error;
+/* A promise whose refusals by the core are told in words. */
+function inWords(promise) {
+    return promise.catch((error) => {
+        throw error.statusName ? new Refused(LEDGER_WORDS[error.statusName] ?? `The device refused: ${error.statusName}.`) : error;
+    });
 }
 
 /* ---------------------------------------------------------------- trust */
@@ -142,7 +126,7 @@ export async function receive(published, wanted) {
     if (pinned !== null && pinned !== published.key) {
         throw new Refused('This server had another key when this browser last contributed. Nothing is asked.');
     }
-    return { id, key, keyText: published.key, signed: signed === true, study: published.study };
+    return { id, key, keyText: published.key, signed: signed === true, study: agreed(published.study) };
 }
 
 async function openRound(trusted, idText) {
@@ -164,12 +148,14 @@ export class BrowserDevice {
         this.trusted = trusted;
         this.idText = toBase64(trusted.id);
         this.integers = deviceStudy(trusted.study, trusted.id);
+        this.store = new IndexedDbStore(STORE);
+        this.device = new Device(core, this.store, { studies: STUDIES });
     }
 
     /** What this browser lacks to be a device, in words, or null. */
     static missing() {
         if (!globalThis.isSecureContext) return 'This page came over plain HTTP. Contributing needs HTTPS.';
-        if (!navigator.locks || !globalThis.indexedDB || !globalThis.WebAssembly) return 'This browser is too old to contribute.';
+        if (!IndexedDbStore.isPossible() || !globalThis.WebAssembly) return 'This browser is too old to contribute.';
         return null;
     }
 
@@ -179,15 +165,13 @@ export class BrowserDevice {
 
     /** One report's charge, and why the study's in all is refused (or null). */
     async cost() {
-        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
-        const { charge } = device.cost(this.integers);
+        const { charge } = await this.device.cost(this.integers);
         return { charge, refusal: refusal(charge * releases(this.trusted.study), isBallot(this.trusted.study)) };
     }
 
     /** Does the promise in the server's words follow from the study's integers? */
     async promises(guarantee) {
-        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
-        const { charge } = device.cost({ ...this.integers, distance: this.trusted.study.mechanism.distance ?? 0 });
+        const { charge } = await this.device.cost({ ...this.integers, distance: this.trusted.study.mechanism.distance ?? 0 });
         const times = releases(this.trusted.study);
         const unit = 2 ** -24;
         if (isBallot(this.trusted.study)) return charge * times * unit <= guarantee.epsilon + times * unit;
@@ -197,30 +181,20 @@ export class BrowserDevice {
 
     /** What is left of the budget; the whole of it before the first time. */
     async left() {
-        return this.#exclusively(async (store) => {
-            const device = await this.#load(memoryPlatform(await store.slots()));
-            const ballot = isBallot(this.trusted.study);
-            if (device.budgetOrNull() === null) return ballot ? POLICY.epsilon : POLICY.budget;
-            return ballot ? device.epsilon() : device.budget();
-        });
+        const left = await inWords(this.device.left());
+        if (isBallot(this.trusted.study)) return left === null ? POLICY.epsilon : left.epsilon;
+        return left === null ? POLICY.budget : left.budget;
     }
 
     /** The bytes of this round's report if there is one, or null. */
     stored(round) {
-        return this.#exclusively(async (store) => this.#repeat(await store.slots(), round));
+        return inWords(this.device.stored(this.integers, round));
     }
 
     /** Make this round's report, or find it, and have it durable; nothing is sent. */
-    make(round, sample) {
-        return this.#exclusively(async (store) => {
-            const slots = await store.slots();
-            const found = await this.#repeat(slots, round);
-            if (found !== null) return found;
-            const platform = memoryPlatform(slots);
-            const device = await this.#load(platform);
-            if (device.budgetOrNull() === null) await this.#enrol(store, device, platform);
-            return this.#release(store, device, platform, round, sample);
-        });
+    async make(round, sample) {
+        await inWords(this.#enrolOnce());
+        return inWords(this.device.report(this.integers, round, sample, (left, { charge }) => this.#checkTotal(left, charge)));
     }
 
     /** Send once: the receipt, or null when it may succeed later. */
@@ -242,102 +216,52 @@ export class BrowserDevice {
 
     /** Has the server said that it has these very bytes? */
     wasAnswered(round, bytes) {
-        return this.#exclusively(async (store) => {
-            const answer = await store.answer(this.idText);
+        return this.store.exclusively(async (session) => {
+            const answer = await session.answer(this.idText);
             return answer?.round === round.number && answer.bytes.length === bytes.length
                 && answer.bytes.every((byte, i) => byte === bytes[i]);
         });
     }
 
     noteAnswer(round, bytes) {
-        return this.#exclusively((store) => store.noteAnswer(this.idText, { round: round.number, bytes }));
+        return this.store.exclusively((session) => session.noteAnswer(this.idText, { round: round.number, bytes }));
     }
 
     /** The integers in a report. */
-    async read(bytes) {
-        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
-        return device.decode(this.integers, bytes);
+    read(bytes) {
+        return this.device.decode(this.integers, bytes);
     }
 
     /** A report of a person in the middle of all bounds, from a ledger that is thrown away. */
     async example(vectors) {
-        const device = await Tremolo.load(this.core, memoryPlatform(new Map()));
+        const device = new Device(this.core, new MemoryStore());
         const study = this.trusted.study;
         const middle = (at) => (at.low + at.high) / 2;
         const values = study.features.map((feature) => (
             feature.kind === 'category' ? feature.levels[0] : feature.kind === 'yes-no' ? 'no' : middle(feature)));
-        device.enrol(2 ** 32 - 1, 2 ** 31 - 1);
+        await device.enrol(2 ** 32 - 1, 2 ** 31 - 1);
         return device.report(this.integers, { number: 0, vectors },
             sampleOf(study, [...values, middle(study.response)]));
     }
 
-    async #load(platform) {
-        const device = await Tremolo.load(this.core, platform);
-        try {
-            if (device.budgetOrNull() === null && LedgerStore.wasEnrolled()) {
-                throw new Refused('This browser has contributed here before, and its record of what it has spent is gone. It cannot know what it may still give, so it gives nothing.');
-            }
-        } catch (error) {
-            throw inWords(error);
-        }
-        return device;
-    }
-
-    async #enrol(store, device, platform) {
-        device.enrol(POLICY.budget, POLICY.epsilon);
-        await store.commit(platform.writes.splice(0));
-        LedgerStore.markEnrolled();
+    /* The first contribution enrols, and pins the key; another tab may have been faster. */
+    async #enrolOnce() {
+        if (await this.device.left() !== null) return;
+        await this.device.enrol(POLICY.budget, POLICY.epsilon).catch((error) => {
+            if (error.statusName !== 'LEDGER_EXISTS') throw error;
+        });
         localStorage.setItem(PINNED, this.trusted.keyText);
-        await navigator.storage?.persist?.();
     }
 
     /* The core keeps two budgets; the policy's total is over both. */
-    #checkTotal(device, platform) {
-        const { charge } = device.cost(this.integers);
+    #checkTotal(left, charge) {
         const pure = isBallot(this.trusted.study) ? charge : 0;
-        const isOld = madeBeforeBallots(platform.read(0));
-        if (pure > 0 && isOld) {
+        if (pure > 0 && !left.takesBallots) {
             throw new Refused('This browser’s record of what it has spent was begun before there were studies of this kind, and has no room for them. Nothing is sent.');
         }
-        const spentPure = isOld ? 0 : POLICY.epsilon - device.epsilon();
-        if (!withinTotal(POLICY.budget - device.budget() + charge - pure, spentPure + pure)) {
+        const spentPure = left.takesBallots ? POLICY.epsilon - left.epsilon : 0;
+        if (!withinTotal(POLICY.budget - left.budget + charge - pure, spentPure + pure)) {
             throw new Refused(LEDGER_WORDS.BUDGET_EXHAUSTED);
         }
-    }
-
-    async #release(store, device, platform, round, sample) {
-        try {
-            this.#checkTotal(device, platform);
-            const bytes = device.report(this.integers, round, sample);
-            await store.commit(platform.writes.splice(0));
-            return bytes;
-        } catch (error) {
-            throw inWords(error);
-        }
-    }
-
-    /* A core without entropy can repeat and nothing else: what it gives was
-     * made before, whatever sample it is asked with. */
-    async #repeat(slots, round) {
-        const device = await this.#load({ ...memoryPlatform(slots), entropy: () => { throw new Error('none'); } });
-        const nothing = { number: 0, features: Array(this.integers.dimension).fill(0), response: 0 };
-        try {
-            return device.report(this.integers, round, nothing);
-        } catch (error) {
-            if (NOTHING_STORED.has(error.statusName)) return null;
-            throw inWords(error);
-        }
-    }
-
-    /* One tab at a time; the others wait, and then see what this one did. */
-    #exclusively(work) {
-        return navigator.locks.request(LOCK, async () => {
-            const store = await LedgerStore.open();
-            try {
-                return await work(store);
-            } finally {
-                store.close();
-            }
-        });
     }
 }

@@ -128,6 +128,35 @@ export function studyId(study) {
     return blake2b256(canonical(study));
 }
 
+const pick = (from, ...names) => Object.fromEntries(
+    names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]]));
+
+const IN_FEATURE = { numeric: ['low', 'high'], category: ['levels'], 'yes-no': [] };
+
+/** What the id covers of a published study. All that a participant is shown comes from here: a
+ *  server could change any other member, such as response.sent, and keep the id. */
+export function agreed({ features, response, privacy, protocol: how, limits, mechanism, ...rest }) {
+    const ballot = how.release === 'ballot';
+    const distance = ballot ? 0 : privacy.neighbours.distance ?? 0;
+    return {
+        tremolo: ballot ? 2 : rest.tremolo,
+        ...pick(rest, 'title', 'purpose'),
+        features: features.map((from) => pick(from, 'name', 'unit', 'kind', ...IN_FEATURE[from.kind])),
+        response: pick(response, 'name', 'unit', 'low', 'high'),
+        privacy: {
+            ...(ballot ? { delta: 0 } : pick(privacy, 'delta', 'clip')),
+            ...pick(privacy, 'epsilon', 'protects'),
+            neighbours: distance > 0 ? { distance } : 'any',
+        },
+        protocol: ballot ? { kind: 'one-shot', release: 'ballot' }
+            : { rounds: 1, lambda: 0, omega: 0, radius: 0, step: 0,
+                ...pick(how, 'kind', 'calibration', 'rounds', 'vectors', 'alpha', 'lambda', 'omega', 'radius', 'step'),
+                close: { reports: 0, seconds: 0, ...pick(how.close ?? {}, 'reports', 'seconds') } },
+        limits: pick(limits, 'devices', 'samples', 'opens', 'closes', 'enrolment'),
+        mechanism: pick(mechanism, ...(ballot ? BALLOT : SAMPLE)),
+    };
+}
+
 /* ---------------------------------------------------------------- base64url */
 
 export function toBase64(bytes) {

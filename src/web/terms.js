@@ -19,7 +19,7 @@ function row(feature, role) {
 
 /** Every value that is asked for, with its bounds and what becomes of it. */
 export function featureTable(study) {
-    const sent = study.response.sent === 'private' ? 'response, protected' : 'response, sent in the clear';
+    const sent = study.privacy.protects === 'all' ? 'response, protected' : 'response, sent in the clear';
     const head = ['Value', isBallot(study) ? 'Typical range' : 'Public bounds', 'Role'].map((text) => element('th', { scope: 'col', text }));
     return element('table', { class: 'terms' }, element('thead', {}, element('tr', {}, ...head)),
         element('tbody', {}, ...study.features.map((feature) => row(feature, 'feature, protected')),

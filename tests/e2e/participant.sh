@@ -24,8 +24,14 @@ make_study() {
     about "$@" >"$work/one.json"
     create_study "$work/one.json"
 }
+# The default guarantee: a ballot, any two people, all of the sample.
+make_ballot() {
+    about 2 '{}' all '{"release": "ballot"}' | sed 's/"delta": 1e-5, //' >"$work/one.json"
+    create_study "$work/one.json"
+}
 cat >"$work/setting.json" <<TEXT
 {"url": "$url", "token": "$work/data/operator.token",
+ "ballot": "$(make_ballot)",
  "open": "$(make_study 2 '{}' features "$once")",
  "damaged": "$(make_study 1.5 '{}' all "$once")",
  "over": "$(make_study 2.5 '{}' features "$once")",
@@ -33,7 +39,7 @@ cat >"$work/setting.json" <<TEXT
  "closed": "$(make_study 2 '{"opens": "2020-01-01", "closes": "2020-02-01"}' features "$once")",
  "rounds": "$(make_study 1 '{}' all '{"kind": "iterative", "rounds": 3, "vectors": 1, "alpha": 0.25, "lambda": 0.4, "omega": 2}')"}
 TEXT
-for name in open damaged over keys closed rounds; do
+for name in ballot open damaged over keys closed rounds; do
     curl -s "$url/v1/studies/$(sed "s/.*\"$name\": \"\([^\"]*\)\".*/\1/;t;d" "$work/setting.json")" >"$work/$name.published"
 done
 # The default policy's budget as a real device's ledger has it.

@@ -1,6 +1,6 @@
 /* participant.mjs -- the participant's page and the device in it, in a browser.
  *
- *   node participant.mjs SETTING    SETTING: {url, open, over, keys, closed, rounds, damaged}
+ *   node participant.mjs SETTING    SETTING: {url, ballot, open, over, keys, closed, rounds, damaged}
  *
  * Every test that contributes has a browser, and thus a ledger, of its own. */
 import assert from 'node:assert/strict';
@@ -79,15 +79,17 @@ async function slots(page, change) {
         const store = transaction.objectStore('slots');
         const heard = (asked) => new Promise((resolve) => { asked.onsuccess = () => resolve(asked.result); });
         const keys = await heard(store.getAllKeys());
-        for (const slot of what === 'damage' ? keys : []) {
+        const those = { damage: keys, 'damage one': [0] }[what] ?? [];
+        for (const slot of those) {
             const bytes = await heard(store.get(slot));
             bytes[40] ^= 1;
             store.put(bytes, slot);
         }
         if (what === 'clear') store.clear();
+        const first = Array.from(await heard(store.get(0)) ?? []);
         await new Promise((resolve) => { transaction.oncomplete = resolve; });
         database.close();
-        return keys.length;
+        return { count: keys.length, first };
     }, change);
 }
 
@@ -258,13 +260,55 @@ for (const [change, words] of [['damage', 'damaged'], ['clear', 'is gone']]) {
     await test(`a ledger is not forgiven: ${change}`, () => withBrowser(async (browser) => {
         const { page, sent } = await open(browser, setting.open);
         await contribute(page);
-        assert.ok(await slots(page, change) >= 2);
+        assert.ok((await slots(page, change)).count >= 2);
         await page.goto(at(setting.damaged));
         await outcome(page, words);
         assert.equal(await page.locator('form.answers').count(), 0);
         assert.equal(sent.length, 1);
     }));
 }
+
+await test('what a visit repairs is stored, and a lost note is made again', () => withBrowser(async (browser) => {
+    const { page, sent } = await open(browser, setting.open);
+    await contribute(page);
+    const whole = (await slots(page)).first;
+    assert.notDeepEqual((await slots(page, 'damage one')).first, whole);
+    await page.evaluate(() => localStorage.removeItem('tremolo-device-enrolled'));
+    await page.reload();
+    await outcome(page, 'Nothing is sent now');
+    assert.deepEqual((await slots(page)).first, whole);
+    assert.equal(await page.evaluate(() => localStorage.getItem('tremolo-device-enrolled')), 'yes');
+    assert.equal(sent.length, 1);
+}));
+
+/* From the page's own core over HTTP into the server's sums. */
+await test('ballots of two browsers are accepted and counted', async () => {
+    const estimates = [await ask(setting.ballot, 'estimate')];
+    const lengths = new Set();
+    for (const values of ['20', '80']) {
+        await withBrowser(async (browser) => {
+            const { page, faults, sent } = await open(browser, setting.ballot);
+            await asked(page);
+            assert.equal((await shownBudget(page))[0], 100);
+            for (const input of await page.$$('form input[type=number]')) await input.fill(values);
+            for (const select of await page.$$('form select')) await select.selectOption({ index: 1 });
+            await page.check('#consent');
+            await page.click('.go');
+            await outcome(page, 'accepted');
+            /* Epsilon 2 of 8, but for the rounding of a charge. */
+            assert.ok(Math.abs((await shownBudget(page))[0] - 75) < 0.01);
+            assert.equal(sent.length, 1);
+            lengths.add(sent[0].length);
+            await page.reload();
+            await outcome(page, 'Nothing is sent now');
+            assert.deepEqual(faults, []);
+        });
+        estimates.push(await ask(setting.ballot, 'estimate'));
+    }
+    assert.deepEqual(estimates.map((one) => one.reports), [0, 1, 2]);
+    assert.equal(estimates[2].guarantee.delta, 0);
+    assert.equal(lengths.size, 1, 'a report’s length depends on the answers');
+});
 
 await test('a server with another key is refused', () => withBrowser(async (browser) => {
     const { page } = await open(browser, setting.open);
@@ -288,6 +332,18 @@ async function refused(path, answer, words) {
 await test('another study under the address is refused', async () => {
     const other = await (await fetch(`${setting.url}/v1/studies/${setting.over}`)).text();
     await refused(`/v1/studies/${setting.open}`, other, 'another study than the address names');
+});
+
+await test('a promise that the id does not cover is not shown', async () => {
+    const published = await (await fetch(`${setting.url}/v1/studies/${setting.open}`)).json();
+    published.study.response.sent = 'private'; /* a lie: this study protects features only */
+    const { page } = await openPage(reading, `${setting.url}/`);
+    await page.route(`**/v1/studies/${setting.open}`, (route) => route.fulfill({ body: JSON.stringify(published), contentType: 'application/json' }));
+    await page.goto(at(setting.open));
+    await asked(page);
+    const roles = await page.$$eval('.terms tbody td:last-child', (cells) => cells.map((cell) => cell.textContent));
+    assert.equal(roles.at(-1), 'response, sent in the clear');
+    await page.close();
 });
 
 await test('a wrong signature is refused', async () => {

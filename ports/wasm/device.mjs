@@ -1,0 +1,163 @@
+/* device.mjs -- a device in JavaScript: the core, and a ledger that lasts.
+ *
+ *     import { Device } from "./device.mjs";
+ *     import { IndexedDbStore } from "./store_indexeddb.mjs";
+ *     const device = new Device(await (await fetch("tremolo.wasm")).arrayBuffer(),
+ *                               new IndexedDbStore("my-app"));
+ *     if (await device.left() === null) await device.enrol(1 << 24, 8 << 24);
+ *     const bytes = await device.report(study, { number: 0, vectors: [] },
+ *                                       { number: 0, features: [7200, 61], response: 48 });
+ *
+ * Studies, rounds and samples are those of tremolo.mjs. The core writes its slots
+ * synchronously and nothing stores durably so, hence it works on a copy: what it wrote is
+ * stored in its order, and only when all of it is does a promise resolve with bytes. That
+ * includes what it repairs while it repeats a report.
+ *
+ * Enrolment is a step of its own, once in a device's life. That it happened is noted in the
+ * store apart from the ledger: where the note is and the ledger is not, the ledger was lost,
+ * and everything is refused (LEDGER_LOST), because a new one would be a second budget.
+ *
+ * A store is any object with
+ *     exclusively(work)   run the asynchronous work(session) while nobody else does, in any
+ *                         tab or process that has the same ledger; its promise
+ * and a session with asynchronous
+ *     slots()             a Map from number to Uint8Array, all that was stored
+ *     commit(writes)      store [{slot, bytes}] one after the other, each durable before the
+ *                         next; resolved when the last one is
+ *     wasEnrolled()       is there the note?
+ *     markEnrolled()      make it, durably */
+import { Tremolo, TremoloError } from "./tremolo.mjs";
+
+/* How a core answers that has nothing to repeat and may not make anything. */
+const NOTHING_STORED = new Set(["NO_ENTROPY", "LEDGER_MISSING", "BUDGET_EXHAUSTED", "LEDGER_FULL"]);
+
+/* The 15 low bits of `epsilon` in struct tremolo_slot: no budget for ballots. */
+const madeBeforeBallots = (slot) => slot[26] === 0 && (slot[27] & 127) === 0;
+
+/* The core on a copy of the ledger. */
+class Bench {
+    writes = [];
+    mayDraw = false;
+
+    static async open(source, slots, { studies, macKey }) {
+        const bench = new Bench();
+        bench.slots = slots;
+        bench.core = await Tremolo.load(source, {
+            studies,
+            macKey,
+            entropy: (bytes) => {
+                if (!bench.mayDraw) throw new Error("nothing new is to be made");
+                globalThis.crypto.getRandomValues(bytes);
+            },
+            read: (slot) => slots.get(slot) ?? null,
+            write: (slot, bytes) => {
+                slots.set(slot, bytes);
+                bench.writes.push({ slot, bytes });
+            },
+        });
+        return bench;
+    }
+
+    left() {
+        const budget = this.core.budgetOrNull();
+        return budget === null ? null
+            : { budget, epsilon: this.core.epsilon(), takesBallots: !madeBeforeBallots(this.slots.get(0)) };
+    }
+
+    /* A core without entropy can repeat and nothing else: what it gives was
+     * made before, whatever sample it is asked with. */
+    repeat(study, round) {
+        const nothing = { number: round.sample ?? 0, features: Array(study.dimension).fill(0), response: 0 };
+        try {
+            return this.core.report(study, round, nothing);
+        } catch (error) {
+            if (NOTHING_STORED.has(error.statusName)) return null;
+            throw error;
+        }
+    }
+}
+
+export class Device {
+    #source;
+    #store;
+    #options;
+
+    /** @param {ArrayBuffer} source  tremolo.wasm
+     *  @param options  studies: how many the ledger has room for, fixed when it is made; macKey */
+    constructor(source, store, { studies = 16, macKey = null } = {}) {
+        this.#source = source;
+        this.#store = store;
+        this.#options = { studies, macKey };
+    }
+
+    /** Make the ledger, with budgets of mu^2 and of epsilon in 2^-24. LEDGER_EXISTS when there is one. */
+    enrol(budget, epsilon) {
+        return this.#run(async (bench, session) => {
+            bench.core.enrol(budget, epsilon);
+            await this.#settle(bench, session);
+            await session.markEnrolled();
+        });
+    }
+
+    /** What is left, {budget, epsilon, takesBallots}; null before the device is enrolled. */
+    left() {
+        return this.#run((bench) => bench.left());
+    }
+
+    /** This round's report if it was made before, or null. */
+    stored(study, round, sample = 0) {
+        return this.#run((bench) => bench.repeat(study, { ...round, sample }));
+    }
+
+    /** This round's report: the one that was made before, or a new one, which is durable
+     *  when the promise resolves. allow(left, cost) may throw before anything new is made. */
+    report(study, round, sample, allow = () => {}) {
+        return this.#run((bench) => {
+            const found = bench.repeat(study, { ...round, sample: sample.number });
+            if (found !== null) return found;
+            const left = bench.left();
+            if (left !== null) allow(left, bench.core.cost(study));
+            bench.mayDraw = true;
+            return bench.core.report(study, round, sample);
+        });
+    }
+
+    /** What one report of the study costs, {charge, sensitivity}; no ledger is touched. */
+    async cost(study) {
+        return (await this.#scratch()).cost(study);
+    }
+
+    /** The integers in a report; no ledger is touched. */
+    async decode(study, bytes) {
+        return (await this.#scratch()).decode(study, bytes);
+    }
+
+    async #scratch() {
+        return (await Bench.open(this.#source, new Map(), this.#options)).core;
+    }
+
+    /* Store what the core wrote. */
+    #settle(bench, session) {
+        return session.commit(bench.writes.splice(0));
+    }
+
+    #run(work) {
+        return this.#store.exclusively(async (session) => {
+            const bench = await Bench.open(this.#source, await session.slots(), this.#options);
+            try {
+                await this.#checkEnrolment(bench, session);
+                return await work(bench, session);
+            } finally {
+                await this.#settle(bench, session); /* repairs, too, and before anything leaves */
+            }
+        });
+    }
+
+    /* No report is made before the note is: a cut between ledger and note cost nothing. */
+    async #checkEnrolment(bench, session) {
+        const noted = await session.wasEnrolled();
+        const found = bench.core.budgetOrNull() !== null;
+        if (noted && !found) throw new TremoloError("LEDGER_LOST", null);
+        if (found && !noted) await session.markEnrolled();
+    }
+}

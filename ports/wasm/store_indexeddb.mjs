@@ -1,0 +1,101 @@
+/* store_indexeddb.mjs -- a ledger kept by a browser, for device.mjs.
+ *
+ * Slots are in IndexedDB, each stored in a strict transaction of its own. One tab at a time
+ * works on them, under a Web Lock; the others wait, and then see what it did. Storage is asked
+ * to be persistent when the device is enrolled: a browser that is short of space then leaves
+ * it alone, if it grants that.
+ *
+ * That there is a ledger is noted in localStorage as well, so that losing the database alone
+ * is noticed. Whoever clears all of the site's data makes a new device: no page can tell.
+ *
+ * Beside the slots is what the server has answered: for each study the newest
+ * round's report that it took. Whoever comes back then sends nothing. */
+const VERSION = 2; /* 2: with answers */
+
+const finished = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+    request.onblocked = () => reject(new Error("another version of this page is open"));
+});
+
+const committed = (transaction) => new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error("the browser did not store it"));
+});
+
+function openDatabase(name) {
+    const request = globalThis.indexedDB.open(name, VERSION);
+    request.onupgradeneeded = ({ oldVersion }) => {
+        if (oldVersion < 1) request.result.createObjectStore("slots");
+        if (oldVersion < 2) request.result.createObjectStore("answers");
+    };
+    return finished(request);
+}
+
+/* What may be done while the lock is held. */
+class Session {
+    #database;
+    #mark;
+
+    constructor(database, mark) {
+        this.#database = database;
+        this.#mark = mark;
+    }
+
+    async slots() {
+        const store = this.#database.transaction("slots").objectStore("slots");
+        const [keys, values] = await Promise.all([finished(store.getAllKeys()), finished(store.getAll())]);
+        return new Map(keys.map((key, i) => [key, values[i]]));
+    }
+
+    async commit(writes) {
+        for (const { slot, bytes } of writes) {
+            const transaction = this.#database.transaction("slots", "readwrite", { durability: "strict" });
+            transaction.objectStore("slots").put(bytes, slot);
+            await committed(transaction);
+        }
+    }
+
+    async wasEnrolled() {
+        return globalThis.localStorage.getItem(this.#mark) !== null;
+    }
+
+    async markEnrolled() {
+        globalThis.localStorage.setItem(this.#mark, "yes");
+        await globalThis.navigator.storage?.persist?.();
+    }
+
+    /* The {round, bytes} of a study that the server took last, or undefined. */
+    answer(study) {
+        return finished(this.#database.transaction("answers").objectStore("answers").get(study));
+    }
+
+    async noteAnswer(study, answer) {
+        const transaction = this.#database.transaction("answers", "readwrite");
+        transaction.objectStore("answers").put(answer, study);
+        await committed(transaction);
+    }
+}
+
+export class IndexedDbStore {
+    /** @param name  of database and lock; the note is at `${name}-enrolled` in localStorage */
+    constructor(name) {
+        this.name = name;
+    }
+
+    /** Has this browser what the store needs? */
+    static isPossible() {
+        return Boolean(globalThis.navigator?.locks && globalThis.indexedDB && globalThis.localStorage);
+    }
+
+    exclusively(work) {
+        return globalThis.navigator.locks.request(this.name, async () => {
+            const database = await openDatabase(this.name);
+            try {
+                return await work(new Session(database, `${this.name}-enrolled`));
+            } finally {
+                database.close();
+            }
+        });
+    }
+}
