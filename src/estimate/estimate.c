@@ -143,16 +143,15 @@ enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
     enum tremolo_status status =
         keep_rows(estimate, rows, tremolo_ballot_infer(rows, ballots, units, estimate->level));
     if (status == TREMOLO_OK) {
-        status = tremolo_ballot_fit(beta, &fit, ballots, method);
+        status = tremolo_ballot_fit(beta, &fit, ballots, method, estimate->level);
     }
     if (status == TREMOLO_OK) {
         status = tremolo_estimate_predict(estimate, NULL, beta, &fit.fit, units);
     }
     if (status == TREMOLO_OK) {
-        bool usual = estimate->level == 0.95; /* the interval is for no other */
         estimate->r2 = fit.fit.r2;
-        estimate->r2_low = usual ? fit.r2_low : NAN;
-        estimate->r2_high = usual ? fit.r2_high : NAN;
+        estimate->r2_low = fit.r2_low;
+        estimate->r2_high = fit.r2_high;
         estimate->noise_ratio = fit.noise_ratio;
         estimate->shift_max = fit.shift_max;
     }

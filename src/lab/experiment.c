@@ -161,7 +161,8 @@ static enum tremolo_status run_ballots(struct tremolo_outcome *outcome, struct f
         status = fleet_ballots(&outcome->ballots, fleet);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_ballot_fit(outcome->beta, &fit, outcome->ballots, TREMOLO_METHOD_AUTO);
+        status =
+            tremolo_ballot_fit(outcome->beta, &fit, outcome->ballots, TREMOLO_METHOD_AUTO, 0.95);
     }
     if (status == TREMOLO_OK) {
         outcome->fit = fit.fit;

@@ -47,10 +47,7 @@ static struct tremolo_plan_input plan_input_at(const struct tremolo_plan_request
     struct tremolo_plan_input input = request->guess;
     double keep = 1.0 - request->alpha;
     input.noise_sd = noise_sd;
-    if (request->response_private) {
-        input.response_variance += noise_sd * noise_sd;
-        input.r2 *= request->guess.response_variance / input.response_variance;
-    }
+    input.response_private = request->response_private;
     if (input.vectors > 0) {
         input.modulation =
             request->lambda * request->lambda / (2.0 * (double)input.vectors * keep * keep);
@@ -66,21 +63,8 @@ double tremolo_plan_noise(const struct tremolo_plan_request *request)
 static enum tremolo_status expect_at(struct tremolo_plan_result *result,
                                      const struct tremolo_plan_request *request, double noise_sd)
 {
-    struct tremolo_plan_result bare;
-    struct tremolo_plan_input input = plan_input_at(request, noise_sd);
-    struct tremolo_plan_input without = input;
-    enum tremolo_status status = tremolo_plan(result, &input);
-    if (status != TREMOLO_OK || !request->response_private) {
-        return status;
-    }
-    without.response_variance = request->guess.response_variance;
-    without.r2 = request->guess.r2;
-    status = tremolo_plan(&bare, &without);
-    result->standard_error_public = bare.standard_error_public;
-    result->prediction_minimax = bare.prediction_minimax;
-    result->estimation_minimax = bare.estimation_minimax;
-    result->r2_auto *= input.response_variance / without.response_variance;
-    return status;
+    const struct tremolo_plan_input input = plan_input_at(request, noise_sd);
+    return tremolo_plan(result, &input);
 }
 
 enum tremolo_status tremolo_plan_expect(struct tremolo_plan_result *result,
@@ -100,9 +84,6 @@ double tremolo_plan_attack(const struct tremolo_plan_request *request, double di
 
 /* ---------------------------------------------------------------- the answer */
 
-static const double verdict_level = 0.95;
-static const double verdict_power = 0.8;
-
 double plan_guessed(const struct tremolo_plan_request *request)
 {
     const struct tremolo_plan_input *guess = &request->guess;
@@ -110,30 +91,20 @@ double plan_guessed(const struct tremolo_plan_request *request)
                 ((double)guess->dimension * guess->feature_variance));
 }
 
-/* Without a moment that is well identified, standard errors say little, and
- * tremolo_plan_devices() asks for enough of both. */
 double plan_devices(const struct tremolo_plan_request *request)
 {
-    double devices = 0.0;
     if (request->release == TREMOLO_RELEASE_BALLOT) {
         return plan_ballot_devices(request);
     }
-    struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
-    input.level = verdict_level;
-    double guessed = plan_guessed(request);
-    return guessed > 0 &&
-                   tremolo_plan_devices(&devices, &input, 0.0, verdict_power, guessed) == TREMOLO_OK
-               ? devices
-               : 0.0;
+    const struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
+    return plan_finite_or_none(tremolo_plan_needed(&input));
 }
 
 static void fill_verdict(struct tremolo_plan_answer *answer,
                          const struct tremolo_plan_request *request)
 {
-    double z =
-        tremolo_normal_quantile(0.5 + 0.5 * verdict_level) + tremolo_normal_quantile(verdict_power);
     struct tremolo_plan_verdict *verdict = &answer->verdict;
-    verdict->least = z * answer->result.standard_error;
+    verdict->least = TREMOLO_PLAN_STANDS_OUT * answer->result.standard_error;
     verdict->guessed = plan_guessed(request);
     verdict->devices = answer->levers[0].devices;
     verdict->told = verdict->devices > 0 && request->guess.devices >= verdict->devices;

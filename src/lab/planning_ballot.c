@@ -111,7 +111,7 @@ enum tremolo_status plan_ballot_devices_for(double *devices,
     return status;
 }
 
-static double finite_or_none(double devices)
+double plan_finite_or_none(double devices)
 {
     return isfinite(devices) ? devices : 0.0;
 }
@@ -124,7 +124,7 @@ double plan_ballot_devices(const struct tremolo_plan_request *request)
         tremolo_ballot_plan(&plan, &input) != TREMOLO_OK) {
         return 0.0;
     }
-    return finite_or_none(plan.devices_needed);
+    return plan_finite_or_none(plan.devices_needed);
 }
 
 static double attack_by_epsilon(double epsilon)
@@ -165,7 +165,7 @@ void plan_trusted(struct tremolo_plan_lever *lever)
     lever->attack = attack_by_epsilon(epsilon);
     lever->r2 = NAN;
     if (status == TREMOLO_OK && tremolo_ballot_plan(&plan, &input) == TREMOLO_OK) {
-        lever->devices = finite_or_none(plan.devices_needed);
+        lever->devices = plan_finite_or_none(plan.devices_needed);
         lever->r2 = plan.r2;
     }
 }

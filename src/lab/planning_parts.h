@@ -9,6 +9,7 @@ double plan_guessed(const struct tremolo_plan_request *request);
 
 /* Devices with which one of that size is told from zero; 0: no number that could be had. */
 double plan_devices(const struct tremolo_plan_request *request);
+double plan_finite_or_none(double devices); /* 0 for what is infinite */
 
 /* Ballots: what to expect; devices for a standard error (UNREACHABLE when there is no such
  * number); devices needed as above; an attacker's success. */

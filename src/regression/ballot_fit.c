@@ -2,8 +2,8 @@
  *
  * `auto` solves the posterior mean of M (ballot_posterior.c) and lowers slopes that show no
  * signal; `unbiased` solves M as it is. What `auto` explains is
- * judged by draws from the same posterior: R^2 of the fit, its mean and the middle 95% of
- * it. Noise was known and the fit is fixed, so no part of the data is needed twice.
+ * judged by draws from the same posterior: R^2 of the fit, its mean and the middle of
+ * it that the level asks for. Noise was known and the fit is fixed, so no part of the data is needed twice.
  *
  * How far weights can matter. Let b solve plain least squares, r its residuals, and let
  * low <= s^2 <= high. The weighted coefficients are b + S^-1 E s^2 a r with S = E s^2 aa', and
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define DRAWS     200
-#define WIDEST_R2 0.5 /* an interval wider than this says nothing */
+#define WIDEST_R2 0.5 /* an interval at the level 0.95 that is wider says nothing */
 
 /* Loss of theta under M: E s^2 (w - prediction)^2. */
 static double loss(const double *theta, const double *M, size_t n)
@@ -46,19 +46,43 @@ static int by_size(const void *a, const void *b)
 }
 
 struct verdict {
-    double mean, low, high;
+    double mean, sd;
+    double usual;     /* width of the interval at the level 0.95 */
+    double low, high; /* of that at the level asked for */
 };
 
-static struct verdict judge(const double *theta, const double *draws, size_t n)
+/* The share p of sorted draws; beyond the outermost two it is told by a normal tail. */
+static double quantile(const double *sorted, double p, const struct verdict *verdict)
+{
+    double at = p * (DRAWS - 1);
+    double outer = verdict->mean + verdict->sd * tremolo_normal_quantile(p);
+    if (at < 1.0) {
+        return fmin(outer, sorted[1]);
+    }
+    if (at > DRAWS - 2) {
+        return fmax(outer, sorted[DRAWS - 2]);
+    }
+    size_t below = (size_t)at;
+    return sorted[below] + (at - floor(at)) * (sorted[below + 1] - sorted[below]);
+}
+
+static struct verdict judge(const double *theta, const double *draws, size_t n, double level)
 {
     double r2[DRAWS];
-    double mean = 0.0;
+    struct verdict verdict = {0};
     for (size_t k = 0; k < DRAWS; k++) {
         r2[k] = share_explained(theta, draws + k * n * n, n);
-        mean += r2[k] / DRAWS;
+        verdict.mean += r2[k] / DRAWS;
     }
+    for (size_t k = 0; k < DRAWS; k++) {
+        verdict.sd += (r2[k] - verdict.mean) * (r2[k] - verdict.mean) / DRAWS;
+    }
+    verdict.sd = sqrt(verdict.sd);
     qsort(r2, DRAWS, sizeof *r2, by_size);
-    return (struct verdict){mean, r2[DRAWS / 40], r2[DRAWS - 1 - DRAWS / 40]};
+    verdict.usual = quantile(r2, 0.975, &verdict) - quantile(r2, 0.025, &verdict);
+    verdict.low = quantile(r2, 0.5 - 0.5 * level, &verdict);
+    verdict.high = fmin(quantile(r2, 0.5 + 0.5 * level, &verdict), 1.0);
+    return verdict;
 }
 
 /* Keep a quarter of slopes that explain nothing by their own account, all of those that do by
@@ -66,8 +90,8 @@ static struct verdict judge(const double *theta, const double *draws, size_t n)
  * where there is nothing to explain. The mean prediction stays. */
 static void hesitate(double *theta, const double *M, const double *draws, size_t n)
 {
-    struct verdict verdict = judge(theta, draws, n);
-    double sd = fmax(0.25 * (verdict.high - verdict.low), 1e-12);
+    struct verdict verdict = judge(theta, draws, n, 0.95);
+    double sd = fmax(0.25 * verdict.usual, 1e-12);
     double keep = fmin(1.0, 0.25 + 1.5 * fmax(0.0, verdict.mean / sd));
     for (size_t i = 1; i + 1 < n; i++) {
         theta[0] += (1.0 - keep) * theta[i] * M[i] / M[0];
@@ -126,9 +150,9 @@ static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double
 
 enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *fit,
                                        const struct tremolo_ballot *ballots,
-                                       enum tremolo_method method)
+                                       enum tremolo_method method, double level)
 {
-    if (beta == NULL || fit == NULL || ballots == NULL ||
+    if (beta == NULL || fit == NULL || ballots == NULL || !(level > 0.0 && level < 1.0) ||
         (method != TREMOLO_METHOD_AUTO && method != TREMOLO_METHOD_UNBIASED)) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -158,8 +182,8 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
         goto done;
     }
     if (wanted) {
-        struct verdict verdict = judge(theta, draws, n);
-        bool known = verdict.high - verdict.low <= WIDEST_R2;
+        struct verdict verdict = judge(theta, draws, n, level);
+        bool known = verdict.usual <= WIDEST_R2;
         made.fit.r2 = known ? verdict.mean : NAN;
         made.r2_low = known ? verdict.low : NAN;
         made.r2_high = known ? verdict.high : NAN;

@@ -122,8 +122,7 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
     return TREMOLO_OK;
 }
 
-/* The planner's number at its own guesses, features and response of sd 0.5 and R^2 one half:
- * what noise hides gives no better ones, and whoever planned reads the same number again. */
+/* As infer.c has it for noisy samples. */
 static double planned_devices(const struct tremolo_ballot *ballots)
 {
     const struct tremolo_ballot_plan_input input = {
@@ -133,9 +132,9 @@ static double planned_devices(const struct tremolo_ballot *ballots)
         .g = sqrt(ballots->rest),
         .devices = ballots->devices,
         .c = sqrt(2.0 * ballots->devices * ballot_variance(ballots, 0, 1)),
-        .feature_variance = 0.25,
-        .r2 = 0.5,
-        .response_variance = 0.25,
+        .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+        .r2 = TREMOLO_PLAN_R2,
+        .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
     };
     struct tremolo_ballot_plan plan;
     return tremolo_ballot_plan(&plan, &input) == TREMOLO_OK ? plan.devices_needed : INFINITY;

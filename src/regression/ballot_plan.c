@@ -24,7 +24,6 @@
 #include <math.h>
 
 #define INFLATION   4.5
-#define STANDS_OUT  2.8 /* standard errors: found four times in five at the level 0.95 */
 #define MEAN_PRIOR  0.1
 #define MAX_DEVICES 1e15
 
@@ -144,12 +143,12 @@ static double devices_needed(const struct guess *guess)
     double size = sqrt(guess->beta2 / guess->d);
     double low = guess->d + 2.0;
     double high = MAX_DEVICES;
-    if (!(size >= STANDS_OUT * standard_error(guess, high))) {
+    if (!(size >= TREMOLO_PLAN_STANDS_OUT * standard_error(guess, high))) {
         return INFINITY;
     }
     for (int k = 0; k < 100 && high > low * (1.0 + 1e-6); k++) {
         double middle = sqrt(low * high);
-        if (size >= STANDS_OUT * standard_error(guess, middle)) {
+        if (size >= TREMOLO_PLAN_STANDS_OUT * standard_error(guess, middle)) {
             high = middle;
         } else {
             low = middle;

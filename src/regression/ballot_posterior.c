@@ -32,14 +32,16 @@
 #define PUBLIC_SPREAD   0.3 /* of the log variance of a public response about its own */
 #define SHARE_CENTRE    0.0 /* logit of the part of a feature's variance that is common */
 #define SHARE_SPREAD    2.0
-#define WSHARE_CENTRE   (-2.5) /* logit of the part of w that the features explain */
-#define WSHARE_SPREAD   2.5
+#define WSHARE_CENTRE   (-3.5) /* logit of the part of w that the features explain */
+#define WSHARE_SPREAD   3.0
 #define MEAN_SPREAD     0.6  /* of means */
 #define WMEAN_SPREAD    0.45 /* the same for w, */
-#define NEAR_SHARE      0.65 /* the mean of w is with this probability */
+#define NEAR_SHARE      0.5  /* the mean of w is with this probability */
 #define NEAR_SPREAD     0.2  /* so much nearer to the middle */
 
 #define WANTED 0.8 /* acceptance */
+
+enum { FACTORS_MAX = 64 }; /* common ones: more would be told apart by no fleet there is */
 
 /* Where each kind of parameter begins; all are standard normal a priori. */
 struct layout {
@@ -187,7 +189,7 @@ static double away(double *pull, double z)
 }
 
 /* y <- y + a x */
-static void add(double *y, double a, const double *x, size_t n)
+static void add(double *restrict y, double a, const double *restrict x, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         y[k] += a * x[k];
@@ -213,16 +215,29 @@ static void spread_out(struct chain *chain, const double *position)
         B[i] = sqrt(1.0 - common);
         add(B + d, sqrt(common / (double)q), position + chain->at.A + i * q, q);
         double slope = sqrt(explained / (double)d) * chain->scale[i] / SCALE_CENTRE;
-        add(W, slope * position[chain->at.b + i], B, width);
+        add(W + d, slope * position[chain->at.b + i], B + d, q);
+        W[i] = slope * position[chain->at.b + i] * B[i];
     }
     W[d + q] = sqrt(1.0 - explained);
+}
+
+/* Of rows i >= j of B: a feature has one own factor, its own. */
+static double inner_product(const struct chain *chain, size_t i, size_t j)
+{
+    size_t d = chain->d;
+    const double *left = chain->B + i * chain->width;
+    const double *right = chain->B + j * chain->width;
+    if (j == d) {
+        return dot(left, right, chain->width);
+    }
+    return dot(left + d, right + d, chain->q) + left[j] * right[j];
 }
 
 /* M and all that belongs to it at a position. Returns mass. */
 static double place(struct chain *chain, const double *position)
 {
     size_t n = chain->n;
-    size_t width = chain->width;
+    size_t d = chain->d;
     double *M = chain->M;
     double h = chain->ballots->h;
     double total = h * h + chain->ballots->rest;
@@ -231,11 +246,11 @@ static double place(struct chain *chain, const double *position)
     for (size_t i = 0; i < chain->r; i++) {
         M[i + 1] = h * chain->mean[i];
         for (size_t j = 0; j <= i; j++) {
-            double inner = dot(chain->B + i * width, chain->B + j * width, width);
+            double inner = inner_product(chain, i, j);
             M[(i + 1) * n + j + 1] =
                 chain->mean[i] * chain->mean[j] + chain->scale[i] * chain->scale[j] * inner;
         }
-        total += i < chain->d ? M[(i + 1) * n + i + 1] : 0.0;
+        total += i < d ? M[(i + 1) * n + i + 1] : 0.0;
     }
     double mass = 1.0 / total;
     M[0] *= mass;
@@ -289,22 +304,33 @@ static double energy(struct chain *chain, double *gradient, const double *positi
         double *R = chain->R + i * width;
         bool response = i == d;
         for (size_t j = 0; j < r; j++) {
-            add(R, chain->scale[i] * chain->scale[j] * weights[j], chain->B + j * width, width);
+            const double *other = chain->B + j * width;
+            double weight = chain->scale[i] * chain->scale[j] * weights[j];
+            add(R + d, weight, other + d, q);
+            if (response && j == d) {
+                add(R, weight, other, d);
+                R[d + q] = weight * other[d + q];
+            } else if (response || j == d || j == i) {
+                size_t k = response ? j : i; /* the one own factor that both have */
+                R[k] += weight * other[k];
+            }
         }
         double on_mean = chain->ballots->h * chain->H[i + 1] + dot(weights, chain->mean, r);
         gradient[at->z + i] += 2.0 * mean_sd(chain, i) * on_mean;
-        gradient[at->t + i] += (response ? chain->w_spread : VARIANCE_SPREAD) * dot(R, B, width);
         if (response) {
             double through = dot(R, W, d + q);
+            gradient[at->t + i] += chain->w_spread * (through + R[d + q] * W[d + q]);
             gradient[at->share + 1] +=
                 WSHARE_SPREAD * ((1.0 - explained) * through - explained * R[d + q] * W[d + q]);
             continue;
         }
+        gradient[at->t + i] += VARIANCE_SPREAD * (dot(R + d, B + d, q) + R[i] * B[i]);
         double slope = sqrt(explained / (double)d) * chain->scale[i] / SCALE_CENTRE;
-        double through = slope * dot(on_W, B, d + q);
+        double through = slope * (dot(on_W + d, B + d, q) + on_W[i] * B[i]);
         gradient[at->b + i] += 2.0 * through;
         gradient[at->t + i] += VARIANCE_SPREAD * position[at->b + i] * through;
-        add(R, slope * position[at->b + i], on_W, d + q);
+        add(R + d, slope * position[at->b + i], on_W + d, q);
+        R[i] += slope * position[at->b + i] * on_W[i];
         add(gradient + at->A + i * q, 2.0 * sqrt(common / (double)q), R + d, q);
         gradient[at->share] +=
             SHARE_SPREAD * ((1.0 - common) * dot(R + d, B + d, q) - common * R[i] * B[i]);
@@ -399,7 +425,7 @@ static void start(struct chain *chain)
         correlations(L, chain, mass, d, keep, common);
     }
     for (size_t i = 0; i < d; i++) {
-        add(A + i * q, sqrt((double)q / common), L + i * d, i + 1);
+        add(A + i * q, sqrt((double)q / common), L + i * d, i + 1 < q ? i + 1 : q);
     }
     position[chain->at.share] = (logarithm(common / (1.0 - common)) - SHARE_CENTRE) / SHARE_SPREAD;
     position[chain->at.share + 1] =
@@ -497,7 +523,7 @@ static bool chain_new(struct chain *chain, const struct tremolo_ballot *ballots)
     size_t n = ballots->n;
     size_t d = ballots->d;
     size_t r = d + 1;
-    size_t q = d + 2;
+    size_t q = d + 2 < FACTORS_MAX ? d + 2 : FACTORS_MAX;
     size_t width = d + q + 1;
     struct layout at = layout_of(d, q);
     *chain = (struct chain){.ballots = ballots,

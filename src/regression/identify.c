@@ -1,8 +1,7 @@
 /* identify.c -- what the noise hides, in a sentence.
  *
- * The number of devices that would do is rough (it comes from the ratio of
- * noise to the smallest eigenvalue), so it is said in two digits, and not at all
- * while so few have reported that the eigenvalue itself is mostly noise. */
+ * The number of devices that would do is the planner's, at its usual guesses, so it is
+ * said in two digits. Where as many have reported the guesses do not fit, and that is said. */
 #include "tremolo_regression.h"
 
 #include <math.h>
@@ -14,7 +13,6 @@ enum {
     NAMES_SAID = 6,   /* of the rows that are not identified; the rest is counted */
     COUNT_BYTES = 32, /* of a number with its commas */
     FEW = 64,         /* reports: two for each of the jackknife's buckets */
-    FORETOLD = 500,   /* from as many on the moment says something of its own noise */
 };
 
 /* Beyond this a count says no more than "out of reach". */
@@ -53,11 +51,11 @@ static void say_needed(char *text, size_t capacity, double needed, uint64_t devi
 {
     char count[COUNT_BYTES];
     append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
-    if (devices < FORETOLD && needed > (double)devices) {
-        append(text, capacity, "too few to say how many would be needed");
-    } else if (needed >= 1.0 && needed <= COUNT_MAX) {
+    if (needed <= (double)devices) {
+        append(text, capacity, "enough for features that vary more or are less alike");
+    } else if (needed <= COUNT_MAX) {
         say_count(count, needed);
-        append(text, capacity, "at least about %s would be needed", count);
+        append(text, capacity, "about %s would be needed", count);
     } else {
         append(text, capacity, "and no number of devices that could be had would do");
     }

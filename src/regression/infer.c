@@ -17,13 +17,10 @@
  * set is bounded. */
 #include "infer.h"
 #include "linear.h"
-#include "shrink.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define IDENTIFIED_SHARE 0.12
 
 /* ---------------------------------------------------------------- systems */
 
@@ -158,45 +155,25 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
     return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
 }
 
-/* Roughly how many devices would identify every coefficient: enough to bring
- * noise * sqrt(d/K), by which the eigenvalues of S are blurred, down to an eighth of
- * the smallest one (0.12, as in plan.c). Score sets become bounded at about a third. The
- * smallest eigenvalue is that of auto's positive S, at most what public bounds allow. It
- * is too large when noise hides it: the number is a lower estimate then. */
-static enum tremolo_status estimate_devices(double *devices,
-                                            const struct tremolo_debiased *evidence, bool intercept)
+/* The planner's number at its usual guesses and this noise: what noise hides gives no better
+ * ones, and whoever planned reads the same number again. Scaled features lie in -1..1, or
+ * have the variance 1 where larger ones are released. */
+static double planned_devices(const struct tremolo_debiased *evidence)
 {
     size_t d = evidence->d;
-    double values[TREMOLO_MAX_FEATURES];
-    double beta[TREMOLO_MAX_FEATURES];
-    struct shrink_result result;
-    double *raw = linear_new(evidence->n * evidence->n);
-    double *S = linear_new(d * d);
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (raw == NULL || S == NULL) {
-        goto done;
+    double noise = 0.0;
+    double sd = fabs(evidence->largest - 1.0) < 1e-6 ? TREMOLO_PLAN_SD : 1.0;
+    for (size_t i = 0; i < d; i++) {
+        noise += evidence->bias[i * evidence->n + i] / (double)d;
     }
-    struct shrink_problem problem = {.d = d,
-                                     .noise = evidence->noise,
-                                     .largest = evidence->largest,
-                                     .raw = raw,
-                                     .bias = evidence->bias};
-    problem.devices = evidence_raw(raw, NULL, evidence, intercept, TREMOLO_BUCKETS);
-    status = shrink_solve(beta, S, &result, &problem);
-    if (status != TREMOLO_OK) {
-        goto done;
-    }
-    if (!linear_eigen(values, S, d)) {
-        status = TREMOLO_NOT_CONVERGED;
-        goto done;
-    }
-    double smallest = evidence->largest > 0.0 ? fmin(values[0], evidence->largest) : values[0];
-    double ratio = evidence->noise / (IDENTIFIED_SHARE * smallest);
-    *devices = ceil((double)d * ratio * ratio);
-done:
-    free(raw);
-    free(S);
-    return status;
+    const struct tremolo_plan_input input = {.dimension = d,
+                                             .devices = fmax(evidence->devices, 2.0),
+                                             .noise_sd = sqrt(noise),
+                                             .feature_variance = sd * sd,
+                                             .r2 = TREMOLO_PLAN_R2,
+                                             .response_variance = sd * sd,
+                                             .response_private = evidence->response_private};
+    return tremolo_plan_needed(&input);
 }
 
 static enum tremolo_status analyse(struct analysis *analysis,
@@ -226,9 +203,7 @@ static enum tremolo_status analyse(struct analysis *analysis,
         status = score_new(&analysis->score, &system, level);
     }
     if (status == TREMOLO_OK) {
-        status = estimate_devices(&analysis->devices_needed, evidence, intercept);
-    }
-    if (status == TREMOLO_OK) {
+        analysis->devices_needed = planned_devices(evidence);
         status = leave_out(analysis, inverse, evidence, intercept);
     }
 done:
@@ -280,8 +255,7 @@ void analysis_describe(struct tremolo_coefficient *row, const struct analysis *a
     line.score_low += constant;
     line.score_high += constant;
     line.identified = line.score_shape == TREMOLO_INTERVAL_BOUNDED;
-    line.devices_needed = line.identified ? analysis->devices
-                                          : fmax(analysis->devices_needed, 2.0 * analysis->devices);
+    line.devices_needed = analysis->devices_needed;
     *row = line;
 }
 

@@ -32,7 +32,8 @@ struct guess {
     double counts[2];
     double beta2;
     double explained; /* beta' S beta */
-    double residual;
+    double own;       /* residual variance without any noise */
+    double residual;  /* and with that of a private response */
 };
 
 static enum tremolo_status take(struct guess *guess, const struct tremolo_plan_input *input)
@@ -60,16 +61,18 @@ static enum tremolo_status take(struct guess *guess, const struct tremolo_plan_i
         .counts = {1.0, d - 1.0},
         .beta2 = input->r2 * input->response_variance / v,
         .explained = input->r2 * input->response_variance,
-        .residual = (1.0 - input->r2) * input->response_variance,
+        .own = (1.0 - input->r2) * input->response_variance,
     };
+    guess->residual =
+        guess->own + (input->response_private ? input->noise_sd * input->noise_sd : 0.0);
     return TREMOLO_OK;
 }
 
 /* Variance of the estimate along eigendirection k, averaged over beta. */
-static double along(const struct guess *guess, int k, double noise)
+static double along(const struct guess *guess, int k, double noise, double residual)
 {
     double value = guess->values[k];
-    double omega = (guess->residual + noise * guess->beta2) * (value + noise) +
+    double omega = (residual + noise * guess->beta2) * (value + noise) +
                    noise * noise * guess->beta2 / guess->d;
     return omega / (value * value) / guess->K;
 }
@@ -89,9 +92,10 @@ static double along_regularised(const struct guess *guess, int k)
 
 /* Variance of one coefficient: the mean over eigendirections, since with equal
  * correlations every coefficient has share 1/d in the first and the rest after. */
-static double one_coefficient(const struct guess *guess, double noise)
+static double one_coefficient(const struct guess *guess, double noise, double residual)
 {
-    return (guess->counts[0] * along(guess, 0, noise) + guess->counts[1] * along(guess, 1, noise)) /
+    return (guess->counts[0] * along(guess, 0, noise, residual) +
+            guess->counts[1] * along(guess, 1, noise, residual)) /
            guess->d;
 }
 
@@ -114,18 +118,18 @@ enum tremolo_status tremolo_plan(struct tremolo_plan_result *result,
     struct tremolo_plan_result made = {0};
     double lost = 0.0;
     for (int k = 0; k < 2; k++) {
-        double variance = along(&guess, k, guess.noise);
+        double variance = along(&guess, k, guess.noise, guess.residual);
         double signal = guess.beta2 / guess.d;
         double blurred = along_regularised(&guess, k);
         double shrunk = signal + blurred > 0.0 ? signal * blurred / (signal + blurred) : 0.0;
         made.prediction_error += guess.counts[k] * guess.values[k] * variance;
         made.estimation_error += guess.counts[k] * variance;
-        made.estimation_minimax += guess.counts[k] * guess.residual / guess.values[k] / guess.K;
+        made.estimation_minimax += guess.counts[k] * guess.own / guess.values[k] / guess.K;
         lost += guess.counts[k] * guess.values[k] * shrunk;
     }
-    made.prediction_minimax = guess.residual * guess.d / guess.K;
-    made.standard_error = sqrt(one_coefficient(&guess, guess.noise));
-    made.standard_error_public = sqrt(one_coefficient(&guess, 0.0));
+    made.prediction_minimax = guess.own * guess.d / guess.K;
+    made.standard_error = sqrt(one_coefficient(&guess, guess.noise, guess.residual));
+    made.standard_error_public = sqrt(one_coefficient(&guess, 0.0, guess.own));
     made.half_width = made.standard_error * tremolo_normal_quantile(0.5 + 0.5 * input->level);
     made.r2_auto = input->r2 - lost / input->response_variance;
     made.noise_ratio = guess.noise * sqrt(guess.d / guess.K) / smallest(&guess);
@@ -172,6 +176,18 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
     return TREMOLO_OK;
 }
 
+double tremolo_plan_needed(const struct tremolo_plan_input *input)
+{
+    struct tremolo_plan_input usual = *input;
+    double effect = sqrt(input->r2 * input->response_variance /
+                         ((double)input->dimension * input->feature_variance));
+    double devices = INFINITY;
+    usual.level = 0.95; /* any level: the width is the wanted standard error's */
+    double half_width = tremolo_normal_quantile(0.975) * effect / TREMOLO_PLAN_STANDS_OUT;
+    (void)!tremolo_plan_devices(&devices, &usual, half_width, 0.0, 0.0);
+    return devices;
+}
+
 enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *input,
                                               const struct tremolo_plan_input *plan)
 {
@@ -183,7 +199,7 @@ enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *
     input->smoothness = fmax(guess.values[0], guess.counts[1] > 0.0 ? guess.values[1] : 0.0);
     input->trace = guess.d * plan->feature_variance;
     input->beta_norm2 = guess.beta2;
-    input->residual_ms = guess.residual;
+    input->residual_ms = guess.own;
     input->beta_cross = 0.0;
     input->B = sqrt(guess.beta2);
     return TREMOLO_OK;

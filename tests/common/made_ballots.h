@@ -43,7 +43,7 @@ static inline struct made_population made_population(size_t d, bool response_pub
     double root = sqrt((double)d / 3.0);
     struct made_population made = {.d = d,
                                    .response_public = response_public,
-                                   .h = response_public ? 1.1 * root : fmax(0.5, 0.6 * root),
+                                   .h = response_public ? 1.1 * root : fmax(0.65, 0.8 * root),
                                    .g = 0.6 + 0.8 * root,
                                    .c = c,
                                    .devices = devices,

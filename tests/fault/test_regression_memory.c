@@ -170,7 +170,7 @@ static enum tremolo_status try_ballot_fit(int *touched)
 {
     double beta[D] = {-77.0};
     struct tremolo_ballot_fit fit;
-    enum tremolo_status status = tremolo_ballot_fit(beta, &fit, voted, TREMOLO_METHOD_AUTO);
+    enum tremolo_status status = tremolo_ballot_fit(beta, &fit, voted, TREMOLO_METHOD_AUTO, 0.95);
     *touched = beta[0] != -77.0;
     return status;
 }

@@ -137,7 +137,8 @@ static double mean_r2(const struct made_population *made, int draws, uint64_t se
         assert_int_equal(
             tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
             TREMOLO_OK);
-        assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO), TREMOLO_OK);
+        assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO, 0.95),
+                         TREMOLO_OK);
         tremolo_ballot_free(taken);
         off[0] = fit.fit.intercept / made->h;
         memcpy(off + 1, beta, made->d * sizeof *beta);

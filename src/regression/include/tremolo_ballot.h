@@ -12,8 +12,8 @@
  *     status = tremolo_ballot_new(&ballots, buckets, TREMOLO_BUCKETS, &release);
  *     ...
  *     struct tremolo_ballot_fit fit;
- *     status = tremolo_ballot_fit(beta, &fit, ballots, TREMOLO_METHOD_AUTO);   (to predict)
- *     status = tremolo_ballot_infer(rows, ballots, &units, 0.95);             (to conclude)
+ *     status = tremolo_ballot_fit(beta, &fit, ballots, TREMOLO_METHOD_AUTO, 0.95);   (to predict)
+ *     status = tremolo_ballot_infer(rows, ballots, &units, 0.95);                  (to conclude)
  *     tremolo_ballot_free(ballots);
  *
  * What is estimated: the coefficients of least squares weighted by s^2, which depends on
@@ -77,7 +77,7 @@ size_t tremolo_ballot_dimension(const struct tremolo_ballot *ballots);
 
 struct tremolo_ballot_fit {
     struct tremolo_fit fit; /* r2: of these coefficients by AUTO; NaN when noise hides it */
-    double r2_low, r2_high; /* hold it with probability 0.95; NaN with it */
+    double r2_low, r2_high; /* hold it with probability `level`; NaN with it */
     /* The estimate's noise by the matrix it divides by, noise sqrt(d) / lambda_min: up to
      * 0.21 intervals by standard errors hold, above only score sets do. Infinite when
      * noise hides the smallest eigenvalue. */
@@ -89,18 +89,18 @@ struct tremolo_ballot_fit {
 };
 
 /* Fit `beta` (d numbers, scaled units) with an intercept. AUTO: from the posterior mean of
- * the moments; UNBIASED: as they are. ONE_SHOT is BAD_ARGUMENT. SINGULAR when UNBIASED
- * meets a singular matrix. */
+ * the moments; UNBIASED: as they are. `level` is that of the interval of R^2, in (0, 1).
+ * ONE_SHOT is BAD_ARGUMENT. SINGULAR when UNBIASED meets a singular matrix. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_fit(double *beta,
                                                         struct tremolo_ballot_fit *fit,
                                                         const struct tremolo_ballot *ballots,
-                                                        enum tremolo_method method);
+                                                        enum tremolo_method method, double level);
 
 /* ---------------------------------------------------------------- inference */
 
 /* As tremolo_infer() with an intercept: d + 1 rows, the last for the intercept. The
  * jackknife gives standard_error, noise and sampling give model_error; devices_needed is
- * tremolo_ballot_plan()'s for features and response of sd 0.5 and R^2 one half. */
+ * tremolo_ballot_plan()'s for features and response of sd TREMOLO_PLAN_SD and TREMOLO_PLAN_R2. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,
                                                           const struct tremolo_ballot *ballots,
                                                           const struct tremolo_units *units,

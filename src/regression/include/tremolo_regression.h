@@ -244,7 +244,7 @@ struct tremolo_coefficient {
     double score_low, score_high; /* score test inverted: level kept at any noise */
     enum tremolo_interval_shape score_shape;
     bool identified;       /* the score set is bounded */
-    double devices_needed; /* rough number of devices for `identified`, else devices in use */
+    double devices_needed; /* by tremolo_plan_needed() or tremolo_ballot_plan(), usual guesses */
 };
 
 /* Inference for every coefficient at confidence `level` (0 < level < 1): rows
@@ -364,8 +364,18 @@ struct tremolo_plan_input {
     double correlation;      /* guess: equal correlation between features, in (-1/(d-1), 1) */
     double r2;               /* guess: share explained without privacy */
     double response_variance;
-    double level; /* of the interval */
+    bool response_private; /* the same noise on the response, which R^2 leaves out */
+    double level;          /* of the interval */
 };
+
+/* What is guessed unless told: R^2, and the standard deviation of features and response in
+ * half ranges; nine of ten values of a normal coordinate are then within the range. */
+#define TREMOLO_PLAN_R2 0.5
+#define TREMOLO_PLAN_SD 0.6
+
+/* A coefficient of as many standard errors is told from zero in four studies of five by a
+ * test at the level 0.95. */
+#define TREMOLO_PLAN_STANDS_OUT 2.8
 
 struct tremolo_plan_result {
     double standard_error;        /* of one coefficient, scaled */
@@ -388,6 +398,11 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_plan_devices(double *devices,
                                                           const struct tremolo_plan_input *input,
                                                           double half_width, double power,
                                                           double effect);
+
+/* Devices with which coefficients that share the guessed R^2 equally stand out, whatever
+ * `devices` and `level` are: the one number that plans, tables and pages quote. Infinite
+ * when there is none. */
+double tremolo_plan_needed(const struct tremolo_plan_input *input);
 
 #ifdef __cplusplus
 }

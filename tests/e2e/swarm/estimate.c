@@ -41,7 +41,7 @@ static void fit_ballots(struct tremolo_coefficient *rows, double *beta, double *
     struct tremolo_ballot_fit fit;
     must(tremolo_release_ballots(&ballots, swarm->moments[round], swarm->study), "ballots");
     must(tremolo_ballot_infer(rows, ballots, units, 0.95), "infer");
-    must(tremolo_ballot_fit(beta, &fit, ballots, TREMOLO_METHOD_AUTO), "fit");
+    must(tremolo_ballot_fit(beta, &fit, ballots, TREMOLO_METHOD_AUTO, 0.95), "fit");
     *intercept = fit.fit.intercept;
     tremolo_ballot_free(ballots);
 }

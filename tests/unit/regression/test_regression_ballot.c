@@ -43,7 +43,7 @@ static void test_becomes_weighted_least_squares(void **state)
             double beta[D];
             struct tremolo_ballot_fit fit;
             enum tremolo_method by = method ? TREMOLO_METHOD_UNBIASED : TREMOLO_METHOD_AUTO;
-            assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, by), TREMOLO_OK);
+            assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, by, 0.95), TREMOLO_OK);
             assert_true(largest_error(beta, fit.fit.intercept, &made) < 0.01);
             assert_true(fabs(fit.fit.residual_variance - made.residual) < 0.01);
             assert_true(fit.noise_ratio < 0.21 && fit.fit.negative == 0);
@@ -68,15 +68,43 @@ static void test_r2_has_an_interval_or_is_not_there(void **state)
         }
     }
     double truth = explained / (explained + made.residual);
-    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO), TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO, 0.95), TREMOLO_OK);
     assert_true(fit.r2_high - fit.r2_low < 0.15);
     assert_true(fabs(fit.fit.r2 - truth) < 0.08);
     assert_true(fit.r2_low <= fit.fit.r2 && fit.fit.r2 <= fit.r2_high);
     tremolo_ballot_free(taken);
     made = made_population(D, false, 320, 2.5);
     taken = take(&made, 6);
-    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO), TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO, 0.95), TREMOLO_OK);
     assert_true(isnan(fit.fit.r2) && isnan(fit.r2_low) && isnan(fit.r2_high));
+    tremolo_ballot_free(taken);
+}
+
+/* A posterior is about normal here: half widths are as its quantiles, within the error that
+ * 200 draws leave a quantile, a sixth of it at the outermost. R^2 and whether it is shown do
+ * not depend on the level. */
+static void test_r2_interval_has_its_level(void **state)
+{
+    (void)state;
+    static const double levels[] = {0.5, 0.8, 0.95, 0.99, 0.9999};
+    struct made_population made = made_population(D, false, 200000, 0.67);
+    struct tremolo_ballot *taken = take(&made, 6);
+    double beta[D];
+    double usual = 0.0;
+    double before = 0.0;
+    struct tremolo_ballot_fit fit;
+    for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+        assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO, levels[k]),
+                         TREMOLO_OK);
+        double width = fit.r2_high - fit.r2_low;
+        double z = tremolo_normal_quantile(0.5 + 0.5 * levels[k]);
+        usual = k == 0 ? width / z : usual;
+        assert_true(width > before);
+        assert_true(fabs(width / z / usual - 1.0) < 0.25);
+        before = width;
+    }
+    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO, 1.0),
+                     TREMOLO_BAD_ARGUMENT);
     tremolo_ballot_free(taken);
 }
 
@@ -88,7 +116,7 @@ static void test_same_sums_same_bits(void **state)
     struct tremolo_ballot_fit fit[2];
     for (int k = 0; k < 2; k++) {
         struct tremolo_ballot *taken = take(&made, 7);
-        assert_int_equal(tremolo_ballot_fit(beta[k], &fit[k], taken, TREMOLO_METHOD_AUTO),
+        assert_int_equal(tremolo_ballot_fit(beta[k], &fit[k], taken, TREMOLO_METHOD_AUTO, 0.95),
                          TREMOLO_OK);
         tremolo_ballot_free(taken);
     }
@@ -133,11 +161,11 @@ static void test_singular_input(void **state)
     memset(ballots.row, 0, sizeof ballots.row);
     assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
                      TREMOLO_OK);
-    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_UNBIASED),
+    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_UNBIASED, 0.95),
                      TREMOLO_SINGULAR);
     assert_int_equal(tremolo_ballot_infer(rows, taken, NULL, 0.95), TREMOLO_SINGULAR);
     assert_true(beta[0] == -77.0 && fit.noise_ratio == -77.0 && rows[0].estimate == -77.0);
-    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO), TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_AUTO, 0.95), TREMOLO_OK);
     for (size_t j = 0; j < D; j++) {
         assert_true(fabs(beta[j]) < 0.2);
     }
@@ -154,7 +182,7 @@ static void test_refusals(void **state)
     struct tremolo_ballot_fit fit;
     assert_int_equal(tremolo_ballot_devices(taken), 4992 + 31);
     assert_int_equal(tremolo_ballot_dimension(taken), D);
-    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_ONE_SHOT),
+    assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_ONE_SHOT, 0.95),
                      TREMOLO_BAD_ARGUMENT);
     tremolo_ballot_free(taken);
     struct tremolo_ballot_release release = ballots.release;
@@ -178,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_becomes_weighted_least_squares),
         cmocka_unit_test(test_r2_has_an_interval_or_is_not_there),
+        cmocka_unit_test(test_r2_interval_has_its_level),
         cmocka_unit_test(test_same_sums_same_bits),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_singular_input),

@@ -124,6 +124,42 @@ static void test_hopeless_noise_is_said(void **state)
     tremolo_debias_free(evidence);
 }
 
+/* Tables quote the planner's number, whatever the data are and however many reported. */
+static void test_devices_needed_are_the_plans(void **state)
+{
+    (void)state;
+    static const size_t devices[] = {500, 4000};
+    for (int k = 0; k < 2; k++) {
+        struct tremolo_debiased *evidence = simulate(3.0, devices[k], 5);
+        struct tremolo_coefficient rows[D + 1];
+        struct tremolo_plan_input input = {.dimension = D,
+                                           .devices = 77,
+                                           .noise_sd = sqrt(tremolo_debias_noise(evidence)),
+                                           .feature_variance = 1.0,
+                                           .r2 = TREMOLO_PLAN_R2,
+                                           .response_variance = 1.0};
+        double planned = tremolo_plan_needed(&input);
+        assert_true(planned > 1e4 && planned < 1e7);
+        assert_int_equal(tremolo_infer(rows, evidence, NULL, true, 0.9), TREMOLO_OK);
+        for (size_t j = 0; j <= D; j++) {
+            assert_near(rows[j].devices_needed, planned, 1e-9);
+        }
+        input.devices = 1e6;
+        input.level = 0.5;
+        assert_near(tremolo_plan_needed(&input), planned, 1e-12);
+        struct tremolo_plan_result open;
+        struct tremolo_plan_result hidden;
+        assert_int_equal(tremolo_plan(&open, &input), TREMOLO_OK);
+        input.response_private = true; /* whose noise is beside that of the features */
+        assert_int_equal(tremolo_plan(&hidden, &input), TREMOLO_OK);
+        assert_true(hidden.standard_error > open.standard_error && hidden.r2_auto < open.r2_auto);
+        assert_near(hidden.standard_error_public, open.standard_error_public, 1e-12);
+        input.r2 = 0.0;
+        assert_true(isinf(tremolo_plan_needed(&input)));
+        tremolo_debias_free(evidence);
+    }
+}
+
 static void test_hidden_coefficients_are_named_once(void **state)
 {
     (void)state;
@@ -136,13 +172,13 @@ static void test_hidden_coefficients_are_named_once(void **state)
     rows[1].identified = true;
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 3200);
     assert_string_equal(text, "a and c are not identified at this noise: 3200 devices reported, "
-                              "at least about 39,000 would be needed");
+                              "about 39,000 would be needed");
     tremolo_identification_summary(text, sizeof text, names, rows, 9, 3200);
     assert_string_equal(text, "a, c, e, f, g and 3 more are not identified at this noise: 3200 "
-                              "devices reported, at least about 39,000 would be needed");
-    tremolo_identification_summary(text, sizeof text, names, rows, 3, 320);
-    assert_string_equal(text, "a and c are not identified at this noise: 320 devices reported, "
-                              "too few to say how many would be needed");
+                              "devices reported, about 39,000 would be needed");
+    tremolo_identification_summary(text, sizeof text, names, rows, 3, 39000);
+    assert_string_equal(text, "a and c are not identified at this noise: 39000 devices reported, "
+                              "enough for features that vary more or are less alike");
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 7);
     assert_string_equal(text, "too few reports yet: 7 devices reported, and 3 coefficients with "
                               "standard errors need at least 64");
@@ -150,9 +186,9 @@ static void test_hidden_coefficients_are_named_once(void **state)
     tremolo_identification_summary(text, sizeof text, names, rows, 1, 700);
     assert_string_equal(text, "a is not identified at this noise: 700 devices reported, and no "
                               "number of devices that could be had would do");
-    rows[0].devices_needed = 9.2;
-    tremolo_identification_summary(text, sizeof text, names, rows, 1, 700);
-    assert_non_null(strstr(text, "about 10 would"));
+    rows[0].devices_needed = 99.2;
+    tremolo_identification_summary(text, sizeof text, names, rows, 1, 70);
+    assert_non_null(strstr(text, "about 100 would"));
     rows[0].devices_needed = 1234567.0;
     tremolo_identification_summary(text, sizeof text, names, rows, 1, 700);
     assert_non_null(strstr(text, "about 1,300,000 would"));
@@ -249,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_estimates_are_the_unbiased_fit),
         cmocka_unit_test(test_own_units_and_combinations),
         cmocka_unit_test(test_hopeless_noise_is_said),
+        cmocka_unit_test(test_devices_needed_are_the_plans),
         cmocka_unit_test(test_hidden_coefficients_are_named_once),
         cmocka_unit_test(test_gradient_variance_at_the_verified_point),
         cmocka_unit_test(test_convergence_of_a_guess),
