@@ -56,12 +56,15 @@ static const struct option_rule rules[] = {
                         "unless given"),
     OPTION_RULE("tasks", "A,B", TEXT, TO(reproduction.wanted), .take = take_tasks,
                 .otherwise = "co2,fair,modechoice,lncoins,fmde", .help = "which of the tasks"),
+    OPTION_RULE("any-two", NULL, FLAG, TO(any_two),
+                .help = "the tasks at any two people instead: noisy samples, ballots, a trusted "
+                        "server and least squares, all protected and features only"),
     OPTION_RULE("repeats", "N", COUNT, TO(reproduction.repeats), OPTION_FROM(1, 10000),
-                .otherwise = "100", .help = "noise draws for each point"),
+                .help = "noise draws for each point; 100 unless given, 10 with --any-two"),
     OPTION_RULE("splits", "N", COUNT, TO(reproduction.splits), OPTION_FROM(1, 1000),
-                .otherwise = "100",
-                .help = "random splits of the rows that the repeats take in turn; the paper has "
-                        "one"),
+                .help =
+                    "random splits of the rows that the repeats take in turn; 100 unless given, 10 "
+                    "with --any-two; the paper has one"),
     OPTION_RULE("seed", "S", COUNT, TO(reproduction.seed), OPTION_FROM(0, 0x1p63), .otherwise = "1",
                 .help = "gives the same numbers again"),
     OPTION_RULE("exact-noise", NULL, FLAG, TO(reproduction.exact_noise),
@@ -82,6 +85,14 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
     result_command_line(options->line, argc, argv);
     if (!options_parse(&given, options, code, &cli_reproduce, argc, argv)) {
         return false;
+    }
+    struct tremolo_reproduction *reproduction = &options->reproduction;
+    reproduction->sweep = options->any_two ? &tremolo_sweep_any_two : &tremolo_sweep_paper;
+    if (reproduction->repeats == 0) {
+        reproduction->repeats = options->any_two ? 10 : 100;
+    }
+    if (reproduction->splits == 0) {
+        reproduction->splits = options->any_two ? 10 : 100;
     }
     if (strlen(options->out) >= PATH_MAX - 64 ||
         (options->data != NULL && strlen(options->data) >= PATH_MAX)) {
@@ -218,7 +229,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
         }
     }
     if (code == CLI_DONE) {
-        bool figures = reproduce_draw(work, cases, count);
+        bool figures = reproduce_draw(work, cases, count, options->reproduction.sweep);
         if (!figures) {
             (void)cli_fail(CLI_FAILED, command, "gnuplot failed or is missing; no figures");
         }

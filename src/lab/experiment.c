@@ -10,7 +10,7 @@
 #include "tremolo_report_file.h"
 
 static const char *const method_names[TREMOLO_EXPERIMENT_METHODS] = {
-    "auto", "one-shot", "iterative", "pooled", "dp-sgd", "ols"};
+    "auto", "one-shot", "iterative", "pooled", "dp-sgd", "ols", "adassp"};
 
 const char *tremolo_experiment_method_name(enum tremolo_experiment_method method)
 {
@@ -273,6 +273,37 @@ static enum tremolo_status run_dp_sgd(struct tremolo_outcome *outcome,
     return tremolo_dpsgd(outcome->beta, split->X, split->y, split->train, split->d, &dpsgd);
 }
 
+/* Any two people, whatever neighbours the options name. */
+static enum tremolo_status run_adassp(struct tremolo_outcome *outcome,
+                                      const struct tremolo_split *split,
+                                      const struct tremolo_experiment_options *options,
+                                      uint64_t seed)
+{
+    struct tremolo_certified sigma;
+    enum tremolo_status status =
+        tremolo_rule_sigma(&sigma, TREMOLO_RULE_EXACT, options->epsilon, options->delta, 1,
+                           TREMOLO_ADASSP_RELEASES, false);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double largest = 0;
+    for (size_t r = 0; r < split->train; r++) {
+        double square = 0;
+        for (size_t i = 0; i < split->d; i++) {
+            square += split->X[r * split->d + i] * split->X[r * split->d + i];
+        }
+        largest = fmax(largest, square);
+    }
+    const struct tremolo_adassp_options adassp = {.radius = sqrt(largest),
+                                                  .response_bound = split->response_bound,
+                                                  .response_private = options->protect_all,
+                                                  .noise_sd = sigma.upper,
+                                                  .delta = options->delta,
+                                                  .seed = seed};
+    return tremolo_adassp(outcome->beta, &outcome->intercept, split->X, split->y, split->train,
+                          split->d, &adassp);
+}
+
 static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
                                      const struct tremolo_split *split,
                                      const struct tremolo_experiment_options *options,
@@ -320,6 +351,7 @@ enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
         status = tremolo_ols(made.beta, &made.intercept, NULL, NULL, NULL, split->X, split->y,
                              split->train, split->d, true);
         break;
+    case TREMOLO_EXPERIMENT_ADASSP: status = run_adassp(&made, split, options, seed); break;
     case TREMOLO_EXPERIMENT_DP_SGD: status = run_dp_sgd(&made, split, options, seed); break;
     default: status = run_fleet(&made, split, options, seed); break;
     }

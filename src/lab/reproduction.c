@@ -1,31 +1,72 @@
-/* reproduction.c -- the paper's tasks, tuned and swept over epsilon. */
+/* reproduction.c -- the paper's tasks, swept over epsilon: its methods, tuned, or any two people. */
 #include "trial.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-const enum tremolo_experiment_method tremolo_sweep_methods[TREMOLO_SWEEP_METHODS] = {
-    TREMOLO_EXPERIMENT_ITERATIVE, TREMOLO_EXPERIMENT_ONE_SHOT, TREMOLO_EXPERIMENT_DP_SGD,
-    TREMOLO_EXPERIMENT_AUTO};
+#define SAMPLE(METHOD) .method = TREMOLO_EXPERIMENT_##METHOD, .release = TREMOLO_RELEASE_SAMPLE
+#define BALLOT         .method = TREMOLO_EXPERIMENT_AUTO, .release = TREMOLO_RELEASE_BALLOT
 
-double tremolo_sweep_epsilon(size_t index)
+static const struct tremolo_sweep_method paper_methods[] = {
+    {"iterative", "modulated iterative", SAMPLE(ITERATIVE)},
+    {"one-shot", "modulated one-shot ridge", SAMPLE(ONE_SHOT)},
+    {"dp-sgd", "DP-SGD FedAvg", SAMPLE(DP_SGD)},
+    {"auto", "auto (one release)", SAMPLE(AUTO)},
+};
+
+/* Bounds for noise, which is as large as they are wide; typical ranges for ballots. */
+#define FEATURES(SCALING) .scaling = TREMOLO_SCALING_##SCALING
+#define ALL(SCALING)      .scaling = TREMOLO_SCALING_##SCALING, .protect_all = true
+
+static const struct tremolo_sweep_method any_two_methods[] = {
+    {"sample-all", "noisy sample, all protected", SAMPLE(AUTO), ALL(BOUNDS)},
+    {"ballot-all", "ballot, all protected", BALLOT, ALL(RANGES)},
+    {"adassp-all", "trusted server, all protected", SAMPLE(ADASSP), ALL(BOUNDS)},
+    {"sample-features", "noisy sample, features only", SAMPLE(AUTO), FEATURES(BOUNDS)},
+    {"ballot-features", "ballot, features only", BALLOT, FEATURES(RANGES)},
+    {"adassp-features", "trusted server, features only", SAMPLE(ADASSP), FEATURES(BOUNDS)},
+};
+
+static double paper_epsilon(size_t index)
 {
     return 0.5 + 0.25 * (double)index;
 }
 
-/* The paper's convention: standardised on the training rows, 60/20/20. */
+static double any_two_epsilon(size_t index)
+{
+    return ldexp(0.5, (int)index);
+}
+
+const struct tremolo_sweep tremolo_sweep_paper = {paper_methods, 4, 39, paper_epsilon, 0.2};
+const struct tremolo_sweep tremolo_sweep_any_two = {any_two_methods, 6, 5, any_two_epsilon, 0};
+
+static void free_splits(struct tremolo_reproduction_case *studied)
+{
+    for (size_t i = 0; i < studied->split_count; i++) {
+        tremolo_split_free(&studied->splits[i]);
+    }
+    free(studied->splits);
+    studied->splits = NULL;
+    studied->split_count = 0;
+}
+
+/* Shuffled and scaled for a method; the same rows are held out for every one. */
 static enum tremolo_status make_splits(struct tremolo_reproduction_case *made,
-                                       const struct tremolo_reproduction *reproduction)
+                                       const struct tremolo_reproduction *reproduction,
+                                       const struct tremolo_sweep_method *method)
 {
     const char *constant = NULL;
     enum tremolo_status status = TREMOLO_OK;
+    free_splits(made);
     made->splits = calloc(reproduction->splits, sizeof *made->splits);
     if (made->splits == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t i = 0; i < reproduction->splits && status == TREMOLO_OK; i++) {
-        status = tremolo_split_make(&made->splits[i], &constant, &made->design, 0.2, 0.2,
-                                    TREMOLO_SCALING_STANDARD, false, reproduction->seed + i);
+        status = tremolo_split_make(&made->splits[i], &constant, &made->design,
+                                    reproduction->sweep->valid_share, 0.2, method->scaling,
+                                    method->protect_all, reproduction->seed + i);
         made->split_count = i + 1;
     }
     return status;
@@ -45,7 +86,7 @@ bool tremolo_reproduction_load(struct tremolo_reproduction_case *cases, size_t *
             return false;
         }
         (*count)++;
-        enum tremolo_status status = make_splits(made, reproduction);
+        enum tremolo_status status = make_splits(made, reproduction, reproduction->sweep->methods);
         if (status != TREMOLO_OK) {
             (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "%s: %s", made->task->title,
                            tremolo_status_sentence(status));
@@ -59,69 +100,108 @@ void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t c
 {
     for (size_t c = 0; c < count; c++) {
         tremolo_design_free(&cases[c].design);
-        for (size_t i = 0; i < cases[c].split_count; i++) {
-            tremolo_split_free(&cases[c].splits[i]);
-        }
-        free(cases[c].splits);
+        free_splits(&cases[c]);
     }
 }
 
 /* --------------------------------------------------------------- the sweep */
 
+static struct tremolo_experiment_options paper_options(enum tremolo_experiment_method method,
+                                                       bool exact_noise)
+{
+    bool automatic = method == TREMOLO_EXPERIMENT_AUTO;
+    return (struct tremolo_experiment_options){
+        .method = method,
+        .delta = 1e-5,
+        .distance = 1,
+        .calibration = automatic ? TREMOLO_CALIBRATION_EXACT : TREMOLO_CALIBRATION_PAPER,
+        .rounds = 10,
+        .vectors = !automatic && method != TREMOLO_EXPERIMENT_DP_SGD ? 1 : 0,
+        .alpha = automatic ? 0 : 0.5,
+        .lambda = 0.2,
+        .omega = 1,
+        .ridge = 0.5,
+        .step = 0.5,
+        .clip = 2,
+        .fast_noise = !exact_noise,
+        .threads = 1,
+    };
+}
+
+static struct tremolo_experiment_options any_two_options(const struct tremolo_sweep_method *method,
+                                                         bool exact_noise)
+{
+    bool ballots = method->release == TREMOLO_RELEASE_BALLOT;
+    return (struct tremolo_experiment_options){
+        .method = method->method,
+        .release = method->release,
+        .delta = ballots ? 0 : 1e-5,
+        .neighbours = TREMOLO_NEIGHBOURS_ANY,
+        .protect_all = method->protect_all,
+        .calibration = TREMOLO_CALIBRATION_EXACT,
+        .rounds = 1,
+        .fast_noise = !exact_noise && !ballots,
+        .threads = 1,
+    };
+}
+
 static void set_options(struct tremolo_reproduction_case *cases, size_t count,
                         const struct tremolo_reproduction *reproduction)
 {
-    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS; i++) {
-        enum tremolo_experiment_method method = tremolo_sweep_methods[i % TREMOLO_SWEEP_METHODS];
-        bool paper = method != TREMOLO_EXPERIMENT_AUTO;
-        cases[i / TREMOLO_SWEEP_METHODS].options[i % TREMOLO_SWEEP_METHODS] =
-            (struct tremolo_experiment_options){
-                .method = method,
-                .delta = 1e-5,
-                .distance = 1,
-                .calibration = paper ? TREMOLO_CALIBRATION_PAPER : TREMOLO_CALIBRATION_EXACT,
-                .rounds = 10,
-                .vectors =
-                    method == TREMOLO_EXPERIMENT_ITERATIVE || method == TREMOLO_EXPERIMENT_ONE_SHOT
-                        ? 1
-                        : 0,
-                .alpha = paper ? 0.5 : 0,
-                .lambda = 0.2,
-                .omega = 1,
-                .ridge = 0.5,
-                .step = 0.5,
-                .clip = 2,
-                .fast_noise = !reproduction->exact_noise,
-                .threads = 1,
-            };
+    const struct tremolo_sweep *sweep = reproduction->sweep;
+    bool exact = reproduction->exact_noise;
+    for (size_t c = 0; c < count; c++) {
+        for (size_t m = 0; m < sweep->method_count; m++) {
+            cases[c].options[m] = sweep == &tremolo_sweep_paper
+                                      ? paper_options(sweep->methods[m].method, exact)
+                                      : any_two_options(&sweep->methods[m], exact);
+        }
     }
 }
 
-static enum tremolo_status sweep(struct tremolo_reproduction_case *cases, size_t count,
-                                 const struct tremolo_reproduction *reproduction)
+/* Methods `from` to `to` of all cases at once, on the splits that these have. */
+static enum tremolo_status sweep_methods(struct tremolo_reproduction_case *cases, size_t count,
+                                         const struct tremolo_reproduction *reproduction,
+                                         size_t from, size_t to)
 {
-    size_t each = (size_t)TREMOLO_SWEEP_METHODS * TREMOLO_SWEEP_EPSILONS;
-    struct trial *trials = count > 0 ? calloc(count * each, sizeof *trials) : NULL;
+    size_t epsilons = reproduction->sweep->epsilon_count, each = (to - from) * epsilons;
+    size_t total = count * each;
+    struct trial *trials = total > 0 ? calloc(total, sizeof *trials) : NULL;
     if (trials == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t i = 0; i < count * each; i++) {
+    for (size_t i = 0; i < total; i++) {
         struct tremolo_reproduction_case *chosen = &cases[i / each];
-        size_t method = i % each / TREMOLO_SWEEP_EPSILONS, epsilon = i % TREMOLO_SWEEP_EPSILONS;
+        size_t method = from + i % each / epsilons, epsilon = i % epsilons;
         trials[i] = (struct trial){.splits = chosen->splits,
                                    .split_count = chosen->split_count,
                                    .options = chosen->options[method],
                                    .part = TREMOLO_SPLIT_TEST,
                                    .repeats = reproduction->repeats,
                                    .seed = reproduction->seed + 100000 + epsilon};
-        trials[i].options.epsilon = tremolo_sweep_epsilon(epsilon);
+        trials[i].options.epsilon = reproduction->sweep->epsilon(epsilon);
     }
-    enum tremolo_status status = trials_run(trials, count * each, "sweeping epsilon", reproduction);
-    for (size_t i = 0; i < count * each && status == TREMOLO_OK; i++) {
-        cases[i / each].sweep[i % each / TREMOLO_SWEEP_EPSILONS][i % TREMOLO_SWEEP_EPSILONS] =
-            trials[i].r2;
+    enum tremolo_status status = trials_run(trials, total, "sweeping epsilon", reproduction);
+    for (size_t i = 0; i < total && status == TREMOLO_OK; i++) {
+        cases[i / each].sweep[from + i % each / epsilons][i % epsilons] = trials[i].r2;
     }
     free(trials);
+    return status;
+}
+
+/* Every method on splits of its own scaling. */
+static enum tremolo_status sweep_each(struct tremolo_reproduction_case *cases, size_t count,
+                                      const struct tremolo_reproduction *reproduction)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t m = 0; m < reproduction->sweep->method_count && status == TREMOLO_OK; m++) {
+        for (size_t c = 0; c < count && status == TREMOLO_OK; c++) {
+            status = make_splits(&cases[c], reproduction, &reproduction->sweep->methods[m]);
+        }
+        if (status == TREMOLO_OK) {
+            status = sweep_methods(cases, count, reproduction, m, m + 1);
+        }
+    }
     return status;
 }
 
@@ -147,8 +227,13 @@ enum tremolo_status tremolo_reproduction_run(struct tremolo_reproduction_case *c
 {
     set_options(cases, count, reproduction);
     enum tremolo_status status = run_ols(cases, count);
+    if (status == TREMOLO_OK && reproduction->sweep == &tremolo_sweep_any_two) {
+        return sweep_each(cases, count, reproduction);
+    }
     if (status == TREMOLO_OK) {
         status = tune(cases, count, reproduction);
     }
-    return status == TREMOLO_OK ? sweep(cases, count, reproduction) : status;
+    return status == TREMOLO_OK
+               ? sweep_methods(cases, count, reproduction, 0, reproduction->sweep->method_count)
+               : status;
 }

@@ -124,13 +124,14 @@ static enum tremolo_status tune_stage(struct tremolo_reproduction_case *cases, s
                                       vary_fn vary, const struct tremolo_reproduction *reproduction,
                                       const char *what)
 {
-    size_t used = 0, most = count * TREMOLO_SWEEP_METHODS * CANDIDATES_MAX * TUNING_EPSILONS;
-    struct candidates *all = calloc(count * TREMOLO_SWEEP_METHODS, sizeof *all);
+    size_t methods = reproduction->sweep->method_count;
+    size_t used = 0, most = count * methods * CANDIDATES_MAX * TUNING_EPSILONS;
+    struct candidates *all = calloc(count * methods, sizeof *all);
     struct trial *trials = calloc(most, sizeof *trials);
     enum tremolo_status status = all == NULL || trials == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS && status == TREMOLO_OK; i++) {
-        struct tremolo_reproduction_case *chosen = &cases[i / TREMOLO_SWEEP_METHODS];
-        vary(&all[i], &chosen->options[i % TREMOLO_SWEEP_METHODS]);
+    for (size_t i = 0; i < count * methods && status == TREMOLO_OK; i++) {
+        struct tremolo_reproduction_case *chosen = &cases[i / methods];
+        vary(&all[i], &chosen->options[i % methods]);
         fill_trials(trials + used, &all[i], chosen->splits, reproduction->seed + 1000);
         used += all[i].count * TUNING_EPSILONS;
     }
@@ -138,11 +139,10 @@ static enum tremolo_status tune_stage(struct tremolo_reproduction_case *cases, s
         status = trials_run(trials, used, what, reproduction);
     }
     used = 0;
-    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS && status == TREMOLO_OK; i++) {
+    for (size_t i = 0; i < count * methods && status == TREMOLO_OK; i++) {
         if (all[i].count > 0) {
             size_t best = best_of(trials + used, all[i].count);
-            cases[i / TREMOLO_SWEEP_METHODS].options[i % TREMOLO_SWEEP_METHODS] =
-                all[i].options[best];
+            cases[i / methods].options[i % methods] = all[i].options[best];
             used += all[i].count * TUNING_EPSILONS;
         }
     }

@@ -33,6 +33,22 @@ $tremolo reproduce --out "$dir/b" --data "$dir/data" --tasks modechoice,co2 --re
 cmp -s "$dir/a/sweep.csv" "$dir/b/sweep.csv" && cmp -s "$dir/a/tuning.csv" "$dir/b/tuning.csv"
 expect "the same numbers on one thread" $? 0
 
+$tremolo reproduce --any-two --out "$dir/any" --data "$dir/data" --tasks modechoice --repeats 2 \
+    --splits 1 --threads 2 >"$out" 2>"$err"
+expect "any two people: reproduce exits 0" $? 0
+expect "nothing is tuned" "$(ls -A "$dir/any" | tr '\n' ' ')" \
+    "datasets.csv figures.gp modechoice.svg panels.svg report.html report.json report.md sweep.csv "
+expect "a line for each release, protection and epsilon" "$(wc -l <"$dir/any/sweep.csv")" $((6 * 5 + 1))
+expect "noisy samples, ballots and a trusted server, all protected and features only" \
+    "$(cut -d, -f2 "$dir/any/sweep.csv" | sort -u | tr '\n' ' ')" \
+    "adassp-all adassp-features ballot-all ballot-features method sample-all sample-features "
+expect_match "least squares beside them" "$dir/any/report.md" '^\| task \| least squares \| epsilon \|'
+expect_match "the report says how a trusted server spends its budget" "$dir/any/report.md" 'a third of mu\^2'
+# 240 devices explain next to nothing of a noisy sample; a server that is trusted learns at epsilon 8.
+awk -F, '$3 == 8 { r2[$2] = $4 } END { exit !(r2["adassp-all"] > 0.5 && r2["adassp-all"] > r2["sample-all"]) }' \
+    "$dir/any/sweep.csv"
+expect "trust buys much of R^2" $? 0
+
 $tremolo reproduce --out "$dir/a" --data "$dir/data" >"$out" 2>"$err"
 expect "an earlier report is not overwritten" $? 2
 $tremolo reproduce --out "$dir/c" --data "$dir/data" --tasks fair >"$out" 2>"$err"

@@ -11,30 +11,29 @@
 /* Below this the axis would show nothing but one method's blow-up. */
 static const double figure_floor = -0.2;
 
-static json_t *points_of(const struct tremolo_reproduction_case *studied, size_t method)
+static json_t *points_of(const struct tremolo_reproduction_case *studied,
+                         const struct tremolo_sweep *sweep, size_t method)
 {
     json_t *points = json_array();
-    for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
+    for (size_t e = 0; e < sweep->epsilon_count; e++) {
         (void)json_array_append_new(points,
-                                    json_pack("[f,o,o]", tremolo_sweep_epsilon(e),
+                                    json_pack("[f,o,o]", sweep->epsilon(e),
                                               estimate_number(studied->sweep[method][e].mean),
                                               estimate_number(studied->sweep[method][e].sd)));
     }
     return points;
 }
 
-static json_t *figure_of(const struct tremolo_reproduction_case *studied)
+static json_t *figure_of(const struct tremolo_reproduction_case *studied,
+                         const struct tremolo_sweep *sweep)
 {
     json_t *series = json_array(), *ols = json_array();
-    for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
-        (void)json_array_append_new(
-            series,
-            json_pack("{s:s,s:o}", "name", tremolo_experiment_method_name(tremolo_sweep_methods[m]),
-                      "points", points_of(studied, m)));
+    for (size_t m = 0; m < sweep->method_count; m++) {
+        (void)json_array_append_new(series, json_pack("{s:s,s:o}", "name", sweep->methods[m].name,
+                                                      "points", points_of(studied, sweep, m)));
     }
-    for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
-        (void)json_array_append_new(ols,
-                                    json_pack("[f,f]", tremolo_sweep_epsilon(e), studied->r2_ols));
+    for (size_t e = 0; e < sweep->epsilon_count; e++) {
+        (void)json_array_append_new(ols, json_pack("[f,f]", sweep->epsilon(e), studied->r2_ols));
     }
     (void)json_array_append_new(series, json_pack("{s:s,s:o}", "name", "ols", "points", ols));
     return json_pack(
@@ -48,6 +47,15 @@ static json_t *figure_of(const struct tremolo_reproduction_case *studied)
 
 static json_t *how_of(const struct reproduce_options *options)
 {
+    json_t *made =
+        json_sprintf("%zu noise draws for each point over %zu splits; seed %llu; %s noise.",
+                     options->reproduction.repeats, options->reproduction.splits,
+                     (unsigned long long)options->reproduction.seed,
+                     options->reproduction.exact_noise ? "exact" : "fast");
+    if (options->any_two) {
+        return json_pack("[s,s,s,o]", reproduce_any_two_words[0], reproduce_any_two_words[1],
+                         reproduce_any_two_words[2], made);
+    }
     return json_pack(
         "[s,s,o]",
         "Each task is split at random, 60/20/20, into training, validation and test rows; features "
@@ -56,10 +64,7 @@ static json_t *how_of(const struct reproduce_options *options)
         "Neighbours are samples at distance 1, delta is 1e-5, the response is public. auto makes "
         "one release with the exact calibration; the others are the paper's, tuned on the "
         "validation rows.",
-        json_sprintf("%zu noise draws for each point over %zu splits; seed %llu; %s noise.",
-                     options->reproduction.repeats, options->reproduction.splits,
-                     (unsigned long long)options->reproduction.seed,
-                     options->reproduction.exact_noise ? "exact" : "fast"));
+        made);
 }
 
 int reproduce_save(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,
@@ -67,19 +72,20 @@ int reproduce_save(const char *folder, const struct tremolo_reproduction_case *c
 {
     static const char *const names[] = {"report.json", "report.html"};
     char path[2 * PATH_MAX];
+    const struct tremolo_sweep *sweep = options->reproduction.sweep;
     json_t *figures = json_array();
     json_t *result = json_pack("{s:i,s:s,s:s}", "tremolo_report", 1, "kind", "reproduce", "title",
-                               "The paper's experiments, repeated");
+                               reproduce_title(options));
     result_set_made(result, options->line);
     for (size_t c = 0; c < count; c++) {
-        (void)json_array_append_new(figures, figure_of(&cases[c]));
+        (void)json_array_append_new(figures, figure_of(&cases[c], sweep));
     }
     (void)json_object_update_new(
-        result, json_pack("{s:o,s:o,s:o}", "summary",
-                          json_sprintf("%zu task%s, %d methods, %d values of epsilon", count,
-                                       count == 1 ? "" : "s", TREMOLO_SWEEP_METHODS,
-                                       TREMOLO_SWEEP_EPSILONS),
-                          "figures", figures, "how", how_of(options)));
+        result,
+        json_pack("{s:o,s:o,s:o}", "summary",
+                  json_sprintf("%zu task%s, %zu methods, %zu values of epsilon", count,
+                               count == 1 ? "" : "s", sweep->method_count, sweep->epsilon_count),
+                  "figures", figures, "how", how_of(options)));
     int code = CLI_DONE;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && code == CLI_DONE; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);

@@ -22,10 +22,30 @@ static bool close_well(FILE *file)
     return fclose(file) == 0 && good;
 }
 
+const char *const reproduce_any_two_words[REPRODUCE_ANY_TWO_WORDS] = {
+    "Each task is split at random, 80/20, into devices and test rows. Bounds (least and largest "
+    "value) for noisy samples and the trusted server, and typical ranges (nine of ten values) for "
+    "ballots, are taken from the training rows, which is not private. Nothing is tuned.",
+    "Neighbours are any two people: of the whole sample, or of its features with the response "
+    "sent in the clear. sample is the paper's release without modulation, one for each device, "
+    "exact calibration, delta 1e-5, fitted by auto; ballot has delta 0. Both are local: the "
+    "server sees nothing else.",
+    "adassp is a server that is trusted with all raw rows (adaptive sufficient statistics "
+    "perturbation, Wang 2018; one row replaced): least eigenvalue, X'X and X'y are released with "
+    "Gaussian noise, a third of mu^2 each, composed exactly to (epsilon, 1e-5) instead of the "
+    "article's epsilon/3 and delta/3, which would need more noise."};
+
+const char *reproduce_title(const struct reproduce_options *options)
+{
+    return options->any_two ? "The paper's tasks at any two people"
+                            : "The paper's experiments, repeated";
+}
+
+/* Of the paper's sweep. */
 static size_t index_of(enum tremolo_experiment_method method)
 {
     size_t m = 0;
-    while (tremolo_sweep_methods[m] != method) {
+    while (tremolo_sweep_paper.methods[m].method != method) {
         m++;
     }
     return m;
@@ -58,13 +78,13 @@ static bool write_tuning(const char *folder, const struct tremolo_reproduction_c
         return false;
     }
     (void)fputs("task,method,step,ridge,clip,alpha,lambda,omega\n", file);
-    for (size_t i = 0; i < count * TREMOLO_SWEEP_METHODS; i++) {
-        const struct tremolo_experiment_options *tuned =
-            &cases[i / TREMOLO_SWEEP_METHODS].options[i % TREMOLO_SWEEP_METHODS];
+    size_t methods = tremolo_sweep_paper.method_count;
+    for (size_t i = 0; i < count * methods; i++) {
+        const struct tremolo_experiment_options *tuned = &cases[i / methods].options[i % methods];
         if (tuned->method == TREMOLO_EXPERIMENT_AUTO) {
             continue; /* nothing is tuned */
         }
-        (void)fprintf(file, "%s,%s,%g,%g,%g,%g,%g,%g\n", cases[i / TREMOLO_SWEEP_METHODS].task->key,
+        (void)fprintf(file, "%s,%s,%g,%g,%g,%g,%g,%g\n", cases[i / methods].task->key,
                       tremolo_experiment_method_name(tuned->method), tuned->step, tuned->ridge,
                       tuned->clip, tuned->alpha, tuned->lambda, tuned->omega);
     }
@@ -72,21 +92,21 @@ static bool write_tuning(const char *folder, const struct tremolo_reproduction_c
 }
 
 static bool write_sweep(const char *folder, const struct tremolo_reproduction_case *cases,
-                        size_t count, size_t repeats)
+                        size_t count, const struct tremolo_reproduction *reproduction)
 {
+    const struct tremolo_sweep *sweep = reproduction->sweep;
     FILE *file = open_in(folder, "sweep.csv");
     if (file == NULL) {
         return false;
     }
     (void)fputs("task,method,epsilon,r2_mean,r2_sd,repeats,r2_ols\n", file);
     for (size_t c = 0; c < count; c++) {
-        for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
-            for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
+        for (size_t m = 0; m < sweep->method_count; m++) {
+            for (size_t e = 0; e < sweep->epsilon_count; e++) {
                 const struct tremolo_sweep_point *point = &cases[c].sweep[m][e];
                 (void)fprintf(file, "%s,%s,%g,%.17g,%.17g,%zu,%.17g\n", cases[c].task->key,
-                              tremolo_experiment_method_name(tremolo_sweep_methods[m]),
-                              tremolo_sweep_epsilon(e), point->mean, point->sd, repeats,
-                              cases[c].r2_ols);
+                              sweep->methods[m].name, sweep->epsilon(e), point->mean, point->sd,
+                              reproduction->repeats, cases[c].r2_ols);
             }
         }
     }
@@ -97,12 +117,13 @@ static bool write_sweep(const char *folder, const struct tremolo_reproduction_ca
 
 /* Columns: epsilon, then mean and sd of each method; R^2 below -0.2 is cut by
  * the axis, not by us. */
-static void write_block(FILE *file, const struct tremolo_reproduction_case *studied)
+static void write_block(FILE *file, const struct tremolo_reproduction_case *studied,
+                        const struct tremolo_sweep *sweep)
 {
     (void)fprintf(file, "$%s << EOD\n", studied->task->key);
-    for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++) {
-        (void)fprintf(file, "%g", tremolo_sweep_epsilon(e));
-        for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
+    for (size_t e = 0; e < sweep->epsilon_count; e++) {
+        (void)fprintf(file, "%g", sweep->epsilon(e));
+        for (size_t m = 0; m < sweep->method_count; m++) {
             (void)fprintf(file, " %.6g %.6g", studied->sweep[m][e].mean, studied->sweep[m][e].sd);
         }
         (void)fputc('\n', file);
@@ -110,31 +131,31 @@ static void write_block(FILE *file, const struct tremolo_reproduction_case *stud
     (void)fputs("EOD\n", file);
 }
 
-static void write_plot(FILE *file, const struct tremolo_reproduction_case *studied)
+static void write_plot(FILE *file, const struct tremolo_reproduction_case *studied,
+                       const struct tremolo_sweep *sweep)
 {
-    static const char *const titles[TREMOLO_SWEEP_METHODS] = {
-        "modulated iterative", "modulated one-shot ridge", "DP-SGD FedAvg", "auto (one release)"};
     const char *key = studied->task->key;
     (void)fprintf(
         file,
         "set title '%s' noenhanced\nset yrange [-0.2:1.05]\nplot %.6g with lines dt 2 lc rgb "
         "'black' title 'OLS, not private'",
         studied->task->title, studied->r2_ols);
-    for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
+    for (size_t m = 0; m < sweep->method_count; m++) {
         (void)fprintf(file, ", $%s using 1:%zu with linespoints ls %zu title '%s'", key, 2 + 2 * m,
-                      m + 1, titles[m]);
+                      m + 1, sweep->methods[m].title);
     }
     (void)fputc('\n', file);
 }
 
 /* The paper's layout: two panels, two panels, one. */
-static void write_panels(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
+static void write_panels(FILE *file, const struct tremolo_reproduction_case *cases, size_t count,
+                         const struct tremolo_sweep *sweep)
 {
     (void)fputs("set terminal svg size 1000,1200 font 'sans,12'\nset output 'panels.svg'\n"
                 "set multiplot layout 3,2\n",
                 file);
     for (size_t c = 0; c < count; c++) {
-        write_plot(file, &cases[c]);
+        write_plot(file, &cases[c], sweep);
     }
     (void)fputs("unset multiplot\n", file);
 }
@@ -145,7 +166,8 @@ static bool load_figures(FILE *script, const void *context)
     return fputs("load 'figures.gp'\n", script) != EOF;
 }
 
-bool reproduce_draw(const char *folder, const struct tremolo_reproduction_case *cases, size_t count)
+bool reproduce_draw(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,
+                    const struct tremolo_sweep *sweep)
 {
     FILE *file = open_in(folder, "figures.gp");
     if (file == NULL) {
@@ -156,23 +178,25 @@ bool reproduce_draw(const char *folder, const struct tremolo_reproduction_case *
                 "set style line 1 lc rgb '#1f77b4' pt 7 ps 0.4\n"
                 "set style line 2 lc rgb '#ff7f0e' pt 5 ps 0.4\n"
                 "set style line 3 lc rgb '#2ca02c' pt 9 ps 0.4\n"
-                "set style line 4 lc rgb '#d62728' pt 13 ps 0.5 lw 2\n",
+                "set style line 4 lc rgb '#d62728' pt 13 ps 0.5 lw 2\n"
+                "set style line 5 lc rgb '#9467bd' pt 11 ps 0.4\n"
+                "set style line 6 lc rgb '#8c564b' pt 3 ps 0.4\n",
                 file);
     for (size_t c = 0; c < count; c++) {
-        write_block(file, &cases[c]);
+        write_block(file, &cases[c], sweep);
     }
     for (size_t c = 0; c < count; c++) {
         (void)fprintf(file, "set terminal svg size 640,480 font 'sans,12'\nset output '%s.svg'\n",
                       cases[c].task->key);
-        write_plot(file, &cases[c]);
+        write_plot(file, &cases[c], sweep);
     }
-    write_panels(file, cases, count);
+    write_panels(file, cases, count, sweep);
     return close_well(file) && program_gnuplot(folder, load_figures, NULL);
 }
 
 /* ------------------------------------------------------------------ report */
 
-static void report_tables(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
+static void report_datasets(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
     (void)fputs("## Data sets\n\n| task | n | d | OLS R^2 | paper: n | d | OLS R^2 |\n"
                 "|---|---|---|---|---|---|---|\n",
@@ -183,6 +207,10 @@ static void report_tables(FILE *file, const struct tremolo_reproduction_case *ca
                       cases[c].design.rows, cases[c].design.features, cases[c].r2_ols,
                       task->paper_rows, task->paper_dimension, task->paper_r2_ols);
     }
+}
+
+static void report_tuning(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
+{
     (void)fputs(
         "\n## Tuned constants\n\nOurs, the paper's in brackets. Alpha, lambda and omega are "
         "tuned too (the paper does not state its own).\n\n"
@@ -204,25 +232,38 @@ static void report_tables(FILE *file, const struct tremolo_reproduction_case *ca
 }
 
 /* Mean test R^2 of each method at some epsilons, the best in bold. */
-static void report_results(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
+static void report_results(FILE *file, const struct tremolo_reproduction_case *cases, size_t count,
+                           const struct tremolo_sweep *sweep)
 {
-    static const double shown[] = {0.5, 1, 2, 3, 5, 10};
-    (void)fputs("\n## Mean test R^2\n\n| task | epsilon | iterative | one-shot | DP-SGD | auto |\n"
-                "|---|---|---|---|---|---|\n",
-                file);
-    for (size_t c = 0; c < count; c++) {
-        for (size_t s = 0; s < sizeof shown / sizeof shown[0]; s++) {
-            size_t e = (size_t)((shown[s] - 0.5) / 0.25 + 0.5), best = 0;
-            for (size_t m = 1; m < TREMOLO_SWEEP_METHODS; m++) {
-                best = cases[c].sweep[m][e].mean > cases[c].sweep[best][e].mean ? m : best;
-            }
-            (void)fprintf(file, "| %s | %g |", cases[c].task->title, shown[s]);
-            for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
-                const char *mark = m == best ? "**" : "";
-                (void)fprintf(file, " %s%.3f%s |", mark, cases[c].sweep[m][e].mean, mark);
-            }
-            (void)fputc('\n', file);
+    static const double shown[] = {0.5, 1, 2, 3, 4, 5, 8, 10};
+    size_t methods = sweep->method_count;
+    (void)fputs("\n## Mean test R^2\n\n| task | least squares | epsilon |", file);
+    for (size_t m = 0; m < methods; m++) {
+        (void)fprintf(file, " %s |", sweep->methods[m].name);
+    }
+    (void)fputs("\n|---|---|---|", file);
+    for (size_t m = 0; m < methods; m++) {
+        (void)fputs("---|", file);
+    }
+    (void)fputc('\n', file);
+    for (size_t i = 0; i < count * sweep->epsilon_count; i++) {
+        const struct tremolo_reproduction_case *studied = &cases[i / sweep->epsilon_count];
+        size_t e = i % sweep->epsilon_count, best = 0, s = 0;
+        while (s < sizeof shown / sizeof shown[0] && shown[s] != sweep->epsilon(e)) {
+            s++;
         }
+        if (s == sizeof shown / sizeof shown[0]) {
+            continue;
+        }
+        for (size_t m = 1; m < methods; m++) {
+            best = studied->sweep[m][e].mean > studied->sweep[best][e].mean ? m : best;
+        }
+        (void)fprintf(file, "| %s | %.3f | %g |", studied->task->title, studied->r2_ols, shown[s]);
+        for (size_t m = 0; m < methods; m++) {
+            const char *mark = m == best ? "**" : "";
+            (void)fprintf(file, " %s%.3f%s |", mark, studied->sweep[m][e].mean, mark);
+        }
+        (void)fputc('\n', file);
     }
 }
 
@@ -230,9 +271,9 @@ static void report_verdict(FILE *file, const struct tremolo_reproduction_case *c
 {
     size_t points = 0, first = 0, negative = 0, automatic = index_of(TREMOLO_EXPERIMENT_AUTO);
     for (size_t c = 0; c < count; c++) {
-        for (size_t e = 0; e < TREMOLO_SWEEP_EPSILONS; e++, points++) {
+        for (size_t e = 0; e < tremolo_sweep_paper.epsilon_count; e++, points++) {
             double mine = cases[c].sweep[automatic][e].mean, best = -INFINITY;
-            for (size_t m = 0; m < TREMOLO_SWEEP_METHODS; m++) {
+            for (size_t m = 0; m < tremolo_sweep_paper.method_count; m++) {
                 best = m == automatic ? best : fmax(best, cases[c].sweep[m][e].mean);
             }
             first += mine >= best;
@@ -276,6 +317,20 @@ static void report_method(FILE *file, const struct reproduce_options *options, d
         seconds, options->reproduction.threads);
 }
 
+static void report_any_two(FILE *file, const struct reproduce_options *options, double seconds)
+{
+    (void)fputs("\n## How it was made\n\n", file);
+    for (size_t i = 0; i < REPRODUCE_ANY_TWO_WORDS; i++) {
+        (void)fprintf(file, "- %s\n", reproduce_any_two_words[i]);
+    }
+    (void)fprintf(file,
+                  "- Ballots come from the device core. %zu noise draws for each point over %zu "
+                  "splits; seed %llu.\n- %.0f seconds on %u threads.\n",
+                  options->reproduction.repeats, options->reproduction.splits,
+                  (unsigned long long)options->reproduction.seed, seconds,
+                  options->reproduction.threads);
+}
+
 static bool write_report(const char *folder, const struct tremolo_reproduction_case *cases,
                          size_t count, const struct reproduce_options *options, bool figures,
                          double seconds)
@@ -284,15 +339,20 @@ static bool write_report(const char *folder, const struct tremolo_reproduction_c
     if (file == NULL) {
         return false;
     }
-    (void)fputs("# The paper's experiments, repeated\n\n", file);
-    report_tables(file, cases, count);
-    report_results(file, cases, count);
-    report_verdict(file, cases, count);
+    (void)fprintf(file, "# %s\n\n", reproduce_title(options));
+    report_datasets(file, cases, count);
+    if (!options->any_two) {
+        report_tuning(file, cases, count);
+    }
+    report_results(file, cases, count, options->reproduction.sweep);
+    if (!options->any_two) {
+        report_verdict(file, cases, count);
+    }
     (void)fputs(figures ? "\n## Figures\n\n![all tasks](panels.svg)\n\n" : "", file);
     for (size_t c = 0; c < count && figures; c++) {
         (void)fprintf(file, "- [%s](%s.svg)\n", cases[c].task->title, cases[c].task->key);
     }
-    report_method(file, options, seconds);
+    (options->any_two ? report_any_two : report_method)(file, options, seconds);
     return close_well(file);
 }
 
@@ -300,7 +360,8 @@ bool reproduce_write(const char *folder, const struct tremolo_reproduction_case 
                      size_t count, const struct reproduce_options *options, bool figures,
                      double seconds)
 {
-    return write_datasets(folder, cases, count) && write_tuning(folder, cases, count) &&
-           write_sweep(folder, cases, count, options->reproduction.repeats) &&
+    return write_datasets(folder, cases, count) &&
+           (options->any_two || write_tuning(folder, cases, count)) &&
+           write_sweep(folder, cases, count, &options->reproduction) &&
            write_report(folder, cases, count, options, figures, seconds);
 }

@@ -29,6 +29,7 @@ enum tremolo_experiment_method {
     TREMOLO_EXPERIMENT_POOLED,
     TREMOLO_EXPERIMENT_DP_SGD,
     TREMOLO_EXPERIMENT_OLS,
+    TREMOLO_EXPERIMENT_ADASSP, /* a trusted server's */
     TREMOLO_EXPERIMENT_METHODS,
 };
 

@@ -1,11 +1,13 @@
-/* tremolo_reproduction.h -- the paper's experiments, end to end.
+/* tremolo_reproduction.h -- the paper's experiments, end to end, and the same tasks at any
+ * two people.
  *
  *     struct tremolo_reproduction_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
  *     tremolo_reproduction_load(cases, &count, &reproduction, "data", error);
  *     status = tremolo_reproduction_run(cases, count, &reproduction);
  *
  * Five tasks, of which each row is a device: the paper's three methods are tuned on
- * validation rows, and epsilon is swept for them and for `auto`. */
+ * validation rows, and epsilon is swept for them and for `auto`. Or, at any two people and
+ * with nothing tuned, for noisy samples, ballots and a trusted server. */
 #ifndef TREMOLO_REPRODUCTION_H
 #define TREMOLO_REPRODUCTION_H
 
@@ -17,8 +19,8 @@ extern "C" {
 
 enum {
     TREMOLO_TASKS = 5,
-    TREMOLO_SWEEP_EPSILONS = 39, /* 0.5, 0.75, ..., 10 */
-    TREMOLO_SWEEP_METHODS = 4,
+    TREMOLO_SWEEP_EPSILONS = 39, /* at most */
+    TREMOLO_SWEEP_METHODS = 6,   /* at most */
 };
 
 /* One of the five regression tasks. */
@@ -35,10 +37,28 @@ struct tremolo_task {
 };
 
 extern const struct tremolo_task tremolo_tasks[TREMOLO_TASKS];
-extern const enum tremolo_experiment_method tremolo_sweep_methods[TREMOLO_SWEEP_METHODS];
-double tremolo_sweep_epsilon(size_t index);
+
+/* What is compared, and where. */
+struct tremolo_sweep_method {
+    const char *name;  /* in tables */
+    const char *title; /* in figures */
+    enum tremolo_experiment_method method;
+    enum tremolo_release_kind release;
+    enum tremolo_scaling scaling;
+    bool protect_all;
+};
+struct tremolo_sweep {
+    const struct tremolo_sweep_method *methods;
+    size_t method_count;
+    size_t epsilon_count;
+    double (*epsilon)(size_t index);
+    double valid_share; /* of the rows, for tuning */
+};
+extern const struct tremolo_sweep tremolo_sweep_paper;   /* neighbours at distance 1 */
+extern const struct tremolo_sweep tremolo_sweep_any_two; /* any two people */
 
 struct tremolo_reproduction {
+    const struct tremolo_sweep *sweep;
     bool wanted[TREMOLO_TASKS];
     size_t repeats; /* noise draws for each point */
     size_t splits;  /* that the repeats take in turn */

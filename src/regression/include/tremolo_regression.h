@@ -218,6 +218,23 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_dpsgd(double *beta, const double *X
                                                    size_t rows, size_t dimension,
                                                    const struct tremolo_dpsgd_options *options);
 
+struct tremolo_adassp_options {
+    double radius;         /* of the features' rows; longer ones are shortened */
+    double response_bound; /* |y|; larger ones are clamped */
+    bool response_private; /* neighbours differ in it, too */
+    double noise_sd;       /* for a sensitivity of 1, in each of three releases */
+    double delta;          /* that the noise is for */
+    uint64_t seed;
+};
+enum { TREMOLO_ADASSP_RELEASES = 3 };
+
+/* AdaSSP, on raw rows: what a trusted server would learn with noise on its sums alone, for
+ * any two people (one row replaced). The caller calibrates noise_sd for three releases.
+ * SINGULAR, NOT_CONVERGED, NO_MEMORY: outputs are untouched. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_adassp(double *beta, double *intercept, const double *X, const double *y, size_t rows,
+               size_t dimension, const struct tremolo_adassp_options *options);
+
 /* ---------------------------------------------------------------- inference */
 
 /* A confidence set of one number: [low, high], everything outside (low, high),
