@@ -118,7 +118,7 @@ TEXT
 
 # What the reports say of R^2 against what raw rows that no device held say of it.
 for seed in 1 2 3 4 5; do
-    $tremolo simulate "$work/people.csv" --response score --epsilon 8 --test-share 0.5 --seed $seed --json
+    $tremolo simulate "$work/people.csv" --response score --epsilon 8 --test-share 0.2 --seed $seed --json
 done | $python -c '
 import json, sys
 text, at, decoder, held = sys.stdin.read(), 0, json.JSONDecoder(), 0
