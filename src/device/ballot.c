@@ -34,7 +34,7 @@ enum {
     BUFFER_BYTES = 64 * TREMOLO_LANES,
     PLACE_LOG2 = 16,   /* half a typical range */
     CONSTANT_LOG2 = 8, /* of h and g */
-    REACH_LOG2 = 3,    /* a feature counts up to 8 half ranges from the middle */
+    REACH = 8,         /* a feature counts up to 8 half ranges from the middle */
     ROUGH_SHIFT = 9,
     LENGTH_LOG2 = 15, /* |v| after the shift */
     ROW_SHIFT = 6,    /* a row's sum is rounded to this before it is multiplied */
@@ -98,48 +98,22 @@ static uint32_t next_entry(struct tremolo_generator *generator)
 
 /* ------------------------------------------------------------- the point */
 
-/* All ones when the highest bit is set, else zero. */
-static uint64_t mask_of(uint64_t value)
-{
-    return 0 - (value >> 63);
-}
-
 /* The place of `raw` in half ranges from the middle, 2^16 a half range, at most
- * 8 of them and truncated toward zero. */
-static TREMOLO_APART int32_t place(int32_t raw, const struct tremolo_bounds *range)
+ * `reach` of them and truncated toward zero. */
+static TREMOLO_APART int32_t place(int32_t raw, const struct tremolo_bounds *range, unsigned reach)
 {
-    uint64_t width = (uint64_t)((uint32_t)range->high - (uint32_t)range->low) << REACH_LOG2;
-    uint64_t rest = 2 * (uint64_t)raw - (uint64_t)range->low - (uint64_t)range->high;
-    uint64_t sign = mask_of(rest);
-    uint32_t quotient = 0;
-    unsigned i;
-    rest = ((rest ^ sign) - sign) - width;
-    rest = width + (rest & mask_of(rest));
-    /* Twice the width below: rest is at most half of it. */
-    for (i = 0; i < PLACE_LOG2 + REACH_LOG2 + 1; i++) {
-        uint64_t missing;
-        rest = 2 * (rest - width);
-        missing = mask_of(rest);
-        rest += 2 * width & missing;
-        quotient = 2 * quotient + 1 + (uint32_t)missing;
-    }
-    return (int32_t)((quotient ^ (uint32_t)sign) - (uint32_t)sign);
-}
-
-static int32_t sign_of(int32_t value)
-{
-    return -(int32_t)((uint32_t)value >> 31);
+    uint32_t width = (uint32_t)range->high - (uint32_t)range->low;
+    uint64_t most = tremolo_product(width, reach);
+    uint64_t size = tremolo_place(raw, range, most) - most;
+    uint64_t sign = tremolo_mask(size);
+    size = ((size ^ sign) - sign) << PLACE_LOG2;
+    return (int32_t)tremolo_signed(tremolo_divide(size, width), (uint32_t)sign);
 }
 
 /* The response's place, cut at its bounds. */
-static TREMOLO_APART int32_t response_place(const struct tremolo_work *work)
+static int32_t response_place(const struct tremolo_work *work)
 {
-    const int32_t end = INT32_C(1) << PLACE_LOG2;
-    int32_t y = place(work->sample->response, &work->study->response_bounds);
-    int32_t over = end - y;
-    y += over & sign_of(over);
-    over = end + y;
-    return y - (over & sign_of(over));
+    return place(work->sample->response, &work->study->response_bounds, 1);
 }
 
 /* Products are taken modulo 2^32: no number of a study, checked or not, makes them
@@ -173,18 +147,6 @@ static unsigned halvings(uint32_t square)
     return count;
 }
 
-/* The largest r with r^2 <= square < 2^31, in as many steps for all. */
-static uint32_t root_down(uint32_t square)
-{
-    uint32_t root = 0;
-    uint32_t bit;
-    for (bit = UINT32_C(1) << 15; bit != 0; bit >>= 1) {
-        uint32_t larger = root | bit;
-        root |= bit & (((square - larger * larger) >> 31) - 1);
-    }
-    return root;
-}
-
 /* Divide by 2^shift, to nearest. */
 static int32_t halve(int32_t value, unsigned shift)
 {
@@ -212,7 +174,7 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
     unsigned i;
     *value++ = constant;
     for (i = 0; i < d; i++) {
-        value[i] = place(work->sample->features[i], &study->bounds[i]);
+        value[i] = place(work->sample->features[i], &study->bounds[i], REACH);
         square += rough_square(value[i]);
     }
     value[d] = product_of(response_place(work), study->response_weight) >> CONSTANT_LOG2;
@@ -225,7 +187,7 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
     }
     weight = halve(weight, shift);
     missing = square_of(weight) - square_of(value[d + 1]);
-    return (root_down(missing) * root_down(square + missing / 2)) >> ROW_SHIFT;
+    return (tremolo_root(missing) * tremolo_root(square + missing / 2)) >> ROW_SHIFT;
 }
 
 /* ------------------------------------------------------------- scores */

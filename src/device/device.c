@@ -71,7 +71,7 @@ static enum tremolo_status make(struct tremolo_work *work, size_t *length)
     enum tremolo_status status;
     unsigned kind = work->study->release;
     uint32_t charge = tremolo_study_charge(work->study);
-    if (charge > work->budget[kind] - work->spent[kind]) {
+    if (charge > work->left[kind]) {
         return TREMOLO_BUDGET_EXHAUSTED;
     }
     status = draw_all(work);
@@ -135,8 +135,6 @@ static enum tremolo_status begin(struct tremolo_work *work, const struct tremolo
         return TREMOLO_BAD_ARGUMENT;
     }
     work->platform = platform;
-    work->spent[0] = 0;
-    work->spent[1] = 0;
     work->commits = 0;
     return TREMOLO_OK;
 }
@@ -214,7 +212,7 @@ static TREMOLO_APART enum tremolo_status find_left(struct tremolo_work *work, ui
         status = tremolo_ledger_find(work, work->slot.study_tag);
     }
     if (status == TREMOLO_OK) {
-        *left = work->budget[kind] - work->spent[kind];
+        *left = work->left[kind];
     }
     return finish(work, status);
 }

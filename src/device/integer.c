@@ -2,8 +2,9 @@
  *
  * Small cores have no divider, and a library division would be an outside
  * symbol. All functions are exact; the proofs of docs/privacy.md rest on their
- * rounding directions. Hosts, which compute several lanes, have wide registers
- * and get the same numbers from them. */
+ * rounding directions. They work on the sample, so each takes the same
+ * instructions whatever its arguments: choices are masks, and loops have a
+ * fixed length on hosts too, where a divider would take less time for less. */
 #include "parts.h"
 
 /* a * b by 16-bit halves: the smallest cores multiply 32 by 32 to 32 bits, and
@@ -22,42 +23,51 @@ TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b)
 #endif
 }
 
-#ifndef TREMOLO_WITHOUT_SAMPLE
-
-/* floor(a * n / w) for n <= w, 0 < w < 2^31, a < 2^31.
+/* floor(numerator / divisor) for 0 < divisor < 2^31 and a quotient below 2^32.
  *
- * The bits of a are taken from the top: quotient and remainder of the prefix
- * are doubled and, for a one, n is added. Invariant: prefix * n =
- * quotient * w + rest with rest < w; every sum stays below 2w < 2^32. */
-TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w)
+ * The upper word is less than the divisor then. The lower word gives a bit to
+ * the rest from its top and takes one of the quotient at its end; the rest
+ * stays below 2^32, and its highest bit says whether the divisor was too much. */
+TREMOLO_PART uint32_t tremolo_divide(uint64_t numerator, uint32_t divisor)
 {
-#if TREMOLO_LANES > 1
-    return (uint32_t)((uint64_t)a * n / w);
-#else
-    uint32_t quotient = 0;
-    uint32_t rest = 0;
-    uint32_t bit = UINT32_C(1) << 30;
-    while (bit > a) {
-        bit >>= 1;
+    uint32_t rest = (uint32_t)(numerator >> 32);
+    uint32_t low = (uint32_t)numerator;
+    unsigned i;
+    for (i = 0; i < 32; i++) {
+        uint32_t missing;
+        rest = 2 * rest + (low >> 31) - divisor;
+        missing = tremolo_sign(rest);
+        rest += divisor & missing;
+        low = 2 * low + 1 + missing;
     }
-    for (; bit != 0; bit >>= 1) {
-        quotient <<= 1;
-        rest <<= 1;
-        if (rest >= w) {
-            rest -= w;
-            quotient++;
-        }
-        if (a & bit) {
-            rest += n;
-            if (rest >= w) {
-                rest -= w;
-                quotient++;
-            }
-        }
-    }
-    return quotient;
-#endif
+    return low;
 }
+
+/* The largest r with r * r <= square, for square < 2^62. */
+TREMOLO_PART uint32_t tremolo_root(uint64_t square)
+{
+    uint32_t root = 0;
+    uint32_t bit;
+    for (bit = UINT32_C(1) << 30; bit != 0; bit >>= 1) {
+        uint32_t larger = root | bit;
+        root |= bit & ~(uint32_t)tremolo_mask(square - tremolo_product(larger, larger));
+    }
+    return root;
+}
+
+/* Twice the distance of `raw` from the middle of its bounds, cut at -reach and
+ * reach, plus reach. */
+TREMOLO_PART uint64_t tremolo_place(int32_t raw, const struct tremolo_bounds *bounds,
+                                    uint64_t reach)
+{
+    uint64_t place = 2 * (uint64_t)raw - (uint64_t)bounds->low - (uint64_t)bounds->high + reach;
+    uint64_t beyond;
+    place &= ~tremolo_mask(place);
+    beyond = place - 2 * reach;
+    return 2 * reach + (beyond & tremolo_mask(beyond));
+}
+
+#ifndef TREMOLO_WITHOUT_SAMPLE
 
 /* floor(a b / 2^shift) modulo 2^32, for 0 < shift < 32. */
 TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned shift)
@@ -69,19 +79,8 @@ TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned s
 /* The smallest r with r * r >= square, for square < 2^62. */
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
 {
-    uint32_t root = 0;
-    uint32_t bit = UINT32_C(1) << 30;
-#if TREMOLO_LANES > 1
-    /* The root has half the bits of its square. */
-    bit >>= 30 - (63 - __builtin_clzll(square | 1)) / 2;
-#endif
-    for (; bit != 0; bit >>= 1) {
-        uint32_t larger = root | bit;
-        if (tremolo_product(larger, larger) <= square) {
-            root = larger;
-        }
-    }
-    return tremolo_product(root, root) < square ? root + 1 : root;
+    uint32_t root = tremolo_root(square);
+    return root - (uint32_t)tremolo_mask(tremolo_product(root, root) - square);
 }
 
 /* value * factor / 2^shift truncated toward zero, for 0 < shift < 32 and
@@ -89,11 +88,11 @@ TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
  * bit. */
 TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift)
 {
-    int negative = (value ^ factor) < 0;
-    uint32_t size = value < 0 ? 0 - (uint32_t)value : (uint32_t)value;
-    uint32_t by = factor < 0 ? 0 - (uint32_t)factor : (uint32_t)factor;
-    int32_t result = (int32_t)tremolo_product_shifted(size, by, shift);
-    return negative ? -result : result;
+    uint32_t value_sign = tremolo_sign((uint32_t)value);
+    uint32_t factor_sign = tremolo_sign((uint32_t)factor);
+    uint32_t size = tremolo_product_shifted(tremolo_signed((uint32_t)value, value_sign),
+                                            tremolo_signed((uint32_t)factor, factor_sign), shift);
+    return (int32_t)tremolo_signed(size, value_sign ^ factor_sign);
 }
 
 #endif

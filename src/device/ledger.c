@@ -142,14 +142,14 @@ static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
     unsigned kind = slot->epsilon >> 15;
     uint32_t epsilon = (uint32_t)slot->epsilon << 17 >> 1;
     if (entry == 0) {
-        work->budget[0] = slot->budget;
-        work->budget[1] = epsilon;
+        work->budget[0] = work->left[0] = slot->budget;
+        work->budget[1] = work->left[1] = epsilon;
     }
     if (slot->budget != work->budget[0] || epsilon != work->budget[1] ||
-        slot->spent > work->budget[kind] - work->spent[kind]) {
+        slot->spent > work->left[kind]) {
         return TREMOLO_LEDGER_DAMAGED;
     }
-    work->spent[kind] += slot->spent;
+    work->left[kind] -= slot->spent;
     work->commits += slot->sequence;
     if (slot->sequence == 0
             ? work->entry == TREMOLO_MAX_STUDIES

@@ -29,10 +29,29 @@
 
 #include "bytes.h"
 
-/* integer.c */
+/* integer.c. What touches the sample chooses by masks, which are all ones or
+ * zero: of the highest bit, and to give a number a sign. */
+static inline uint32_t tremolo_sign(uint32_t value)
+{
+    return 0 - (value >> 31);
+}
+
+static inline uint64_t tremolo_mask(uint64_t value)
+{
+    return 0 - (value >> 63);
+}
+
+static inline uint32_t tremolo_signed(uint32_t size, uint32_t sign)
+{
+    return (size ^ sign) - sign;
+}
+
 TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b);
+TREMOLO_APART TREMOLO_PART uint32_t tremolo_divide(uint64_t numerator, uint32_t divisor);
+TREMOLO_PART uint32_t tremolo_root(uint64_t square);
+TREMOLO_APART TREMOLO_PART uint64_t tremolo_place(int32_t raw, const struct tremolo_bounds *bounds,
+                                                  uint64_t reach);
 #ifndef TREMOLO_WITHOUT_SAMPLE
-TREMOLO_PART uint32_t tremolo_multiply_divide(uint32_t a, uint32_t n, uint32_t w);
 TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned shift);
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square);
 TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigned shift);

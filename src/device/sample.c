@@ -25,37 +25,28 @@
 #ifndef TREMOLO_WITHOUT_SAMPLE
 
 /* Round to nearest: floor(2z + 1) / 2 floored is floor(z + 1/2). unit is at
- * most 2^24, so 4 unit fits multiply_divide's range. */
+ * most 2^24, so the quotient fits 32 bits. */
 TREMOLO_PART int32_t tremolo_scale(int32_t raw, const struct tremolo_bounds *bounds, uint32_t unit)
 {
     uint32_t width = (uint32_t)bounds->high - (uint32_t)bounds->low;
-    uint32_t above_low;
-    if (raw < bounds->low) {
-        raw = bounds->low;
-    }
-    if (raw > bounds->high) {
-        raw = bounds->high;
-    }
-    above_low = (uint32_t)raw - (uint32_t)bounds->low;
-    return (int32_t)((tremolo_multiply_divide(4 * unit, above_low, width) + 1) >> 1) -
-           (int32_t)unit;
+    uint32_t above_low = (uint32_t)tremolo_place(raw, bounds, width);
+    uint32_t twice = tremolo_divide(tremolo_product(2 * unit, above_low), width);
+    return (int32_t)((twice + 1) >> 1) - (int32_t)unit;
 }
 
+/* A sample within the radius is multiplied, too: by exactly one. */
 static TREMOLO_APART void clip(int32_t *value, unsigned count, uint32_t radius)
 {
     uint64_t square = 0;
-    uint32_t norm;
+    uint32_t beyond;
     uint32_t ratio;
     unsigned i;
     for (i = 0; i < count; i++) {
-        uint32_t size = value[i] < 0 ? 0 - (uint32_t)value[i] : (uint32_t)value[i];
+        uint32_t size = tremolo_signed((uint32_t)value[i], tremolo_sign((uint32_t)value[i]));
         square += tremolo_product(size, size);
     }
-    norm = tremolo_root_up(square);
-    if (norm <= radius) {
-        return;
-    }
-    ratio = tremolo_multiply_divide(UINT32_C(1) << 30, radius, norm);
+    beyond = tremolo_root_up(square) - radius;
+    ratio = tremolo_divide((uint64_t)radius << 30, radius + (beyond & ~tremolo_sign(beyond)));
     for (i = 0; i < count; i++) {
         value[i] = tremolo_product_down(value[i], (int32_t)ratio, 30);
     }

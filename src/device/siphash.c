@@ -12,45 +12,36 @@ struct sip {
     uint64_t v[4];
 };
 
-/* By 1..31, in halves: the smallest cores have no longer shift. */
-static TREMOLO_APART uint64_t rotate_64(uint64_t value, unsigned count)
+/* Add b to a, and put a on b rotated by 1..31: in halves, because the smallest
+ * cores have no longer shift. */
+static TREMOLO_APART void mix(uint64_t *a, uint64_t *b, unsigned count)
 {
-    uint32_t high = (uint32_t)(value >> 32);
-    uint32_t low = (uint32_t)value;
-    return (uint64_t)(high << count | low >> (32 - count)) << 32 |
-           (low << count | high >> (32 - count));
+    uint32_t high = (uint32_t)(*b >> 32);
+    uint32_t low = (uint32_t)*b;
+    *a += *b;
+    *b = *a ^ ((uint64_t)(high << count | low >> (32 - count)) << 32 |
+               (low << count | high >> (32 - count)));
 }
 
 /* Half a round: on v0 and v2, then on them with their parts exchanged. */
-static TREMOLO_APART void half_round(uint64_t *v, uint64_t *a, uint64_t *c, unsigned first,
-                                     unsigned second)
+static TREMOLO_APART void half_round(uint64_t *v, unsigned a, unsigned first, unsigned second)
 {
-    *a += v[1];
-    v[1] = rotate_64(v[1], first) ^ *a;
-    *a = *a << 32 | *a >> 32;
-    *c += v[3];
-    v[3] = rotate_64(v[3], second) ^ *c;
+    mix(v + a, v + 1, first);
+    v[a] = v[a] << 32 | v[a] >> 32;
+    mix(v + 2 - a, v + 3, second);
 }
 
-static void rounds(struct sip *sip, unsigned count)
+static TREMOLO_APART void rounds(uint64_t *v, unsigned count)
 {
-    uint64_t *v = sip->v;
     while (count-- > 0) {
-        half_round(v, v, v + 2, 13, 16);
-        half_round(v, v + 2, v, 17, 21);
+        half_round(v, 0, 13, 16);
+        half_round(v, 2, 17, 21);
     }
 }
 
-static uint64_t load_64(const uint8_t *bytes)
+static TREMOLO_APART uint64_t load_64(const uint8_t *bytes)
 {
     return tremolo_bytes_load(bytes) | (uint64_t)tremolo_bytes_load(bytes + 4) << 32;
-}
-
-static TREMOLO_APART void absorb(struct sip *sip, uint64_t word)
-{
-    sip->v[3] ^= word;
-    rounds(sip, 2);
-    sip->v[0] ^= word;
 }
 
 static void start(struct sip *sip, const uint8_t *key)
@@ -64,20 +55,22 @@ static void start(struct sip *sip, const uint8_t *key)
     }
 }
 
-/* Whole words of eight bytes; the number of bytes taken. */
-static size_t absorb_words(struct sip *sip, const uint8_t *bytes, size_t length)
+/* Whole words of eight bytes; where the rest begins. */
+static TREMOLO_APART const uint8_t *absorb(struct sip *sip, const uint8_t *bytes, size_t length)
 {
-    size_t at;
-    for (at = 0; at + 8 <= length; at += 8) {
-        absorb(sip, load_64(bytes + at));
+    for (; length >= 8; length -= 8, bytes += 8) {
+        uint64_t word = load_64(bytes);
+        sip->v[3] ^= word;
+        rounds(sip->v, 2);
+        sip->v[0] ^= word;
     }
-    return at;
+    return bytes;
 }
 
-static void put_half(uint8_t *out, struct sip *sip)
+static TREMOLO_APART void put_half(uint8_t *out, struct sip *sip)
 {
     uint64_t half;
-    rounds(sip, 4);
+    rounds(sip->v, 4);
     half = sip->v[0] ^ sip->v[1] ^ sip->v[2] ^ sip->v[3];
     tremolo_bytes_store(out, (uint32_t)half);
     tremolo_bytes_store(out + 4, (uint32_t)(half >> 32));
@@ -89,14 +82,12 @@ TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8
 {
     struct sip sip;
     uint8_t tail[8];
-    size_t at;
     tremolo_bytes_wipe(tail, sizeof tail);
     start(&sip, key);
-    (void)absorb_words(&sip, study->id, TREMOLO_STUDY_ID_BYTES);
-    at = absorb_words(&sip, bytes, length);
-    tremolo_bytes_copy(tail, bytes + at, length - at);
+    (void)absorb(&sip, study->id, TREMOLO_STUDY_ID_BYTES);
+    tremolo_bytes_copy(tail, absorb(&sip, bytes, length), length & 7);
     tail[7] = (uint8_t)(TREMOLO_STUDY_ID_BYTES + length);
-    absorb(&sip, load_64(tail));
+    (void)absorb(&sip, tail, sizeof tail);
     sip.v[2] ^= 0xee;
     put_half(mac, &sip);
     sip.v[1] ^= 0xdd;

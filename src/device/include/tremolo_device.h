@@ -106,36 +106,36 @@ enum tremolo_response {
  *
  * A ballot: the point is (constant, features, response_weight * response) in
  * half ranges. The answer sent is uniform among the rank_first that fit best
- * with probability rank_top / 2^32, else uniform among the others. The
- * members marked (s) are not for ballots.
+ * with probability rank_top / 2^32, else uniform among the others. Members
+ * marked (b) are for ballots alone, those marked (s) for noisy samples.
  *
  * A noisy sample: a feature at its bounds is scaled to -unit..unit on the fine grid; noise
  * has the exact standard deviation 2^noise_log2 fine units; the sum is
  * rounded once to steps of 2^wire_shift and sent in wire_bits bits. */
 struct tremolo_study {
-    uint8_t noise_log2; /* p, 10..24 (s) */
-    uint8_t wire_shift; /* q, at most p - 3 (s) */
-    uint8_t wire_bits;  /* 8..16, and q + wire_bits at most 29 (s) */
-    uint8_t response;   /* enum tremolo_response */
-    uint16_t dimension; /* d, 1..TREMOLO_MAX_DIMENSION */
-    uint16_t keep;      /* 1 - alpha in 1/32768, 1..32768 (s) */
-    uint16_t vectors;   /* m, 0 (no modulation)..min(d, TREMOLO_MAX_VECTORS) (s) */
-    uint16_t rounds;    /* reports are made for rounds 0..rounds-1 */
-    uint16_t samples;   /* samples a device may give in each round, usually 1 */
-    uint32_t unit;      /* fine units of half a feature's range, 1..2^24 (s) */
-    uint32_t clip;      /* radius C of the l2 clip in fine units, 1..2^28 (s) */
-    uint32_t distance;  /* 0: any two people are neighbours; else the distance
-                           r in fine units within which they are, 1..2 clip (s) */
-    uint32_t amplitude; /* lambda / sqrt(m) in fine units, at most 2^26 / ceil(sqrt m) (s) */
-    uint32_t frequency; /* omega: 2^-40 turns per fine unit, at most 2^31 - 1 (s) */
+    uint8_t noise_log2;       /* p, 10..24 (s) */
+    uint8_t wire_shift;       /* q, at most p - 3 (s) */
+    uint8_t wire_bits;        /* 8..16, and q + wire_bits at most 29 (s) */
+    uint8_t response;         /* enum tremolo_response */
+    uint8_t release;          /* enum tremolo_release_kind */
+    uint8_t rank_first;       /* T, 1..128 (b) */
+    uint16_t dimension;       /* d, 1..TREMOLO_MAX_DIMENSION */
+    uint16_t keep;            /* 1 - alpha in 1/32768, 1..32768 (s) */
+    uint16_t vectors;         /* m, 0 (no modulation)..min(d, TREMOLO_MAX_VECTORS) (s) */
+    uint16_t rounds;          /* reports are made for rounds 0..rounds-1 */
+    uint16_t samples;         /* samples a device may give in each round, usually 1 */
+    uint16_t constant;        /* h in 1/256, 64..4096 (b) */
+    uint16_t response_weight; /* g in 1/256, 64..4096; 0 when the response is public (b) */
+    uint32_t unit;            /* fine units of half a feature's range, 1..2^24 (s) */
+    uint32_t clip;            /* radius C of the l2 clip in fine units, 1..2^28 (s) */
+    uint32_t distance;        /* 0: any two people are neighbours; else the distance
+                                 r in fine units within which they are, 1..2 clip (s) */
+    uint32_t amplitude;       /* lambda / sqrt(m) in fine units, at most 2^26 / ceil(sqrt m) (s) */
+    uint32_t frequency;       /* omega: 2^-40 turns per fine unit, at most 2^31 - 1 (s) */
+    uint32_t rank_top;        /* q, the answers before place T not less likely than others (b) */
     const struct tremolo_bounds *bounds; /* one per feature */
     struct tremolo_bounds response_bounds;
     uint8_t id[TREMOLO_STUDY_ID_BYTES]; /* hash of the canonical study */
-    uint8_t release;          /* enum tremolo_release_kind; the rest is for ballots alone */
-    uint8_t rank_first;       /* T, 1..128 */
-    uint16_t constant;        /* h in 1/256, 64..4096 */
-    uint16_t response_weight; /* g in 1/256, 64..4096; 0 when the response is public */
-    uint32_t rank_top;        /* q, the answers before place T not less likely than others */
 };
 
 /* One round as broadcast. vectors: m rows of d entries in 1/16384, or NULL
@@ -210,7 +210,7 @@ struct tremolo_work {
     const struct tremolo_round *round;
     const struct tremolo_sample *sample;
     uint32_t budget[2]; /* of mu^2, of epsilon: by enum tremolo_release_kind */
-    uint32_t spent[2];
+    uint32_t left[2];
     uint32_t commits;
     uint32_t key;
     unsigned entry;
