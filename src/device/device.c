@@ -89,7 +89,7 @@ static enum tremolo_status make(struct tremolo_work *work, size_t *length)
 
 static enum tremolo_status make_or_repeat(struct tremolo_work *work, size_t *length)
 {
-    enum tremolo_status status = tremolo_ledger_find(work, work->study->id);
+    enum tremolo_status status = tremolo_ledger_find(work, work->study->id, work->study->release);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -209,7 +209,7 @@ static TREMOLO_APART enum tremolo_status find_left(struct tremolo_work *work, ui
     }
     if (status == TREMOLO_OK) {
         /* No study is looked for, so any tag will do. */
-        status = tremolo_ledger_find(work, work->slot.study_tag);
+        status = tremolo_ledger_find(work, work->slot.study_tag, kind);
     }
     if (status == TREMOLO_OK) {
         *left = work->left[kind];

@@ -134,9 +134,10 @@ static enum tremolo_status check_counter(const struct tremolo_work *work)
 }
 
 /* Add the loaded entry to the totals, and remember it when it is the study's
- * or, failing that, free. */
+ * or, failing that, free. A study that comes back under its tag with the other
+ * release is another one: a charge must stay with the budget it was taken from. */
 static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
-                                     const uint8_t *study_tag)
+                                     const uint8_t *study_tag, unsigned release)
 {
     const struct tremolo_slot *slot = &work->slot;
     unsigned kind = slot->epsilon >> 15;
@@ -151,9 +152,9 @@ static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
     }
     work->left[kind] -= slot->spent;
     work->commits += slot->sequence;
-    if (slot->sequence == 0
-            ? work->entry == TREMOLO_MAX_STUDIES
-            : !tremolo_bytes_differ(slot->study_tag, study_tag, TREMOLO_STUDY_TAG_BYTES)) {
+    if (slot->sequence == 0 ? work->entry == TREMOLO_MAX_STUDIES
+                            : kind == release && !tremolo_bytes_differ(slot->study_tag, study_tag,
+                                                                       TREMOLO_STUDY_TAG_BYTES)) {
         work->entry = entry;
     }
     return TREMOLO_OK;
@@ -163,7 +164,7 @@ static enum tremolo_status add_entry(struct tremolo_work *work, unsigned entry,
  * free one, with its state in work->slot, or TREMOLO_MAX_STUDIES when there
  * is neither. */
 TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
-                                                     const uint8_t *study_tag)
+                                                     const uint8_t *study_tag, unsigned release)
 {
     enum tremolo_status status;
     unsigned entry = 0;
@@ -171,7 +172,7 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
     do {
         status = load_entry(work, 2 * entry);
         if (status == TREMOLO_OK) {
-            status = add_entry(work, entry, study_tag);
+            status = add_entry(work, entry, study_tag, release);
         }
     } while (status == TREMOLO_OK && ++entry < work->platform->studies);
     if (status == TREMOLO_OK) {

@@ -126,7 +126,7 @@ TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work);
 TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work, uint32_t budget,
                                                        uint32_t epsilon);
 TREMOLO_PART enum tremolo_status tremolo_ledger_find(struct tremolo_work *work,
-                                                     const uint8_t *study_tag);
+                                                     const uint8_t *study_tag, unsigned release);
 TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work *work,
                                                        size_t *length);
 TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, uint32_t charge,

@@ -115,7 +115,7 @@ static enum tremolo_status report_late(struct tremolo_work *work, uint8_t *repor
     work->study = study;
     work->round = round;
     work->sample = sample;
-    status = tremolo_ledger_find(work, study->id);
+    status = tremolo_ledger_find(work, study->id, study->release);
     if (status == TREMOLO_OK) {
         status = tremolo_ledger_stored(work, length);
     }

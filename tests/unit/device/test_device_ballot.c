@@ -279,6 +279,30 @@ static void test_both_budgets_side_by_side(void **state)
     assert_left(&both, (40u << 24) - 2 * mu2, (3u << 24) - epsilon);
 }
 
+/* A study that changes its release and keeps its tag is charged as two: what it
+ * spent of one budget never moves to the other, in either direction, and each
+ * repeats its own bytes. */
+static void test_a_charge_stays_with_its_budget(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        static struct both both;
+        enrol_both(&both, 40u << 24, 30u << 24);
+        memcpy(both.studies[1].id, both.studies[0].id, sizeof both.studies[0].id);
+        uint32_t mu2 = tremolo_study_charge(&both.studies[0]);
+        uint32_t epsilon = tremolo_study_charge(&both.studies[1]);
+        assert_status(report_to(&both, first, 0), TREMOLO_OK);
+        assert_left(&both, (40u << 24) - (first == 0 ? mu2 : 0),
+                    (30u << 24) - (first == 1 ? epsilon : 0));
+        for (unsigned number = 0; number < 2; number++) {
+            assert_status(report_to(&both, !first, number), TREMOLO_OK);
+            assert_status(report_to(&both, first, number), TREMOLO_OK);
+            assert_left(&both, (40u << 24) - (number + 1) * mu2,
+                        (30u << 24) - (number + 1) * epsilon);
+        }
+    }
+}
+
 /* A ledger from before there were ballots has zeros where the budget of epsilon
  * is now: it goes on with samples, and has nothing for ballots. */
 static void test_an_old_ledger_goes_on(void **state)
@@ -329,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_charges_are_above_the_exact_ones),
         cmocka_unit_test(test_wrong_studies_are_refused_and_cost_nothing),
         cmocka_unit_test(test_both_budgets_side_by_side),
+        cmocka_unit_test(test_a_charge_stays_with_its_budget),
         cmocka_unit_test(test_an_old_ledger_goes_on),
         cmocka_unit_test(test_one_length),
     };
