@@ -21,7 +21,7 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
     if (!wish->as_json) {
-        estimate_print(document);
+        estimate_print(document, wish->explain);
     } else if (json_dumpf(document, stdout, ESTIMATE_JSON_PRETTY) != 0 || putchar('\n') == EOF) {
         code = cli_fail(CLI_FAILED, command, "the result could not be written");
     }
@@ -39,6 +39,12 @@ static int fetch_estimate(char **text, const char *command, const char *where, c
     char url[2048];
     if (!fetch_address(url, sizeof url - sizeof path, where)) {
         return cli_fail(CLI_USAGE, command, "the address is too long");
+    }
+    if (strstr(url, "/studies/") == NULL) {
+        return cli_fail(CLI_USAGE, command,
+                        "%s is no study's address, which ends in /v1/studies/ and its id; 'tremolo "
+                        "status %s' lists them",
+                        url, url);
     }
     memcpy(url + strlen(url), path, sizeof path);
     return fetch_text(text, command, url, ca_file);

@@ -10,6 +10,7 @@ struct estimate_wish {
     const char *ca_file; /* NULL: the system's certificates */
     double level;        /* of a server's or directory's intervals; 0: as they are */
     bool as_json;
+    bool explain;     /* the guarantee in full, not in a few lines */
     const char *save; /* save it under this name, too; NULL: no */
     const char *line; /* the command as typed, for the file */
 };
@@ -22,7 +23,7 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
 int estimate_find(const char *command, const char *where, const struct estimate_wish *wish);
 
 /* Print a document on the terminal: the table in the manner of R's summary of a linear
- * model, the prediction and the guarantee. (estimate_print.c) */
-void estimate_print(const json_t *document);
+ * model, the prediction and the guarantee, which `explain` has in full. (estimate_print.c) */
+void estimate_print(const json_t *document, bool explain);
 
 #endif

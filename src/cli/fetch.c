@@ -81,7 +81,12 @@ int fetch_text(char **text, const char *command, const char *url, const char *ca
     if (fetch.status != 200) {
         fetch_detail(detail, fetch.answer);
         free(fetch.answer);
-        return cli_fail(CLI_FAILED, command, "%s answered %ld%s", url, fetch.status, detail);
+        const char *path = strstr(url, "/v1/studies/");
+        return fetch.status == 404 && path != NULL
+                   ? cli_fail(CLI_FAILED, command,
+                              "%s answered 404%s; 'tremolo status %.*s' lists the studies there",
+                              url, detail, (int)(path - url), url)
+                   : cli_fail(CLI_FAILED, command, "%s answered %ld%s", url, fetch.status, detail);
     }
     *text = fetch.answer;
     return CLI_DONE;

@@ -22,6 +22,7 @@ struct fit_options {
     const char *study;
     struct tremolo_report_fit_options fit;
     bool json;
+    bool explain;
     const char *save; /* NULL: nowhere */
     bool force;
     char line[RESULT_LINE_BYTES]; /* the command as typed */
@@ -42,8 +43,7 @@ static const struct option_rule rules[] = {
                 .help = "of one-shot"),
     OPTION_RULE("level", "L", NUMBER, TO(fit.level), OPTION_BETWEEN(0, 1), .otherwise = "0.95",
                 .help = "confidence of the intervals"),
-    OPTION_RULE("json", NULL, FLAG, TO(json), .help = "print the result as JSON"),
-    RESULT_SAVE_RULES(struct fit_options),
+    RESULT_RULES(struct fit_options),
 };
 
 static bool parse(struct fit_options *options, int *code, int argc, char **argv)
@@ -69,8 +69,10 @@ static int show(const struct fit_options *options, const struct tremolo_report_f
     if (fit->promise.law.first == 0) { /* ballots are no gradients */
         (void)json_object_set_new(document, "convergence", convergence_json(&fit->convergence));
     }
-    const struct estimate_wish wish = {
-        .as_json = options->json, .save = options->save, .line = options->line};
+    const struct estimate_wish wish = {.as_json = options->json,
+                                       .explain = options->explain,
+                                       .save = options->save,
+                                       .line = options->line};
     return estimate_show(command, document, &wish);
 }
 
@@ -126,6 +128,7 @@ static int run(int argc, char **argv)
         const struct estimate_wish wish = {.study = options.study,
                                            .level = options.fit.level,
                                            .as_json = options.json,
+                                           .explain = options.explain,
                                            .save = options.save,
                                            .line = options.line};
         return estimate_find(command, options.path, &wish);
@@ -142,7 +145,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_fit = {
     .name = "fit",
     .summary = "learn the regression from a file of reports",
-    .usage = "fit REPORTS [OPTIONS]\nfit URL|DIR [--study ID] [--json] [--save FILE]",
+    .usage = "fit REPORTS [OPTIONS]\nfit URL|DIR [--study ID] [--explain] [--json] [--save FILE]",
     .about =
         "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
         "from a study's address on a server, or from a server's data directory.",

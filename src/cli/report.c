@@ -156,10 +156,11 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
     }
     (void)printf(
         "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "
-        "delta %g (%s %.6g)%s\n",
+        "delta %g (%s %.6g%s)%s\n",
         receipt->round + 1, options->rounds, id, receipt->report_bytes,
         receipt->repeated ? "known already" : "accepted", epsilon, delta,
         receipt->of_epsilon ? "pure epsilon" : "mu^2", left,
+        receipt->of_epsilon ? "" : ", which is what adds up: epsilons of noisy samples do not",
         receipt->left_by_policy ? "; the policy's total, below the ledger's, sets that" : "");
     return fflush(stdout) == 0 ? 0 : -1;
 }

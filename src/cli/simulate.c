@@ -95,8 +95,10 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
     if (status != TREMOLO_OK) {
         code = explain_failure(status, constant, options);
     } else {
-        const struct estimate_wish wish = {
-            .as_json = options->json, .save = options->save, .line = options->line};
+        const struct estimate_wish wish = {.as_json = options->json,
+                                           .explain = options->explain,
+                                           .save = options->save,
+                                           .line = options->line};
         code = estimate_show(command, simulate_document(options, design, &result), &wish);
     }
     if (status == TREMOLO_OK && !options->json) {
@@ -155,6 +157,9 @@ int simulate_run(int argc, char **argv)
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.path, error);
     }
     tremolo_table_free(table);
+    if (code == CLI_DONE && design.remark[0] != '\0') {
+        (void)fprintf(stderr, "tremolo %s: %s\n", command, design.remark);
+    }
     if (code == CLI_DONE && options.study_file != NULL &&
         !tremolo_design_bound(&design, options.study_file, error)) {
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.study, error);

@@ -20,6 +20,7 @@ struct simulate_options {
     char separator; /* 0: detect */
     struct tremolo_simulation simulation;
     bool json;
+    bool explain;
     const char *reports; /* keep the first repeat's reports in this file; may be NULL */
     bool force;
     const char *save;             /* save the result under this name, too; may be NULL */

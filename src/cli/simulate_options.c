@@ -130,8 +130,7 @@ static const struct option_rule rules[] = {
     {.help = "Output:"},
     OPTION_RULE("reports", "FILE", TEXT, TO(reports),
                 .help = "keep the first repeat's reports, of all rounds, for 'tremolo fit'"),
-    RESULT_SAVE_RULES(struct simulate_options),
-    OPTION_RULE("json", NULL, FLAG, TO(json), .help = "print the result as JSON"),
+    RESULT_RULES(struct simulate_options),
 };
 
 /* Options of some methods only. What is asked of privacy is not among them: the output

@@ -79,6 +79,24 @@ static int explain_column(const struct study_options *options, const char *const
                           options->csv, options->response, list);
 }
 
+/* A starter looks finished, and its bounds are not. */
+static void warn_of_placeholders(const struct study_options *options, const char *const *names,
+                                 const enum tremolo_column_look *looks, size_t count)
+{
+    (void)fprintf(stderr,
+                  "tremolo study: every number of this starter has the bounds 0 and 1, which are "
+                  "placeholders: values outside of them are cut off.\n"
+                  "Edit low and high%s%s to what is publicly known of each, never to what the data "
+                  "show; name the levels of every category.\n",
+                  options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
+    for (size_t i = 0; i < count; i++) {
+        if (looks[i] == TREMOLO_LOOKS_CODE || looks[i] == TREMOLO_LOOKS_DATE) {
+            (void)fprintf(stderr, "Column '%s' looks like a %s; its comment says what to do.\n",
+                          names[i], looks[i] == TREMOLO_LOOKS_CODE ? "code" : "date");
+        }
+    }
+}
+
 static int init_from_csv(const struct study_options *options, char **json)
 {
     struct tremolo_csv_header header;
@@ -88,7 +106,7 @@ static int init_from_csv(const struct study_options *options, char **json)
     if (code != CLI_DONE) {
         return code;
     }
-    bool is_text[TREMOLO_CSV_HEADER_NAMES_MAX];
+    enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX];
     if (!tremolo_csv_header_parse(&header, text, length)) {
         code = header.problem != NULL
                    ? cli_fail(CLI_USAGE, "study", "%s: line 1, column %zu: %s", options->csv,
@@ -96,27 +114,18 @@ static int init_from_csv(const struct study_options *options, char **json)
                    : explain_starter(options, TREMOLO_BAD_ARGUMENT);
     } else {
         const char *const *names = (const char *const *)header.name;
-        bool words = tremolo_csv_header_texts(is_text, &header, text, length);
-        enum tremolo_status status = tremolo_study_starter_for(
-            json, names, header.count, options->response, words ? is_text : NULL);
+        tremolo_csv_header_looks(looks, &header, text, length);
+        enum tremolo_status status =
+            tremolo_study_starter_for(json, names, header.count, options->response, looks);
         code = status == TREMOLO_BAD_STUDY ? explain_column(options, names, header.count)
                                            : explain_starter(options, status);
+        if (code == CLI_DONE) {
+            warn_of_placeholders(options, names, looks, header.count);
+        }
         tremolo_csv_header_free(&header);
     }
     free(text);
     return code;
-}
-
-/* A starter looks finished, and its bounds are not. */
-static void warn_of_placeholders(const struct study_options *options)
-{
-    (void)fprintf(stderr,
-                  "tremolo study: every feature of this starter has the bounds 0 and 1, which are "
-                  "placeholders: values outside of them are cut off.\n"
-                  "Edit low and high%s%s to what is publicly known of each, never to what the data "
-                  "show; name the levels of every category, or say \"kind\": \"yes-no\", where a "
-                  "column holds words.\n",
-                  options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
 }
 
 static int run_init(const struct study_options *options)
@@ -130,9 +139,6 @@ static int run_init(const struct study_options *options)
     }
     if (code == CLI_DONE && json != NULL) {
         code = write_out(options, json);
-    }
-    if (code == CLI_DONE && options->csv != NULL) {
-        warn_of_placeholders(options);
     }
     free(json);
     return code;

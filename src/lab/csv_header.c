@@ -4,9 +4,11 @@
 #include "tremolo_table.h"
 
 #include <csv.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "table_text.h"
 
@@ -74,25 +76,74 @@ bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *tex
     return good;
 }
 
-bool tremolo_csv_header_texts(bool is_text[TREMOLO_CSV_HEADER_NAMES_MAX],
+static const char digits[] = "0123456789";
+
+/* Three numbers and two separators, a time after them or not: 2024-03-01, 1/3/24. */
+static bool is_date(const char *cell)
+{
+    size_t first = strspn(cell, digits);
+    char separator = cell[first];
+    if (first < 1 || first > 4 || separator == '\0' || strchr("-/.", separator) == NULL) {
+        return false;
+    }
+    cell += first + 1;
+    size_t second = strspn(cell, digits);
+    if (second < 1 || second > 2 || cell[second] != separator) {
+        return false;
+    }
+    size_t third = strspn(cell + second + 1, digits);
+    return third >= 1 && third <= 4;
+}
+
+/* Digits that name something: with a zero in front, or under a name that says so. */
+static bool is_code(const char *name, const char *cell)
+{
+    static const char *const words[] = {"id", "zip", "zipcode", "postcode", "plz", "code"};
+    const char *last = name + strlen(name);
+    while (last > name && isalpha((unsigned char)last[-1])) {
+        last--;
+    }
+    bool named = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        named = named || strcasecmp(last, words[i]) == 0;
+    }
+    return cell[strspn(cell, digits)] == '\0' && (named || (cell[0] == '0' && cell[1] != '\0'));
+}
+
+enum tremolo_column_look tremolo_column_look(const char *name, const char *cell)
+{
+    double number = 0;
+    if (tremolo_table_is_missing(cell)) {
+        return TREMOLO_LOOKS_NUMBER;
+    }
+    if (is_code(name, cell)) {
+        return TREMOLO_LOOKS_CODE;
+    }
+    if (tremolo_table_is_number(cell, &number)) {
+        return TREMOLO_LOOKS_NUMBER;
+    }
+    bool answer = strcasecmp(cell, "yes") == 0 || strcasecmp(cell, "no") == 0 ||
+                  strcasecmp(cell, "true") == 0 || strcasecmp(cell, "false") == 0;
+    return answer ? TREMOLO_LOOKS_YES_NO : is_date(cell) ? TREMOLO_LOOKS_DATE : TREMOLO_LOOKS_WORDS;
+}
+
+void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX],
                               const struct tremolo_csv_header *header, const char *text,
                               size_t length)
 {
     struct tremolo_csv_header values;
     size_t from = header->bytes;
-    bool found = false;
-    memset(is_text, 0, TREMOLO_CSV_HEADER_NAMES_MAX * sizeof *is_text);
+    for (size_t i = 0; i < TREMOLO_CSV_HEADER_NAMES_MAX; i++) {
+        looks[i] = TREMOLO_LOOKS_NUMBER;
+    }
     if (from >= length ||
         !parse_line(&values, text + from, length - from, table_separator(text, length))) {
-        return false;
+        return;
     }
     for (size_t i = 0; i < values.count && i < header->count; i++) {
-        double number = 0;
-        is_text[i] = values.name[i][0] != '\0' && !tremolo_table_is_number(values.name[i], &number);
-        found = found || is_text[i];
+        looks[i] = tremolo_column_look(header->name[i], values.name[i]);
     }
     tremolo_csv_header_free(&values);
-    return found;
 }
 
 void tremolo_csv_header_free(struct tremolo_csv_header *header)

@@ -15,9 +15,13 @@
 #include <string.h>
 #include <strings.h>
 
+/* Squares of values, and their sums, stay finite. */
+static const double VALUE_MAX = 1e100;
+
 struct column_plan {
     size_t column;
     size_t levels; /* 0 for a numeric column */
+    bool question; /* no and yes, in this order: named after itself, as in a study */
     const char *level[TREMOLO_DESIGN_LEVELS_MAX];
 };
 
@@ -71,9 +75,20 @@ static bool check_numbers(const struct tremolo_table *table, size_t column, char
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, column);
         double value;
-        if (!tremolo_table_is_missing(text) && !tremolo_table_is_number(text, &value)) {
-            return refuse(error, "line %zu, column '%.80s': '%.40s' is not a finite number",
-                          table->line[r], table->name[column], text);
+        if (tremolo_table_is_missing(text)) {
+            continue;
+        }
+        if (!tremolo_table_is_number(text, &value)) {
+            return refuse(error, "line %zu, column '%.80s': '%.40s' is not a finite number; %s",
+                          table->line[r], table->name[column], text,
+                          tremolo_column_look(table->name[column], text) == TREMOLO_LOOKS_YES_NO
+                              ? "write 1 for yes and 0 for no"
+                              : "a missing value is " TREMOLO_TABLE_MISSING);
+        }
+        if (!(fabs(value) <= VALUE_MAX)) {
+            return refuse(error,
+                          "line %zu, column '%.80s': '%.40s' is beyond %g, the largest taken",
+                          table->line[r], table->name[column], text, VALUE_MAX);
         }
     }
     return true;
@@ -153,18 +168,9 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
 
 /* The study's order, whose first level is the reference; only levels that occur are
  * of use, and one that the study does not have is refused. */
-static bool order_levels(struct column_plan *plan, const struct tremolo_table *table,
-                         const struct tremolo_study_file *study, char *error)
+static bool order_levels(struct column_plan *plan, const struct tremolo_study_feature *feature,
+                         char *error)
 {
-    const struct tremolo_study_feature *feature = NULL;
-    size_t features = study != NULL ? tremolo_study_file_feature_count(study) : 0;
-    for (size_t i = 0; i < features && feature == NULL; i++) {
-        feature = tremolo_study_file_feature(study, i);
-        feature = strcmp(feature->name, table->name[plan->column]) == 0 ? feature : NULL;
-    }
-    if (feature == NULL || feature->kind != TREMOLO_STUDY_CATEGORY) {
-        return true;
-    }
     size_t placed = 0;
     for (size_t j = 0; j < feature->level_count; j++) {
         for (size_t i = placed; i < plan->levels; i++) {
@@ -179,17 +185,72 @@ static bool order_levels(struct column_plan *plan, const struct tremolo_table *t
                                             feature->name, plan->level[placed]);
 }
 
+/* Levels that are the two answers to a question get their order. */
+static bool is_question(struct column_plan *plan)
+{
+    static const char *const answers[][2] = {{"no", "yes"}, {"false", "true"}};
+    for (size_t i = 0; i < 2 && plan->levels == 2; i++) {
+        size_t no = strcasecmp(plan->level[0], answers[i][0]) == 0 ? 0 : 1;
+        const char *first = plan->level[no], *second = plan->level[1 - no];
+        if (strcasecmp(first, answers[i][0]) == 0 && strcasecmp(second, answers[i][1]) == 0) {
+            plan->level[0] = first;
+            plan->level[1] = second;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct tremolo_study_feature *feature_named(const struct tremolo_study_file *study,
+                                                         const char *name)
+{
+    size_t features = study != NULL ? tremolo_study_file_feature_count(study) : 0;
+    for (size_t i = 0; i < features; i++) {
+        const struct tremolo_study_feature *feature = tremolo_study_file_feature(study, i);
+        if (strcmp(feature->name, name) == 0) {
+            return feature;
+        }
+    }
+    return NULL;
+}
+
+/* A column of words. No question of the study is answered by other words. */
+static bool plan_words(struct column_plan *plan, const struct tremolo_table *table,
+                       const struct tremolo_study_feature *feature, char *error)
+{
+    const char *name = table->name[plan->column];
+    for (size_t r = 0; r < table->rows && feature == NULL; r++) {
+        const char *text = tremolo_table_cell(table, r, plan->column);
+        if (tremolo_column_look(name, text) == TREMOLO_LOOKS_DATE) {
+            return refuse(error,
+                          "line %zu, column '%.80s': '%.40s' looks like a date, which is no "
+                          "number; give the days since one that you name, or leave the column out",
+                          table->line[r], name, text);
+        }
+    }
+    if (!collect_levels(plan, table, error)) {
+        return false;
+    }
+    plan->question = is_question(plan);
+    return plan->question || feature == NULL || feature->kind != TREMOLO_STUDY_YES_NO ||
+           refuse(error, "column '%.80s': the study has yes and no, and '%.40s' is neither", name,
+                  plan->level[0]);
+}
+
+/* What the study says of a column holds, whatever the cells look like. */
 static bool plan_column(struct column_plan *plan, const struct tremolo_table *table,
                         const struct tremolo_study_file *study, size_t column, char *error)
 {
-    plan->column = column;
-    plan->levels = 0;
+    const struct tremolo_study_feature *feature = feature_named(study, table->name[column]);
+    *plan = (struct column_plan){.column = column};
+    if (feature != NULL && feature->kind == TREMOLO_STUDY_CATEGORY) {
+        return collect_levels(plan, table, error) && order_levels(plan, feature, error);
+    }
     if (!refuse_commas(table, column, error)) {
         return false;
     }
-    return column_is_numeric(table, column)
-               ? check_numbers(table, column, error)
-               : collect_levels(plan, table, error) && order_levels(plan, table, study, error);
+    return column_is_numeric(table, column) ? check_numbers(table, column, error)
+                                            : plan_words(plan, table, feature, error);
 }
 
 /* Mark the wanted columns, all but the response without a list. */
@@ -289,14 +350,6 @@ static int whole_bytes(const char *text, size_t most)
     return (int)most;
 }
 
-/* A question, answered by no or yes: named after itself, as in a study. */
-static bool is_yes_no(const struct column_plan *plan)
-{
-    return plan->levels == 2 &&
-           ((strcasecmp(plan->level[0], "no") == 0 && strcasecmp(plan->level[1], "yes") == 0) ||
-            (strcasecmp(plan->level[0], "false") == 0 && strcasecmp(plan->level[1], "true") == 0));
-}
-
 static void fill_names(struct tremolo_design *design, const struct tremolo_table *table,
                        const struct column_plan *plans, size_t count)
 {
@@ -308,7 +361,7 @@ static void fill_names(struct tremolo_design *design, const struct tremolo_table
                            *name != '\0' ? whole_bytes(name, 120) : 9,
                            *name != '\0' ? name : "(unnamed)");
         }
-        if (is_yes_no(&plans[p])) {
+        if (plans[p].question) {
             (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s", whole_bytes(name, 120),
                            name);
             continue;
@@ -365,7 +418,34 @@ static bool fill_design(struct tremolo_design *design, const struct tremolo_tabl
     if (design->rows == 0) {
         return refuse(error, "every row has a missing value");
     }
+    if (design->rows == 1) {
+        return refuse(error, "one row of data is one device, and a regression needs several");
+    }
     return refuse_constant(design, error);
+}
+
+/* Name what a study would have said and a table does not. */
+static void add_remark(struct tremolo_design *design, const struct tremolo_table *table,
+                       const struct column_plan *plan)
+{
+    enum { LEVELS_MANY = 10 };
+    const char *name = table->name[plan->column];
+    size_t used = strlen(design->remark), row = 0;
+    char words[96] = "looks like a code and is taken as an amount";
+    while (row + 1 < table->rows &&
+           tremolo_table_is_missing(tremolo_table_cell(table, row, plan->column))) {
+        row++;
+    }
+    const char *cell = tremolo_table_cell(table, row, plan->column);
+    bool code = plan->levels == 0 && tremolo_column_look(name, cell) == TREMOLO_LOOKS_CODE;
+    if (plan->levels > LEVELS_MANY) {
+        (void)snprintf(words, sizeof words, "has %zu different words and becomes %zu features",
+                       plan->levels, plan->levels - 1);
+    }
+    if (code || plan->levels > LEVELS_MANY) {
+        (void)snprintf(design->remark + used, sizeof design->remark - used, "%scolumn '%.80s' %s",
+                       used > 0 ? "; " : "", name, words);
+    }
 }
 
 bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
@@ -387,6 +467,9 @@ bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_ta
         check_numbers(table, response_column, error)) {
         size_t count = plan_features(plans, &made.features, wanted, table, study, error);
         good = count > 0 && fill_design(&made, table, plans, count, response_column, error);
+        for (size_t p = 0; p < count && study == NULL; p++) {
+            add_remark(&made, table, &plans[p]);
+        }
     }
     free(plans);
     if (!good) {

@@ -26,41 +26,42 @@ static struct tremolo_units units_of(const struct tremolo_split *split)
                                   split->response_scale};
 }
 
-static const struct tremolo_coefficient unknown = {.standard_error = NAN,
-                                                   .z = NAN,
-                                                   .p = NAN,
-                                                   .low = NAN,
-                                                   .high = NAN,
-                                                   .score_low = NAN,
-                                                   .score_high = NAN,
-                                                   .identified = true};
-
-/* Ordinary least squares has its own standard errors, those of the textbook; that of the
- * intercept is not computed. */
+/* Ordinary least squares has its own standard errors, those of the textbook. They are
+ * computed in the columns' own units, because the intercept's does not follow from the
+ * scaled columns' standard errors. */
 static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
-                                     const struct tremolo_split *split,
-                                     const struct tremolo_units *units)
+                                     const struct tremolo_split *split)
 {
-    double beta[TREMOLO_DESIGN_FEATURES_MAX + 1], error[TREMOLO_DESIGN_FEATURES_MAX], constant;
-    double degrees = (double)(split->train - split->d) - 1;
-    enum tremolo_status status = tremolo_ols(beta, &constant, error, NULL, NULL, split->X, split->y,
-                                             split->train, split->d, true);
-    struct tremolo_coefficient *rows = calloc(split->d + 1, sizeof *rows);
-    if (status != TREMOLO_OK || rows == NULL) {
-        free(rows);
-        return status != TREMOLO_OK ? status : TREMOLO_NO_MEMORY;
+    size_t d = split->d;
+    double beta[TREMOLO_DESIGN_FEATURES_MAX + 1], error[TREMOLO_DESIGN_FEATURES_MAX + 1];
+    double degrees = (double)(split->train - d) - 1;
+    double *X = malloc(split->train * d * sizeof *X);
+    double *y = malloc(split->train * sizeof *y);
+    struct tremolo_coefficient *rows = calloc(d + 1, sizeof *rows);
+    enum tremolo_status status =
+        X != NULL && y != NULL && rows != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+    for (size_t r = 0; r < split->train && status == TREMOLO_OK; r++) {
+        y[r] = split->response_centre + split->response_scale * split->y[r];
+        for (size_t i = 0; i < d; i++) {
+            X[r * d + i] = split->centre[i] + split->scale[i] * split->X[r * d + i];
+        }
     }
-    tremolo_fit_to_own(beta, &beta[split->d], beta, constant, split->d, units);
+    if (status == TREMOLO_OK) {
+        status = tremolo_ols(beta, &beta[d], error, NULL, NULL, X, y, split->train, d, true);
+    }
+    free(X);
+    free(y);
+    if (status != TREMOLO_OK) {
+        free(rows);
+        return status;
+    }
     double width = tremolo_student_quantile(0.5 + 0.5 * estimate->level, degrees);
-    rows[split->d] = unknown;
-    rows[split->d].estimate = beta[split->d];
-    for (size_t i = 0; i < split->d; i++) {
-        double se = error[i] * split->response_scale / split->scale[i];
+    for (size_t i = 0; i <= d; i++) {
         rows[i] = (struct tremolo_coefficient){.estimate = beta[i],
-                                               .standard_error = se,
-                                               .z = beta[i] / se,
-                                               .low = beta[i] - width * se,
-                                               .high = beta[i] + width * se,
+                                               .standard_error = error[i],
+                                               .z = beta[i] / error[i],
+                                               .low = beta[i] - width * error[i],
+                                               .high = beta[i] + width * error[i],
                                                .degrees = degrees,
                                                .identified = true};
         rows[i].score_low = rows[i].low; /* the textbook's interval is exact */
@@ -148,7 +149,7 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
     if (outcome->evidence != NULL) {
         status = tremolo_estimate_infer(estimate, outcome->evidence, &units);
     } else if (options->method == TREMOLO_EXPERIMENT_OLS) {
-        status = infer_ols(estimate, split, &units);
+        status = infer_ols(estimate, split);
     } else {
         estimate->remark = "dp-sgd gives no standard errors";
     }

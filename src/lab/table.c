@@ -279,8 +279,12 @@ size_t tremolo_table_find(const struct tremolo_table *table, const char *name)
 
 bool tremolo_table_is_missing(const char *text)
 {
-    return *text == '\0' || strcasecmp(text, "NA") == 0 || strcasecmp(text, "NaN") == 0 ||
-           strcmp(text, "?") == 0;
+    static const char *const spelled[] = {"", "NA", "N/A", "NaN", "null", "?"};
+    bool missing = false;
+    for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++) {
+        missing = missing || strcasecmp(text, spelled[i]) == 0;
+    }
+    return missing;
 }
 
 /* Bytes that follow a lead byte in UTF-8, or -1 for a byte that is none. */

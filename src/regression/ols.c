@@ -233,14 +233,11 @@ enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard
         rss += (double)(p.residual[i] * p.residual[i]);
     }
     double s2 = rows > columns ? rss / (double)(rows - columns) : 0.0;
-    for (size_t j = 0; j < dimension; j++) {
-        beta[j] = (double)p.solution[j] * p.scale[j];
+    for (size_t j = 0; j < columns; j++) {
+        *(j < dimension ? &beta[j] : constant) = (double)p.solution[j] * p.scale[j];
         if (standard_error != NULL) {
             standard_error[j] = sqrt(s2 * variance[j]) * p.scale[j];
         }
-    }
-    if (intercept) {
-        *constant = (double)p.solution[dimension] * p.scale[dimension];
     }
     if (r2 != NULL) {
         *r2 = 1.0 - rss / total_of_squares(y, rows, intercept);

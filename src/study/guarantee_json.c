@@ -105,7 +105,8 @@ json_t *guarantee_promise_json(const struct tremolo_promise *promise, double eps
     if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
         return NULL;
     }
-    return with_words(facts_json(distance, promise->response_private, epsilon, promise->delta,
-                                 promise->mu, promise->releases),
+    double mu = promise->law.first > 0 ? INFINITY : promise->mu; /* no mu describes ballots */
+    return with_words(facts_json(distance, promise->response_private, epsilon, promise->delta, mu,
+                                 promise->releases),
                       &explanation);
 }

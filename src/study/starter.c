@@ -53,15 +53,26 @@ enum tremolo_status tremolo_study_starter(char **json)
     return TREMOLO_OK;
 }
 
-static json_t *placeholder(const char *name, bool is_text)
+static json_t *placeholder(const char *name, enum tremolo_column_look look)
 {
+    static const char *const to_name[] = {
+        [TREMOLO_LOOKS_WORDS] = "name the levels from common knowledge, never from the data; the "
+                                "first is the reference",
+        [TREMOLO_LOOKS_CODE] = "looks like a code, which is no amount: name its levels, leave it "
+                               "out, or give low and high in their place if it is a number",
+        [TREMOLO_LOOKS_DATE] = "looks like a date: leave it out, or have devices give a number "
+                               "with low and high, such as the days since one that you name",
+    };
+    if (look == TREMOLO_LOOKS_NUMBER) {
+        return json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment", TREMOLO_STUDY_PLACEHOLDER, "name",
+                         name, "unit", "", "low", 0, "high", 1);
+    }
+    if (look == TREMOLO_LOOKS_YES_NO) {
+        return json_pack("{s:s, s:s}", "name", name, "kind", "yes-no");
+    }
     /* Levels read off the data would give away what somebody answered. */
-    return is_text ? json_pack("{s:s, s:s, s:s, s:[]}", "comment",
-                               "name the levels from common knowledge, never from the data; the "
-                               "first is the reference",
-                               "name", name, "kind", "category", "levels")
-                   : json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment", TREMOLO_STUDY_PLACEHOLDER,
-                               "name", name, "unit", "", "low", 0, "high", 1);
+    return json_pack("{s:s, s:s, s:s, s:[]}", "comment", to_name[look], "name", name, "kind",
+                     "category", "levels");
 }
 
 /* The column that is the response, or `count` when there is none of that name. */
@@ -78,7 +89,8 @@ static size_t find_response(const char *const *names, size_t count, const char *
 }
 
 enum tremolo_status tremolo_study_starter_for(char **json, const char *const *names, size_t count,
-                                              const char *response, const bool *is_text)
+                                              const char *response,
+                                              const enum tremolo_column_look *looks)
 {
     if (json == NULL || names == NULL || count < 2 || count > TREMOLO_MAX_DIMENSION + 1) {
         return TREMOLO_BAD_ARGUMENT;
@@ -90,15 +102,15 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     json_t *features = json_array();
     for (size_t i = 0; i < count; i++) {
         if (i != chosen) {
-            (void)json_array_append_new(features,
-                                        placeholder(names[i], is_text != NULL && is_text[i]));
+            (void)json_array_append_new(
+                features, placeholder(names[i], looks != NULL ? looks[i] : TREMOLO_LOOKS_NUMBER));
         }
     }
-    json_t *object = json_pack("{s:i, s:s, s:o, s:o, s:{s:f, s:s, s:s}, s:{s:s}, s:{s:s}}",
-                               "tremolo", STUDY_VERSION, "title", TREMOLO_STUDY_UNTITLED,
-                               "features", features, "response", placeholder(names[chosen], false),
-                               "privacy", "epsilon", 2.0, "neighbours", "any", "protects", "all",
-                               "protocol", "release", "ballot", "limits", "enrolment", "open");
+    json_t *object = json_pack(
+        "{s:i, s:s, s:o, s:o, s:{s:f, s:s, s:s}, s:{s:s}, s:{s:s}}", "tremolo", STUDY_VERSION,
+        "title", TREMOLO_STUDY_UNTITLED, "features", features, "response",
+        placeholder(names[chosen], TREMOLO_LOOKS_NUMBER), "privacy", "epsilon", 2.0, "neighbours",
+        "any", "protects", "all", "protocol", "release", "ballot", "limits", "enrolment", "open");
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);

@@ -167,6 +167,11 @@ grep -q '^any two  *epsilon 2  *attacker right 79\.[0-9]%$' "$work/out" || ok=1
 say $ok "any two people at an epsilon are promised ballots"
 $tremolo account explain --epsilon 2 --neighbours distance=1 | grep -q '^promised  *distance 1 .* epsilon 2 '
 say $? "people at a distance are promised Gaussian releases"
+$tremolo account explain --epsilon 2 --sensitivity 3 >"$work/out"
+ok=$?
+tr '\n' ' ' <"$work/out" | grep -q 'For any two samples at most 3 apart' || ok=1
+grep -q '^promised  *distance 3 .* epsilon 2 ' "$work/out" || ok=1
+say $ok "a sensitivity that was given is how far apart people are"
 # A study file has the words that 'study show' prints, at its own delta or another.
 id=$($tremolo study id "$work/study.json")
 $tremolo account explain --study "$work/study.json" >"$work/out"

@@ -40,7 +40,7 @@ for options in "" "--protect all" "--neighbours any --release sample" "--neighbo
         "$(case $options in *rounds*) numbers gradient_variance "$dir/fit" ;; esac)"
 done
 # The file now there is of three rounds.
-$tremolo fit "$dir/reports" >"$out"
+$tremolo fit "$dir/reports" --explain >"$out"
 expect_match "rounds are counted" "$out" '^y ~ 2 features: 3600 reports of 1200 devices in 3 rounds, 0 repeated$'
 expect_match "the gradient's variance" "$out" '^Gradient variance at the estimate [0-9.e-]+, at most '
 expect_match "the convergence bound, corrected and as printed" "$out" \

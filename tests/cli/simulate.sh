@@ -80,8 +80,32 @@ expect_match "rounds: the gradient's variance" "$out" '^Gradient variance at the
 expect_match "and both convergence bounds" "$out" '^Excess loss after 10 rounds: .* as printed '
 $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 >"$out"
 expect "of rounds only" "$(grep -c '^Gradient variance' "$out")" 0
-$tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 >"$out"
+$tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 --explain >"$out"
 expect_match "a distance without a study is in no study's half ranges" "$out" "distance in the promise's unit, delta 1e-05"
+
+# The guarantee is a few lines, with the numbers of the long form.
+guarantee() { sed -n '/^Privacy: /,/^$/p' "$out" | tr '\n' ' '; }
+$tremolo simulate "$dir/known.csv" --response y --features a --epsilon 2 --seed 1 >"$out"
+expect "ballots: the guarantee in short" "$(guarantee)" "Privacy: epsilon 2, delta 0, for any two people. Who must tell the two apart, at \
+even odds, is right at most 79.2% of the time. --explain says it in full.  "
+expect_match "degrees of freedom are explained" "$out" "^come from leaving out each of 32 groups of reports in turn$"
+$tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 --explain >"$dir/long"
+right() { sed -n "s/^$1 .*attacker right //p" "$dir/long"; }
+$tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 >"$out"
+expect "a distance: what it leaves out is said" "$(guarantee)" "Privacy: epsilon 5, delta 1e-05, for two people at most 1 apart, and for those \
+only; responses are sent in the clear. Who must tell the two apart, at even odds, is right at most $(right promised) of the time, \
+and $(right "typical pair") when they are 1.414 apart (typical pair). --explain says it in full.  "
+$tremolo simulate "$dir/known.csv" --response y --features a --epsilon 2 --seed 1 --reports "$dir/kept" --json >"$out"
+ballots=$(number attacker_right)
+$tremolo fit "$dir/kept" --json >"$out"
+expect "a simulation and its reports promise the same" "$ballots $(number attacker_right)" "0.79200000000000004 0.79200000000000004"
+
+# Least squares on the raw rows: every standard error, and no word of noise. R's lm() on the same
+# 4000 rows gives 0.0243 for the intercept.
+$tremolo simulate "$dir/known.csv" --response y --features a,b --method ols --test-share 0 --seed 1 >"$out"
+expect_match "ols has the intercept's standard error" "$out" '^\(intercept\) +3\.[0-9]+ +0\.02[0-9]+ '
+expect "and no noise that could hide R^2" "$(grep -c 'at this noise\|leaving out' "$out")" 0
+$tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 >"$out"
 expect_match "one feature is no plural" "$out" '^y ~ 1 feature: '
 $tremolo simulate "$dir/known.csv" --response y --epsilon 5 --release sample >"$out"
 expect_match "bounds from the data are not private, and it says so" "$out" 'which is not private'
@@ -269,7 +293,7 @@ sed 's/"protects": "features"}/&, "limits": {"samples": 3, "enrolment": "keys"}/
 $tremolo study show "$dir/three.json" --json >"$dir/shown"
 $tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 --json >"$out"
 expect "with several samples a device, too, the noise is the study's" "$(number sigma "$out")" "$(number sigma "$dir/shown")"
-$tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 >"$out"
+$tremolo simulate "$dir/known.csv" --study "$dir/three.json" --seed 1 --explain >"$out"
 expect_match "and the guarantee says for how many" "$out" '^Each device makes 3 releases, of up to 3 samples\.'
 sed 's/"samples": 3/"samples": 1000/' "$dir/three.json" >"$dir/many.json"
 refused "more releases than a device counts" 2 'more than 65535 releases' "$dir/known.csv" --study "$dir/many.json" \
@@ -308,3 +332,37 @@ refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/kn
     --response y --features a,b --epsilon 3 --study "$dir/other.json"
 refused "a study file that is none" 2 'known.csv: ' "$dir/known.csv" --response y --epsilon 3 \
     --study "$dir/known.csv"
+
+# What the study says of a column holds: answers and codes as levels, words as answers.
+awk 'BEGIN { print "smoker,group,y"; for (i = 0; i < 600; i++) print (i % 2 ? "Yes" : "no") "," i % 3 + 1 "," i % 2 + i % 3 }' >"$dir/coded.csv"
+cat >"$dir/coded.json" <<'STUDY'
+{"tremolo": 1, "title": "codes", "response": {"name": "y", "low": 0, "high": 3},
+ "features": [{"name": "smoker", "kind": "category", "levels": ["no", "Yes"]},
+              {"name": "group", "kind": "category", "levels": ["3", "1", "2"]}],
+ "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot", "release": "sample"}}
+STUDY
+names() { $tremolo simulate "$dir/coded.csv" --seed 1 "$@" 2>"$err" | sed -n '/Estimate/,/^---/s/^\([^ ][^ ]*\) .*/\1/p' | tr '\n' ' '; }
+expect "answers and codes are the study's levels" "$(names --study "$dir/coded.json")" "smoker=Yes group=1 group=2 (intercept) "
+sed 's/"category", "levels": \["no", "Yes"\]/"yes-no"/' "$dir/coded.json" >"$dir/asked.json"
+expect "answers to a question, in any case of letters" "$(names --study "$dir/asked.json")" "smoker group=1 group=2 (intercept) "
+expect "and without a study" "$(names --response y --epsilon 5)" "smoker group (intercept) "
+sed 's/Yes/ja/' "$dir/coded.csv" >"$dir/german.csv"
+refused "other words than yes and no" 2 "the study has yes and no, and 'ja' is neither" "$dir/german.csv" --study "$dir/asked.json"
+
+# What looks like something else is named.
+awk 'BEGIN { print "zip,day,town,y"; for (i = 0; i < 99; i++) printf "%05d,2024-%02d-11,town%c,%d\n", i * 7, i % 12 + 1, 65 + i % 26, i % 5 }' >"$dir/looks.csv"
+refused "a date is no number" 2 "column 'day': '2024-01-11' looks like a date" "$dir/looks.csv" --response y --epsilon 2
+$tremolo simulate "$dir/looks.csv" --response y --without day --epsilon 2 --seed 1 >"$out" 2>"$err"
+expect "codes and many words are said" "$? $(cat "$err")" \
+    "0 tremolo simulate: column 'zip' looks like a code and is taken as an amount; column 'town' has 26 different words and becomes 25 features"
+printf 'x,y\n1,2\n' >"$dir/one.csv"
+refused "one row" 2 'one row of data is one device' "$dir/one.csv" --response y --epsilon 2
+printf 'x,y\n1,2\n2,1e300\n3,4\n' >"$dir/huge.csv"
+refused "a huge number" 2 "line 3, column 'y': '1e300' is beyond 1e\+100" "$dir/huge.csv" --response y --epsilon 2
+printf 'x,y\n1,2\n2,none\n3,4\n' >"$dir/none.csv"
+refused "a word for missing that is none" 2 'a missing value is empty, NA, N/A, NaN, null or \?$' "$dir/none.csv" --response y --epsilon 2
+printf 'x,y\n1,yes\n2,no\n3,yes\n' >"$dir/answers.csv"
+refused "answers as the response" 2 'write 1 for yes and 0 for no' "$dir/answers.csv" --response y --epsilon 2
+awk 'BEGIN { print "x,y"; print "N/A,1"; print "null,2"; for (i = 0; i < 50; i++) print i % 7 "," i % 5 }' >"$dir/na.csv"
+$tremolo simulate "$dir/na.csv" --response y --epsilon 2 --seed 1 --json >"$out"
+near "N/A and null are missing" "$(number dropped "$out")" 2 0.5

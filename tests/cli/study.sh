@@ -52,6 +52,12 @@ expect "commas within quotes separate nothing" "$? $(grep -oE '"name": *"([^"\\]
 printf 'age,region,pulse\n3,north,60\n' >"$dir/words.csv"
 $tremolo study init --csv "$dir/words.csv" >"$dir/words.json" 2>/dev/null
 expect_match "a column of words becomes a category" "$dir/words.json" '"kind": "category"'
+printf 'smoker,zip,day,group,pulse\nNo,00501,2024-03-01,2,60\n' >"$dir/looks.csv"
+$tremolo study init --csv "$dir/looks.csv" >"$dir/looks.json" 2>"$err"
+expect "a column of answers is a question; a code and a date have no bounds" \
+    "$? $(tr -d ' \n' <"$dir/looks.json" | grep -oE '"name":"[a-z]*",("unit":"",)?"[a-z]*":("[a-z-]*")?' | tr -d '\n')" \
+    '0 "name":"smoker","kind":"yes-no""name":"zip","kind":"category""name":"day","kind":"category""name":"group","unit":"","low":"name":"pulse","unit":"","low":'
+expect "and are named" "$(grep -c "^Column 'zip' looks like a code; \|^Column 'day' looks like a date; " "$err")" 2
 expect "and nothing of the data is copied" "$(grep -c north "$dir/words.json")" 0
 $tremolo study check "$dir/words.json" >/dev/null 2>"$out"
 expect "whose levels somebody must name" "$? $(grep -c 'features\[1\]\.levels: ' "$out")" "2 1"

@@ -14,6 +14,10 @@ refused() {
 
 study_text '{"kind": "one-shot"}' >"$work/study.json"
 start_server "$work/data"
+stop_server
+"$tremolo" fit "$work/data" >"$work/out" 2>"$work/err"
+expect "a store without a study says so" "$? $(cat "$work/err")" "2 tremolo fit: $work/data: no study was published on this server yet"
+start_server "$work/data"
 id=$(create_study "$work/study.json")
 refused "a second server" "another server uses $work/data" \
     "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0

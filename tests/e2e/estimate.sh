@@ -59,6 +59,13 @@ $tremolo fit "$url/v1/studies/$one" --json >"$work/url.json"
 expect "fit URL" $? 0
 $tremolo fit "$url/v1/studies/$one" --level 0.8 --json >"$work/url80.json"
 $tremolo fit "$url/v1/studies/$one" >"$work/url.txt"
+none=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+$tremolo fit "$url/v1/studies/$none" 2>"$work/err"
+expect "a wrong study's address" "$? $(cat "$work/err")" \
+    "1 tremolo fit: $url/v1/studies/$none/estimate answered 404: no such study; 'tremolo status $url' lists the studies there"
+$tremolo fit "$url" 2>"$work/err"
+expect "a server's address is no study's" "$? $(cat "$work/err")" \
+    "2 tremolo fit: $url is no study's address, which ends in /v1/studies/ and its id; 'tremolo status $url' lists them"
 stop_server
 $tremolo fit "$work/data" --json >"$work/directory.json"
 expect "fit DIR" $? 0

@@ -40,7 +40,7 @@ expect_match "which it says" "$err" '^tremolo report: .*not pinned'
 expect "and such an attempt leaves no ledger for life" "$([ -e "$work/a" ] && echo there)" ""
 device "$one" a --enrol --server-key "$work/server.key"
 expect "a report" $? 0
-expect_match "with its receipt" "$out" '^round 1 of 1: report [-_A-Za-z0-9]{22}, [0-9]+ bytes, accepted; left for other reports: epsilon [0-9.]+ at delta 1e-05 '
+expect_match "with its receipt" "$out" '^round 1 of 1: report [-_A-Za-z0-9]{22}, [0-9]+ bytes, accepted; left for other reports: epsilon [0-9.]+ at delta 1e-05 \(mu\^2 [0-9.]+, which is what adds up: '
 first=$(cut -d' ' -f6 "$out")
 device "$one" a --server-key "$work/server.key" --json
 expect_match "again, it is known" "$out" '"repeated": ?true'

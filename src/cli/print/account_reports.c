@@ -262,7 +262,7 @@ int account_explain(const struct account_options *options)
     }
     struct tremolo_promise promise = {
         .neighbours = options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
-        .distance = or_default(options->distance, 1.0),
+        .distance = or_default(options->distance, or_default(options->sensitivity, 1.0)),
         .dimension = options->dimension,
         .releases = options->releases * (options->sigma.count > 0 ? options->sigma.count : 1),
         .delta = options->delta,

@@ -108,7 +108,13 @@ static void print_table(const json_t *document)
     }
     (void)printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
     if (!isnan(degrees)) {
-        (void)printf("p values and intervals: Student's t, %g degrees of freedom\n", degrees);
+        (void)printf("p values and intervals: Student's t, %g degrees of freedom", degrees);
+        if (json_is_object(json_object_get(document, "guarantee"))) { /* else from raw data */
+            (void)printf(", because standard errors\ncome from leaving out each of %g groups of "
+                         "reports in turn",
+                         degrees + 1);
+        }
+        (void)putchar('\n');
     }
     print_hidden(json_object_get(document, "not_identified"));
 }
@@ -175,7 +181,9 @@ static void print_prediction(const json_t *document)
                          member_number(document, "r2_high"));
         }
         (void)putchar('\n');
-    } else if (json_is_object(json_object_get(document, "prediction"))) {
+    } else if (json_is_object(json_object_get(document, "prediction")) &&
+               json_is_object(
+                   json_object_get(document, "guarantee"))) { /* else there is no noise */
         (void)printf("\nPrediction: no R-squared can be estimated at this noise\n");
     }
 }
@@ -202,9 +210,12 @@ static void print_predicted(const json_t *document)
     }
 }
 
-static void print_guarantee(const json_t *guarantee)
+static void print_guarantee(const json_t *guarantee, bool explain)
 {
-    if (json_is_object(guarantee)) {
+    if (json_is_object(guarantee) && !explain) {
+        (void)putchar('\n');
+        guarantee_print_short(guarantee);
+    } else if (json_is_object(guarantee)) {
         (void)printf("\nPrivacy: epsilon %.4g, delta %g\n",
                      tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
                      member_number(guarantee, "delta"));
@@ -212,7 +223,7 @@ static void print_guarantee(const json_t *guarantee)
     }
 }
 
-void estimate_print(const json_t *document)
+void estimate_print(const json_t *document, bool explain)
 {
     print_heading(document);
     if (member_text(document, "remark")[0] != '\0') {
@@ -229,5 +240,5 @@ void estimate_print(const json_t *document)
         json_object_get(document, "convergence") != NULL) {
         convergence_print(json_object_get(document, "convergence"), "the estimate");
     }
-    print_guarantee(json_object_get(document, "guarantee"));
+    print_guarantee(json_object_get(document, "guarantee"), explain);
 }

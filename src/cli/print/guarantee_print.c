@@ -8,6 +8,7 @@
 
 #include "coefficients.h"
 #include "members.h"
+#include "tremolo_privacy.h"
 
 enum { NAME_COLUMNS = 48 };
 
@@ -90,4 +91,43 @@ void guarantee_print(const json_t *guarantee, double delta)
             coefficients_paragraph(text);
         }
     }
+}
+
+/* Where a promise ends at a distance: what an attacker achieves furthest beyond it. */
+static void say_further(char *text, size_t bytes, const json_t *rows)
+{
+    const json_t *widest = json_array_get(rows, 0);
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        widest = member_number(row, "distance") > member_number(widest, "distance") ? row : widest;
+    }
+    (void)snprintf(text, bytes, ", and %.1f%% when they are %.4g apart (%s)",
+                   100 * member_number(widest, "attacker_right"), member_number(widest, "distance"),
+                   member_text(widest, "name"));
+}
+
+void guarantee_print_short(const json_t *guarantee)
+{
+    char text[1024];
+    char who[96] = "any two people";
+    char further[320] = "";
+    const char *neighbours = member_text(guarantee, "neighbours");
+    if (strcmp(neighbours, "any") != 0) {
+        (void)snprintf(who, sizeof who, "two people at most %s apart, and for those only",
+                       neighbours + strcspn(neighbours, "=") + 1);
+        say_further(further, sizeof further, json_object_get(guarantee, "differences"));
+    }
+    (void)snprintf(
+        text, sizeof text,
+        "Privacy: epsilon %.4g, delta %g, for %s%s. Who must tell the two apart, at even "
+        "odds, is right at most %.1f%% of the time%s. --explain says it in full.",
+        tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
+        member_number(guarantee, "delta"), who,
+        strcmp(member_text(guarantee, "protects"), "features") == 0
+            ? "; responses are sent in the clear"
+            : "",
+        ceil(1000 * member_number(guarantee, "attacker_right")) / 10, further);
+    coefficients_paragraph(text);
 }

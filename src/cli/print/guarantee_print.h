@@ -8,4 +8,8 @@
  * epsilons hold at delta. */
 void guarantee_print(const json_t *guarantee, double delta);
 
+/* The same in three lines or so, after a result: what is promised, to whom, and what an
+ * attacker achieves. */
+void guarantee_print_short(const json_t *guarantee);
+
 #endif

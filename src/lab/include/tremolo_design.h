@@ -35,6 +35,8 @@ struct tremolo_design {
     double *X;                     /* rows * features, row by row */
     double *y;
     double *low, *high; /* public bounds of the features, then of the response; or NULL */
+    char remark
+        [TREMOLO_TABLE_ERROR_BYTES]; /* columns that may not be what they were taken for; "" */
 };
 
 /* `features` is a comma-separated list, or NULL for every column but the response.

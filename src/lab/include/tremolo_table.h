@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "tremolo_study_file.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,7 +48,8 @@ const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, si
 /* The column of that name, or table->columns. */
 size_t tremolo_table_find(const struct tremolo_table *table, const char *name);
 
-/* The cell is empty, NA, NaN or a question mark (letters in any case). */
+/* The cell is one of TREMOLO_TABLE_MISSING (letters in any case). */
+#define TREMOLO_TABLE_MISSING "empty, NA, N/A, NaN, null or ?"
 bool tremolo_table_is_missing(const char *text);
 /* A finite decimal number: sign, digits, point, exponent and nothing else. */
 bool tremolo_table_is_number(const char *text, double *value);
@@ -68,11 +71,14 @@ struct tremolo_csv_header {
  * too many names, or one with a `problem`. */
 bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length);
 
-/* Which columns hold words, by the line after the header's; false when none does
- * or there is no such line. Nothing else of the data is looked at. */
-bool tremolo_csv_header_texts(bool is_text[TREMOLO_CSV_HEADER_NAMES_MAX],
+/* What columns hold, by the line after the header's; numbers when there is no such line.
+ * Nothing else of the data is looked at. */
+void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX],
                               const struct tremolo_csv_header *header, const char *text,
                               size_t length);
+
+/* What a column of that name holds when this is one of its cells. */
+enum tremolo_column_look tremolo_column_look(const char *name, const char *cell);
 void tremolo_csv_header_free(struct tremolo_csv_header *header);
 
 /* ---- lists of columns, as an analyst types them */

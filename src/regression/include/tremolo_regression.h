@@ -159,7 +159,7 @@ double tremolo_r2(const double *beta, double intercept, const double *X, const d
 
 /* Ordinary least squares on raw data by Householder QR with column scaling (not
  * private). With `intercept`, beta has d numbers and *constant the intercept.
- * `standard_error` (d, may be NULL) and *r2 may be asked for. SINGULAR when the
+ * `standard_error` (d, then the intercept's; may be NULL) and *r2 may be asked for. SINGULAR when the
  * columns are dependent to working precision; *rank tells (may be NULL). */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ols(double *beta, double *constant,
                                                  double *standard_error, double *r2, size_t *rank,

@@ -48,7 +48,9 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 static enum tremolo_status choose(const struct wanted *wanted, char *words, size_t capacity)
 {
     if (wanted->served == NULL) {
-        (void)snprintf(words, capacity, "there is no such study in this directory");
+        (void)snprintf(words, capacity,
+                       wanted->studies == 0 ? "no study was published on this server yet"
+                                            : "there is no such study in this directory");
         return TREMOLO_BAD_ARGUMENT;
     }
     if (wanted->id == NULL && wanted->studies > 1) {

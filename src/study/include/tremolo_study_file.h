@@ -352,16 +352,23 @@ tremolo_study_receive(struct tremolo_study_file **file,
 
 /* A starter file that explains itself by example, and one for the columns of
  * a CSV header (`names`, `count` of them, 2..257; the last is the response,
- * unless `response` names another). Bounds are placeholders to be replaced; a
- * column with is_text (NULL: none) becomes a category whose levels must be
- * named before the file is a study. The caller frees *json. */
+ * unless `response` names another). Bounds are placeholders to be replaced. What a
+ * column looks like (NULL: all like numbers) decides its kind; one of words, codes or
+ * dates becomes a category whose levels must be named before the file is a study. The
+ * caller frees *json. */
+enum tremolo_column_look {
+    TREMOLO_LOOKS_NUMBER = 0,
+    TREMOLO_LOOKS_WORDS = 1,
+    TREMOLO_LOOKS_YES_NO = 2,
+    TREMOLO_LOOKS_CODE = 3, /* digits that are a name, not an amount */
+    TREMOLO_LOOKS_DATE = 4,
+};
 #define TREMOLO_STUDY_PLACEHOLDER "replace low and high by public bounds"
 #define TREMOLO_STUDY_UNTITLED    "Untitled study"
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
-TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter_for(char **json,
-                                                               const char *const *names,
-                                                               size_t count, const char *response,
-                                                               const bool *is_text);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_study_starter_for(char **json, const char *const *names, size_t count, const char *response,
+                          const enum tremolo_column_look *looks);
 
 #ifdef __cplusplus
 }

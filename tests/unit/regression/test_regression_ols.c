@@ -41,15 +41,15 @@ static const double longley_x[LONGLEY_ROWS * LONGLEY_FEATURES] = {
 static const double longley_beta[LONGLEY_FEATURES] = {
     15.0618722713733,  -0.358191792925910e-01, -2.02022980381683,
     -1.03322686717359, -0.511041056535807e-01, 1829.15146461355};
-static const double longley_error[LONGLEY_FEATURES] = {84.9149257747669,  0.334910077722432e-01,
-                                                       0.488399681651699, 0.214274163161675,
-                                                       0.226073200069370, 455.478499142212};
+static const double longley_error[LONGLEY_FEATURES + 1] = {
+    84.9149257747669,  0.334910077722432e-01, 0.488399681651699, 0.214274163161675,
+    0.226073200069370, 455.478499142212,      890420.383607373};
 
 static void test_longley(void **state)
 {
     (void)state;
     double beta[LONGLEY_FEATURES];
-    double error[LONGLEY_FEATURES];
+    double error[LONGLEY_FEATURES + 1];
     double constant = 0.0;
     double r2 = 0.0;
     size_t rank = 0;
@@ -63,6 +63,7 @@ static void test_longley(void **state)
         assert_true(digits(beta[j], longley_beta[j]) > 11.5);
         assert_true(digits(error[j], longley_error[j]) > 11.0);
     }
+    assert_true(digits(error[LONGLEY_FEATURES], longley_error[LONGLEY_FEATURES]) > 11.0);
     assert_true(digits(constant, -3482258.63459582) > 12.0);
     assert_true(digits(r2, 0.995479004577296) > 13.0);
 }
