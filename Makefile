@@ -218,7 +218,7 @@ serve: $(DEPS)
 CLUSTER_PROGRAMS := $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm $(BUILD)/bin/tests/cluster/probe \
                     $(BUILD)/bin/examples/mqtt_device $(BUILD)/bin/tests/fault/test_server_backends
 CLUSTER_TESTS ?= $(BUILD)/bin/tests/fault/test_server_backends tests/e2e/move.sh \
-                 $(addprefix tests/cluster/,users.sh operate.sh mqtt.sh faults.sh)
+                 $(addprefix tests/cluster/,users.sh operate.sh ballot.sh mqtt.sh faults.sh)
 cluster-programs: $(CLUSTER_PROGRAMS)
 run-cluster: $(DEPS) $(BUILD)/.setup-cluster
 	@$(MAKE) $(AT_ONCE) $(CLUSTER_PROGRAMS)
