@@ -9,14 +9,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "tremolo_text.h"
+
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 {
+    /* Longer than any sentence, so that only names from outside can be cut. */
+    char sentence[4096];
     va_list arguments;
-    (void)fprintf(stderr, "tremolo %s: ", command);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    (void)tremolo_text_clean(sentence);
+    (void)fprintf(stderr, "tremolo %s: %s\n", command, sentence);
     return (int)code;
 }
 

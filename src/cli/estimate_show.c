@@ -20,6 +20,7 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
     if (document == NULL) {
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
+    members_clean(document);
     if (!wish->as_json) {
         estimate_print(document, wish->explain);
     } else if (json_dumpf(document, stdout, ESTIMATE_JSON_PRETTY) != 0 || putchar('\n') == EOF) {
@@ -72,7 +73,6 @@ int estimate_find(const char *command, const char *where, const struct estimate_
     }
     json_t *document = json_loads(text, 0, NULL);
     free(text);
-    members_clean(document);
     if (!estimate_document_is(document)) {
         json_decref(document);
         return cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);

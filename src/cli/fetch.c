@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "transport.h"
+#include "tremolo_text.h"
 
 bool fetch_address(char *url, size_t bytes, const char *given)
 {
@@ -63,11 +64,7 @@ void fetch_detail(char detail[FETCH_DETAIL_BYTES], const char *answer)
     const char *text = json_string_value(json_object_get(root, "detail"));
     (void)snprintf(detail, FETCH_DETAIL_BYTES, "%s%s", text != NULL ? ": " : "",
                    text != NULL ? text : "");
-    for (char *at = detail; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
-            *at = '?';
-        }
-    }
+    (void)tremolo_text_clean(detail);
     json_decref(root);
 }
 

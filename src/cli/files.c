@@ -59,12 +59,30 @@ int cli_read_start(char **text, size_t *length, const char *command, const char 
     return code;
 }
 
-int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name)
+/* As cli_read_file(), of a file that is for us alone; root may let a group read one, as
+ * systemd does when it hands a credential to a service. */
+static int read_secret(char **text, size_t *length, const char *command, const char *name,
+                       size_t most)
+{
+    struct stat about;
+    if (strcmp(name, "-") != 0 && stat(name, &about) == 0 && S_ISREG(about.st_mode)) {
+        bool given_by_root = about.st_uid == 0 && geteuid() != 0;
+        if ((about.st_mode & (given_by_root ? 037 : 077)) != 0) {
+            return cli_fail(CLI_USAGE, command,
+                            "%s: others may read this secret; set its mode to 0600", name);
+        }
+    }
+    return cli_read_file(text, length, command, name, most);
+}
+
+int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name,
+                 bool secret)
 {
     enum { LONGEST = 256 };
     char *text = NULL;
     size_t got = 0;
-    int code = cli_read_file(&text, &got, command, name, LONGEST);
+    int code = secret ? read_secret(&text, &got, command, name, LONGEST)
+                      : cli_read_file(&text, &got, command, name, LONGEST);
     if (code != CLI_DONE || text == NULL) {
         return code;
     }
@@ -82,7 +100,7 @@ int cli_read_token(char **token, const char *command, const char *name)
     enum { LONGEST = 8192 };
     char *text = NULL;
     size_t length = 0;
-    int code = cli_read_file(&text, &length, command, name, LONGEST);
+    int code = read_secret(&text, &length, command, name, LONGEST);
     if (code != CLI_DONE || text == NULL) {
         return code;
     }

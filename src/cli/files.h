@@ -16,11 +16,13 @@ int cli_read_file(char **text, size_t *length, const char *command, const char *
 /* The same, but a longer file is cut instead. */
 int cli_read_start(char **text, size_t *length, const char *command, const char *name, size_t most);
 
-/* Fill exactly `length` bytes from a file with one line of base64url: keys. */
-int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name);
+/* Fill exactly `length` bytes from a file with one line of base64url: keys. A secret one
+ * is refused when others may read it. */
+int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name,
+                 bool secret);
 
-/* The operator's token, one line of printable characters; the caller wipes and
- * frees it. */
+/* The operator's token, one line of printable characters that nobody else may read; the
+ * caller wipes and frees it. */
 int cli_read_token(char **token, const char *command, const char *name);
 
 /* A study file, which the caller frees; the message names its first problem. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tremolo_text.h"
+
 const char *member_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -23,35 +25,12 @@ long long member_integer(const json_t *object, const char *key)
     return (long long)json_integer_value(json_object_get(object, key));
 }
 
-/* Replaces in place; U+0080 to U+009F have two bytes in UTF-8, of which the second
- * alone would be none. False when there was nothing to replace. */
-static bool clean_text(char *text)
-{
-    bool changed = false;
-    char *out = text;
-    for (const char *at = text; *at != '\0'; at++) {
-        unsigned char byte = (unsigned char)at[0];
-        unsigned char next = (unsigned char)at[1];
-        bool far = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-        bool near = byte < 0x20 || byte == 0x7f;
-        changed = changed || far || near;
-        *out = at[0];
-        if (far || near) {
-            *out = '?';
-        }
-        out++;
-        at += far ? 1 : 0;
-    }
-    *out = '\0';
-    return changed;
-}
-
 static void clean_string(json_t *string)
 {
     char *text = strdup(json_string_value(string));
     if (text == NULL) {
         (void)json_string_set(string, "");
-    } else if (clean_text(text)) {
+    } else if (tremolo_text_clean(text)) {
         (void)json_string_set(string, text);
     }
     free(text);

@@ -102,11 +102,12 @@ static int read_files(struct options *options, struct contents *contents)
     }
     if (code == CLI_DONE && options->server_key != NULL) {
         code = cli_read_key(contents->server_key, sizeof contents->server_key, "report",
-                            options->server_key);
+                            options->server_key, false);
         options->client.server_key = contents->server_key;
     }
     if (code == CLI_DONE && options->key != NULL) {
-        code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key);
+        code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key,
+                            true);
         options->client.mac_key = contents->mac_key;
     }
     if (code == CLI_DONE && options->device != NULL) {

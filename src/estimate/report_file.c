@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tremolo_study_file.h"
+#include "tremolo_text.h"
 
 static const char first_line[] = "tremolo reports 2\n";
 
@@ -202,26 +203,44 @@ static double *take_reals(const json_t *array, size_t count)
     return values;
 }
 
+static bool take_name(char name[TREMOLO_NAME_BYTES], const json_t *from)
+{
+    const char *text = json_string_value(from);
+    (void)snprintf(name, TREMOLO_NAME_BYTES, "%.120s", text != NULL ? text : "");
+    (void)tremolo_text_clean(name);
+    return text != NULL;
+}
+
 static bool take_names(struct tremolo_report_header *header, const json_t *root)
 {
     const json_t *array = json_object_get(root, "names");
-    const char *response = json_string_value(json_object_get(root, "response"));
     size_t d = header->study.dimension;
     header->name = calloc(d, sizeof *header->name);
-    if (header->name == NULL || response == NULL || json_array_size(array) != d) {
-        return false;
+    bool good = header->name != NULL && json_array_size(array) == d &&
+                take_name(header->response, json_object_get(root, "response"));
+    for (size_t i = 0; i < d && good; i++) {
+        good = take_name(header->name[i], json_array_get(array, i));
     }
-    (void)snprintf(header->response, TREMOLO_NAME_BYTES, "%.120s", response);
-    const char *unit = json_string_value(json_object_get(root, "unit")); /* older files: none */
-    (void)snprintf(header->unit, TREMOLO_NAME_BYTES, "%.120s", unit != NULL ? unit : "");
-    for (size_t i = 0; i < d; i++) {
-        const char *name = json_string_value(json_array_get(array, i));
-        if (name == NULL) {
-            return false;
-        }
-        (void)snprintf(header->name[i], TREMOLO_NAME_BYTES, "%.120s", name);
+    return good;
+}
+
+/* What older files do not have. Where it is, it must be sound. NULL, or what is not. */
+static const char *take_later_members(struct tremolo_report_header *header, const json_t *root)
+{
+    const json_t *unit = json_object_get(root, "unit");
+    const json_t *range = json_object_get(root, "range");
+    size_t count = (size_t)header->study.dimension + 1;
+    if (unit != NULL && !take_name(header->unit, unit)) {
+        return "the study's line: unit must be text";
     }
-    return true;
+    header->range = take_reals(range, count);
+    bool good = range == NULL || header->range != NULL;
+    for (size_t i = 0; range != NULL && good && i < count; i++) {
+        good = header->range[i] > 0;
+    }
+    return good ? NULL
+                : "the study's line: range must be a number above 0 for each feature and the "
+                  "response";
 }
 
 /* Ballots have no delta. */
@@ -253,7 +272,6 @@ static bool take_header(struct tremolo_report_header *header, const json_t *root
     header->study.response_bounds = bounds;
     header->centre = take_reals(json_object_get(root, "centre"), d);
     header->scale = take_reals(json_object_get(root, "scale"), d);
-    header->range = take_reals(json_object_get(root, "range"), d + 1); /* older files: none */
     return take_real(&header->step, root, "step") && take_real(&header->radius, root, "radius") &&
            take_real(&header->feature_bound, root, "feature_bound") &&
            take_real(&header->response_bound, root, "response_bound") &&
@@ -296,7 +314,7 @@ bool tremolo_report_file_open(struct tremolo_report_header *header, FILE *file,
         json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
         reason = root == NULL                 ? "the study's line is not JSON"
                  : !take_header(header, root) ? "the study's numbers are not sound"
-                                              : NULL;
+                                              : take_later_members(header, root);
         json_decref(root);
     }
     free(line);

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tremolo_text.h"
+
 enum {
     BACKOFF_FIRST_MS = 1000,
     BACKOFF_LONGEST_MS = 30000,
     ATTEMPTS_MAX = 100000,
-    DETAIL_BYTES = 120,
+    DETAIL_BYTES = 240,
 };
 
 enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_status status,
@@ -86,8 +88,7 @@ static bool is_worth_repeating(long status)
     return false;
 }
 
-/* "detail" or "title" of a problem, for the sentence; what is not printable
- * ASCII is shown as a question mark. */
+/* The server's reason, "detail" or "title" of a problem, after ": "; "" without one. */
 static void read_detail(char detail[DETAIL_BYTES], const struct tremolo_http_answer *answer)
 {
     json_t *root = json_loadb((const char *)answer->body, answer->length, 0, NULL);
@@ -97,11 +98,7 @@ static void read_detail(char detail[DETAIL_BYTES], const struct tremolo_http_ans
     }
     (void)snprintf(detail, DETAIL_BYTES, "%s%s", text != NULL ? ": " : "",
                    text != NULL ? text : "");
-    for (char *at = detail; *at != '\0'; at++) {
-        if (*at < 0x20 || *at > 0x7e) {
-            *at = '?';
-        }
-    }
+    (void)tremolo_text_clean(detail);
     json_decref(root);
 }
 
@@ -126,10 +123,16 @@ static enum tremolo_status pause_before_next(struct tremolo_client *client,
     backoff(&low, &high, client->attempts, answer->retry_after_s);
     int64_t left = client->deadline_ms - client->around.now_ms(client->around.context);
     if (low >= left || client->attempts >= ATTEMPTS_MAX) {
-        char last[64];
-        (void)snprintf(last, sizeof last, "the server answered %ld", answer->status);
-        return client_fails(client, TREMOLO_NETWORK_FAILED, "gave up after %u attempts; last: %s",
-                            client->attempts, answer->status != 0 ? last : answer->error);
+        char detail[DETAIL_BYTES];
+        if (answer->status == 0) {
+            return client_fails(client, TREMOLO_NETWORK_FAILED,
+                                "gave up after %u attempts; last: %s", client->attempts,
+                                answer->error);
+        }
+        read_detail(detail, answer);
+        return client_fails(client, TREMOLO_NETWORK_FAILED,
+                            "gave up after %u attempts; last: the server answered %ld%s",
+                            client->attempts, answer->status, detail);
     }
     return client_wait(client, low, high < left ? high : left);
 }

@@ -6,6 +6,7 @@
 #include "tremolo_design.h"
 
 #include "tremolo_study_file.h"
+#include "tremolo_text.h"
 #include "tremolo_words.h"
 
 #include <math.h>
@@ -371,6 +372,9 @@ static void fill_names(struct tremolo_design *design, const struct tremolo_table
                            whole_bytes(name, 60), name, whole_bytes(plans[p].level[level], 60),
                            plans[p].level[level]);
         }
+    }
+    for (size_t i = 0; i < at; i++) {
+        (void)tremolo_text_clean(design->name[i]);
     }
 }
 

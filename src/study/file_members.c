@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tremolo_text.h"
+
 /* Paths that do not fit are cut; the reason still stands beside them. */
 static void append_path(struct study_reader *reader, const char *key)
 {
@@ -40,17 +42,6 @@ void study_leave(struct study_reader *reader, size_t path_length)
     reader->path[path_length] = '\0';
 }
 
-/* Keys and values come from outside: whatever would confuse a terminal is
- * shown as a question mark. */
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
-            *text = '?';
-        }
-    }
-}
-
 void study_problem(struct study_reader *reader, const char *key, const char *format, ...)
 {
     struct tremolo_study_problems *problems = reader->problems;
@@ -66,8 +57,9 @@ void study_problem(struct study_reader *reader, const char *key, const char *for
     va_start(arguments, format);
     (void)vsnprintf(problem->reason, sizeof problem->reason, format, arguments);
     va_end(arguments);
-    make_printable(problem->path);
-    make_printable(problem->reason);
+    /* Keys and values come from outside. */
+    (void)tremolo_text_clean(problem->path);
+    (void)tremolo_text_clean(problem->reason);
 }
 
 /* The member, or NULL; *fine says whether NULL is in order. */
@@ -127,17 +119,6 @@ bool study_whole(struct study_reader *reader, uint64_t *value, const json_t *obj
     return true;
 }
 
-/* No C0 or C1 control, no DEL: text that cannot move a cursor or end a line. */
-bool study_text_is_sound(const char *text)
-{
-    for (const unsigned char *byte = (const unsigned char *)text; *byte != 0; byte++) {
-        if (*byte < 0x20 || *byte == 0x7f || (byte[0] == 0xc2 && byte[1] < 0xa0)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool study_text(struct study_reader *reader, const char **value, const json_t *object,
                 const char *key, enum study_need need, size_t low, size_t high)
 {
@@ -155,8 +136,10 @@ bool study_text(struct study_reader *reader, const char **value, const json_t *o
         study_problem(reader, key, "must have %zu to %zu bytes, but has %zu", low, high, length);
         return false;
     }
-    if (!study_text_is_sound(json_string_value(found))) {
-        study_problem(reader, key, "must not hold control characters");
+    if (!tremolo_text_is_plain(json_string_value(found))) {
+        study_problem(reader, key,
+                      "must not hold control characters, nor such that turn the "
+                      "direction of writing");
         return false;
     }
     *value = json_string_value(found);

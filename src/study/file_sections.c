@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tremolo_text.h"
+
 const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
 const char *const study_protects[] = {"features", "all", NULL};
 const char *const study_sent[] = {"public", "private", NULL};
@@ -52,8 +54,10 @@ static void read_levels(struct study_reader *reader, struct study_feature *featu
         size_t length = json_string_length(level);
         size_t before = study_enter_element(reader, "levels", i);
         if (text == NULL || length < 1 || length > TREMOLO_STUDY_MAX_NAME ||
-            !study_text_is_sound(text)) {
-            study_problem(reader, "", "must be a name of 1 to %d bytes without control characters",
+            !tremolo_text_is_plain(text)) {
+            study_problem(reader, "",
+                          "must be a name of 1 to %d bytes without characters that control a line "
+                          "or turn its direction",
                           TREMOLO_STUDY_MAX_NAME);
             text = "";
         }

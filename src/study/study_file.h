@@ -76,7 +76,6 @@ bool study_date(struct study_reader *reader, int64_t *value, const json_t *objec
 const json_t *study_object(struct study_reader *reader, const json_t *object, const char *key,
                            enum study_need need);
 void study_only_keys(struct study_reader *reader, const json_t *object, const char *const *keys);
-bool study_text_is_sound(const char *text);
 
 /* Sections of the file, each into its part of `file`. */
 void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);

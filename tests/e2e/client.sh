@@ -48,6 +48,7 @@ follow() {
     curl -s -X POST -H "Authorization: Bearer $(cat "$work/data/operator.token")" \
         -d "{\"name\": \"watch $1\"}" "$keys/devices" >"$work/enrolled.$1"
     sed 's/.*"key":"\([^"]*\)".*/\1/' "$work/enrolled.$1" >"$work/key.$1"
+    chmod 600 "$work/key.$1"
     $tremolo report --state "$work/$1" --sample "$work/sample" --server-key "$work/key" --enrol --study "$keys" \
         --device "$(sed 's/.*"device":"\([^"]*\)".*/\1/' "$work/enrolled.$1")" --key "$work/key.$1" \
         --follow >"$work/out.$1" 2>&1

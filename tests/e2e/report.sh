@@ -93,6 +93,10 @@ curl -s -X POST -H "Authorization: Bearer $(cat "$work/data/operator.token")" \
     -d "{\"device\": \"$one_name\"}" "$url/v1/studies/$keys/devices" >"$out"
 expect_match "the operator hands out the same key" "$out" "\"key\": ?\"$key\""
 printf '%s\n' "$key" >"$work/device.key"
+chmod 644 "$work/device.key"
+device "$keys" g --enrol --trust-new --device $one_name --key "$work/device.key"
+expect "a key that others may read is refused" "$? $(grep -c 'others may read this secret' "$err")" "2 1"
+chmod 600 "$work/device.key"
 device "$keys" g --enrol --trust-new --device $one_name --key "$work/device.key"
 expect "the right key is in" $? 0
 device "$keys" h --enrol --trust-new --device $two_name --key "$work/device.key"

@@ -1,13 +1,14 @@
 /* fuzz_report_file.c -- the reader of files of reports.
  *
  * Properties: a file that is refused is refused in one sentence and leaves
- * nothing behind; a header that is accepted passes the device's own check and is read
- * the same again when it is written; rounds that are accepted have evidence for
+ * nothing behind; a header that is accepted passes the device's own check, holds names that
+ * are plain text and is read the same again when it is written; rounds that are accepted have evidence for
  * as many devices as were counted. */
 #include <string.h>
 
 #include "fuzz.h"
 #include "tremolo_report_file.h"
+#include "tremolo_text.h"
 
 static void check_sentence(const char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {
@@ -33,6 +34,14 @@ static void check_header(const struct tremolo_report_header *header)
         again.study.rank_top == header->study.rank_top &&
         memcmp(again.study.id, header->study.id, TREMOLO_STUDY_ID_BYTES) == 0 &&
         memcmp(again.scale, header->scale, header->study.dimension * sizeof *header->scale) == 0);
+    fuzz_require((again.range == NULL) == (header->range == NULL));
+    fuzz_require(header->range == NULL ||
+                 memcmp(again.range, header->range,
+                        (header->study.dimension + 1u) * sizeof *header->range) == 0);
+    fuzz_require(tremolo_text_is_plain(header->unit) && tremolo_text_is_plain(header->response));
+    for (size_t i = 0; i < header->study.dimension; i++) {
+        fuzz_require(tremolo_text_is_plain(header->name[i]));
+    }
     tremolo_report_header_free(&again);
     (void)fclose(file);
 }

@@ -50,7 +50,7 @@ static int write_ballots(const char *folder, unsigned response)
 {
     static struct tremolo_work work;
     static struct fake_device device;
-    double centre[2] = {0, 0}, scale[2] = {1, 2};
+    double centre[2] = {0, 0}, scale[2] = {1, 2}, range[3] = {2, 4, 2};
     char names[2][TREMOLO_NAME_BYTES] = {"a", "b"};
     char path[1024];
     struct tremolo_report_header header = {.study = fake_study(2, 9),
@@ -58,6 +58,8 @@ static int write_ballots(const char *folder, unsigned response)
                                            .response_bound = 1,
                                            .centre = centre,
                                            .scale = scale,
+                                           .range = range,
+                                           .unit = "kg",
                                            .response_scale = 1,
                                            .name = names,
                                            .response = "y"};

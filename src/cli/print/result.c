@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "estimate_json.h"
 #include "files.h"
+#include "members.h"
 #include "tremolo_words.h"
 
 static bool ends_in(const char *path, const char *suffix)
@@ -99,6 +100,16 @@ static void csv_number(FILE *out, const json_t *value)
     }
 }
 
+/* A spreadsheet takes what starts with one of these for a formula and runs it; an
+ * apostrophe before it makes it text. Numbers are ours and stay numbers. */
+static void csv_name(FILE *out, const char *name)
+{
+    char guarded[RESULT_LINE_BYTES];
+    bool formula = name[0] != '\0' && strchr("=+-@\t\r", name[0]) != NULL;
+    (void)snprintf(guarded, sizeof guarded, "%s%s", formula ? "'" : "", name);
+    tremolo_words_quote(out, guarded);
+}
+
 static void csv_coefficients(FILE *out, const json_t *result)
 {
     static const char *const keys[] = {"estimate", "standard_error", "low", "high", "z",
@@ -116,8 +127,7 @@ static void csv_coefficients(FILE *out, const json_t *result)
         const json_t *prediction = json_array_get(predictions, i);
         const json_t *score = json_object_get(row, "score");
         const char *shape = json_string_value(json_object_get(score, "shape"));
-        tremolo_words_quote(
-            out, json_string_value(json_object_get(inferred ? row : prediction, "name")));
+        csv_name(out, member_text(inferred ? row : prediction, "name"));
         for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
             csv_number(out, json_object_get(row, keys[k]));
         }

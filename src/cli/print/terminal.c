@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "tremolo_text.h"
+
 enum { COLUMNS_DEFAULT = 80, ROWS_DEFAULT = 24, COLUMNS_MAX = 500 };
 
 static volatile sig_atomic_t stopping, resized, suspending;
@@ -210,14 +212,6 @@ bool terminal_show(const struct terminal *terminal, const char *frame)
     return !stopping;
 }
 
-/* Overrides and isolates of the direction could reorder a line on the screen. */
-static bool turns_direction(wchar_t character)
-{
-    return (character >= 0x202A && character <= 0x202E) ||
-           (character >= 0x2066 && character <= 0x2069) || character == 0x200E ||
-           character == 0x200F;
-}
-
 int terminal_text(const struct terminal *terminal, FILE *out, const char *text, int columns,
                   bool pad)
 {
@@ -229,7 +223,7 @@ int terminal_text(const struct terminal *terminal, FILE *out, const char *text, 
         wchar_t character = L'?';
         size_t length = mbrtowc(&character, text, left, &state);
         bool broken = length == 0 || length > left;
-        int width = broken || turns_direction(character) ? -1 : wcwidth(character);
+        int width = broken || tremolo_text_hidden(text) > 0 ? -1 : wcwidth(character);
         bool shown = width >= 0 && (terminal->unicode || character < 128);
         width = shown ? width : 1;
         if (used + width > columns) {

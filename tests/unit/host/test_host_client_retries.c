@@ -39,7 +39,7 @@ static void test_backoff_has_an_end(void **state)
     for (size_t i = 0; i < world.server.sleeps; i++) {
         assert_true(world.server.slept[i] <= 30000);
     }
-    assert_non_null(strstr(world.why, "503"));
+    assert_non_null(strstr(world.why, "the server answered 503: as the script says"));
     end(&world);
 }
 
