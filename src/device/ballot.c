@@ -276,16 +276,16 @@ TREMOLO_PART int32_t tremolo_ballot_response(const struct tremolo_work *work)
     return (response_place(work) * TREMOLO_RESPONSE_MAX + 32768) >> PLACE_LOG2;
 }
 
+/* An early and a late rank are drawn whichever of them is wanted: how many random
+ * bytes that takes, and so how long, is independent of the rank. */
 TREMOLO_PART void tremolo_ballot_draw(struct tremolo_work *work)
 {
     struct tremolo_generator *generator = &work->generator;
-    unsigned count = work->study->rank_first;
-    unsigned before = 0;
-    if (tremolo_generator_word(generator) >= work->study->rank_top) {
-        before = count;
-        count = ANSWERS - count;
-    }
-    work->rank = before + tremolo_generator_below(generator, count);
+    unsigned first = work->study->rank_first;
+    unsigned is_early = 0u - (tremolo_generator_word(generator) < work->study->rank_top);
+    unsigned early = tremolo_generator_below(generator, first);
+    unsigned late = first + tremolo_generator_below(generator, ANSWERS - first);
+    work->rank = late ^ ((late ^ early) & is_early);
 }
 
 /* The generator has done its secret work; its memory serves the directions. */

@@ -6,8 +6,8 @@
  *        covers a new release;
  *     3. draw the id, and the rank or phases and noise, before the sample is
  *        touched, so that how long that takes, and whether it fails, say
- *        nothing about it (but together with the answer, something about the
- *        rank: who can time the draw breaks assumption A4);
+ *        nothing about it. Nor do they about the rank, but something about
+ *        noise: who can time its draw breaks assumption A4;
  *     4. find the ranked answer, or prepare, modulate, add and round; encode,
  *        all inside the work object;
  *     5. commit charge and bytes;

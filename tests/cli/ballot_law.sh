@@ -142,6 +142,6 @@ caught() {
     case $found in *" no-law "*) true ;; *) false ;; esac
     expect "$1 is caught" $? 0
 }
-caught "a_rank_too_often_early" 's|>= work->study->rank_top)|>= work->study->rank_top + (1u << 28))|'
-caught "a_rank_that_is_not_uniform" 's/before + tremolo_generator_below(generator, count)/before + tremolo_generator_below(generator, count) * 7 % count \/ 2/'
-caught "a_rank_that_looks_at_the_sample" 's/before + tremolo_generator_below(generator, count)/(before + tremolo_generator_below(generator, count) + (work->sample->features[0] > 0)) % 256/'
+caught "a_rank_too_often_early" 's|< work->study->rank_top)|< work->study->rank_top + (1u << 28))|'
+caught "a_rank_that_is_not_uniform" 's/early = tremolo_generator_below(generator, first)/& * 7 % first \/ 2/'
+caught "a_rank_that_looks_at_the_sample" 's/^    work->rank = late ^ .*/& work->rank += work->sample->features[0] > 0;/'

@@ -409,10 +409,10 @@ def cast(study, features, response, seed, mac_key):
     generator = Generator(seed)
     report_id = generator.bytes(16)
     first = study["rank_first"]
-    if int.from_bytes(generator.bytes(4), "big") < study["rank_top"]:
-        rank = rank_below(generator, first)
-    else:
-        rank = first + rank_below(generator, ANSWERS - first)
+    is_early = int.from_bytes(generator.bytes(4), "big") < study["rank_top"]
+    early = rank_below(generator, first)
+    late = first + rank_below(generator, ANSWERS - first)
+    rank = early if is_early else late
     blocks = directions(study, report_id)
     point, beside = point_of(study, features, response)
     scores = [[direction_score(g, point, beside) for g in block] for block in blocks]

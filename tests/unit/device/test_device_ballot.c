@@ -224,6 +224,40 @@ static void test_wrong_studies_are_refused_and_cost_nothing(void **state)
     }
 }
 
+/* Random bytes that a draw took: those before `next` are used up. */
+static unsigned bytes_drawn(struct tremolo_work *work, uint8_t rank_first, uint32_t rank_top,
+                            const struct tremolo_platform *platform)
+{
+    struct tremolo_study study = ballot_study(3, 1);
+    study.rank_first = rank_first;
+    study.rank_top = rank_top;
+    work->study = &study;
+    assert_status(tremolo_generator_seed(&work->generator, platform), TREMOLO_OK);
+    tremolo_ballot_draw(work);
+    return work->generator.next;
+}
+
+/* The same random bytes once as an early rank and once as a late one: both draws
+ * take the same number of them, and the rank is on the side that was asked for. */
+static void test_a_draw_does_not_tell_early_from_late(void **state)
+{
+    static const uint8_t firsts[] = {1, 2, 57, 128};
+    static struct tremolo_work work;
+    struct fake_device device;
+    (void)state;
+    for (unsigned trial = 0; trial < 400; trial++) {
+        uint8_t first = firsts[trial % 4];
+        fake_device_init(&device, trial);
+        struct tremolo_platform platform = fake_device_platform(&device, 1, 0);
+        unsigned early = bytes_drawn(&work, first, UINT32_MAX, &platform);
+        assert_true(work.rank < first);
+        fake_device_init(&device, trial);
+        unsigned late = bytes_drawn(&work, first, 0, &platform);
+        assert_true(work.rank >= first && work.rank < 256);
+        assert_int_equal(early, late);
+    }
+}
+
 /* One device, a study of each release. */
 struct both {
     struct fake_device device;
@@ -352,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_answers_are_ordered_by_their_scores),
         cmocka_unit_test(test_charges_are_above_the_exact_ones),
         cmocka_unit_test(test_wrong_studies_are_refused_and_cost_nothing),
+        cmocka_unit_test(test_a_draw_does_not_tell_early_from_late),
         cmocka_unit_test(test_both_budgets_side_by_side),
         cmocka_unit_test(test_a_charge_stays_with_its_budget),
         cmocka_unit_test(test_an_old_ledger_goes_on),
