@@ -66,6 +66,14 @@ static const struct option_rule rules[] = {
                     "header in which a trusted proxy names the source, such as X-Forwarded-For, "
                     "whose last address counts; whoever reaches the server past the proxy can "
                     "write it"),
+    OPTION_RULE(
+        "accept-loss", NULL, FLAG, TO(options.accept_loss), .excludes = "moved",
+        .help = "serve although acknowledged reports are missing: the log is damaged, or the "
+                "directory is a backup. Studies in rounds end with the round they are in, because "
+                "later ones may have been broadcast before. For one start; see tremolo check"),
+    OPTION_RULE("moved", NULL, FLAG, TO(options.moved),
+                .help = "the directory was copied and is the newest there is: studies in rounds go "
+                        "on. For one start"),
     OPTION_RULE("quiet", NULL, FLAG, TO(quiet), .help = "no log on standard error"),
     {.help = "As a gateway to a clustered store, the data directory holds only the keys, which are "
              "the same for all gateways:"},

@@ -82,7 +82,10 @@ static enum tremolo_status start_writer(struct tremolo_server *server,
                    ? mqtt_start(&server->mqtt, server->writer, &options->store, words, capacity)
                    : status;
     }
-    enum tremolo_status status = store_open_sqlite(&store, options->data, words, capacity);
+    enum store_consent consent = options->accept_loss ? STORE_ACCEPT_LOSS
+                                 : options->moved     ? STORE_MOVED
+                                                      : STORE_CAREFUL;
+    enum tremolo_status status = store_open_sqlite(&store, options->data, consent, words, capacity);
     if (status != TREMOLO_OK) {
         return status;
     }

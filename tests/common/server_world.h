@@ -32,10 +32,11 @@ static inline bool make_directory(void)
 /* Zero when nothing but the database was in it, and nothing is left. */
 static inline int remove_directory(void)
 {
-    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm"};
+    static const char *const names[] = {"tremolo.db", "tremolo.db-wal", "tremolo.db-shm",
+                                        "tremolo.db-tip"};
     char path[128];
     (void)chmod(directory, 0700);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
         (void)unlink(path);
     }
@@ -55,7 +56,8 @@ static inline struct store *open_store(void)
 {
     struct store *store = NULL;
     char words[200] = "";
-    assert_status(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    assert_status(store_open_sqlite(&store, directory, STORE_CAREFUL, words, sizeof words),
+                  TREMOLO_OK);
     return store;
 }
 

@@ -43,7 +43,9 @@ static void open_place(struct place *place)
                       TREMOLO_OK);
     } else {
         struct store *store = NULL;
-        assert_status(store_open_sqlite(&store, place->directory, words, sizeof words), TREMOLO_OK);
+        assert_status(
+            store_open_sqlite(&store, place->directory, STORE_CAREFUL, words, sizeof words),
+            TREMOLO_OK);
         assert_status(
             writer_start_embedded(&place->writer, store, signing_key, secret, words, sizeof words),
             TREMOLO_OK);

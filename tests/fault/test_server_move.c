@@ -60,7 +60,7 @@ static void expect_nothing_there(void)
 {
     struct store *store = NULL;
     struct store_segment segment = {.position = 1};
-    assert_status(store_open_sqlite(&store, directory, NULL, 0), TREMOLO_OK);
+    assert_status(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL, 0), TREMOLO_OK);
     assert_status(store->read(store, 1, &segment), TREMOLO_OK);
     assert_int_equal(segment.position, 0);
     store->close(store);

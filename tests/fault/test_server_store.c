@@ -226,7 +226,8 @@ static void test_a_second_server_is_refused(void **state)
     char words[200] = "";
     struct writer *writer = open_writer();
     (void)state;
-    assert_int_not_equal(store_open_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    assert_int_not_equal(store_open_sqlite(&store, directory, STORE_CAREFUL, words, sizeof words),
+                         TREMOLO_OK);
     assert_non_null(strstr(words, "another server uses"));
     assert_non_null(strstr(words, directory));
     writer_stop(writer);
@@ -238,8 +239,8 @@ static void test_a_place_that_cannot_be_written(void **state)
     struct store *store = NULL;
     char words[200] = "";
     (void)state;
-    assert_int_not_equal(store_open_sqlite(&store, "/proc/tremolo", words, sizeof words),
-                         TREMOLO_OK);
+    assert_int_not_equal(
+        store_open_sqlite(&store, "/proc/tremolo", STORE_CAREFUL, words, sizeof words), TREMOLO_OK);
     assert_non_null(strstr(words, "/proc/tremolo"));
 }
 

@@ -232,8 +232,8 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
     if (status == TREMOLO_OK) {
         move->store->close(move->store);
         move->store = NULL;
-        status =
-            store_open_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
+        status = store_open_sqlite(&move->store, options->from_data, STORE_CAREFUL, move->words,
+                                   move->words_capacity);
     }
     if (status == TREMOLO_OK) {
         status = served_load(&move->served, move->store, options->study, move->words,
@@ -425,8 +425,8 @@ static enum tremolo_status move_out(struct move *move, const struct tremolo_move
         status = open_study(move, options->study);
     }
     if (status == TREMOLO_OK) {
-        status =
-            store_open_sqlite(&move->store, options->to_data, move->words, move->words_capacity);
+        status = store_open_sqlite(&move->store, options->to_data, STORE_CAREFUL, move->words,
+                                   move->words_capacity);
     }
     if (status == TREMOLO_OK) {
         status = refuse_double(move, options->study);

@@ -14,6 +14,7 @@
 #ifndef TREMOLO_SERVER_H
 #define TREMOLO_SERVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -51,11 +52,13 @@ struct tremolo_server_options {
     /* The header in which a proxy names the source; NULL: it is who connects. A gateway must have
      * one for a quota: what connects to it is a balancer. */
     const char *source_header;
+    bool accept_loss; /* serve `data` although it lacks acknowledged reports: damage, or a backup */
+    bool moved;       /* `data` is a copy, and the newest there is */
 };
 #define TREMOLO_SERVER_DEFAULTS                                                                    \
     {                                                                                              \
         NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 0, 30,                                 \
-            {NULL, NULL, NULL, NULL, NULL, 0, 0}, 0, NULL                                          \
+            {NULL, NULL, NULL, NULL, NULL, 0, 0}, 0, NULL, false, false                            \
     }
 
 struct tremolo_server; /* opaque */

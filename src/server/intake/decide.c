@@ -48,7 +48,9 @@ static bool load_segment(struct served_study *served, struct store *store, uint6
     if (served->log_cached == position) {
         return true;
     }
-    if (store->read(store, position, &segment) != TREMOLO_OK || segment.position != position) {
+    if (store->read(store, position, &segment) != TREMOLO_OK || segment.position != position ||
+        memcmp(segment.study, served->id, STORE_STUDY_BYTES) != 0 ||
+        segment_check(segment.bytes, segment.length) != TREMOLO_OK) {
         return false;
     }
     uint8_t *copy = realloc(served->log_cache, segment.length);

@@ -239,7 +239,7 @@ static enum tremolo_status stage_close(struct writer *writer, struct served_stud
     enum tremolo_status status =
         is_stopped(writer) ? TREMOLO_NOT_SYNCED : served_put_checkpoint(store, served);
     served->rounds[closing].closed_at = now;
-    if (status == TREMOLO_OK && served->opened < served->terms->rounds) {
+    if (status == TREMOLO_OK && served->opened < served->round_limit) {
         status = rounds_open_next(served, now);
     }
     for (unsigned t = closing; t < served->opened && status == TREMOLO_OK; t++) {
@@ -354,9 +354,21 @@ static void try_again(struct writer *writer)
     (void)sync_and_settle(writer, status);
 }
 
+/* A directory that was removed or replaced takes all we write with it: no acknowledgement may
+ * follow, and nothing that comes back later under its name is what we read. */
+static void look_for_store(struct writer *writer)
+{
+    struct store *store = embedded_of(writer)->store;
+    enum tremolo_status status = store->present != NULL ? store->present(store) : TREMOLO_OK;
+    if (status != TREMOLO_OK && !is_stopped(writer)) {
+        writer_note_failure(writer, status, store->explain(store), true);
+    }
+}
+
 static void embedded_idle(struct writer *writer)
 {
     embedded_of(writer)->round_due = false;
+    look_for_store(writer);
     close_due_rounds(writer);
     checkpoint_when_due(writer);
     try_again(writer);
@@ -392,15 +404,48 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
 {
     struct writer *writer = context;
     struct served_study *served = NULL;
-    (void)key;
-    (void)key_length;
     if (writer->study_count == WRITER_STUDIES_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status =
         served_new(&served, NULL, (const char *)value, length, writer->signing_key, writer->secret);
+    if (status == TREMOLO_OK && !served_has_key(served, key, key_length)) {
+        served_free(served);
+        return TREMOLO_MALFORMED;
+    }
     if (status == TREMOLO_OK) {
         writer_add_study(writer, served);
+    }
+    return status;
+}
+
+/* Where the store is a copy, rounds that follow may have been broadcast by the original, with
+ * vectors that came from other sums; old reports of them would be debiased with ours. So nobody
+ * opens them here again: the study ends with its newest round. In an undecided copy that is
+ * for the operator to say. */
+static enum tremolo_status settle_rounds(struct writer *writer, char *words, size_t words_capacity)
+{
+    struct store *store = embedded_of(writer)->store;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
+        struct served_study *served = writer->studies[i];
+        if (store->past == STORE_ITS_OWN || served->opened == served->round_limit) {
+            continue;
+        }
+        if (store->past == STORE_COPIED) {
+            (void)snprintf(words, words_capacity,
+                           "the directory is a copy, and study %s has rounds to come: start once "
+                           "with --moved if this is its newest state, or with --accept-loss if it "
+                           "is a backup; the study then ends with round %u",
+                           served->id_text, served->opened - 1);
+            return TREMOLO_STORE_FAILED;
+        }
+        status = served_put_final(store, served);
+        served->round_limit = served->opened;
+    }
+    status = status == TREMOLO_OK ? store->sync(store) : status;
+    if (status != TREMOLO_OK) {
+        (void)snprintf(words, words_capacity, "%s", store->explain(store));
     }
     return status;
 }
@@ -408,15 +453,20 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
 static enum tremolo_status recover(struct writer *writer, char *words, size_t words_capacity)
 {
     struct store *store = embedded_of(writer)->store;
+    char why[384] = "";
     enum tremolo_status status = served_each_study(store, recover_study, writer);
     if (status == TREMOLO_OK) {
-        status = served_recover_all(writer->studies, writer->study_count, store);
+        status =
+            served_recover_all(writer->studies, writer->study_count, true, store, why, sizeof why);
+    } else {
+        (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }
     if (status != TREMOLO_OK) {
         (void)snprintf(words, words_capacity, "the log cannot be recovered: %s (%s)",
-                       tremolo_status_sentence(status), store->explain(store));
+                       tremolo_status_sentence(status), why);
+        return status;
     }
-    return status;
+    return settle_rounds(writer, words, words_capacity);
 }
 
 enum tremolo_status writer_start_embedded(struct writer **writer, struct store *store,

@@ -50,4 +50,11 @@ static inline uint64_t bytes_get_u64(const uint8_t *bytes)
     return value;
 }
 
+static inline void bytes_put_u64(uint8_t *bytes, uint64_t value)
+{
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(value >> (56 - 8 * i));
+    }
+}
+
 #endif

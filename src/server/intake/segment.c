@@ -100,6 +100,11 @@ enum tremolo_status segment_check(const uint8_t *bytes, size_t length)
                                                                            : TREMOLO_MALFORMED;
 }
 
+uint32_t segment_count(const uint8_t *bytes)
+{
+    return bytes[4] | (uint32_t)bytes[5] << 8 | (uint32_t)bytes[6] << 16 | (uint32_t)bytes[7] << 24;
+}
+
 bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,
                   size_t length)
 {

@@ -47,6 +47,9 @@ void segment_free(struct segment *segment);
 /* The check value and the head of a stored segment; MALFORMED otherwise. */
 TREMOLO_MUST_USE enum tremolo_status segment_check(const uint8_t *bytes, size_t length);
 
+/* How many records the head of a checked segment says. */
+uint32_t segment_count(const uint8_t *bytes);
+
 /* The record at *offset (start with SEGMENT_HEAD_BYTES); moves *offset past it.
  * False at the end of the records, or when the record does not fit. */
 bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,

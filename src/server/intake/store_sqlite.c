@@ -1,106 +1,76 @@
 /* store_sqlite.c -- the embedded store: one SQLite database in WAL mode.
  *
- *     segment (position INTEGER PRIMARY KEY, study BLOB, bytes BLOB)
- *     state   (kind TEXT, key BLOB, value BLOB, PRIMARY KEY (kind, key))
+ *     segment (position INTEGER PRIMARY KEY, study BLOB, bytes BLOB, check_value BLOB)
+ *     state   (kind TEXT, key BLOB, value BLOB, check_value BLOB, PRIMARY KEY (kind, key))
  *
  * One row per group commit: a row per report with random keys would cost
  * five to ten times as much. No index by study either, which would be one more
  * page to write at each commit: whoever wants one study's log reads past the
  * others'. synchronous=FULL syncs the write-ahead log at each commit, and sync()
- * returns only after that. The lock is exclusive, so a second server on the same
- * directory is refused instead of interleaving.
+ * returns only after that.
  *
- * Who only reads must not write, and SQLite does: it makes a write-ahead log where
- * there is none, and carries one over when it closes. So a database whose server ended
- * well, which has no log, is opened as immutable, and one with a log under the server's
- * own lock, without carrying over. A server that runs has a log, and is noticed.
+ * Every row that is read is compared with its check value, and the manifest, a state that
+ * each commit renews, with the number and the sum of all. Opening, and what is compared
+ * then, is in store_open.c.
  *
  * A sync the disk did not confirm is final for this handle: the kernel may
  * have dropped the pages and would report the next sync as good. */
-#include "store.h"
+#include "store_sqlite.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sqlite3.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum statement {
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    APPEND,
-    PUT,
-    READ,
-    EACH,
-    LAST,
-    STATEMENT_COUNT,
-};
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
-    [APPEND] = "INSERT INTO segment (position, study, bytes) VALUES (?1, ?2, ?3)",
-    [PUT] = "INSERT INTO state (kind, key, value) VALUES (?1, ?2, ?3)"
-            " ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value",
-    [READ] = "SELECT position, study, bytes FROM segment WHERE position >= ?1"
+    [APPEND] = "INSERT INTO segment (position, study, bytes, check_value) VALUES (?1, ?2, ?3, ?4)",
+    [PUT] = "INSERT INTO state (kind, key, value, check_value) VALUES (?1, ?2, ?3, ?4)"
+            " ON CONFLICT (kind, key) DO UPDATE"
+            " SET value = excluded.value, check_value = excluded.check_value",
+    [OLD] = "SELECT check_value FROM state WHERE kind = ?1 AND key = ?2",
+    [READ] = "SELECT position, study, bytes, check_value FROM segment WHERE position >= ?1"
              " ORDER BY position LIMIT 1",
-    [EACH] = "SELECT key, value FROM state WHERE kind = ?1 ORDER BY key",
-    [LAST] = "SELECT coalesce(max(position), 0) FROM segment",
+    [EACH] = "SELECT key, value, check_value FROM state WHERE kind = ?1 ORDER BY key",
 };
 
-static const char schema[] =
-    "PRAGMA page_size = 4096;"
-    "PRAGMA locking_mode = EXCLUSIVE;"
-    "PRAGMA journal_mode = WAL;"
-    "PRAGMA synchronous = FULL;"
-    "PRAGMA wal_autocheckpoint = 2048;"
-    "CREATE TABLE IF NOT EXISTS segment"
-    " (position INTEGER PRIMARY KEY, study BLOB NOT NULL, bytes BLOB NOT NULL);"
-    "DROP INDEX IF EXISTS segment_study;" /* of older directories */
-    "CREATE TABLE IF NOT EXISTS state (kind TEXT NOT NULL, key BLOB NOT NULL,"
-    " value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;"
-    "PRAGMA user_version = 1;";
+/* Of a directory without check values, which is only read. */
+static const char old_read[] = "SELECT position, study, bytes, NULL FROM segment"
+                               " WHERE position >= ?1 ORDER BY position LIMIT 1";
+static const char old_each[] = "SELECT key, value, NULL FROM state WHERE kind = ?1 ORDER BY key";
 
-static const char reading[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;";
+const char *const store_kinds[] = {"checkpoint", "final", "manifest", "probe",
+                                   "round",      "study", NULL};
 
-enum { PATH_BYTES_MAX = 4096, URI_BYTES_MAX = 3 * PATH_BYTES_MAX + 32 };
-
-struct sqlite_store {
-    struct store base;
-    sqlite3 *database;
-    sqlite3_stmt *statement[STATEMENT_COUNT];
-    uint64_t last;      /* newest position, staged ones included */
-    uint64_t committed; /* newest durable position */
-    bool staging;
-    bool unsure; /* a sync was not confirmed */
-    char words[256];
-};
-
-static struct sqlite_store *self(struct store *store)
+enum tremolo_status sqlite_say(struct sqlite_store *store, enum tremolo_status status,
+                               const char *format, ...)
 {
-    return (struct sqlite_store *)(void *)store;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(store->words, sizeof store->words, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
-/* Turn SQLite's answer into ours and keep its words. */
-static enum tremolo_status judge(struct sqlite_store *store, int code)
+enum tremolo_status sqlite_judge(struct sqlite_store *store, int code)
 {
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) {
         return TREMOLO_OK;
     }
     int extended = sqlite3_extended_errcode(store->database);
-    (void)snprintf(store->words, sizeof store->words, "%s (%d)", sqlite3_errmsg(store->database),
-                   extended);
+    (void)sqlite_say(store, TREMOLO_OK, "%s (%d)", sqlite3_errmsg(store->database), extended);
     if (extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC) {
         store->unsure = true;
         return TREMOLO_NOT_SYNCED;
     }
     return (code & 0xff) == SQLITE_FULL ? TREMOLO_STORE_FULL : TREMOLO_STORE_FAILED;
+}
+
+enum tremolo_status sqlite_execute(struct sqlite_store *store, const char *text)
+{
+    return sqlite_judge(store, sqlite3_exec(store->database, text, NULL, NULL, NULL));
 }
 
 static enum tremolo_status run(struct sqlite_store *store, enum statement which)
@@ -109,10 +79,12 @@ static enum tremolo_status run(struct sqlite_store *store, enum statement which)
         return TREMOLO_NOT_SYNCED;
     }
     int code = sqlite3_step(store->statement[which]);
-    enum tremolo_status status = judge(store, code);
+    enum tremolo_status status = sqlite_judge(store, code);
     (void)sqlite3_reset(store->statement[which]);
     return status;
 }
+
+/* ---------------------------------------------------------------- writing */
 
 static enum tremolo_status begin(struct sqlite_store *store)
 {
@@ -129,77 +101,235 @@ static enum tremolo_status begin(struct sqlite_store *store)
 static enum tremolo_status sqlite_append(struct store *base, const uint8_t *study,
                                          const uint8_t *bytes, size_t length, uint64_t *position)
 {
-    struct sqlite_store *store = self(base);
+    struct sqlite_store *store = sqlite_self(base);
     sqlite3_stmt *append = store->statement[APPEND];
-    if (length == 0 || length > STORE_SEGMENT_BYTES_MAX) {
+    uint8_t check[STORE_CHECK_BYTES];
+    if (length == 0 || length > STORE_SEGMENT_BYTES_MAX || !store->checked) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = begin(store);
     if (status != TREMOLO_OK) {
         return status;
     }
-    uint64_t next = store->last + 1;
+    uint64_t next = store->manifest.segments.rows + 1;
+    store_check_segment(check, next, study, bytes, length);
     (void)sqlite3_bind_int64(append, 1, (sqlite3_int64)next);
     (void)sqlite3_bind_blob(append, 2, study, STORE_STUDY_BYTES, SQLITE_STATIC);
     (void)sqlite3_bind_blob(append, 3, bytes, (int)length, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(append, 4, check, sizeof check, SQLITE_STATIC);
     status = run(store, APPEND);
     (void)sqlite3_clear_bindings(append);
     if (status == TREMOLO_OK) {
-        store->last = next;
+        tally_add(&store->manifest.segments, check);
         *position = next;
     }
     return status;
 }
 
-static enum tremolo_status sqlite_put(struct store *base, const char *kind, const uint8_t *key,
-                                      size_t key_length, const uint8_t *value, size_t length)
+static enum tremolo_status put_row(struct sqlite_store *store, const char *kind, const uint8_t *key,
+                                   size_t key_length, const uint8_t *value, size_t length,
+                                   const uint8_t check[STORE_CHECK_BYTES])
 {
-    struct sqlite_store *store = self(base);
     sqlite3_stmt *put = store->statement[PUT];
-    if (key_length > STORE_KEY_BYTES_MAX || length > STORE_STATE_BYTES_MAX) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status = begin(store);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
     (void)sqlite3_bind_text(put, 1, kind, -1, SQLITE_STATIC);
     (void)sqlite3_bind_blob(put, 2, key, (int)key_length, SQLITE_STATIC);
     (void)sqlite3_bind_blob(put, 3, value, (int)length, SQLITE_STATIC);
-    status = run(store, PUT);
+    (void)sqlite3_bind_blob(put, 4, check, STORE_CHECK_BYTES, SQLITE_STATIC);
+    enum tremolo_status status = run(store, PUT);
     (void)sqlite3_clear_bindings(put);
     return status;
 }
 
+/* The check value of the row that is about to be replaced leaves the sum. */
+static enum tremolo_status forget_old(struct sqlite_store *store, const char *kind,
+                                      const uint8_t *key, size_t key_length)
+{
+    sqlite3_stmt *old = store->statement[OLD];
+    (void)sqlite3_bind_text(old, 1, kind, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(old, 2, key, (int)key_length, SQLITE_STATIC);
+    int code = sqlite3_step(old);
+    enum tremolo_status status = sqlite_judge(store, code);
+    if (code == SQLITE_ROW && sqlite3_column_bytes(old, 0) == STORE_CHECK_BYTES) {
+        tally_remove(&store->manifest.states, sqlite3_column_blob(old, 0));
+    }
+    (void)sqlite3_reset(old);
+    (void)sqlite3_clear_bindings(old);
+    return status;
+}
+
+bool store_kind_is_known(const char *kind)
+{
+    size_t i = 0;
+    while (store_kinds[i] != NULL && strcmp(store_kinds[i], kind) != 0) {
+        i++;
+    }
+    return store_kinds[i] != NULL;
+}
+
+static enum tremolo_status sqlite_put(struct store *base, const char *kind, const uint8_t *key,
+                                      size_t key_length, const uint8_t *value, size_t length)
+{
+    struct sqlite_store *store = sqlite_self(base);
+    uint8_t check[STORE_CHECK_BYTES];
+    if (key_length > STORE_KEY_BYTES_MAX || length > STORE_STATE_BYTES_MAX ||
+        !store_kind_is_known(kind) || !store->checked) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = begin(store);
+    if (status == TREMOLO_OK) {
+        status = forget_old(store, kind, key, key_length);
+    }
+    if (status == TREMOLO_OK) {
+        store_check_state(check, kind, key, key_length, value, length);
+        status = put_row(store, kind, key, key_length, value, length, check);
+    }
+    if (status == TREMOLO_OK) {
+        tally_add(&store->manifest.states, check);
+    }
+    return status;
+}
+
+/* The manifest does not count itself. */
+enum tremolo_status sqlite_put_manifest(struct sqlite_store *store)
+{
+    static const uint8_t key[] = {'a', 'l', 'l'};
+    uint8_t value[MANIFEST_BYTES], check[STORE_CHECK_BYTES];
+    manifest_encode(value, &store->manifest);
+    store_check_state(check, "manifest", key, sizeof key, value, sizeof value);
+    return put_row(store, "manifest", key, sizeof key, value, sizeof value, check);
+}
+
 static void sqlite_discard(struct store *base)
 {
-    struct sqlite_store *store = self(base);
+    struct sqlite_store *store = sqlite_self(base);
     if (store->staging && !sqlite3_get_autocommit(store->database)) {
         (void)sqlite3_step(store->statement[ROLLBACK]);
         (void)sqlite3_reset(store->statement[ROLLBACK]);
     }
     store->staging = false;
-    store->last = store->committed;
+    store->manifest = store->committed;
+}
+
+static void remember(struct store_file *file)
+{
+    struct stat about;
+    if (stat(file->path, &about) == 0) {
+        file->device = about.st_dev;
+        file->inode = about.st_ino;
+    }
+}
+
+/* The first sync: whoever opened the store has seen what is in it and goes on. The log begins
+ * again, so that frames an interrupted write left in it are never behind later ones. */
+static enum tremolo_status accept(struct sqlite_store *store)
+{
+    if (store->accepted || store->unsure || store->staging) {
+        return store->unsure ? TREMOLO_NOT_SYNCED : TREMOLO_OK;
+    }
+    (void)sqlite3_reset(store->statement[READ]);
+    (void)sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    if (!store_tip_write(&store->tip, store->file[2].path, store->committed.commits)) {
+        return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be written", store->file[2].path);
+    }
+    for (size_t i = 0; i < STORE_FILES; i++) {
+        remember(&store->file[i]);
+    }
+    store->accepted = true;
+    return TREMOLO_OK;
 }
 
 static enum tremolo_status sqlite_sync(struct store *base)
 {
-    struct sqlite_store *store = self(base);
+    struct sqlite_store *store = sqlite_self(base);
     if (!store->staging) {
-        return store->unsure ? TREMOLO_NOT_SYNCED : TREMOLO_OK;
+        return accept(store);
     }
-    enum tremolo_status status = run(store, COMMIT);
+    store->manifest.commits++;
+    enum tremolo_status status = sqlite_put_manifest(store);
+    if (status == TREMOLO_OK) {
+        status = run(store, COMMIT);
+    }
     if (status == TREMOLO_OK) {
         store->staging = false;
-        store->committed = store->last;
+        store->committed = store->manifest;
+        status = accept(store);
+    }
+    if (status == TREMOLO_OK) {
+        (void)store_tip_write(&store->tip, store->file[2].path, store->committed.commits);
     }
     return status;
+}
+
+static enum tremolo_status sqlite_present(struct store *base)
+{
+    struct sqlite_store *store = sqlite_self(base);
+    struct stat about;
+    for (size_t i = 0; i < STORE_FILES && store->accepted; i++) {
+        const struct store_file *file = &store->file[i];
+        if (stat(file->path, &about) != 0 || about.st_dev != file->device ||
+            about.st_ino != file->inode) {
+            return sqlite_say(store, TREMOLO_STORE_FAILED,
+                              "%s was removed or replaced while it was in use", file->path);
+        }
+    }
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* A pass over the log from its first position compares its end with the manifest. */
+static enum tremolo_status check_end(struct sqlite_store *store, uint64_t from)
+{
+    const struct store_tally *all = &store->manifest.segments;
+    if (!store->checked) {
+        return TREMOLO_OK;
+    }
+    if (from <= all->rows) {
+        return sqlite_say(store, TREMOLO_MALFORMED, "segments %llu to %llu are missing",
+                          (unsigned long long)from, (unsigned long long)all->rows);
+    }
+    if (store->seen.rows + 1 == from && !tally_equal(&store->seen, all)) {
+        return sqlite_say(store, TREMOLO_MALFORMED,
+                          "the log's %llu segments are not those of the manifest",
+                          (unsigned long long)store->seen.rows);
+    }
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status check_segment(struct sqlite_store *store, uint64_t from,
+                                         const struct store_segment *segment)
+{
+    sqlite3_stmt *read = store->statement[READ];
+    uint8_t check[STORE_CHECK_BYTES];
+    if (!store->checked) {
+        return TREMOLO_OK;
+    }
+    if (segment->position != (from > 0 ? from : 1)) {
+        return sqlite_say(store, TREMOLO_MALFORMED, "segment %llu is missing",
+                          (unsigned long long)(from > 0 ? from : 1));
+    }
+    store_check_segment(check, segment->position, segment->study, segment->bytes, segment->length);
+    /* Of before there were check values: the sum alone covers it. */
+    bool has = sqlite3_column_type(read, 3) != SQLITE_NULL;
+    if (has && (sqlite3_column_bytes(read, 3) != STORE_CHECK_BYTES ||
+                memcmp(sqlite3_column_blob(read, 3), check, sizeof check) != 0)) {
+        return sqlite_say(store, TREMOLO_MALFORMED, "segment %llu does not have its check value",
+                          (unsigned long long)segment->position);
+    }
+    if (segment->position == 1) {
+        store->seen = (struct store_tally){0};
+    }
+    if (segment->position == store->seen.rows + 1) {
+        tally_add(&store->seen, check);
+    }
+    return TREMOLO_OK;
 }
 
 static enum tremolo_status sqlite_read(struct store *base, uint64_t from,
                                        struct store_segment *segment)
 {
-    struct sqlite_store *store = self(base);
+    struct sqlite_store *store = sqlite_self(base);
     sqlite3_stmt *read = store->statement[READ];
     (void)sqlite3_reset(read);
     (void)sqlite3_bind_int64(read, 1, (sqlite3_int64)from);
@@ -209,39 +339,64 @@ static enum tremolo_status sqlite_read(struct store *base, uint64_t from,
         segment->study = sqlite3_column_blob(read, 1);
         segment->bytes = sqlite3_column_blob(read, 2);
         segment->length = (size_t)sqlite3_column_bytes(read, 2);
-        if (sqlite3_column_bytes(read, 1) != STORE_STUDY_BYTES) {
-            (void)snprintf(store->words, sizeof store->words, "segment %llu names no study",
-                           (unsigned long long)segment->position);
-            return TREMOLO_MALFORMED;
+        if (sqlite3_column_bytes(read, 1) != STORE_STUDY_BYTES || segment->length == 0) {
+            return sqlite_say(store, TREMOLO_MALFORMED, "segment %llu names no study, or is empty",
+                              (unsigned long long)segment->position);
         }
-        return segment->study != NULL && segment->bytes != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+        return segment->study != NULL && segment->bytes != NULL
+                   ? check_segment(store, from, segment)
+                   : TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = judge(store, code);
+    enum tremolo_status status = sqlite_judge(store, code);
     (void)sqlite3_reset(read);
     if (status == TREMOLO_OK) {
         *segment = (struct store_segment){0};
+        status = check_end(store, from);
     }
     return status;
+}
+
+static enum tremolo_status check_state(struct sqlite_store *store, const char *kind,
+                                       const uint8_t *key, size_t key_length)
+{
+    sqlite3_stmt *each = store->statement[EACH];
+    uint8_t check[STORE_CHECK_BYTES];
+    if (!store->checked) {
+        return TREMOLO_OK;
+    }
+    store_check_state(check, kind, key, key_length, sqlite3_column_blob(each, 1),
+                      (size_t)sqlite3_column_bytes(each, 1));
+    return sqlite3_column_bytes(each, 2) == STORE_CHECK_BYTES &&
+                   memcmp(sqlite3_column_blob(each, 2), check, sizeof check) == 0
+               ? TREMOLO_OK
+               : sqlite_say(store, TREMOLO_MALFORMED, "a %s does not have its check value", kind);
 }
 
 static enum tremolo_status sqlite_each(struct store *base, const char *kind, store_state_fn visit,
                                        void *context)
 {
-    struct sqlite_store *store = self(base);
+    struct sqlite_store *store = sqlite_self(base);
     sqlite3_stmt *each = store->statement[EACH];
     enum tremolo_status status = TREMOLO_OK;
     int code = SQLITE_DONE;
     (void)sqlite3_bind_text(each, 1, kind, -1, SQLITE_TRANSIENT);
     while (status == TREMOLO_OK && (code = sqlite3_step(each)) == SQLITE_ROW) {
-        status = visit(context, sqlite3_column_blob(each, 0), (size_t)sqlite3_column_bytes(each, 0),
-                       sqlite3_column_blob(each, 1), (size_t)sqlite3_column_bytes(each, 1));
+        const uint8_t *key = sqlite3_column_blob(each, 0);
+        size_t key_length = (size_t)sqlite3_column_bytes(each, 0);
+        status = check_state(store, kind, key, key_length);
+        if (status == TREMOLO_OK) {
+            status = visit(context, key, key_length, sqlite3_column_blob(each, 1),
+                           (size_t)sqlite3_column_bytes(each, 1));
+        }
     }
     if (status == TREMOLO_OK) {
-        status = judge(store, code);
+        status = sqlite_judge(store, code);
     }
     (void)sqlite3_reset(each);
     return status;
 }
+
+/* ---------------------------------------------------------------- the handle */
 
 static const char *sqlite_explain(const struct store *base)
 {
@@ -250,224 +405,39 @@ static const char *sqlite_explain(const struct store *base)
 
 static void sqlite_close(struct store *base)
 {
-    struct sqlite_store *store = self(base);
+    struct sqlite_store *store = sqlite_self(base);
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         (void)sqlite3_finalize(store->statement[i]);
     }
     (void)sqlite3_close(store->database);
+    store_tip_close(&store->tip);
     free(store);
 }
 
-static enum tremolo_status prepare(struct sqlite_store *store, const char *settings)
+enum tremolo_status sqlite_prepare(struct sqlite_store *store)
 {
-    enum tremolo_status status =
-        judge(store, sqlite3_exec(store->database, settings, NULL, NULL, NULL));
+    enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < STATEMENT_COUNT && status == TREMOLO_OK; i++) {
-        status =
-            judge(store, sqlite3_prepare_v3(store->database, statement_text[i], -1,
-                                            SQLITE_PREPARE_PERSISTENT, &store->statement[i], NULL));
-    }
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    status = judge(store, sqlite3_step(store->statement[LAST]));
-    store->last = (uint64_t)sqlite3_column_int64(store->statement[LAST], 0);
-    store->committed = store->last;
-    (void)sqlite3_reset(store->statement[LAST]);
-    return status;
-}
-
-/* SQLite opens what it may only read without a word; better no server than one that
- * cannot keep what it is sent. */
-static enum tremolo_status check_place(struct sqlite_store *store, const char *path)
-{
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        (void)snprintf(store->words, sizeof store->words, "%s cannot be made: %s", path,
-                       strerror(errno));
-        return TREMOLO_STORE_FAILED;
-    }
-    if (access(path, W_OK | X_OK) != 0) {
-        (void)snprintf(store->words, sizeof store->words, "%s cannot be written to: %s", path,
-                       strerror(errno));
-        return TREMOLO_STORE_FAILED;
-    }
-    return TREMOLO_OK;
-}
-
-/* In use or damaged, where it can be said better than SQLite does; false when it is neither. */
-static bool explain_state(struct sqlite_store *store, const char *path)
-{
-    int code = sqlite3_errcode(store->database) & 0xff;
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-        (void)snprintf(store->words, sizeof store->words, STORE_IN_USE " %s", path);
-        return true;
-    }
-    if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db is damaged: %s", path,
-                       sqlite3_errmsg(store->database));
-        return true;
-    }
-    return false;
-}
-
-/* What the first statements of a server failed of. */
-static void explain_opening(struct sqlite_store *store, const char *path)
-{
-    if (!explain_state(store, path) && sqlite3_db_readonly(store->database, "main") == 1) {
-        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db cannot be written to",
-                       path);
-    }
-}
-
-/* SQLite would let everybody read a database that it makes, and the files beside it are as
- * readable as the database. What cannot be made shows when it is opened. */
-static void make_for_us_only(const char *file)
-{
-    int made = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (made >= 0) {
-        (void)close(made);
-    }
-}
-
-static enum tremolo_status name_database(char file[PATH_BYTES_MAX], struct sqlite_store *store,
-                                         const char *path, const char *suffix)
-{
-    int length = snprintf(file, PATH_BYTES_MAX, "%s/tremolo.db%s", path, suffix);
-    if (length < 0 || length >= PATH_BYTES_MAX) {
-        (void)snprintf(store->words, sizeof store->words, "the directory's name is too long");
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    return TREMOLO_OK;
-}
-
-static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
-{
-    char file[PATH_BYTES_MAX];
-    enum tremolo_status status = check_place(store, path);
-    if (status == TREMOLO_OK) {
-        status = name_database(file, store, path, "");
-    }
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    make_for_us_only(file);
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(file, &store->database, flags, NULL) != SQLITE_OK) {
-        return judge(store, SQLITE_CANTOPEN);
-    }
-    (void)sqlite3_extended_result_codes(store->database, 1);
-    status = prepare(store, schema);
-    if (status == TREMOLO_OK && sqlite3_db_readonly(store->database, "main") == 1) {
-        status = TREMOLO_STORE_FAILED;
-    }
-    if (status != TREMOLO_OK) {
-        explain_opening(store, path);
+        const char *text = statement_text[i];
+        if (!store->checked) {
+            text = i == READ ? old_read : i == EACH ? old_each : i < APPEND ? text : "SELECT 1";
+        }
+        status = sqlite_judge(store, sqlite3_prepare_v3(store->database, text, -1,
+                                                        SQLITE_PREPARE_PERSISTENT,
+                                                        &store->statement[i], NULL));
     }
     return status;
 }
 
-/* "file:NAME?immutable=1" with all but plain characters escaped, and the second of two
- * slashes at the start, which would begin a host's name. */
-static void immutable_uri(char uri[URI_BYTES_MAX], const char *file)
+void sqlite_methods(struct store *base)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./";
-    size_t used = (size_t)snprintf(uri, URI_BYTES_MAX, "file:");
-    for (size_t i = 0; file[i] != '\0'; i++) {
-        bool kept = strchr(plain, file[i]) != NULL && !(i == 1 && file[i] == '/');
-        used += (size_t)(kept ? snprintf(uri + used, 4, "%c", file[i])
-                              : snprintf(uri + used, 4, "%%%02X", (unsigned char)file[i]));
-    }
-    (void)snprintf(uri + used, URI_BYTES_MAX - used, "?immutable=1");
-}
-
-/* What those of a reader failed of. */
-static void explain_reading(struct sqlite_store *store, const char *path, bool has_log)
-{
-    if (explain_state(store, path)) {
-        return;
-    }
-    if (has_log && sqlite3_db_readonly(store->database, "main") == 1) {
-        (void)snprintf(store->words, sizeof store->words,
-                       "%s/tremolo.db-wal holds what is not in tremolo.db yet, and only who may "
-                       "write there can read it",
-                       path);
-    } else if ((sqlite3_errcode(store->database) & 0xff) == SQLITE_ERROR) {
-        (void)snprintf(store->words, sizeof store->words, "%s/tremolo.db is no server's: %s", path,
-                       sqlite3_errmsg(store->database));
-    }
-}
-
-static enum tremolo_status read_database(struct sqlite_store *store, const char *path)
-{
-    char file[PATH_BYTES_MAX], log[PATH_BYTES_MAX], uri[URI_BYTES_MAX];
-    enum tremolo_status status = name_database(file, store, path, "");
-    if (status == TREMOLO_OK) {
-        status = name_database(log, store, path, "-wal");
-    }
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    if (access(file, F_OK) != 0) {
-        (void)snprintf(store->words, sizeof store->words,
-                       "this is no server's data directory: tremolo.db: %s", strerror(errno));
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    bool has_log = access(log, F_OK) == 0;
-    int flags = has_log ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
-    immutable_uri(uri, file);
-    if (sqlite3_open_v2(has_log ? file : uri, &store->database, flags | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK) {
-        return judge(store, SQLITE_CANTOPEN);
-    }
-    (void)sqlite3_extended_result_codes(store->database, 1);
-    (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    status = prepare(store, reading);
-    if (status != TREMOLO_OK) {
-        explain_reading(store, path, has_log);
-    }
-    return status;
-}
-
-typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path);
-
-static enum tremolo_status open_by(open_fn open, struct store **store, const char *path,
-                                   char *words, size_t words_capacity)
-{
-    struct sqlite_store *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    made->base = (struct store){
-        .append = sqlite_append,
-        .put = sqlite_put,
-        .sync = sqlite_sync,
-        .discard = sqlite_discard,
-        .read = sqlite_read,
-        .each = sqlite_each,
-        .explain = sqlite_explain,
-        .close = sqlite_close,
-    };
-    enum tremolo_status status = open(made, path);
-    if (words != NULL) {
-        (void)snprintf(words, words_capacity, "%s", made->words);
-    }
-    if (status != TREMOLO_OK) {
-        sqlite_close(&made->base);
-        return status;
-    }
-    *store = &made->base;
-    return TREMOLO_OK;
-}
-
-enum tremolo_status store_open_sqlite(struct store **store, const char *path, char *words,
-                                      size_t words_capacity)
-{
-    return open_by(open_database, store, path, words, words_capacity);
-}
-
-enum tremolo_status store_read_sqlite(struct store **store, const char *path, char *words,
-                                      size_t words_capacity)
-{
-    return open_by(read_database, store, path, words, words_capacity);
+    base->append = sqlite_append;
+    base->put = sqlite_put;
+    base->sync = sqlite_sync;
+    base->discard = sqlite_discard;
+    base->read = sqlite_read;
+    base->each = sqlite_each;
+    base->present = sqlite_present;
+    base->explain = sqlite_explain;
+    base->close = sqlite_close;
 }

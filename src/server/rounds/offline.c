@@ -24,9 +24,11 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 {
     struct wanted *wanted = context;
     struct served_study *served = NULL;
-    (void)key;
-    (void)key_length;
     enum tremolo_status status = served_new(&served, NULL, (const char *)value, length, NULL, NULL);
+    if (status == TREMOLO_OK && !served_has_key(served, key, key_length)) {
+        served_free(served);
+        status = TREMOLO_MALFORMED;
+    }
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -71,7 +73,8 @@ enum tremolo_status served_load(struct served_study **served, struct store *stor
         status = choose(&wanted, words, words_capacity);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(&wanted.served, 1, store);
+        status = served_recover_all(&wanted.served, 1, wanted.studies == 1, store, words,
+                                    words_capacity);
     }
     if (status != TREMOLO_OK) {
         served_free(wanted.served);

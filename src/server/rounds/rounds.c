@@ -11,7 +11,7 @@
 static struct tremolo_iterate_options options_of(const struct served_study *served)
 {
     return (struct tremolo_iterate_options){
-        .rounds = served->terms->rounds,
+        .rounds = served->round_limit,
         .vectors = served->study->vectors,
         .step = served->terms->step > 0.0 ? served->terms->step : 1.0,
         .radius = served->terms->radius,

@@ -27,6 +27,9 @@
 struct encoder;
 struct mirror;
 
+/* Of a stored round: the key, tag and number, and the value before its numbers. */
+enum { SERVED_ROUND_KEY_BYTES = STORE_STUDY_BYTES + 2, SERVED_ROUND_HEAD_BYTES = 16 };
+
 /* One round. closed_at 0: still open. */
 struct served_round {
     int64_t opened_at; /* Unix seconds */
@@ -36,6 +39,7 @@ struct served_round {
     struct tremolo_moments *moments;
     uint64_t folded_to;       /* every record of the log up to this position is in */
     uint64_t checkpointed_to; /* folded_to of the durable checkpoint */
+    uint64_t logged;          /* reports that recovery found in the log */
     double gradient_norm;     /* |S beta - Z| from gradient_reports reports */
     uint64_t gradient_reports;
 };
@@ -64,6 +68,8 @@ struct served_study {
     pthread_mutex_t lock;
     struct served_round *rounds; /* terms->rounds of them */
     unsigned opened;             /* rounds[0..opened) exist; the last is current */
+    unsigned round_limit;        /* no more of them are opened: terms->rounds, or after a restore
+                                    those that were there */
     bool closing;        /* clustered: the last takes no more reports, and is not closed yet */
     uint64_t reports;    /* in the fold, all rounds */
     uint64_t generation; /* changes with every fold and every round */
@@ -106,6 +112,10 @@ TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
 TREMOLO_MUST_USE enum tremolo_status
 served_put_round(struct store *store, const struct served_study *served, unsigned round);
 
+/* Stage that the newest round is the last: others may have been broadcast elsewhere. */
+TREMOLO_MUST_USE enum tremolo_status served_put_final(struct store *store,
+                                                      const struct served_study *served);
+
 /* A round as it is stored. Decoding takes the next round, or one that is there again, and makes
  * it the newest. */
 void served_encode_round(struct encoder *out, const struct served_study *served, unsigned round);
@@ -120,15 +130,20 @@ TREMOLO_MUST_USE enum tremolo_status served_put_checkpoint(struct store *store,
 void served_checkpointed(struct served_study *served);
 
 /* Rounds, checkpoints and log of studies just made, in one pass over the log: the folds are
- * then the same, to the bit, as those that were lost. */
+ * then the same, to the bit, as those that were lost. With `all` the store must hold nothing of
+ * other studies. What does not agree is MALFORMED, and `words` say what and where. */
 TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct served_study *const *studies,
-                                                        size_t count, struct store *store);
+                                                        size_t count, bool all, struct store *store,
+                                                        char *words, size_t words_capacity);
 
 /* The study with this id text, or with NULL the only one, from a store that no server is using,
  * recovered. The caller frees *served; on failure it is untouched and words may say why. */
 TREMOLO_MUST_USE enum tremolo_status served_load(struct served_study **served, struct store *store,
                                                  const char *study, char *words,
                                                  size_t words_capacity);
+
+/* Is this the key under which the study is stored? Its tag depends on its text alone. */
+bool served_has_key(const struct served_study *served, const uint8_t *key, size_t key_length);
 
 /* Call `visit` for each study's text in the store. */
 TREMOLO_MUST_USE enum tremolo_status served_each_study(struct store *store, store_state_fn visit,

@@ -28,7 +28,8 @@ void compare_store(struct swarm *swarm)
     struct store *store = NULL;
     char words[200];
     double until = seconds() + swarm->patience;
-    while (store_open_sqlite(&store, swarm->data, words, sizeof words) != TREMOLO_OK) {
+    while (store_open_sqlite(&store, swarm->data, STORE_CAREFUL, words, sizeof words) !=
+           TREMOLO_OK) {
         if (seconds() > until) {
             stop_with(words);
         }

@@ -1,0 +1,381 @@
+/* recover.c -- bringing studies back from a store, and refusing what does not agree.
+ *
+ * Recovery reads the whole log once for the ids and folds only what follows each round's
+ * checkpoint. The store has compared every row with its check value by then; here
+ * the rows are compared with each other: rounds come from 0 without a gap and all but the last
+ * are closed, every state and segment belongs to a study that is there, no checkpoint is
+ * ahead of the log, and the log has as many reports of a round as its sums. */
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "encoder.h"
+#include "served_study.h"
+
+/* Studies that come back together, and where to say what is wrong. */
+struct recovery {
+    struct served_study *const *studies;
+    size_t count;
+    size_t recent; /* found last: segments of one study come in runs */
+    bool all;      /* the store has no other studies */
+    struct store *store;
+    char *words;
+    size_t words_capacity;
+};
+
+__attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct recovery *recovery,
+                                                                        const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(recovery->words, recovery->words_capacity, format, arguments);
+    va_end(arguments);
+    return TREMOLO_MALFORMED;
+}
+
+/* NULL: there is no such study among them. */
+static struct served_study *study_of(struct recovery *recovery, const uint8_t *tag)
+{
+    for (size_t i = 0; i < recovery->count; i++) {
+        size_t at = (recovery->recent + i) % recovery->count;
+        if (memcmp(recovery->studies[at]->id, tag, STORE_STUDY_BYTES) == 0) {
+            recovery->recent = at;
+            return recovery->studies[at];
+        }
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- states */
+
+enum tremolo_status served_decode_round(struct served_study *served, unsigned round,
+                                        const uint8_t *value, size_t length)
+{
+    size_t d = served->study->dimension;
+    size_t m = served->study->vectors;
+    if (round >= served->terms->rounds || round > served->opened ||
+        length != SERVED_ROUND_HEAD_BYTES + 8 * d + 2 * d * m) {
+        return TREMOLO_MALFORMED;
+    }
+    struct served_round *stored = &served->rounds[round];
+    if (!served_prepare_round(served, round)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    struct decoder in = {value, length, false};
+    stored->opened_at = (int64_t)decode_number(&in, 8);
+    stored->closed_at = (int64_t)decode_number(&in, 8);
+    for (size_t i = 0; i < d; i++) {
+        stored->beta[i] = decode_double(&in);
+    }
+    for (size_t i = 0; i < d * m; i++) {
+        stored->vectors[i] = (int16_t)decode_number(&in, 2);
+    }
+    served->opened = round + 1;
+    return TREMOLO_OK;
+}
+
+/* The study and round that a state's key names. False when that is none of ours: *status then
+ * says whether it may be somebody else's. */
+static bool find_round(struct served_study **served, unsigned *round, enum tremolo_status *status,
+                       struct recovery *recovery, const char *kind, const uint8_t *key,
+                       size_t key_length)
+{
+    *served = key_length == SERVED_ROUND_KEY_BYTES ? study_of(recovery, key) : NULL;
+    *status = TREMOLO_OK;
+    if (*served == NULL) {
+        if (recovery->all || key_length != SERVED_ROUND_KEY_BYTES) {
+            *status = refuse(recovery, "a %s belongs to no study", kind);
+        }
+        return false;
+    }
+    *round = (unsigned)(key[STORE_STUDY_BYTES] << 8 | key[STORE_STUDY_BYTES + 1]);
+    return true;
+}
+
+/* Keys come in order, so rounds come from 0 upwards without a gap. */
+static enum tremolo_status recover_round(void *context, const uint8_t *key, size_t key_length,
+                                         const uint8_t *value, size_t length)
+{
+    struct recovery *recovery = context;
+    struct served_study *served;
+    enum tremolo_status status;
+    unsigned round = 0;
+    if (!find_round(&served, &round, &status, recovery, "round", key, key_length)) {
+        return status;
+    }
+    bool next = round == served->opened && (round == 0 || served->rounds[round - 1].closed_at != 0);
+    status = next ? served_decode_round(served, round, value, length) : TREMOLO_MALFORMED;
+    struct tremolo_round broadcast = {NULL, (uint16_t)round};
+    if (status == TREMOLO_OK) {
+        broadcast.vectors = served->study->vectors > 0 ? served->rounds[round].vectors : NULL;
+        status = tremolo_round_check(served->study, &broadcast);
+    }
+    return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
+               ? status
+               : refuse(recovery, "round %u of study %s is not one of it, or not the next", round,
+                        served->id_text);
+}
+
+/* After a restore: the round that is the last one here. */
+static enum tremolo_status recover_final(void *context, const uint8_t *key, size_t key_length,
+                                         const uint8_t *value, size_t length)
+{
+    struct recovery *recovery = context;
+    struct served_study *served = key_length == STORE_STUDY_BYTES ? study_of(recovery, key) : NULL;
+    if (served == NULL) {
+        return recovery->all ? refuse(recovery, "a last round belongs to no study") : TREMOLO_OK;
+    }
+    unsigned last = length == 2 ? (unsigned)(value[0] << 8 | value[1]) : UINT16_MAX;
+    if (last + 1 < served->opened || last >= served->terms->rounds) {
+        return refuse(recovery, "the last round of study %s is not one of it", served->id_text);
+    }
+    served->round_limit = last + 1;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status take_checkpoint(struct recovery *recovery, struct served_study *served,
+                                           unsigned round, const uint8_t *value, size_t length)
+{
+    struct tremolo_moments *moments = NULL;
+    enum tremolo_status status = round < served->opened && length >= 8
+                                     ? tremolo_moments_decode(&moments, value + 8, length - 8)
+                                     : TREMOLO_MALFORMED;
+    if (status == TREMOLO_NO_MEMORY) {
+        return status;
+    }
+    if (status != TREMOLO_OK || !tremolo_release_fits(moments, served->study)) {
+        tremolo_moments_free(moments);
+        return refuse(recovery, "the checkpoint of round %u of study %s is not one of it", round,
+                      served->id_text);
+    }
+    struct served_round *stored = &served->rounds[round];
+    tremolo_moments_free(stored->moments);
+    stored->moments = moments;
+    stored->folded_to = bytes_get_u64(value);
+    stored->checkpointed_to = stored->folded_to;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status recover_checkpoint(void *context, const uint8_t *key, size_t key_length,
+                                              const uint8_t *value, size_t length)
+{
+    struct recovery *recovery = context;
+    struct served_study *served;
+    enum tremolo_status status;
+    unsigned round = 0;
+    return find_round(&served, &round, &status, recovery, "checkpoint", key, key_length)
+               ? take_checkpoint(recovery, served, round, value, length)
+               : status;
+}
+
+/* Rounds and what of them was folded up to the checkpoint. */
+static enum tremolo_status recover_states(struct recovery *recovery)
+{
+    struct store *store = recovery->store;
+    for (size_t i = 0; i < recovery->count; i++) {
+        recovery->studies[i]->opened = 0;
+    }
+    enum tremolo_status status = store->each(store, "round", recover_round, recovery);
+    if (status == TREMOLO_OK) {
+        status = store->each(store, "final", recover_final, recovery);
+    }
+    if (status == TREMOLO_OK) {
+        status = store->each(store, "checkpoint", recover_checkpoint, recovery);
+    }
+    for (size_t i = 0; i < recovery->count && status == TREMOLO_OK; i++) {
+        struct served_study *served = recovery->studies[i];
+        size_t known = 0;
+        for (unsigned t = 0; t < served->opened; t++) {
+            known += (size_t)tremolo_moments_count(served->rounds[t].moments);
+        }
+        /* Growing step by step would copy it again and again. */
+        status = served->opened == 0 ? refuse(recovery, "study %s has no round", served->id_text)
+                                     : index_reserve(&served->log_ids, known);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- the log */
+
+size_t served_device_key(uint8_t key[SERVED_DEVICE_KEY_BYTES], const struct arrival *arrival)
+{
+    key[0] = (uint8_t)(arrival->round >> 8);
+    key[1] = (uint8_t)arrival->round;
+    memcpy(key + 2, arrival->device, arrival->device_length);
+    return 2u + arrival->device_length;
+}
+
+static enum tremolo_status index_record(struct served_study *served, const struct arrival *arrival,
+                                        uint64_t place)
+{
+    uint8_t key[SERVED_DEVICE_KEY_BYTES];
+    enum tremolo_status status = index_reserve(&served->log_ids, 1);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    index_add(&served->log_ids, arrival->hash, place);
+    if (served->check.secret == NULL) {
+        return TREMOLO_OK;
+    }
+    status = index_reserve(&served->log_devices, 1);
+    if (status == TREMOLO_OK) {
+        size_t length = served_device_key(key, arrival);
+        index_add(&served->log_devices, index_hash(served->hash_key, key, length), place);
+    }
+    return status;
+}
+
+/* A record that its round's checkpoint holds already: only its names are
+ * needed. Its bytes were checked when it came, and the segment's check value
+ * says that they are still those. */
+static enum tremolo_status read_names(struct arrival *arrival, const struct served_study *served)
+{
+    struct tremolo_report report;
+    enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
+    if (status == TREMOLO_OK) {
+        arrival->id = report.id;
+        arrival->round = report.round;
+        arrival->hash = index_hash(served->hash_key, report.id, TREMOLO_REPORT_ID_BYTES);
+    }
+    return status;
+}
+
+static enum tremolo_status fold_record(struct served_study *served, struct arrival *arrival)
+{
+    int16_t row[TREMOLO_ROW_VALUES_MAX];
+    struct check_study unauthenticated = served->check;
+    unauthenticated.secret = NULL;
+    check_report(arrival, row, &unauthenticated);
+    if (arrival->outcome != OUTCOME_PENDING) {
+        return TREMOLO_MALFORMED;
+    }
+    uint8_t bucket = (uint8_t)served_bucket(served, arrival);
+    struct rows one = {row, &bucket, 1};
+    return rows_fold(served->rounds[arrival->round].moments, served->study, &one, 1);
+}
+
+/* A record of the log: into the indexes, and into the fold of its round unless
+ * the checkpoint has it. */
+static enum tremolo_status recover_record(struct served_study *served,
+                                          const struct segment_record *record, uint64_t position)
+{
+    struct arrival arrival = {.bytes = record->report,
+                              .length = record->length,
+                              .device = record->device,
+                              .device_length = record->device_length};
+    enum tremolo_status status = read_names(&arrival, served);
+    if (status == TREMOLO_OK && arrival.round >= served->opened) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK) {
+        served->rounds[arrival.round].logged++;
+    }
+    if (status == TREMOLO_OK && position > served->rounds[arrival.round].folded_to) {
+        status = fold_record(served, &arrival);
+    }
+    return status == TREMOLO_OK
+               ? index_record(served, &arrival, index_place(position, record->offset))
+               : status;
+}
+
+static enum tremolo_status recover_segment(struct recovery *recovery, struct served_study *served,
+                                           const struct store_segment *segment)
+{
+    struct segment_record record;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
+    uint32_t records = 0;
+    enum tremolo_status status = segment_check(segment->bytes, segment->length);
+    while (status == TREMOLO_OK &&
+           segment_next(&record, &offset, segment->bytes, segment->length)) {
+        status = recover_record(served, &record, segment->position);
+        records++;
+    }
+    if (status == TREMOLO_OK && (offset != segment->length - SEGMENT_CHECK_BYTES ||
+                                 records != segment_count(segment->bytes))) {
+        status = TREMOLO_MALFORMED;
+    }
+    return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
+               ? status
+               : refuse(recovery, "segment %llu, of study %s, is damaged",
+                        (unsigned long long)segment->position, served->id_text);
+}
+
+static enum tremolo_status recover_log(struct recovery *recovery)
+{
+    struct store_segment segment = {0};
+    enum tremolo_status status;
+    do {
+        status = recovery->store->read(recovery->store, segment.position + 1, &segment);
+        if (status != TREMOLO_OK || segment.position == 0) {
+            break;
+        }
+        struct served_study *served = study_of(recovery, segment.study);
+        if (served != NULL) {
+            status = recover_segment(recovery, served, &segment);
+            served->log_position = segment.position;
+        } else if (recovery->all) {
+            status = refuse(recovery, "segment %llu belongs to no study",
+                            (unsigned long long)segment.position);
+        }
+    } while (status == TREMOLO_OK);
+    return status;
+}
+
+/* ---------------------------------------------------------------- together */
+
+/* The log, the sums and the checkpoints' positions say the same of every round. */
+static enum tremolo_status compare(struct recovery *recovery, struct served_study *served)
+{
+    for (unsigned t = 0; t < served->opened; t++) {
+        struct served_round *round = &served->rounds[t];
+        uint64_t count = tremolo_moments_count(round->moments);
+        if (round->folded_to > served->log_position) {
+            return refuse(recovery, "the checkpoint of round %u of study %s is ahead of the log", t,
+                          served->id_text);
+        }
+        if (count != round->logged) {
+            return refuse(
+                recovery, "round %u of study %s has %llu reports in its sums and %llu in the log",
+                t, served->id_text, (unsigned long long)count, (unsigned long long)round->logged);
+        }
+        round->folded_to = served->log_position;
+        served->reports += count;
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status served_recover_all(struct served_study *const *studies, size_t count, bool all,
+                                       struct store *store, char *words, size_t words_capacity)
+{
+    struct recovery recovery = {.studies = studies,
+                                .count = count,
+                                .all = all,
+                                .store = store,
+                                .words = words,
+                                .words_capacity = words_capacity};
+    words[0] = '\0';
+    enum tremolo_status status = recover_states(&recovery);
+    if (status == TREMOLO_OK) {
+        status = recover_log(&recovery);
+    }
+    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+        status = compare(&recovery, studies[i]);
+    }
+    if (status != TREMOLO_OK && words[0] == '\0') {
+        const char *why = store->explain(store);
+        (void)snprintf(words, words_capacity, "%s",
+                       why[0] != '\0' ? why : tremolo_status_sentence(status));
+    }
+    return status;
+}
+
+bool served_has_key(const struct served_study *served, const uint8_t *key, size_t key_length)
+{
+    return key_length == STORE_STUDY_BYTES && memcmp(served->id, key, STORE_STUDY_BYTES) == 0;
+}
+
+enum tremolo_status served_each_study(struct store *store, store_state_fn visit, void *context)
+{
+    return store->each(store, "study", visit, context);
+}
