@@ -88,6 +88,12 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const c
                                                             const char *study, double level,
                                                             char *words, size_t words_capacity);
 
+/* Everything that is wrong with a data directory that no server is using, and what is left of it, as
+ * a JSON document (tremolo-check(1)); nothing in it changes. OK whatever is found; on failure *json is
+ * untouched and words says why. The caller frees *json. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_server_check(char **json, const char *data,
+                                                          char *words, size_t words_capacity);
+
 /* ---- folding a clustered store ---- */
 
 struct tremolo_worker_options {

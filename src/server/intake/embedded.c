@@ -462,8 +462,8 @@ static enum tremolo_status recover(struct writer *writer, char *words, size_t wo
         (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }
     if (status != TREMOLO_OK) {
-        (void)snprintf(words, words_capacity, "the log cannot be recovered: %s (%s)",
-                       tremolo_status_sentence(status), why);
+        (void)snprintf(words, words_capacity, "the log cannot be recovered: %s",
+                       why[0] != '\0' ? why : tremolo_status_sentence(status));
         return status;
     }
     return settle_rounds(writer, words, words_capacity);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store_wal.h"
+#include "store_audit.h"
 
 enum { DATABASE, LOG, TIP };
 
@@ -493,35 +493,90 @@ static enum tremolo_status check_for_reading(struct sqlite_store *store)
     return status == TREMOLO_OK ? sqlite_prepare(store) : status;
 }
 
-static enum tremolo_status read_database(struct sqlite_store *store, const char *path,
-                                         enum store_consent consent)
+/* Under the server's lock where there is a log, and else without any. */
+static enum tremolo_status open_for_reading(struct sqlite_store *store, const char *path,
+                                            bool *has_log)
 {
     char uri[URI_BYTES_MAX];
-    (void)consent;
     if (access(store->file[DATABASE].path, F_OK) != 0) {
         return sqlite_say(store, TREMOLO_BAD_ARGUMENT,
                           "this is no server's data directory: tremolo.db: %s", strerror(errno));
     }
-    bool has_log = access(store->file[LOG].path, F_OK) == 0;
+    *has_log = access(store->file[LOG].path, F_OK) == 0;
     immutable_uri(uri, store->file[DATABASE].path);
     enum tremolo_status status =
-        has_log ? open_with(store, store->file[DATABASE].path, SQLITE_OPEN_READWRITE)
-                : open_with(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+        *has_log ? open_with(store, store->file[DATABASE].path, SQLITE_OPEN_READWRITE)
+                 : open_with(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     if (status != TREMOLO_OK) {
         return status;
     }
     store_tip_read(&store->tip, store->file[TIP].path);
     status = lock(store, reading);
-    if (status == TREMOLO_OK) {
-        status = check_log(store);
+    if (status != TREMOLO_OK) {
+        explain_reading(store, path, *has_log);
     }
+    return status;
+}
+
+static enum tremolo_status read_database(struct sqlite_store *store, const char *path,
+                                         enum store_consent consent)
+{
+    bool has_log = false;
+    (void)consent;
+    enum tremolo_status status = open_for_reading(store, path, &has_log);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = check_log(store);
     if (status == TREMOLO_OK) {
         status = check_for_reading(store);
     }
-    if (status != TREMOLO_OK && status != TREMOLO_MALFORMED) {
+    if (status == TREMOLO_STORE_FAILED && sqlite3_errcode(store->database) != SQLITE_OK) {
         explain_reading(store, path, has_log);
     }
     return status;
+}
+
+/* ---------------------------------------------------------------- looking at damage */
+
+typedef enum tremolo_status (*check_fn)(struct sqlite_store *store);
+
+/* Each check by itself, whatever the one before found. */
+static void audit_all(struct sqlite_store *store, struct store_audit *audit)
+{
+    static const check_fn checks[] = {check_log, check_pages, check_states, check_tip};
+    sqlite3_int64 version = 0;
+    bool versioned = check_version(store, &version) == TREMOLO_OK;
+    if (!versioned) {
+        audit->finding(audit->context, store->words);
+    }
+    audit->format = (int)version;
+    store->checked = version == STORE_FORMAT;
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        bool meant = store->checked || checks[i] != check_states;
+        if (meant && checks[i](store) != TREMOLO_OK) {
+            audit->finding(audit->context, store->words);
+        }
+    }
+    (void)store_wal_look(&audit->log, store->file[LOG].path);
+    audit->commits = store->committed.commits;
+    audit->acknowledged = store->tip.commits;
+    audit->is_copy = store->checked && !store->tip.here;
+    audit->last = (uint64_t)ask(store, "SELECT coalesce(max(position), 0) FROM segment");
+    if (store->checked && store->manifest.segments.rows > audit->last) {
+        audit->last = store->manifest.segments.rows;
+    }
+    if (versioned && sqlite_prepare(store) == TREMOLO_OK) {
+        store->manifest.segments.rows = 0; /* one by one, without the manifest's word */
+    }
+}
+
+static enum tremolo_status audit_database(struct sqlite_store *store, const char *path,
+                                          enum store_consent consent)
+{
+    bool has_log = false;
+    (void)consent;
+    return open_for_reading(store, path, &has_log);
 }
 
 typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path,
@@ -562,4 +617,15 @@ enum tremolo_status store_read_sqlite(struct store **store, const char *path, ch
                                       size_t words_capacity)
 {
     return open_by(read_database, store, path, STORE_CAREFUL, words, words_capacity);
+}
+
+enum tremolo_status store_audit_sqlite(struct store **store, struct store_audit *audit,
+                                       const char *path, char *words, size_t words_capacity)
+{
+    enum tremolo_status status =
+        open_by(audit_database, store, path, STORE_CAREFUL, words, words_capacity);
+    if (status == TREMOLO_OK) {
+        audit_all(sqlite_self(*store), audit);
+    }
+    return status;
 }

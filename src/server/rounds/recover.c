@@ -233,6 +233,10 @@ static enum tremolo_status read_names(struct arrival *arrival, const struct serv
 {
     struct tremolo_report report;
     enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
+    if (status == TREMOLO_OK &&
+        memcmp(report.study_tag, served->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
+        status = TREMOLO_MALFORMED;
+    }
     if (status == TREMOLO_OK) {
         arrival->id = report.id;
         arrival->round = report.round;

@@ -1,0 +1,119 @@
+/* check.c -- `tremolo check DIR`: is a data directory sound, and what is left of it if not? */
+#include "cli.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "options.h"
+#include "tremolo_server.h"
+
+struct check_arguments {
+    bool json;
+};
+
+static const struct option_rule rules[] = {
+    OPTION_RULE("json", NULL, FLAG, OPTION_TO(struct check_arguments, json),
+                .help = "the findings as JSON"),
+};
+
+static long long number(const json_t *object, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(object, name));
+}
+
+static void print_studies(const json_t *studies)
+{
+    size_t i;
+    const json_t *study;
+    json_array_foreach(studies, i, study)
+    {
+        (void)printf("study %s: %lld reports, round %lld of %lld%s\n",
+                     json_string_value(json_object_get(study, "study")), number(study, "reports"),
+                     number(study, "round") + 1, number(study, "rounds"),
+                     json_is_true(json_object_get(study, "ends_here"))
+                         ? ", the last one: the directory was restored"
+                         : "");
+    }
+}
+
+static void print_remedy(const json_t *found)
+{
+    const json_t *saved = json_object_get(found, "saved");
+    (void)printf("can be saved: %lld reports in %lld of %lld segments\n", number(saved, "reports"),
+                 number(saved, "segments"), number(saved, "of"));
+    if (json_is_true(json_object_get(found, "lossy"))) {
+        (void)puts("Acknowledged reports are missing. If there is no better copy, `tremolo serve "
+                   "--accept-loss`\ngoes on with what is there; studies in rounds end with the "
+                   "round they are in.");
+    } else {
+        (void)puts("No server starts on it. Restore a backup, and start once with "
+                   "--accept-loss.");
+    }
+}
+
+static void print_findings(const json_t *found)
+{
+    size_t i;
+    const json_t *words;
+    const json_t *log = json_object_get(found, "log");
+    json_array_foreach(json_object_get(found, "findings"), i, words)
+    {
+        (void)printf("%s\n", json_string_value(words));
+    }
+    if (number(log, "passed_over") > 0 && !json_is_true(json_object_get(log, "lost"))) {
+        (void)printf("the write-ahead log ends with an incomplete transaction, %lld frames: an "
+                     "interrupted write,\nunless it was acknowledged\n",
+                     number(log, "passed_over"));
+    }
+    if (json_is_true(json_object_get(found, "copy"))) {
+        (void)puts("the directory is a copy: nobody knows what the original did afterwards");
+    }
+    if (number(found, "format") < 2) {
+        (void)puts("the directory has no check values yet: a server makes them when it starts");
+    }
+}
+
+static int run(int argc, char **argv)
+{
+    struct check_arguments arguments = {.json = false};
+    struct options_given given;
+    char words[512] = "";
+    char *text = NULL;
+    int code = CLI_DONE;
+    if (!options_parse(&given, &arguments, &code, &cli_check, argc, argv)) {
+        return code;
+    }
+    enum tremolo_status status = tremolo_server_check(&text, given.operand[0], words, sizeof words);
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), "check", "%s: %s", given.operand[0],
+                        words[0] != '\0' ? words : tremolo_status_sentence(status));
+    }
+    json_t *found = json_loads(text, 0, NULL);
+    bool sound = json_is_true(json_object_get(found, "sound"));
+    if (arguments.json) {
+        (void)puts(text);
+    } else {
+        print_findings(found);
+        print_studies(json_object_get(found, "studies"));
+        if (sound) {
+            (void)puts("sound");
+        } else {
+            print_remedy(found);
+        }
+    }
+    json_decref(found);
+    free(text);
+    return sound ? CLI_DONE : CLI_FAILED;
+}
+
+const struct cli_command cli_check = {
+    .name = "check",
+    .summary = "is a data directory sound, and what is left of it if not",
+    .usage = "check DIR [--json]",
+    .about = "Reads a server's data directory that no server is using, and changes nothing. Exits "
+             "with 0 if it is sound and with 1 if it is not.",
+    .operand = "a data directory",
+    OPTION_TABLE(rules),
+    .run = run,
+};

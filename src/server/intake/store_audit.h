@@ -1,0 +1,31 @@
+/* store_audit.h -- everything that is wrong with a stored log, not only the first thing.
+ *
+ * Opening a store ends at the first finding, which is right for a server and little help to whoever has
+ * to decide what to do. An audit makes the same checks one by one, changes nothing, and leaves
+ * a store whose segments can be read one after the other: each read says by itself whether
+ * that segment is sound. */
+#ifndef SERVER_STORE_AUDIT_H
+#define SERVER_STORE_AUDIT_H
+
+#include "store.h"
+#include "store_wal.h"
+
+struct store_audit {
+    void (*finding)(void *context, const char *words);
+    void *context;
+    /* What it finds besides: */
+    int format;            /* of the database; below 2 it has no check values */
+    uint64_t commits;      /* in the database */
+    uint64_t acknowledged; /* by the tip; 0: there is none */
+    uint64_t last;         /* position of the last segment there should be */
+    bool is_copy;          /* the tip was written elsewhere, or is not there */
+    struct wal_findings log;
+};
+
+/* On OK *store is open for reading. BAD_ARGUMENT when there is no database, STORE_FAILED when it is in use
+ * or no database at all. */
+TREMOLO_MUST_USE enum tremolo_status store_audit_sqlite(struct store **store,
+                                                        struct store_audit *audit, const char *path,
+                                                        char *words, size_t words_capacity);
+
+#endif

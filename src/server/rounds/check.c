@@ -1,0 +1,177 @@
+/* check.c -- `tremolo check`: what a data directory holds, what of it is damaged, what is left.
+ *
+ * First the store by itself, row by row; then, if nothing was found there, all studies
+ * together as a server would recover them. What can be saved are the segments that are sound by
+ * themselves: their reports are whole, whatever happened to the sums, which are made from them. */
+#include <jansson.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_latch.h"
+#include "served_study.h"
+#include "store_audit.h"
+#include "tremolo_server.h"
+#include "writer.h"
+
+enum { FINDINGS_MAX = 200 };
+
+struct check {
+    json_t *findings;
+    size_t found;
+    struct served_study *studies[WRITER_STUDIES_MAX];
+    size_t count;
+    uint64_t segments, sound, reports; /* of the log; records in the sound ones */
+};
+
+static void note(void *context, const char *words)
+{
+    struct check *check = context;
+    if (check->found++ < FINDINGS_MAX) {
+        json_latch_append(&check->findings, json_string(words));
+    }
+}
+
+/* Count the records of a segment that is whole. */
+static bool count_records(struct check *check, const struct store_segment *segment)
+{
+    struct segment_record record;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
+    uint32_t records = 0;
+    if (segment_check(segment->bytes, segment->length) != TREMOLO_OK) {
+        return false;
+    }
+    while (segment_next(&record, &offset, segment->bytes, segment->length)) {
+        records++;
+    }
+    check->reports += records;
+    return records == segment_count(segment->bytes);
+}
+
+/* Damaged segments that follow each other are one finding. */
+static void note_range(struct check *check, uint64_t first, uint64_t last)
+{
+    char words[96];
+    if (first == last) {
+        (void)snprintf(words, sizeof words, "segment %llu is damaged or missing",
+                       (unsigned long long)first);
+    } else {
+        (void)snprintf(words, sizeof words, "segments %llu to %llu are damaged or missing",
+                       (unsigned long long)first, (unsigned long long)last);
+    }
+    note(check, words);
+}
+
+static void check_segments(struct check *check, struct store *store, uint64_t last)
+{
+    uint64_t bad_from = 0;
+    for (uint64_t at = 1; at <= last + 1; at++) {
+        struct store_segment segment = {0};
+        bool sound = at > last || (store->read(store, at, &segment) == TREMOLO_OK &&
+                                   segment.position == at && count_records(check, &segment));
+        check->sound += sound && at <= last;
+        if (!sound && bad_from == 0) {
+            bad_from = at;
+        } else if (sound && bad_from != 0) {
+            note_range(check, bad_from, at - 1);
+            bad_from = 0;
+        }
+    }
+    check->segments = last;
+}
+
+static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    struct check *check = context;
+    struct served_study *served = NULL;
+    if (check->count == WRITER_STUDIES_MAX ||
+        served_new(&served, NULL, (const char *)value, length, NULL, NULL) != TREMOLO_OK) {
+        note(check, "a study cannot be read");
+        return TREMOLO_OK;
+    }
+    if (!served_has_key(served, key, key_length)) {
+        note(check, "a study is stored under another's key");
+    }
+    check->studies[check->count++] = served;
+    return TREMOLO_OK;
+}
+
+/* As a server would: the rows of all studies against each other. */
+static void recover(struct check *check, const char *data)
+{
+    struct store *store = NULL;
+    char words[400] = "";
+    enum tremolo_status status = store_read_sqlite(&store, data, words, sizeof words);
+    if (status == TREMOLO_OK) {
+        status = served_each_study(store, take_study, check);
+    }
+    if (status == TREMOLO_OK) {
+        status = served_recover_all(check->studies, check->count, true, store, words, sizeof words);
+    }
+    if (status != TREMOLO_OK) {
+        note(check, words[0] != '\0' ? words : tremolo_status_sentence(status));
+    }
+    if (store != NULL) {
+        store->close(store);
+    }
+}
+
+static json_t *studies_json(const struct check *check)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < check->count; i++) {
+        const struct served_study *served = check->studies[i];
+        json_latch_append(&list, json_pack("{s:s, s:I, s:I, s:I, s:b}", "study", served->id_text,
+                                           "reports", (json_int_t)served->reports, "round",
+                                           (json_int_t)served->opened - 1, "rounds",
+                                           (json_int_t)served->terms->rounds, "ends_here",
+                                           served->round_limit < served->terms->rounds));
+    }
+    return list;
+}
+
+static json_t *document(struct check *check, const struct store_audit *audit, const char *data)
+{
+    bool lossy = audit->log.lost || audit->acknowledged > audit->commits;
+    json_t *log = json_pack("{s:I, s:I, s:I, s:b}", "frames", (json_int_t)audit->log.frames,
+                            "passed_over", (json_int_t)audit->log.passed_over, "transactions",
+                            (json_int_t)audit->log.transactions, "lost", audit->log.lost);
+    json_t *saved = json_pack("{s:I, s:I, s:I}", "segments", (json_int_t)check->sound, "of",
+                              (json_int_t)check->segments, "reports", (json_int_t)check->reports);
+    json_t *findings = check->findings;
+    check->findings = NULL;
+    return json_pack("{s:s, s:b, s:b, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "directory", data,
+                     "sound", check->found == 0, "lossy", lossy, "format", audit->format, "commits",
+                     (json_int_t)audit->commits, "acknowledged", (json_int_t)audit->acknowledged,
+                     "copy", audit->is_copy, "log", log, "findings", findings, "saved", saved,
+                     "studies", studies_json(check));
+}
+
+enum tremolo_status tremolo_server_check(char **json, const char *data, char *words,
+                                         size_t words_capacity)
+{
+    struct check *check = calloc(1, sizeof *check);
+    struct store *store = NULL;
+    if (check == NULL || sodium_init() < 0) {
+        free(check);
+        return TREMOLO_NO_MEMORY;
+    }
+    check->findings = json_array();
+    struct store_audit audit = {.finding = note, .context = check};
+    enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words, words_capacity);
+    if (status == TREMOLO_OK) {
+        check_segments(check, store, audit.last);
+        store->close(store);
+        if (check->found == 0) {
+            recover(check, data);
+        }
+        status = json_latch_text(json, document(check, &audit, data), JSON_COMPACT);
+    }
+    for (size_t i = 0; i < check->count; i++) {
+        served_free(check->studies[i]);
+    }
+    json_decref(check->findings);
+    free(check);
+    return status;
+}

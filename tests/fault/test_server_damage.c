@@ -1,0 +1,545 @@
+/* test_server_damage.c -- what a server must not start on, row by row and frame by frame, and what it
+ * must notice while it runs.
+ *
+ * Rows are changed by SQL, as damage that SQLite itself cannot see. The write-ahead log is changed in the
+ * shapes that only damage leaves, which must be said, and in those that a crash leaves, which must
+ * not. */
+#include "testing.h"
+
+#include <fcntl.h>
+
+#include "fault_vfs.h"
+#include "server_files.h"
+#include "store_wal.h"
+
+enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };
+
+static struct file_image images[FILE_COUNT];
+static char words[400];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return !make_directory();
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    files_free(images);
+    return remove_directory();
+}
+
+static void expect_refused(enum store_consent consent, const char *why)
+{
+    struct writer *writer = NULL;
+    enum tremolo_status status = try_writer(&writer, consent, words, sizeof words);
+    if (status == TREMOLO_OK || strstr(words, why) == NULL) {
+        fail_msg("expected '%s', got '%s'", why, words);
+    }
+}
+
+static void expect_started(enum store_consent consent, uint64_t reports)
+{
+    struct writer *writer = NULL;
+    if (try_writer(&writer, consent, words, sizeof words) != TREMOLO_OK) {
+        fail_msg("refused: %s", words);
+    }
+    uint64_t found = 0;
+    for (size_t i = 0; i < writer_study_count(writer); i++) {
+        found += writer_study(writer, i)->reports;
+    }
+    assert_int_equal(found, reports);
+    writer_stop(writer);
+}
+
+static void run_sql(const char *text)
+{
+    sqlite3 *database = NULL;
+    char path[128];
+    file_path(path, FILE_DATABASE);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    (void)sqlite3_exec(database, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
+    if (sqlite3_exec(database, text, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", text, sqlite3_errmsg(database));
+    }
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static void test_changed_rows_are_found(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *why;
+    } cases[] = {
+        /* One bit of a checkpoint's position counted reports twice. */
+        {"UPDATE state SET value = x'0000000000000000' || substr(value, 9) WHERE kind = "
+         "'checkpoint'",
+         "checkpoint"},
+        {"UPDATE state SET value = substr(value, 1, 15) || x'7f' || substr(value, 17)"
+         " WHERE kind = 'round'",
+         "round"},
+        {"UPDATE state SET kind = 'rounc' WHERE kind = 'round'", "is of no known kind"},
+        {"UPDATE state SET kind = 'probe' WHERE kind = 'checkpoint'",
+         "does not have its check value"},
+        {"UPDATE state SET key = substr(key, 1, 17) || x'05'"
+         " WHERE kind = 'round' AND substr(key, 18) = x'01'",
+         "does not have its check value"},
+        {"DELETE FROM state WHERE kind = 'study'", "not the"},
+        {"DELETE FROM state WHERE kind = 'checkpoint'", "not the"},
+        {"DELETE FROM state WHERE kind = 'manifest'", "it has no manifest"},
+        {"DELETE FROM state", "it has no manifest"},
+        {"UPDATE segment SET study = zeroblob(16) WHERE position = 2",
+         "segment 2 does not have its check value"},
+        {"UPDATE segment SET study = (SELECT study FROM segment ORDER BY position DESC LIMIT 1)"
+         " WHERE position = 1",
+         "segment 1 does not have its check value"},
+        {"UPDATE segment SET study = zeroblob(16), check_value = NULL WHERE position = 2",
+         "segment 2 belongs to no study"},
+        {"UPDATE segment SET position = 100 WHERE position = 3", "does not end where"},
+        {"DELETE FROM segment WHERE position = 3", "segment 3 is missing"},
+        {"DELETE FROM segment WHERE position = (SELECT max(position) FROM segment)",
+         "does not end where"},
+        {"DELETE FROM segment", "does not end where"},
+        {"UPDATE segment SET bytes = substr(bytes, 1, 20) || x'00' || substr(bytes, 22)"
+         " WHERE position = 1",
+         "segment 1, of study"},
+        {"UPDATE segment SET check_value = x'00' WHERE position = 1",
+         "segment 1 does not have its check value"},
+        {"PRAGMA user_version = 0", "its format is 0"},
+        {"PRAGMA user_version = 1", "its format is 1"},
+        {"PRAGMA user_version = 3", "its format is 3"},
+        {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'study BLOB', "
+         "'study TEXT')",
+         "its schema is not a server's"},
+        {"CREATE INDEX later ON segment (study)", "its schema is not a server's"},
+    };
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    files_load(images);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        files_save(images);
+        run_sql(cases[i].sql);
+        expect_refused(STORE_CAREFUL, cases[i].why);
+        expect_refused(STORE_ACCEPT_LOSS, cases[i].why); /* which is not a loss */
+    }
+    files_save(images);
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+}
+
+static void *copy_of(const void *bytes, size_t length)
+{
+    void *copy = malloc(length);
+    assert_non_null(copy);
+    memcpy(copy, bytes, length);
+    return copy;
+}
+
+struct found_state {
+    uint8_t key[STORE_KEY_BYTES_MAX];
+    size_t key_length;
+    uint8_t *value;
+    size_t length;
+};
+
+static enum tremolo_status keep_state(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    struct found_state *found = context;
+    free(found->value);
+    memcpy(found->key, key, key_length);
+    found->key_length = key_length;
+    found->value = copy_of(value, length);
+    found->length = length;
+    return TREMOLO_OK;
+}
+
+/* Rows that are whole, each by itself, and do not agree: as a bug would leave them. */
+static void test_rows_must_agree(void **state)
+{
+    static const struct {
+        const char *kind;
+        size_t byte; /* of the value, or of the key */
+        bool in_key;
+        uint8_t change;
+        const char *why;
+    } cases[] = {
+        {"checkpoint", 7, false, 0x01, "in its sums and"},     /* position: one report twice */
+        {"checkpoint", 0, false, 0x01, "is ahead of the log"}, /* position: beyond all */
+        {"checkpoint", 17, true, 0x04, "is not one of it"},    /* a round that is not there */
+        {"checkpoint", 3, true, 0x04, "belongs to no study"},  /* a tag that is not there */
+        {"round", 17, true, 0x04, "is not one of it, or not the next"},
+        {"round", 3, true, 0x04, "belongs to no study"},
+        {"study", 3, true, 0x04, ""},
+    };
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    files_load(images);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct found_state found = {0};
+        files_save(images);
+        struct store *store = open_store();
+        assert_status(store->each(store, cases[i].kind, keep_state, &found), TREMOLO_OK);
+        uint8_t *changed = cases[i].in_key ? found.key : found.value;
+        changed[cases[i].byte] ^= cases[i].change;
+        assert_status(store->put(store, cases[i].kind, found.key, found.key_length, found.value,
+                                 found.length),
+                      TREMOLO_OK);
+        assert_status(store->sync(store), TREMOLO_OK);
+        store->close(store);
+        free(found.value);
+        expect_refused(STORE_CAREFUL, cases[i].why);
+    }
+    struct store *store = open_store();
+    assert_status(store->put(store, "other", (const uint8_t *)"k", 1, (const uint8_t *)"v", 1),
+                  TREMOLO_BAD_ARGUMENT);
+    store->close(store);
+}
+
+/* ---------------------------------------------------------------- directories of before */
+
+static void make_old(void)
+{
+    run_sql("DELETE FROM state WHERE kind = 'manifest';"
+            "ALTER TABLE segment DROP COLUMN check_value;"
+            "ALTER TABLE state DROP COLUMN check_value; PRAGMA user_version = 1;");
+    char path[128];
+    file_path(path, FILE_TIP);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_an_old_directory_is_upgraded(void **state)
+{
+    uint8_t before[ANSWER_BYTES], after[ANSWER_BYTES];
+    struct writer *writer = start_writer(open_store());
+    struct store *store = NULL;
+    struct served_study *served = NULL;
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    hash_answer(before, writer);
+    char *id = copy_of(writer_study(writer, 0)->id_text, TREMOLO_STUDY_ID_TEXT_BYTES);
+    writer_stop(writer);
+    make_old();
+    assert_status(store_read_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    assert_status(served_load(&served, store, id, words, sizeof words), TREMOLO_OK);
+    served_free(served);
+    store->close(store);
+    free(id);
+    for (int i = 0; i < 2; i++) { /* upgraded, and opened again */
+        assert_status(try_writer(&writer, STORE_CAREFUL, words, sizeof words), TREMOLO_OK);
+        hash_answer(after, writer);
+        assert_memory_equal(before, after, sizeof before);
+        writer_stop(writer);
+    }
+    /* Segments of before have no check value of their own; the sum covers them. */
+    run_sql("UPDATE segment SET study = (SELECT study FROM segment ORDER BY position DESC LIMIT 1)"
+            " WHERE position = 1");
+    expect_refused(STORE_CAREFUL, "segment 1, of study");
+    run_sql("UPDATE segment SET study = zeroblob(16) WHERE position = 1");
+    expect_refused(STORE_CAREFUL, "segment 1 belongs to no study");
+}
+
+/* ---------------------------------------------------------------- the write-ahead log */
+
+/* A directory as a killed server leaves it; returns how many frames its log has. */
+static size_t leave_log(void)
+{
+    struct wal_findings found;
+    char path[128];
+    struct writer *writer = start_writer(open_store());
+    fill_directory(writer, OPEN_REPORTS);
+    files_load(images);
+    writer_stop(writer);
+    files_save(images);
+    file_path(path, FILE_LOG);
+    assert_true(store_wal_look(&found, path));
+    assert_int_equal(found.frames, (images[FILE_LOG].length - WAL_HEAD) / WAL_FRAME);
+    assert_false(found.lost);
+    assert_int_equal(found.passed_over, 0);
+    return (size_t)found.frames;
+}
+
+static void put_back(void)
+{
+    files_save(images);
+}
+
+static uint8_t *frame_at(size_t frame)
+{
+    return images[FILE_LOG].bytes + WAL_HEAD + frame * WAL_FRAME;
+}
+
+static void test_damage_in_the_middle_of_a_log(void **state)
+{
+    size_t frames = leave_log();
+    (void)state;
+    for (size_t i = 0; i + 6 < frames; i += 3) { /* head, salt, checksum, page */
+        static const size_t places[] = {0, 9, 17, 24, 2000};
+        uint8_t *byte = frame_at(i) + places[i % 5];
+        *byte ^= 0x10;
+        put_back();
+        expect_refused(STORE_CAREFUL, "tremolo.db-wal is damaged: after frame ");
+        *byte ^= 0x10;
+    }
+    for (size_t i = 0; i < WAL_HEAD; i++) {
+        images[FILE_LOG].bytes[i] ^= 0x04;
+        put_back();
+        expect_refused(STORE_CAREFUL, "damaged");
+        images[FILE_LOG].bytes[i] ^= 0x04;
+    }
+    put_back();
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+}
+
+/* At its end damage looks like an interrupted write, and a cut like a log that was shorter: the tip
+ * knows better. */
+static void test_a_log_that_lost_its_end(void **state)
+{
+    size_t frames = leave_log();
+    size_t whole = images[FILE_LOG].length;
+    (void)state;
+    frame_at(frames - 1)[100] ^= 1;
+    put_back();
+    expect_refused(STORE_CAREFUL, "lacks 1 of the");
+    frame_at(frames - 1)[100] ^= 1;
+    for (size_t cut = 1; cut < frames; cut += 5) {
+        images[FILE_LOG].length = whole - cut * WAL_FRAME;
+        put_back();
+        expect_refused(STORE_CAREFUL, "of the");
+    }
+    images[FILE_LOG].length = 0;
+    put_back();
+    expect_refused(STORE_CAREFUL, "commits that were acknowledged");
+    images[FILE_LOG].length = whole;
+    /* All of it gone is not an empty server. */
+    size_t database = images[FILE_DATABASE].length;
+    images[FILE_DATABASE].length = 0;
+    images[FILE_LOG].length = 0;
+    put_back();
+    expect_refused(STORE_CAREFUL, "commits that were acknowledged");
+    images[FILE_DATABASE].length = database;
+    images[FILE_LOG].length = whole;
+    /* Somebody who knows goes on, and has no older tip afterwards. */
+    frame_at(frames - 1)[100] ^= 1;
+    put_back();
+    expect_started(STORE_ACCEPT_LOSS, OPEN_REPORTS + 8);
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 8);
+}
+
+/* A power failure: the last transaction is torn, in any way, and the tip is behind. */
+static void test_a_torn_write_is_no_damage(void **state)
+{
+    struct file_image tip = {0};
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    file_load(&tip, FILE_TIP);
+    struct served_study *rounds = writer_study(writer, 1);
+    file_load(&images[FILE_LOG], FILE_LOG);
+    size_t before = (images[FILE_LOG].length - WAL_HEAD) / WAL_FRAME;
+    give_named(writer, rounds, 1, 5);
+    files_load(images);
+    writer_stop(writer);
+    free(images[FILE_TIP].bytes);
+    images[FILE_TIP] = tip;
+    size_t after = (images[FILE_LOG].length - WAL_HEAD) / WAL_FRAME;
+    assert_true(after >= before + 2); /* a segment and the manifest: more than one page */
+    for (size_t i = before; i < after; i++) {
+        frame_at(i)[500] ^= 1;
+        put_back();
+        expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+        frame_at(i)[500] ^= 1;
+    }
+    images[FILE_LOG].length = WAL_HEAD + before * WAL_FRAME + 1000;
+    put_back();
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+}
+
+/* A log that began again has frames of its earlier generation behind those in use. */
+static void test_an_earlier_generation_is_no_damage(void **state)
+{
+    enum { COMMITS = 640, BYTES = 16384 };
+    static const uint8_t study[STORE_STUDY_BYTES] = {1};
+    static uint8_t bytes[BYTES];
+    struct wal_findings found;
+    struct store *store = open_store();
+    char path[128];
+    uint64_t position;
+    (void)state;
+    for (int i = 0; i < COMMITS; i++) {
+        assert_status(store->append(store, study, bytes, sizeof bytes, &position), TREMOLO_OK);
+        assert_status(store->sync(store), TREMOLO_OK);
+    }
+    file_path(path, FILE_LOG);
+    assert_true(store_wal_look(&found, path));
+    file_load(&images[FILE_LOG], FILE_LOG);
+    assert_true(found.frames > 0);
+    assert_true((found.frames + 1) * WAL_FRAME < images[FILE_LOG].length); /* there are others */
+    assert_false(found.lost);
+    assert_int_equal(found.passed_over, 0);
+    store->close(store);
+}
+
+/* ---------------------------------------------------------------- while it runs */
+
+static void expect_stopped(struct writer *writer, struct served_study *served)
+{
+    enum { TRIES = 1000, PAUSE_US = 20000 }; /* it looks five times a second */
+    struct server_report report;
+    for (int i = 0; i < TRIES && writer_health(writer, NULL, 0) == TREMOLO_OK; i++) {
+        (void)usleep(PAUSE_US);
+    }
+    assert_status(writer_health(writer, words, sizeof words), TREMOLO_NOT_SYNCED);
+    assert_non_null(strstr(words, "was removed or replaced"));
+    server_report_make(&report, served->study, 0, NULL, NULL);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
+}
+
+static void test_a_directory_that_is_gone(void **state)
+{
+    char other[80], path[128];
+    (void)state;
+    for (size_t which = 0; which <= FILE_COUNT; which++) {
+        struct served_study *served = NULL;
+        struct writer *writer = start_writer(open_store());
+        assert_status(create_study(&served, writer, server_study_open), TREMOLO_OK);
+        files_load(images);
+        if (which < FILE_COUNT) { /* removed, and for the log also replaced by the same bytes */
+            file_path(path, which);
+            assert_int_equal(unlink(path), 0);
+            if (which == FILE_LOG) {
+                file_save(&images[which], which);
+            }
+        } else { /* the whole directory moves away and an empty one takes its place */
+            (void)snprintf(other, sizeof other, "%s.away", directory);
+            assert_int_equal(rename(directory, other), 0);
+            assert_int_equal(mkdir(directory, 0700), 0);
+        }
+        expect_stopped(writer, served);
+        writer_stop(writer);
+        if (which == FILE_COUNT) {
+            assert_int_equal(rmdir(directory), 0);
+            assert_int_equal(rename(other, directory), 0);
+        }
+        assert_int_equal(remove_directory(), 0);
+        assert_true(make_directory());
+    }
+}
+
+/* ---------------------------------------------------------------- a restored backup */
+
+/* A backup of round 0 is put back after devices have reported in round 1. Its round 1 would have other
+ * vectors: nobody may get them, and the old reports of round 1 may not count. */
+static void test_a_restored_round_is_not_broadcast_again(void **state)
+{
+    struct file_image backup[FILE_COUNT] = {{0}};
+    struct server_report old;
+    struct served_study *served = NULL;
+    uint8_t key[TREMOLO_MAC_KEY_BYTES];
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    assert_status(create_study(&served, writer, server_study_rounds), TREMOLO_OK);
+    for (unsigned i = 0; i < 6; i++) {
+        give_named(writer, served, 0, i);
+        if (i == 3) {
+            writer_stop(writer);
+            files_load(backup);
+            writer = start_writer(open_store());
+            served = writer_study(writer, 0);
+        }
+    }
+    close_newest_round(writer, served);
+    assert_status(tremolo_device_key(key, secret, (const uint8_t *)"device 1", 8), TREMOLO_OK);
+    server_report_make(&old, served->study, 1, served->rounds[1].vectors, key);
+    assert_int_equal(send_report(writer, served, &old, "device 1"), OUTCOME_ACCEPTED);
+    writer_stop(writer);
+    /* The database alone is put back: it is older than its tip. */
+    file_save(&backup[FILE_DATABASE], FILE_DATABASE);
+    expect_refused(STORE_CAREFUL, "of the");
+    /* All files, in a new place: a copy. */
+    char path[128];
+    file_path(path, FILE_TIP);
+    int held = open(path, O_RDONLY); /* so that no new file gets its inode */
+    assert_true(held >= 0);
+    assert_int_equal(remove_directory(), 0);
+    assert_true(make_directory());
+    files_save(backup);
+    assert_int_equal(close(held), 0);
+    expect_refused(STORE_CAREFUL, "the directory is a copy");
+    expect_refused(STORE_CAREFUL, "the directory is a copy"); /* asking again changes nothing */
+    assert_status(try_writer(&writer, STORE_ACCEPT_LOSS, words, sizeof words), TREMOLO_OK);
+    for (int i = 0; i < 2; i++) { /* and it stays so after a restart without the option */
+        served = writer_study(writer, 0);
+        assert_int_equal(served->reports, 4);
+        assert_int_equal(served->round_limit, 1);
+        assert_int_equal(send_report(writer, served, &old, "device 1"), OUTCOME_WRONG_ROUND);
+        writer_stop(writer);
+        writer = start_writer(open_store());
+    }
+    served = writer_study(writer, 0);
+    give_named(writer, served, 0, 4); /* the vectors of round 0 are the same as ever */
+    close_newest_round(writer, served);
+    assert_int_equal(served->opened, 1);
+    assert_true(served_is_done(served));
+    assert_int_not_equal(send_report(writer, served, &old, "device 1"), OUTCOME_ACCEPTED);
+    writer_stop(writer);
+    files_free(backup);
+}
+
+/* Who moved a directory says so, and rounds go on; one without rounds needs no word. */
+static void test_a_moved_directory_goes_on(void **state)
+{
+    struct served_study *served = NULL;
+    char path[128];
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    file_path(path, FILE_TIP);
+    assert_int_equal(unlink(path), 0);
+    expect_refused(STORE_CAREFUL, "the directory is a copy");
+    expect_started(STORE_MOVED, OPEN_REPORTS + 9);
+    writer = start_writer(open_store());
+    served = writer_study(writer, 1);
+    served = served->terms->rounds > 1 ? served : writer_study(writer, 0);
+    close_newest_round(writer, served);
+    assert_int_equal(served->opened, 3);
+    writer_stop(writer);
+    assert_int_equal(remove_directory(), 0);
+    assert_true(make_directory());
+    writer = start_writer(open_store());
+    assert_status(create_study(&served, writer, server_study_open), TREMOLO_OK);
+    writer_stop(writer);
+    file_path(path, FILE_TIP);
+    assert_int_equal(unlink(path), 0);
+    expect_started(STORE_CAREFUL, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_changed_rows_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rows_must_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_old_directory_is_upgraded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damage_in_the_middle_of_a_log, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_that_lost_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_torn_write_is_no_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_earlier_generation_is_no_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_directory_that_is_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_restored_round_is_not_broadcast_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_moved_directory_goes_on, set_up, tear_down),
+    };
+    if (sodium_init() < 0) {
+        return 1;
+    }
+    fault_vfs_install();
+    atomic_store(&fault.no_syncs, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
