@@ -5,6 +5,37 @@
 static const char iterative[] = "{\"kind\": \"iterative\", \"rounds\": 3, \"vectors\": 1,"
                                 "\"alpha\": 0.5, \"lambda\": 0.2, \"omega\": 1}";
 
+/* Lengths are what a network sees through TLS: a round's number and the sample change none. */
+static void test_requests_have_one_length(void **state)
+{
+    static const char *const samples[] = {
+        "{\"a\": 0, \"b\": -1, \"c\": \"x\", \"d\": false, \"r\": 0}",
+        "{\"a\": 10, \"b\": 1, \"c\": \"z\", \"d\": true, \"r\": 100}",
+        "{\"a\": 3.3333, \"b\": 0, \"c\": \"y\", \"d\": true, \"r\": 50.000001}",
+    };
+    static const uint16_t rounds[] = {0, 1, 9, 10, 23, 24, 99, 100, 255, 256, 299};
+    (void)state;
+    for (size_t hidden = 0; hidden < 2; hidden++) {
+        struct world world;
+        struct tremolo_client_receipt receipt;
+        struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+        policy.epsilon_total = 100;
+        begin(&world, "protocol", "{\"kind\": \"iterative\", \"rounds\": 300}", "privacy.protects",
+              hidden == 0 ? "\"features\"" : "\"all\"");
+        world.options.policy = &policy;
+        assert_status(open_client(&world), TREMOLO_OK);
+        for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+            const char *sample = samples[i % 3];
+            world.server.round = rounds[i];
+            assert_status(tremolo_client_sample(world.client, sample, strlen(sample)), TREMOLO_OK);
+            assert_status(tremolo_client_report(world.client, &receipt), TREMOLO_OK);
+            assert_int_equal(world.server.reports, i + 1);
+            assert_int_equal(world.server.report[i].length, world.server.report[0].length);
+        }
+        end(&world);
+    }
+}
+
 static int count_receipt(void *context, const struct tremolo_client_receipt *receipt)
 {
     unsigned *count = context;
@@ -137,6 +168,7 @@ static void test_a_round_is_signed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_requests_have_one_length),
         cmocka_unit_test(test_following),
         cmocka_unit_test(test_following_is_quiet),
         cmocka_unit_test(test_following_goes_on_after_a_closed_round),
