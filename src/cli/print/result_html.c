@@ -4,10 +4,11 @@
  * so that the page opens from a disk, makes no request and prints; its own
  * policy forbids requests besides. Tables are written here and can be read
  * without a script; the charts are the dashboard's, drawn from the document,
- * which the page carries. Every text from outside goes through html_text(). */
+ * which the page carries. Markup is written by html(), and every text from outside is its %t. */
 #include "result.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,17 +29,6 @@ static void html_text(FILE *out, const char *text)
         default: (void)fputc(*text, out);
         }
     }
-}
-
-/* Nothing where there is no text. */
-static void element(FILE *out, const char *tag, const char *text)
-{
-    if (text == NULL || text[0] == '\0') {
-        return;
-    }
-    (void)fprintf(out, "<%s>", tag);
-    html_text(out, text);
-    (void)fprintf(out, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
 /* A number with the minus sign that the charts have, too. */
@@ -65,15 +55,60 @@ static void number_as(FILE *out, const json_t *value, const char *class, double 
     (void)fputs("</data>", out);
 }
 
-static void number(FILE *out, const json_t *value, const char *class)
+/* Write markup. %t is a text from outside, escaped; %s markup of ours; %n a JSON number and
+ * the class it has, or NULL; %b the same of a cost, which is rounded up. */
+static void html(FILE *out, const char *format, ...)
 {
-    number_as(out, value, class, json_number_value(value));
+    va_list arguments;
+    va_start(arguments, format);
+    for (const char *at = format; *at != '\0'; at++) {
+        if (*at != '%') {
+            (void)fputc(*at, out);
+            continue;
+        }
+        at++;
+        if (*at == 't') {
+            html_text(out, va_arg(arguments, const char *));
+        } else if (*at == 's') {
+            (void)fputs(va_arg(arguments, const char *), out);
+        } else {
+            const json_t *value = va_arg(arguments, const json_t *);
+            double real = json_number_value(value);
+            number_as(out, value, va_arg(arguments, const char *),
+                      *at == 'b' ? tremolo_digits_up(real, 5) : real);
+        }
+    }
+    va_end(arguments);
 }
 
-/* A cost, rounded up. */
-static void bound(FILE *out, const json_t *value, const char *class)
+/* For %n and %b: a member under a class of its name. */
+#define MEMBER(object, key) json_object_get(object, key), key
+
+/* Nothing where there is no text. */
+static void element(FILE *out, const char *tag, const char *text)
 {
-    number_as(out, value, class, tremolo_digits_up(json_number_value(value), 5));
+    char end[16];
+    (void)snprintf(end, sizeof end, "%.*s", (int)strcspn(tag, " "), tag);
+    if (text != NULL && text[0] != '\0') {
+        html(out, "<%s>%t</%s>\n", tag, text, end);
+    }
+}
+
+static void elements(FILE *out, const char *tag, const json_t *texts)
+{
+    size_t index;
+    json_t *text;
+    json_array_foreach(texts, index, text)
+    {
+        element(out, tag, json_string_value(text));
+    }
+}
+
+/* A table that a narrow screen scrolls, up to its body. */
+static void begin_table(FILE *out, const char *label, const char *attributes)
+{
+    html(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table%s>",
+         label, attributes);
 }
 
 /* ---------------------------------------------------------------- coefficients */
@@ -81,93 +116,71 @@ static void bound(FILE *out, const json_t *value, const char *class)
 static void interval_cell(FILE *out, const json_t *row)
 {
     const json_t *score = json_object_get(row, "score");
-    const char *shape = member_text(score, "shape");
-    bool identified = json_is_true(json_object_get(row, "identified"));
-    (void)fputs("<td>", out);
-    if (identified) {
-        number(out, json_object_get(row, "low"), "low");
-        (void)fputs(" to ", out);
-        number(out, json_object_get(row, "high"), "high");
-    } else if (strcmp(shape, "outside") == 0) {
-        (void)fputs("not between ", out);
-        number(out, json_object_get(score, "low"), "low");
-        (void)fputs(" and ", out);
-        number(out, json_object_get(score, "high"), "high");
+    if (json_is_true(json_object_get(row, "identified"))) {
+        html(out, "<td>%n to %n</td>", MEMBER(row, "low"), MEMBER(row, "high"));
+    } else if (strcmp(member_text(score, "shape"), "outside") == 0) {
+        html(out, "<td>not between %n and %n</td>", MEMBER(score, "low"), MEMBER(score, "high"));
     } else {
-        (void)fputs("anything", out);
+        html(out, "<td>anything</td>");
     }
-    (void)fputs("</td>", out);
 }
 
 static void coefficient_row(FILE *out, const json_t *row)
 {
-    static const char *const keys[] = {"estimate", "standard_error"};
-    (void)fputs("<tr><th scope=\"row\">", out);
-    html_text(out, member_text(row, "name"));
-    (void)fputs("</th>", out);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        (void)fputs("<td>", out);
-        number(out, json_object_get(row, keys[i]), keys[i]);
-        (void)fputs("</td>", out);
-    }
+    html(out, "<tr><th scope=\"row\">%t</th><td>%n</td><td>%n</td>", member_text(row, "name"),
+         MEMBER(row, "estimate"), MEMBER(row, "standard_error"));
     interval_cell(out, row);
-    (void)fputs("<td>", out);
-    number(out, json_object_get(row, "z"), "z");
-    (void)fputs("</td><td>", out);
-    number(out, json_object_get(row, "p"), "p");
-    (void)fputs("</td></tr>\n", out);
+    html(out, "<td>%n</td><td>%n</td></tr>\n", MEMBER(row, "z"), MEMBER(row, "p"));
 }
 
 static void unclear(FILE *out, const json_t *sentences)
 {
+    if (json_array_size(sentences) > 0) {
+        html(out, "<ul class=\"unclear\">\n");
+        elements(out, "li", sentences);
+        html(out, "</ul>\n");
+    }
+}
+
+static void coefficient_table(FILE *out, const json_t *result, const json_t *rows)
+{
+    const json_t *response = json_object_get(result, "response");
+    const json_t *level = json_object_get(result, "level");
+    char caption[COEFFICIENTS_CAPTION_BYTES];
+    char interval[32];
     size_t index;
-    json_t *sentence;
-    if (json_array_size(sentences) == 0) {
-        return;
-    }
-    (void)fputs("<ul class=\"unclear\">\n", out);
-    json_array_foreach(sentences, index, sentence)
+    json_t *row;
+    coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+    (void)snprintf(interval, sizeof interval, "%g%% interval",
+                   100 * (json_is_number(level) ? json_number_value(level) : 0.95));
+    html(out, "<div class=\"plot\" id=\"forest\"></div>\n");
+    begin_table(out, "Coefficients", " id=\"coefficients\"");
+    element(out, "caption", caption);
+    html(out,
+         "<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Estimate</th>"
+         "<th scope=\"col\">Standard error</th><th scope=\"col\">%s</th>"
+         "<th scope=\"col\">t</th><th scope=\"col\">p</th></tr></thead>\n<tbody>\n",
+         interval);
+    json_array_foreach(rows, index, row)
     {
-        element(out, "li", json_string_value(sentence));
+        coefficient_row(out, row);
     }
-    (void)fputs("</ul>\n", out);
+    html(out, "</tbody></table></div>\n");
 }
 
 static void coefficients(FILE *out, const json_t *result)
 {
     const json_t *rows = json_object_get(result, "coefficients");
-    size_t index;
-    json_t *row;
     if (rows == NULL) {
         return;
     }
-    (void)fputs("<section class=\"card\"><h2>What the reports say</h2>\n", out);
+    html(out, "<section class=\"card\"><h2>What the reports say</h2>\n");
     unclear(out, json_object_get(result, "not_identified"));
     if (json_array_size(rows) > 0) {
-        const json_t *response = json_object_get(result, "response");
-        char caption[COEFFICIENTS_CAPTION_BYTES];
-        coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
-        const json_t *level = json_object_get(result, "level");
-        (void)fputs(
-            "<div class=\"plot\" id=\"forest\"></div>\n<div class=\"scroll\" tabindex=\"0\" "
-            "role=\"region\" aria-label=\"Coefficients\"><table id=\"coefficients\">",
-            out);
-        element(out, "caption", caption);
-        (void)fputs("<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Estimate</th>"
-                    "<th scope=\"col\">Standard error</th>",
-                    out);
-        (void)fprintf(out, "<th scope=\"col\">%g%% interval</th>",
-                      100 * (json_is_number(level) ? json_number_value(level) : 0.95));
-        (void)fputs("<th scope=\"col\">t</th><th scope=\"col\">p</th></tr></thead>\n<tbody>\n",
-                    out);
-        json_array_foreach(rows, index, row)
-        {
-            coefficient_row(out, row);
-        }
-        (void)fputs("</tbody></table></div>\n", out);
+        coefficient_table(out, result, rows);
     }
     element(out, "p", member_text(result, "remark"));
-    (void)fputs("</section>\n", out);
+    html(out, "</section>\n");
 }
 
 /* ---------------------------------------------------------------- prediction */
@@ -182,45 +195,38 @@ static void prediction(FILE *out, const json_t *result)
     if (rows == NULL) {
         return;
     }
-    (void)fputs("<section class=\"card\"><h2>Prediction</h2>\n<p class=\"r2\">", out);
+    html(out, "<section class=\"card\"><h2>Prediction</h2>\n<p class=\"r2\">");
     if (json_is_number(r2)) {
-        (void)fputs("R<sup>2</sup> ", out);
-        number(out, r2, "r2");
+        html(out, "R<sup>2</sup> %n", r2, "r2");
         if (json_is_number(json_object_get(result, "r2_low"))) {
-            (void)fputs(", ", out);
-            number(out, json_object_get(result, "r2_low"), NULL);
-            (void)fputs(" to ", out);
-            number(out, json_object_get(result, "r2_high"), NULL);
+            html(out, ", %n to %n", json_object_get(result, "r2_low"), NULL,
+                 json_object_get(result, "r2_high"), NULL);
         }
-        (void)fputs(": the share of the response's variance that the prediction explains, "
-                    "estimated from the reports alone",
-                    out);
+        html(out, ": the share of the response's variance that the prediction explains, "
+                  "estimated from the reports alone");
     } else {
-        (void)fputs("No R<sup>2</sup> can be estimated from the reports at this noise", out);
+        html(out, "No R<sup>2</sup> can be estimated from the reports at this noise");
     }
     if (json_is_object(simulated)) {
-        (void)fputs("</p>\n<p>R<sup>2</sup> ", out);
-        number(out, json_object_get(json_object_get(simulated, "r2"), "mean"), NULL);
-        (void)fprintf(out, " on %s; ordinary least squares on the raw rows, which is not private, ",
-                      member_number(simulated, "held_out") > 0 ? "rows that were held out"
-                                                               : "the training rows");
-        number(out, json_object_get(simulated, "r2_ols"), NULL);
+        html(out,
+             "</p>\n<p>R<sup>2</sup> %n on %s; ordinary least squares on the raw rows, which is "
+             "not private, %n",
+             json_object_get(json_object_get(simulated, "r2"), "mean"), NULL,
+             member_number(simulated, "held_out") > 0 ? "rows that were held out"
+                                                      : "the training rows",
+             json_object_get(simulated, "r2_ols"), NULL);
     }
-    (void)fputs(
-        "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Prediction\">"
-        "<table id=\"prediction\"><caption>Coefficients for prediction; shrunken, and not for "
-        "conclusions</caption>\n<thead><tr><th scope=\"col\">Coefficient</th>"
-        "<th scope=\"col\">Value</th></tr></thead>\n<tbody>\n",
-        out);
+    html(out, "</p>\n");
+    begin_table(out, "Prediction", " id=\"prediction\"");
+    html(out, "<caption>Coefficients for prediction; shrunken, and not for conclusions</caption>\n"
+              "<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Value</th></tr>"
+              "</thead>\n<tbody>\n");
     json_array_foreach(rows, index, row)
     {
-        (void)fputs("<tr><th scope=\"row\">", out);
-        html_text(out, member_text(row, "name"));
-        (void)fputs("</th><td>", out);
-        number(out, json_object_get(row, "estimate"), "estimate");
-        (void)fputs("</td></tr>\n", out);
+        html(out, "<tr><th scope=\"row\">%t</th><td>%n</td></tr>\n", member_text(row, "name"),
+             MEMBER(row, "estimate"));
     }
-    (void)fputs("</tbody></table></div></section>\n", out);
+    html(out, "</tbody></table></div></section>\n");
 }
 
 /* ---------------------------------------------------------------- diagnostics */
@@ -247,17 +253,14 @@ static void diagnostics(FILE *out, const json_t *result)
     if (!json_is_object(told)) {
         return;
     }
-    (void)fputs(
-        "<section class=\"card\"><h2>Diagnostics</h2>\n<div class=\"scroll\" tabindex=\"0\" "
-        "role=\"region\" aria-label=\"Diagnostics\"><table class=\"terms\" "
-        "id=\"diagnostics\"><tbody>\n",
-        out);
+    html(out, "<section class=\"card\"><h2>Diagnostics</h2>\n");
+    begin_table(out, "Diagnostics", " class=\"terms\" id=\"diagnostics\"");
+    html(out, "<tbody>\n");
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        (void)fprintf(out, "<tr><th scope=\"row\">%s</th><td>", facts[i].name);
-        number(out, json_object_get(told, facts[i].key), NULL);
-        (void)fprintf(out, "</td><td>%s</td></tr>\n", facts[i].words);
+        html(out, "<tr><th scope=\"row\">%s</th><td>%n</td><td>%s</td></tr>\n", facts[i].name,
+             json_object_get(told, facts[i].key), NULL, facts[i].words);
     }
-    (void)fputs("</tbody></table></div></section>\n", out);
+    html(out, "</tbody></table></div></section>\n");
 }
 
 /* ---------------------------------------------------------------- guarantee */
@@ -268,9 +271,9 @@ static const char *const distance_label[DISTANCE_CELLS] = {"Distance", "\u03bc",
 
 static void distance_cell(FILE *out, size_t column, const char *text)
 {
-    (void)fprintf(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[column]);
+    html(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[column]);
     minus_text(out, text);
-    (void)fputs("</span></td>", out);
+    html(out, "</span></td>");
 }
 
 /* The rates were rounded up where they were computed, to what is written here. */
@@ -278,13 +281,9 @@ static void distance_row(FILE *out, const json_t *row)
 {
     static const char *const keys[] = {"distance", "mu", "epsilon"};
     char text[32];
-    (void)fputs("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">", out);
-    html_text(out, member_text(row, "name"));
-    if (member_text(row, "words")[0] != '\0') {
-        (void)fputs(", ", out);
-        html_text(out, member_text(row, "words"));
-    }
-    (void)fputs("</th>", out);
+    const char *words = member_text(row, "words");
+    html(out, "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">%t%s%t</th>",
+         member_text(row, "name"), words[0] != '\0' ? ", " : "", words);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double value = member_number(row, keys[i]);
         (void)snprintf(text, sizeof text, "%.4g", value);
@@ -293,7 +292,7 @@ static void distance_row(FILE *out, const json_t *row)
     (void)snprintf(text, sizeof text, "%.1f%%", 100 * member_number(row, "attacker_right"));
     distance_cell(out, DISTANCE_CELLS - 1,
                   isnan(member_number(row, "epsilon")) ? "always: no protection" : text);
-    (void)fputs("</tr>\n", out);
+    html(out, "</tr>\n");
 }
 
 /* A phone shows each row as a block (dashboard.css); the roles keep it a table. */
@@ -301,36 +300,33 @@ static void distance_table(FILE *out, const json_t *rows)
 {
     size_t index;
     json_t *row;
-    (void)fputs("<table class=\"distances stacked\" role=\"table\"><thead role=\"rowgroup\"><tr "
-                "role=\"row\"><th scope=\"col\" role=\"columnheader\">Two people</th>",
-                out);
+    html(out, "<table class=\"distances stacked\" role=\"table\"><thead role=\"rowgroup\"><tr "
+              "role=\"row\"><th scope=\"col\" role=\"columnheader\">Two people</th>");
     for (size_t i = 0; i < DISTANCE_CELLS; i++) {
         (void)fprintf(out, "<th scope=\"col\" role=\"columnheader\">%s</th>", distance_label[i]);
     }
-    (void)fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);
+    html(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
     json_array_foreach(rows, index, row)
     {
         distance_row(out, row);
     }
-    (void)fputs("</tbody></table>\n", out);
+    html(out, "</tbody></table>\n");
 }
 
 static void tradeoff(FILE *out, const json_t *points)
 {
     size_t index;
     json_t *point;
-    (void)fputs(
-        "<table id=\"tradeoff-table\"><caption>What the best attacker achieves who must tell "
-        "two such people apart</caption>\n<thead><tr><th scope=\"col\">False alarms "
-        "accepted</th><th scope=\"col\">Caught at most</th></tr></thead>\n<tbody>\n",
-        out);
+    html(out, "<table id=\"tradeoff-table\"><caption>What the best attacker achieves who must tell "
+              "two such people apart</caption>\n<thead><tr><th scope=\"col\">False alarms "
+              "accepted</th><th scope=\"col\">Caught at most</th></tr></thead>\n<tbody>\n");
     json_array_foreach(points, index, point)
     {
         (void)fprintf(out, "<tr><th scope=\"row\">%g%%</th><td>%.1f%%</td></tr>\n",
                       100 * json_number_value(json_object_get(point, "false_alarms")),
                       ceil(1000 * json_number_value(json_object_get(point, "caught"))) / 10);
     }
-    (void)fputs("</tbody></table>\n", out);
+    html(out, "</tbody></table>\n");
 }
 
 static void guarantee(FILE *out, const json_t *result)
@@ -339,34 +335,31 @@ static void guarantee(FILE *out, const json_t *result)
     if (promise == NULL) {
         return;
     }
-    (void)fputs("<section class=\"card\"><h2>What an attacker could learn</h2>\n", out);
+    html(out, "<section class=\"card\"><h2>What an attacker could learn</h2>\n");
     if (json_is_object(promise)) {
-        (void)fputs("<p class=\"facts\">Epsilon ", out);
-        bound(out, json_object_get(promise, "epsilon"), "epsilon");
-        (void)fputs(" at delta ", out);
-        number(out, json_object_get(promise, "delta"), "delta");
         bool gaussian = json_is_number(json_object_get(promise, "mu"));
+        html(out, "<p class=\"facts\">Epsilon %b at delta %n", MEMBER(promise, "epsilon"),
+             MEMBER(promise, "delta"));
         if (gaussian) { /* a ballot has no mu, and no curve of it */
-            (void)fputs(", mu ", out);
-            bound(out, json_object_get(promise, "mu"), "mu");
+            html(out, ", mu %b", MEMBER(promise, "mu"));
         }
-        (void)fputs("</p>\n<div class=\"pair\"><div class=\"prose\">", out);
+        html(out, "</p>\n<div class=\"pair\"><div class=\"prose\">");
         element(out, "h3", "For the reviewer");
         element(out, "p", member_text(promise, "reviewer"));
         element(out, "h3", "For the participant");
         element(out, "p", member_text(promise, "participant"));
-        (void)fputs("</div><div>", out);
+        html(out, "</div><div>");
         if (gaussian) {
-            (void)fputs("<div class=\"plot square\" id=\"tradeoff\"></div>\n", out);
+            html(out, "<div class=\"plot square\" id=\"tradeoff\"></div>\n");
             tradeoff(out, json_object_get(promise, "tradeoff"));
         }
-        (void)fputs("</div></div>\n", out);
+        html(out, "</div></div>\n");
         element(out, "h3", "The same for two people who differ in other ways");
         distance_table(out, json_object_get(promise, "differences"));
     } else {
         element(out, "p", "Nothing is promised: the computation read raw data.");
     }
-    (void)fputs("</section>\n", out);
+    html(out, "</section>\n");
 }
 
 /* ---------------------------------------------------------------- figures */
@@ -378,33 +371,25 @@ static void figure_table(FILE *out, const json_t *figure)
     const json_t *first = json_object_get(json_array_get(series, 0), "points");
     size_t index;
     json_t *one;
-    (void)fputs("<details><summary>The numbers</summary>\n<div class=\"scroll\" tabindex=\"0\" "
-                "role=\"region\" aria-label=\"Numbers of the figure\"><table>"
-                "<thead><tr><th scope=\"col\">",
-                out);
-    html_text(out, member_text(figure, "x"));
-    (void)fputs("</th>", out);
+    html(out, "<details><summary>The numbers</summary>\n");
+    begin_table(out, "Numbers of the figure", "");
+    html(out, "<thead><tr><th scope=\"col\">%t</th>", member_text(figure, "x"));
     json_array_foreach(series, index, one)
     {
-        (void)fputs("<th scope=\"col\">", out);
-        html_text(out, member_text(one, "name"));
-        (void)fputs("</th>", out);
+        html(out, "<th scope=\"col\">%t</th>", member_text(one, "name"));
     }
-    (void)fputs("</tr></thead>\n<tbody>\n", out);
+    html(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < json_array_size(first); i++) {
-        (void)fputs("<tr><th scope=\"row\">", out);
-        number(out, json_array_get(json_array_get(first, i), 0), NULL);
-        (void)fputs("</th>", out);
+        html(out, "<tr><th scope=\"row\">%n</th>", json_array_get(json_array_get(first, i), 0),
+             NULL);
         json_array_foreach(series, index, one)
         {
             const json_t *point = json_array_get(json_object_get(one, "points"), i);
-            (void)fputs("<td>", out);
-            number(out, json_array_get(point, 1), NULL);
-            (void)fputs("</td>", out);
+            html(out, "<td>%n</td>", json_array_get(point, 1), NULL);
         }
-        (void)fputs("</tr>\n", out);
+        html(out, "</tr>\n");
     }
-    (void)fputs("</tbody></table></div></details>\n", out);
+    html(out, "</tbody></table></div></details>\n");
 }
 
 static void figures(FILE *out, const json_t *result)
@@ -413,12 +398,12 @@ static void figures(FILE *out, const json_t *result)
     json_t *figure;
     json_array_foreach(json_object_get(result, "figures"), index, figure)
     {
-        (void)fputs("<section class=\"card\">", out);
+        html(out, "<section class=\"card\">");
         element(out, "h2", member_text(figure, "title"));
         element(out, "p class=\"facts\"", member_text(figure, "words"));
         (void)fprintf(out, "<div class=\"plot\" data-figure=\"%zu\"></div>\n", index);
         figure_table(out, figure);
-        (void)fputs("</section>\n", out);
+        html(out, "</section>\n");
     }
 }
 
@@ -436,18 +421,16 @@ static void source(FILE *out, const json_t *result)
     const char *why = member_text(inference, "why");
     const char *method = member_text(json_object_get(result, "prediction"), "method");
     if (method[0] != '\0') {
-        (void)fprintf(out, "<li>Prediction: method %s.</li>\n", method);
+        html(out, "<li>Prediction: method %t.</li>\n", method);
     }
     if (why[0] != '\0') {
-        (void)fputs("<li>Table from ", out);
+        char rounds[64] = "all rounds";
         if (json_is_number(json_object_get(inference, "round"))) {
-            (void)fprintf(out, "round %lld of %lld: ", member_integer(inference, "round") + 1,
-                          member_integer(result, "rounds"));
-        } else {
-            (void)fputs("all rounds: ", out);
+            (void)snprintf(rounds, sizeof rounds, "round %lld of %lld",
+                           member_integer(inference, "round") + 1,
+                           member_integer(result, "rounds"));
         }
-        html_text(out, why);
-        (void)fputs(".</li>\n", out);
+        html(out, "<li>Table from %s: %t.</li>\n", rounds, why);
     }
 }
 
@@ -455,30 +438,18 @@ static void how(FILE *out, const json_t *result)
 {
     const json_t *made = json_object_get(result, "made");
     const char *study = member_text(result, "study");
-    size_t index;
-    json_t *sentence;
-    (void)fputs("<section class=\"card\"><h2>How it was computed</h2>\n<ul>\n", out);
+    html(out, "<section class=\"card\"><h2>How it was computed</h2>\n<ul>\n");
     if (json_array_size(json_object_get(result, "coefficients")) > 0) {
         element(out, "li", inference_words);
     }
     source(out, result);
-    json_array_foreach(json_object_get(result, "how"), index, sentence)
-    {
-        element(out, "li", json_string_value(sentence));
-    }
-    (void)fputs("<li>tremolo ", out);
-    html_text(out, member_text(made, "version"));
-    (void)fputs(", ", out);
-    html_text(out, member_text(made, "time"));
-    (void)fputs("</li>\n<li><code>", out);
-    html_text(out, member_text(made, "command"));
-    (void)fputs("</code></li>\n", out);
+    elements(out, "li", json_object_get(result, "how"));
+    html(out, "<li>tremolo %t, %t</li>\n<li><code>%t</code></li>\n", member_text(made, "version"),
+         member_text(made, "time"), member_text(made, "command"));
     if (study[0] != '\0') {
-        (void)fputs("<li>study <code>", out);
-        html_text(out, study);
-        (void)fputs("</code></li>\n", out);
+        html(out, "<li>study <code>%t</code></li>\n", study);
     }
-    (void)fputs("</ul></section>\n", out);
+    html(out, "</ul></section>\n");
 }
 
 /* An estimate's size and state in one line; other documents bring theirs. */
@@ -500,10 +471,10 @@ static void summary(FILE *out, const json_t *result)
 
 static void body(FILE *out, const json_t *result)
 {
-    (void)fputs("<div class=\"head\">", out);
+    html(out, "<div class=\"head\">");
     element(out, "h1", member_text(result, "title"));
     summary(out, result);
-    (void)fputs("</div>\n", out);
+    html(out, "</div>\n");
     coefficients(out, result);
     figures(out, result);
     prediction(out, result);
@@ -554,9 +525,9 @@ static bool write_line(FILE *out, const char *line, const json_t *result)
     } else if (strstr(line, "{{body}}") != NULL) {
         body(out, result);
     } else if (strstr(line, "{{document}}") != NULL) {
-        (void)fputs("<script type=\"application/json\" id=\"document\">", out);
+        html(out, "<script type=\"application/json\" id=\"document\">");
         bool good = document(out, result);
-        (void)fputs("</script>\n", out);
+        html(out, "</script>\n");
         return good;
     } else if (strstr(line, "\"/assets/") != NULL) {
         return inline_asset(out, line);
