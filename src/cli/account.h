@@ -65,6 +65,10 @@ const char *account_rule_name(enum tremolo_rule rule);
  * --distance give. False, after a message, when neither was given. */
 bool account_sensitivity(double *sensitivity, const struct account_options *options);
 
+/* All releases of --sigma together, or --mu. */
+enum tremolo_status account_compose(struct tremolo_gaussian *cost,
+                                    const struct account_options *options, double sensitivity);
+
 /* Lines of text that say what was not given: delta, and what neighbours the answer is
  * about where that follows from options; nothing with --json. */
 void account_print_assumed(const struct account_options *options);

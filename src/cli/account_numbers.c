@@ -182,8 +182,8 @@ int account_sigma(const struct account_options *options)
 
 /* ---- the cost of given noise */
 
-static enum tremolo_status compose(struct tremolo_gaussian *cost,
-                                   const struct account_options *options, double sensitivity)
+enum tremolo_status account_compose(struct tremolo_gaussian *cost,
+                                    const struct account_options *options, double sensitivity)
 {
     *cost = (struct tremolo_gaussian){0.0, 0.0};
     if (given(options->mu)) { /* the total, told as one release of unit noise */
@@ -232,11 +232,51 @@ static enum tremolo_conversion conversion_of(const struct account_options *optio
     return options->rule == TREMOLO_RULE_ZCDP ? TREMOLO_CONVERSION_PAPER : TREMOLO_CONVERSION_TIGHT;
 }
 
-int account_epsilon(const struct account_options *options)
+/* From all releases together, in a form that every rule but the classical one has. */
+static enum tremolo_status composed(struct tremolo_certified *bound,
+                                    const struct account_options *options, double sensitivity,
+                                    bool want_epsilon)
+{
+    struct tremolo_gaussian cost;
+    enum tremolo_status status = account_compose(&cost, options, sensitivity);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    return want_epsilon ? tremolo_composed_epsilon(bound, options->rule, &cost, options->delta)
+                        : tremolo_composed_delta(bound, options->rule, &cost, options->epsilon);
+}
+
+static int from_noise(const struct account_options *options, bool want_epsilon)
 {
     double sensitivity = 0.0;
+    struct tremolo_certified bound = {0.0, 0.0, 0.0};
+    enum tremolo_status status = TREMOLO_OK;
+    if (options->sigma.count == 0 && !given(options->mu)) {
+        return missing(want_epsilon ? "--sigma, --rho, --mu or --pld"
+                                    : "--sigma, --rho, --mu, --discrete or --pld");
+    }
+    if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
+        return CLI_USAGE;
+    }
+    if (options->sigma.count != 1 && options->rule == TREMOLO_RULE_CLASSICAL) {
+        return account_fail(CLI_USAGE, "the classical rule takes one --sigma, for all rounds");
+    }
+    double sigma = options->sigma.item[0];
+    if (options->sigma.count != 1) {
+        status = composed(&bound, options, sensitivity, want_epsilon);
+    } else if (want_epsilon) {
+        status = tremolo_rule_epsilon(&bound, options->rule, sigma, sensitivity, options->releases,
+                                      options->delta, options->force);
+    } else {
+        status = tremolo_rule_delta(&bound, options->rule, sigma, sensitivity, options->releases,
+                                    options->epsilon, options->force);
+    }
+    return account_print_or_fail(options, want_epsilon ? "epsilon" : "delta", status, bound);
+}
+
+int account_epsilon(const struct account_options *options)
+{
     struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
-    struct tremolo_gaussian cost = {0.0, 0.0};
     int sources = check_one_source(options);
     if (sources != CLI_DONE) {
         return sources;
@@ -250,32 +290,12 @@ int account_epsilon(const struct account_options *options)
             tremolo_zcdp_epsilon(&epsilon, conversion_of(options), options->rho, options->delta),
             epsilon);
     }
-    if (options->sigma.count == 0 && !given(options->mu)) {
-        return missing("--sigma, --rho, --mu or --pld");
-    }
-    if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
-        return CLI_USAGE;
-    }
-    enum tremolo_status status = TREMOLO_OK;
-    if (options->sigma.count == 1) {
-        status = tremolo_rule_epsilon(&epsilon, options->rule, options->sigma.item[0], sensitivity,
-                                      options->releases, options->delta, options->force);
-    } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
-        return account_fail(CLI_USAGE, "the classical rule takes one --sigma, for all rounds");
-    } else {
-        status = compose(&cost, options, sensitivity);
-        if (status == TREMOLO_OK) {
-            status = tremolo_composed_epsilon(&epsilon, options->rule, &cost, options->delta);
-        }
-    }
-    return account_print_or_fail(options, "epsilon", status, epsilon);
+    return from_noise(options, true);
 }
 
 int account_delta(const struct account_options *options)
 {
-    double sensitivity = 0.0;
     struct tremolo_certified delta = {0.0, 0.0, 0.0};
-    struct tremolo_gaussian cost = {0.0, 0.0};
     if (!given(options->epsilon)) {
         return missing("--epsilon");
     }
@@ -303,25 +323,7 @@ int account_delta(const struct account_options *options)
                                                                      options->epsilon),
                                      delta);
     }
-    if (options->sigma.count == 0 && !given(options->mu)) {
-        return missing("--sigma, --rho, --mu, --discrete or --pld");
-    }
-    if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
-        return CLI_USAGE;
-    }
-    enum tremolo_status status = TREMOLO_OK;
-    if (options->sigma.count == 1) {
-        status = tremolo_rule_delta(&delta, options->rule, options->sigma.item[0], sensitivity,
-                                    options->releases, options->epsilon, options->force);
-    } else if (options->rule == TREMOLO_RULE_CLASSICAL) {
-        return account_fail(CLI_USAGE, "the classical rule takes one --sigma, for all rounds");
-    } else {
-        status = compose(&cost, options, sensitivity);
-        if (status == TREMOLO_OK) {
-            status = tremolo_composed_delta(&delta, options->rule, &cost, options->epsilon);
-        }
-    }
-    return account_print_or_fail(options, "delta", status, delta);
+    return from_noise(options, false);
 }
 
 int account_rho(const struct account_options *options)
@@ -337,7 +339,7 @@ int account_rho(const struct account_options *options)
         if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
             return CLI_USAGE;
         }
-        enum tremolo_status status = compose(&cost, options, sensitivity);
+        enum tremolo_status status = account_compose(&cost, options, sensitivity);
         return account_print_or_fail(options, "rho", status, tremolo_gaussian_rho(&cost));
     }
     if (!given(options->epsilon)) {
@@ -360,17 +362,6 @@ int account_rho(const struct account_options *options)
 }
 
 /* ---- tests, sensitivities, reconstruction */
-
-static enum tremolo_status tradeoff_mu(double *mu, const struct account_options *options,
-                                       double sensitivity)
-{
-    struct tremolo_gaussian cost;
-    enum tremolo_status status = compose(&cost, options, sensitivity);
-    if (status == TREMOLO_OK) {
-        *mu = tremolo_gaussian_mu(&cost).upper;
-    }
-    return status;
-}
 
 /* A bound in twelve digits, never on the wrong side of `value`: at least it with
  * `sign` 1, at most with -1. */
@@ -402,7 +393,9 @@ int account_tradeoff(const struct account_options *options)
         if (!account_sensitivity(&sensitivity, options)) {
             return CLI_USAGE;
         }
-        status = tradeoff_mu(&mu, options, sensitivity);
+        struct tremolo_gaussian cost;
+        status = account_compose(&cost, options, sensitivity);
+        mu = tremolo_gaussian_mu(&cost).upper;
     }
     struct tremolo_certified miss = {0.0, 0.0, 0.0};
     struct tremolo_certified accuracy = {0.0, 0.0, 0.0};

@@ -174,12 +174,8 @@ int account_modulation(const struct account_options *options)
 
 static enum tremolo_status promise_mu(double *mu, const struct account_options *options)
 {
-    struct tremolo_gaussian cost = {0.0, 0.0};
+    struct tremolo_gaussian cost;
     double sensitivity = 0.0;
-    if (!isnan(options->mu)) {
-        *mu = options->mu;
-        return TREMOLO_OK;
-    }
     if (!isnan(options->epsilon)) { /* of all releases */
         struct tremolo_certified found;
         enum tremolo_status status =
@@ -187,18 +183,12 @@ static enum tremolo_status promise_mu(double *mu, const struct account_options *
         *mu = status == TREMOLO_OK ? found.lower : 0;
         return status;
     }
-    if (!account_sensitivity(&sensitivity, options)) {
+    if (isnan(options->mu) && !account_sensitivity(&sensitivity, options)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    for (size_t i = 0; i < options->sigma.count; i++) {
-        enum tremolo_status status =
-            tremolo_gaussian_add(&cost, sensitivity, options->sigma.item[i], options->releases);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-    }
-    *mu = tremolo_gaussian_mu(&cost).upper;
-    return TREMOLO_OK;
+    enum tremolo_status status = account_compose(&cost, options, sensitivity);
+    *mu = isnan(options->mu) ? tremolo_gaussian_mu(&cost).upper : options->mu;
+    return status;
 }
 
 static int print_explained(const struct account_options *options,
