@@ -1,24 +1,8 @@
 /* report.c -- the bytes that leave the device, and reading them back.
  *
- * One CBOR array (RFC 8949), one length for all reports of a study:
- *
- *     86 or 87           array of 6, or of 7 with a MAC
- *     02                 version
- *     50 <16 bytes>      study tag: first half of the study's 32-byte id
- *     19 <2 bytes>       round
- *     50 <16 bytes>      report id, random
- *     19 <2 bytes> or f6 public response as its place between the bounds,
- *                        0..65534, or null
- *     <bytes>            a ballot's answer; or the coordinates, wire_bits each,
- *                        big-endian bit order, two's complement, last byte
- *                        filled with zero bits
- *     50 <16 bytes>      SipHash-2-4-128 of the 32-byte study id and of all
- *                        bytes before this item
- *
- * Version 1, which is still read, has the two numbers in their shortest form:
- * its length told a small response from a large one.
- *
- * docs/wire-format.md is normative; the decoder accepts nothing else. */
+ * One CBOR array, one length for all reports of a study; docs/wire-format.md has its bytes
+ * and is normative. Version 1, which is still read, has two numbers in their shortest form: its
+ * length told a small response from a large one. The decoder accepts nothing else. */
 #include "parts.h"
 
 enum {
