@@ -1,6 +1,6 @@
 /* bench_bytes.c -- one-sample devices all the way through the bytes.
  *
- * Fast noise on the wire grid at d = 10, then the device's own encoder with a
+ * Exact noise at d = 10, then the device's own encoder with a
  * random report id, the strict decoder, and the fold by that id's bucket, on
  * all processors in bounded memory: a million devices, or a hundred million
  * with BENCH_LONG=1. Prints seconds, bytes and the most memory ever used. */
@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "exact_noise.h"
 #include "parts.h"
 #include "tremolo_host.h"
 #include "tremolo_moments.h"
-#include "tremolo_random.h"
 
 enum { D = 10, ROWS = 4096, WORKERS_MAX = 16, WIRE_MAX = 2047 };
 
@@ -46,21 +46,20 @@ struct worker {
     struct tremolo_moments *moments;
     struct tremolo_platform platform;
     struct tremolo_work work;
-    float noise[ROWS * 16];
+    int32_t noise[ROWS * D];
     int16_t rows[ROWS * (D + 1)];
     uint8_t buckets[ROWS];
     int failed;
 };
 
-/* One device: noise already on the wire grid, through bytes and back. */
+/* One device with the sample zero, through bytes and back. */
 static int pass_one(struct worker *worker, size_t row)
 {
     struct tremolo_work *work = &worker->work;
     int16_t *out = worker->rows + row * (D + 1);
     struct tremolo_report report;
     for (size_t i = 0; i < D; i++) {
-        work->value[i] =
-            (int32_t)lrintf(worker->noise[row * 16 + i] * 64) * (1 << study.wire_shift);
+        work->noise[i] = worker->noise[row * D + i];
     }
     size_t length = tremolo_report_encode(work);
     if (tremolo_report_decode(&report, work->slot.report, length) != TREMOLO_OK ||
@@ -79,8 +78,8 @@ static void *work_on(void *argument)
     struct tremolo_host_memory memory = {0};
     static const struct tremolo_round round = {NULL, 0};
     static const struct tremolo_sample sample = {NULL, 1 << 20, 0};
-    struct tremolo_normals source;
-    tremolo_normals_seed(&source, 1, worker->index);
+    struct exact_noise source;
+    exact_noise_seed(&source, 1, worker->index);
     worker->platform = tremolo_host_memory_platform(&memory);
     worker->failed =
         tremolo_generator_seed(&worker->work.generator, &worker->platform) != TREMOLO_OK;
@@ -90,7 +89,7 @@ static void *work_on(void *argument)
     worker->work.sample = &sample;
     for (size_t done = 0; done < worker->devices && !worker->failed; done += ROWS) {
         size_t count = worker->devices - done < ROWS ? worker->devices - done : ROWS;
-        tremolo_normals_fill(&source, worker->noise, (size_t)ROWS * 16);
+        exact_noise_fill(&source, worker->noise, (size_t)ROWS * D, study.noise_log2);
         for (size_t row = 0; row < count; row++) {
             worker->failed |= pass_one(worker, row);
         }
@@ -133,7 +132,7 @@ int main(void)
     double spent = bench_seconds() - start;
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)printf(
-        "  %zu devices at d = %d, fast noise, encoded, decoded, folded on %zu processors:\n"
+        "  %zu devices at d = %d, exact noise, encoded, decoded, folded on %zu processors:\n"
         "  %.1f s (%.2f min), %.2f M/s, %.1f bytes a report, %.0f MB at most\n",
         (size_t)tremolo_moments_count(workers[0].moments), D, count, spent, spent / 60,
         (double)devices / spent / 1e6, (double)bytes / (double)devices,

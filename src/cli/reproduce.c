@@ -67,8 +67,6 @@ static const struct option_rule rules[] = {
                     "with --any-two; the paper has one"),
     OPTION_RULE("seed", "S", COUNT, TO(reproduction.seed), OPTION_FROM(0, 0x1p63), .otherwise = "1",
                 .help = "gives the same numbers again"),
-    OPTION_RULE("exact-noise", NULL, FLAG, TO(reproduction.exact_noise),
-                .help = "run the device core for every report, which is slow"),
     OPTION_RULE("threads", "N", COUNT, TO(reproduction.threads),
                 OPTION_FROM(1, TREMOLO_MAX_FOLD_THREADS),
                 .help = "all processors unless given; changes no result"),

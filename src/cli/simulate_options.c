@@ -123,8 +123,6 @@ static const struct option_rule rules[] = {
     OPTION_RULE("seed", "S", COUNT, TO(simulation.seed), OPTION_FROM(0, 0x1p63),
                 .help = "gives the same numbers again, on any number of threads; from the system "
                         "unless given"),
-    OPTION_RULE("fast-noise", NULL, FLAG, TO_EXPERIMENT(fast_noise),
-                .help = "noise of the same law, many at a time, not the device core"),
     OPTION_RULE("threads", "N", COUNT, TO_EXPERIMENT(threads),
                 OPTION_FROM(1, TREMOLO_MAX_FOLD_THREADS), .help = "all processors unless given"),
     {.help = "Output:"},
@@ -211,8 +209,8 @@ static void set_release(struct tremolo_experiment_options *experiment)
 /* What has no meaning for ballots is refused, not passed over. */
 static int check_ballot(const struct simulate_options *options, const struct options_given *given)
 {
-    static const char *const of_samples[] = {"delta",  "calibration", "vectors",   "alpha",
-                                             "lambda", "omega",       "fast-noise"};
+    static const char *const of_samples[] = {"delta", "calibration", "vectors",
+                                             "alpha", "lambda",      "omega"};
     const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
     if (experiment->release != TREMOLO_RELEASE_BALLOT) {
         return CLI_DONE;
@@ -260,9 +258,8 @@ static int check_whole(const struct simulate_options *options)
                         "releases",
                         experiment->rounds, experiment->samples, UINT16_MAX);
     }
-    if (options->reports != NULL && (experiment->fast_noise || !reports)) {
-        return cli_fail(CLI_USAGE, command,
-                        "--reports needs exact noise and a method whose devices report");
+    if (options->reports != NULL && !reports) {
+        return cli_fail(CLI_USAGE, command, "--reports needs a method whose devices report");
     }
     if (options->reports != NULL && !options->force && access(options->reports, F_OK) == 0) {
         return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",

@@ -64,7 +64,6 @@ static struct fleet_setup setup_of(const struct tremolo_split *split,
         .study = options->study,
         .seed = seed,
         .threads = options->save != NULL ? 1 : options->threads,
-        .fast_noise = options->fast_noise,
         .progress = options->progress,
         .reports = options->save != NULL ? options->save->file : NULL,
     };

@@ -1,6 +1,6 @@
 /* fleet.c -- simulated devices: preparation, threads, and the way from a
  * round's reports to debiased moments. The two ways to make reports are in
- * fleet_exact.c and fleet_fast.c. */
+ * fleet_core.c and fleet_bulk.c. */
 #include "fleet_parts.h"
 
 #include <math.h>
@@ -130,13 +130,11 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->d = setup->request.dimension;
     made->seed = setup->seed;
     made->threads = setup->threads;
-    made->fast = setup->fast_noise;
+    made->bulk = !setup->core && setup->reports == NULL && setup->release == TREMOLO_RELEASE_SAMPLE;
     made->progress = setup->progress;
     made->reports = setup->reports;
     made->response_private = setup->request.response_private;
-    enum tremolo_status status = made->fast && setup->release == TREMOLO_RELEASE_BALLOT
-                                     ? TREMOLO_BAD_ARGUMENT /* only the core answers ballots */
-                                     : prepare_study(made, setup);
+    enum tremolo_status status = prepare_study(made, setup);
     if (status == TREMOLO_OK) {
         made->width = tremolo_row_values(&made->study);
         status = prepare_buckets(made);
@@ -145,7 +143,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
         status = prepare_vectors(made);
     }
     if (status == TREMOLO_OK) {
-        status = made->fast ? fleet_fast_prepare(made, setup) : fleet_exact_prepare(made, setup);
+        status = made->bulk ? fleet_bulk_prepare(made, setup) : fleet_core_prepare(made, setup);
     }
     if (status != TREMOLO_OK) {
         fleet_free(made);
@@ -201,8 +199,8 @@ static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size
     for (size_t done = 0; done < count && status == TREMOLO_OK; done += FLEET_BLOCK_ROWS) {
         size_t block = at_most(count - done, FLEET_BLOCK_ROWS);
         int16_t *at = rows + done * fleet->width;
-        status = fleet->fast ? fleet_fast_block(at, fleet, from + done, block, &worker->pass)
-                             : fleet_exact_block(at, fleet, from + done, block, &worker->pass);
+        status = fleet->bulk ? fleet_bulk_block(at, fleet, from + done, block, &worker->pass)
+                             : fleet_core_block(at, fleet, from + done, block, &worker->pass);
         tremolo_progress_add(fleet->progress, block);
     }
     return status;
@@ -275,9 +273,9 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
 enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
                                uint64_t stream)
 {
-    struct fleet copy = *fleet; /* a fast pass changes nothing in it */
+    struct fleet copy = *fleet; /* a pass in bulk changes nothing in it */
     struct fleet_pass pass = {.stream = stream};
-    return fleet->fast ? run_pass(moments, &copy, &pass) : TREMOLO_BAD_ARGUMENT;
+    return fleet->bulk ? run_pass(moments, &copy, &pass) : TREMOLO_BAD_ARGUMENT;
 }
 
 /* -------------------------------------------------------------- releasing */

@@ -2,9 +2,9 @@
  *
  * A fleet turns scaled rows into reports, and reports into debiased moments or, of
  * ballots, into the sums over them.
- * Every device runs the real core (ledger, exact noise, report bytes, decoder)
- * unless fast noise is asked for: then the map, noise of the same law and the
- * rounding to the wire are computed many at a time, without ledger or bytes.
+ * Where reports are kept, and for ballots, every device runs the real core (ledger, noise, report
+ * bytes, decoder); else the core's map and noise of its law are computed many at a time, value for
+ * value the same, without ledger or bytes.
  *
  * Results depend on the seed alone, not on the number of threads: each device
  * has its own entropy, drawn from the seed, and sums are exact. */
@@ -33,11 +33,11 @@ struct fleet_setup {
     const struct tremolo_study *study; /* whose reports they are if its integers are these;
                                           may be NULL */
     uint64_t seed;
-    unsigned threads; /* 1..TREMOLO_MAX_FOLD_THREADS */
-    bool fast_noise;
+    unsigned threads;                        /* 1..TREMOLO_MAX_FOLD_THREADS */
+    bool core;                               /* run it in any case */
     const struct tremolo_progress *progress; /* told of every device's report; may be NULL */
     FILE *reports; /* every report's length (2 bytes, low first) and bytes; may be
-                      NULL. Needs exact noise and one thread. */
+                      NULL. Needs one thread. */
 };
 
 struct fleet;
@@ -63,8 +63,8 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
 enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet);
 
 /* The same as sums only, added to `moments` (see fleet_moments), with noise
- * from `stream`: many passes over one fleet stand for many more devices. Fast
- * noise only. */
+ * from `stream`: many passes over one fleet stand for many more devices. Not
+ * with the core. */
 enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet);
 enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
                                uint64_t stream);

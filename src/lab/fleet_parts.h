@@ -17,7 +17,7 @@ struct fleet {
     size_t width; /* integers of a report's row */
     uint64_t seed;
     unsigned threads;
-    bool fast;
+    bool bulk;
     const struct tremolo_progress *progress;
     FILE *reports;
     bool response_private;
@@ -27,27 +27,40 @@ struct fleet {
     struct tremolo_bounds *bounds;
     uint8_t *buckets;      /* of every device */
     int16_t *wire_vectors; /* the current round's, in 2^-14 */
-    /* exact */
+    /* with the core */
     int32_t *raw;                        /* rows * (d + 1): features and response as measured */
     struct tremolo_host_memory *ledgers; /* of every device; NULL with one round */
-    /* fast */
-    float *base;       /* rows * coordinates: clipped, shrunk, wire units */
+    /* in bulk */
+    int32_t *base;     /* rows * coordinates, and a few more: clipped and shrunk */
     int16_t *response; /* rows, when the response is public */
 };
 
 /* What one pass over the devices has in common. */
 struct fleet_pass {
     struct tremolo_round round;
-    uint64_t stream; /* of the fast noise */
+    uint64_t stream; /* of the noise in bulk */
 };
 
-enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_setup *setup);
-enum tremolo_status fleet_fast_prepare(struct fleet *fleet, const struct fleet_setup *setup);
+enum tremolo_status fleet_core_prepare(struct fleet *fleet, const struct fleet_setup *setup);
+enum tremolo_status fleet_bulk_prepare(struct fleet *fleet, const struct fleet_setup *setup);
 
 /* Write `count` rows of `width` integers of the devices from `from`. */
-enum tremolo_status fleet_exact_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
-                                      const struct fleet_pass *pass);
-enum tremolo_status fleet_fast_block(int16_t *rows, const struct fleet *fleet, size_t from,
+enum tremolo_status fleet_core_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                                     const struct fleet_pass *pass);
+enum tremolo_status fleet_bulk_block(int16_t *rows, const struct fleet *fleet, size_t from,
                                      size_t count, const struct fleet_pass *pass);
+
+/* A row in the integers of a device. */
+enum tremolo_status fleet_raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row);
+
+/* The steps of a block: the kept sample of one device and its public response; waves with these
+ * angles, vector by vector, for rows of coordinates; and noise, rounded to the wire (a multiple of
+ * eight numbers). */
+void fleet_bulk_sample(int32_t *base, int16_t *response, const struct tremolo_study *study,
+                       const int32_t *raw);
+void fleet_bulk_waves(int32_t *value, const struct tremolo_study *study, const int16_t *vectors,
+                      const uint32_t *angles, size_t count);
+void fleet_bulk_round(int32_t *value, const int32_t *noise, size_t count,
+                      const struct tremolo_study *study);
 
 #endif

@@ -106,8 +106,7 @@ void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t c
 
 /* --------------------------------------------------------------- the sweep */
 
-static struct tremolo_experiment_options paper_options(enum tremolo_experiment_method method,
-                                                       bool exact_noise)
+static struct tremolo_experiment_options paper_options(enum tremolo_experiment_method method)
 {
     bool automatic = method == TREMOLO_EXPERIMENT_AUTO;
     return (struct tremolo_experiment_options){
@@ -123,13 +122,11 @@ static struct tremolo_experiment_options paper_options(enum tremolo_experiment_m
         .ridge = 0.5,
         .step = 0.5,
         .clip = 2,
-        .fast_noise = !exact_noise,
         .threads = 1,
     };
 }
 
-static struct tremolo_experiment_options any_two_options(const struct tremolo_sweep_method *method,
-                                                         bool exact_noise)
+static struct tremolo_experiment_options any_two_options(const struct tremolo_sweep_method *method)
 {
     bool ballots = method->release == TREMOLO_RELEASE_BALLOT;
     return (struct tremolo_experiment_options){
@@ -140,7 +137,6 @@ static struct tremolo_experiment_options any_two_options(const struct tremolo_sw
         .protect_all = method->protect_all,
         .calibration = TREMOLO_CALIBRATION_EXACT,
         .rounds = 1,
-        .fast_noise = !exact_noise && !ballots,
         .threads = 1,
     };
 }
@@ -149,12 +145,11 @@ static void set_options(struct tremolo_reproduction_case *cases, size_t count,
                         const struct tremolo_reproduction *reproduction)
 {
     const struct tremolo_sweep *sweep = reproduction->sweep;
-    bool exact = reproduction->exact_noise;
     for (size_t c = 0; c < count; c++) {
         for (size_t m = 0; m < sweep->method_count; m++) {
             cases[c].options[m] = sweep == &tremolo_sweep_paper
-                                      ? paper_options(sweep->methods[m].method, exact)
-                                      : any_two_options(&sweep->methods[m], exact);
+                                      ? paper_options(sweep->methods[m].method)
+                                      : any_two_options(&sweep->methods[m]);
         }
     }
 }

@@ -26,7 +26,7 @@ expect "a line for each task, method and epsilon" "$(wc -l <"$dir/a/sweep.csv")"
 expect_match "gaps in co2 are filled, not dropped" "$dir/a/datasets.csv" '^co2,200,7,'
 expect_match "seven features" "$dir/a/datasets.csv" '^modechoice,300,7,0\.9'
 expect_match "OLS dashed in the figure" "$dir/a/figures.gp" 'dt 2'
-expect_match "the report says how noise was made" "$dir/a/report.md" 'fast noise'
+expect_match "the report says how noise was made" "$dir/a/report.md" "the noise has the device's law exactly"
 
 $tremolo reproduce --out "$dir/b" --data "$dir/data" --tasks modechoice,co2 --repeats 2 \
     --threads 1 >"$out" 2>"$err"

@@ -1,5 +1,5 @@
 # tremolo simulate: a known relation is found, results depend on the seed
-# alone, exact and fast noise agree, and bad input is refused in one sentence.
+# alone, devices in bulk and with the core agree, and bad input is refused in one sentence.
 . tests/common/tap.sh
 tremolo=${BUILD:-build}/tremolo
 dir=$(mktemp -d)
@@ -39,32 +39,31 @@ expect_match "the neighbours" "$out" '"neighbours": "distance=1"'
 near "the first coefficient" "$(number estimate)" 2 0.15
 
 for threads in 1 2 3; do
-    for noise in "" --fast-noise; do
-        $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 1 --seed 5 --threads $threads \
-            $noise --json | grep -v '"seconds"' >"$dir/threads$threads$noise"
+    for release in "$paper" ""; do
+        $tremolo simulate "$dir/known.csv" --response y $release --epsilon 1 --seed 5 --threads $threads \
+            --json | grep -v '"seconds"' >"$dir/threads$threads${release:+sample}"
     done
 done
-cmp -s "$dir/threads1" "$dir/threads2" && cmp -s "$dir/threads1" "$dir/threads3"
-expect "exact noise: the same on 1, 2 and 3 threads" $? 0
-cmp -s "$dir/threads1--fast-noise" "$dir/threads2--fast-noise" &&
-    cmp -s "$dir/threads1--fast-noise" "$dir/threads3--fast-noise"
-expect "fast noise: the same on 1, 2 and 3 threads" $? 0
+for release in "" sample; do
+    cmp -s "$dir/threads1$release" "$dir/threads2$release" && cmp -s "$dir/threads1$release" "$dir/threads3$release"
+    expect "${release:-ballot}: the same on 1, 2 and 3 threads" $? 0
+done
 $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 1 --seed 6 --json | grep -v '"seconds"' |
-    cmp -s - "$dir/threads1"
+    cmp -s - "$dir/threads1sample"
 expect "another seed, another result" $? 1
 
 # Means of 30 draws each. At epsilon 2 a draw's standard deviation is below
 # 0.03, so the difference of means has at most 0.008; five of them.
 $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 2 --seed 1 --repeats 30 --json >"$out"
 exact=$(number mean)
-$tremolo simulate "$dir/known.csv" --response y $paper --epsilon 2 --seed 2 --repeats 30 --fast-noise \
-    --json >"$out"
-near "exact and fast noise agree" "$(number mean)" "$exact" 0.04
-expect_match "fast noise is stated" "$out" '"noise": "fast"'
+expect_match "the noise is exact" "$out" '"noise": "exact"'
+core() { $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 2 --seed $1 --json --reports "$dir/core" --force; }
+for seed in $(seq 30); do core "$seed" | sed -n 's/^ *"mean": \([-0-9.e]*\),*$/\1/p' | head -n 1; done >"$dir/means"
+near "devices in bulk and with the core agree" "$(awk '{ s += $1 } END { print s / NR }' "$dir/means")" "$exact" 0.04
 
 for method in auto one-shot iterative pooled dp-sgd ols; do
     $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 --method $method \
-        --fast-noise >"$out" 2>"$err"
+        >"$out" 2>"$err"
     expect "method $method exits 0" $? 0
     expect_match "and says what it promises" "$out" '^Privacy: '
 done
@@ -211,7 +210,7 @@ $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 0.01 --seed 1 -
 expect_match "also in JSON" "$out" '"shape": "(anything|outside)"'
 expect_match "which says that its scaling is not private" "$out" '"scale_is_private": false'
 $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 3 --seed 1 --method dp-sgd --json >"$out"
-expect_match "dp-sgd does not claim the device core's noise" "$out" '"noise": "fast"'
+expect_match "dp-sgd does not claim the device core's noise" "$out" '"noise": "approximate"'
 
 # Public bounds come from a study file; a column without any is refused.
 cat >"$dir/study.json" <<'STUDY'
@@ -239,13 +238,13 @@ refused "which must be in the study" 2 "no column 'y' to leave out" "$dir/known.
 refused "but nothing is left out of a list" 2 '--without and --features do not go together' "$dir/known.csv" --study "$dir/study.json" \
     --features a --without b
 
-# A study's clip is the device's: its noise and sensitivity are those of the study file, with either noise.
+# A study's clip is the device's: its noise and sensitivity are those of the study file.
 sed 's/"protects": "features"/&, "clip": 0.05/' "$dir/study.json" >"$dir/clip.json"
 number() { sed -nE "s/^ *\"$1\": ([-0-9.e+]+),?\$/\1/p" "$2" | head -n 1; }
 $tremolo study show "$dir/clip.json" --json >"$dir/shown"
-for noise in "" --fast-noise; do
-    $tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --seed 1 --json $noise >"$out"
-    expect "a study that clips is simulated${noise:+ with $noise}" $? 0
+for keep in "" "--reports $dir/clipped --force"; do
+    $tremolo simulate "$dir/known.csv" --study "$dir/clip.json" --seed 1 --json $keep >"$out"
+    expect "a study that clips is simulated${keep:+ with the core}" $? 0
     expect "with the study's noise" "$(number sigma "$out")" "$(number sigma "$dir/shown")"
     expect "and its sensitivity" "$(number sensitivity "$out")" "$(number sensitivity "$dir/shown")"
     expect "which the whole box does not have" \
@@ -275,9 +274,9 @@ sed 's/"low": -10, "high": 10}, {"name": "b"/"low": 2, "high": 10}, {"name": "b"
     "$dir/study.json" >"$dir/narrow.json"
 low=$(awk -F';' 'NR > 1 && $1 != "NA" && $2 != "" { n += $1 < 2 } END { print n }' "$dir/known.csv")
 high=$(awk -F';' 'NR > 1 && $1 != "NA" && $2 != "" { n += $4 > 20 } END { print n }' "$dir/known.csv")
-for noise in "" --fast-noise; do
-    $tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --test-share 0 --seed 1 $noise | tr '\n' ' ' >"$out"
-    expect_match "how many values were clamped is said${noise:+ with $noise}, with the columns" "$out" \
+for keep in "" "--reports $dir/clipped --force"; do
+    $tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --test-share 0 --seed 1 $keep | tr '\n' ' ' >"$out"
+    expect_match "how many values were clamped is said${keep:+ with the core}, with the columns" "$out" \
         " $((low + high)) of 12000 values are outside of the study's bounds .* they are in a \($low\), y \($high\)\."
 done
 $tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --test-share 0 --seed 1 --json >"$out"

@@ -47,11 +47,9 @@ static json_t *figure_of(const struct tremolo_reproduction_case *studied,
 
 static json_t *how_of(const struct reproduce_options *options)
 {
-    json_t *made =
-        json_sprintf("%zu noise draws for each point over %zu splits; seed %llu; %s noise.",
-                     options->reproduction.repeats, options->reproduction.splits,
-                     (unsigned long long)options->reproduction.seed,
-                     options->reproduction.exact_noise ? "exact" : "fast");
+    json_t *made = json_sprintf("%zu noise draws for each point over %zu splits; seed %llu.",
+                                options->reproduction.repeats, options->reproduction.splits,
+                                (unsigned long long)options->reproduction.seed);
     if (options->any_two) {
         return json_pack("[s,s,s,o]", reproduce_any_two_words[0], reproduce_any_two_words[1],
                          reproduce_any_two_words[2], made);

@@ -307,14 +307,10 @@ static void report_method(FILE *file, const struct reproduce_options *options, d
         "would decide everything. One-shot and DP-SGD may therefore lie far below 0 there; the "
         "margin of `auto` at those points says little. `auto` has no constants to choose and never "
         "sees the validation rows.\n"
-        "- %zu noise draws for each point; seed %llu; %s.\n"
+        "- %zu noise draws for each point; seed %llu; the noise has the device's law exactly.\n"
         "- %.0f seconds on %u threads.\n",
         options->reproduction.splits, options->reproduction.repeats,
-        (unsigned long long)options->reproduction.seed,
-        options->reproduction.exact_noise
-            ? "every report came from the device core"
-            : "reports have the device's law but were computed many at a time (fast noise)",
-        seconds, options->reproduction.threads);
+        (unsigned long long)options->reproduction.seed, seconds, options->reproduction.threads);
 }
 
 static void report_any_two(FILE *file, const struct reproduce_options *options, double seconds)

@@ -99,14 +99,13 @@ static struct tremolo_promise simulate_promise(const struct simulate_options *op
     };
 }
 
-/* Only "exact" is the device core's. */
+/* "exact" is the device's law without a rounding. */
 static const char *noise_name(const struct tremolo_experiment_options *experiment)
 {
     if (experiment->method == TREMOLO_EXPERIMENT_OLS) {
         return "none";
     }
-    return experiment->fast_noise || experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? "fast"
-                                                                                     : "exact";
+    return experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? "approximate" : "exact";
 }
 
 /* What only raw rows can tell, and what was done to them. Either way of scaling looked at

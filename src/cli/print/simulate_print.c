@@ -58,10 +58,6 @@ static void print_privacy(const struct simulate_options *options,
             "whatever "
             "the samples are. Their noise comes from a generator for simulations; the device core "
             "was not run.");
-    } else if (experiment->fast_noise) {
-        coefficients_paragraph(
-            "Noise: --fast-noise, the same law from a generator for simulations; the device "
-            "core was not run.");
     }
 }
 

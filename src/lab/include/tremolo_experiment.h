@@ -61,10 +61,9 @@ struct tremolo_experiment_options {
     double step;   /* iterative: c of c / |S|; dp-sgd: learning rate */
     double radius; /* iterative: projection, 0 for none */
     double clip;   /* dp-sgd: C */
-    bool fast_noise;
     unsigned threads;
     const struct tremolo_progress *progress;    /* may be NULL */
-    const struct tremolo_experiment_save *save; /* may be NULL; needs exact noise */
+    const struct tremolo_experiment_save *save; /* may be NULL */
     const struct tremolo_study *study; /* that is simulated; reports whose integers are its are
                                           its; may be NULL */
 };

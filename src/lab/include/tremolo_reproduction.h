@@ -64,7 +64,6 @@ struct tremolo_reproduction {
     size_t splits;  /* that the repeats take in turn */
     uint64_t seed;
     unsigned threads;
-    bool exact_noise;
     const struct tremolo_progress *progress; /* may be NULL */
 };
 

@@ -1,4 +1,4 @@
-/* fleet_exact.c -- devices that run the real core: enrol with a budget for
+/* fleet_core.c -- devices that run the real core: enrol with a budget for
  * the study's rounds, report, and let the server's decoder read the bytes. */
 #include "fleet_parts.h"
 
@@ -39,7 +39,7 @@ static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t
     return 0;
 }
 
-static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row)
+enum tremolo_status fleet_raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row)
 {
     size_t d = setup->request.dimension;
     bool ballots = setup->release == TREMOLO_RELEASE_BALLOT;
@@ -59,7 +59,7 @@ static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup
     return status;
 }
 
-enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_setup *setup)
+enum tremolo_status fleet_core_prepare(struct fleet *fleet, const struct fleet_setup *setup)
 {
     size_t n = fleet->d + 1;
     enum tremolo_status status = TREMOLO_OK;
@@ -71,7 +71,7 @@ enum tremolo_status fleet_exact_prepare(struct fleet *fleet, const struct fleet_
         return TREMOLO_NO_MEMORY;
     }
     for (size_t r = 0; r < fleet->rows && status == TREMOLO_OK; r++) {
-        status = raw_row(fleet->raw + r * n, setup, r);
+        status = fleet_raw_row(fleet->raw + r * n, setup, r);
     }
     return status;
 }
@@ -148,8 +148,8 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
 }
 
 /* With a single round a ledger is forgotten with its device. */
-enum tremolo_status fleet_exact_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
-                                      const struct fleet_pass *pass)
+enum tremolo_status fleet_core_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                                     const struct fleet_pass *pass)
 {
     struct tremolo_work work;
     struct tremolo_host_memory memory;
