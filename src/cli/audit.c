@@ -10,13 +10,17 @@
 #include <math.h>
 #include <stdio.h>
 
+enum releases { BOTH, SAMPLE, BALLOT };
+
 struct audit_options {
-    const char *study; /* NULL: the built-in one, made for the claim */
+    const char *study; /* NULL: the built-in ones, made for the claim */
     double epsilon;    /* NaN: not given, as is the next */
     double delta;
     double confidence;
+    double false_alarm;
     bool under_noised;
-    bool ballot;
+    bool timing;
+    enum releases release;
     uint64_t pairs;
     uint64_t seed;
     unsigned dimension; /* 0: not given */
@@ -29,21 +33,27 @@ static const struct option_rule rules[] = {
     OPTION_RULE("study", "FILE", TEXT, TO(study),
                 .help = "audit the mechanism of a study file, over all its rounds and samples, "
                         "against what it promises"),
-    OPTION_RULE("release", "R", CHOICE, TO(ballot), .words = "sample ballot", .otherwise = "sample",
-                .excludes = "study",
-                .help = "what the built-in study asks for: the noisy sample, or a ballot"),
-    OPTION_RULE("epsilon", "E", NUMBER, TO(epsilon), OPTION_FROM(0.001, 20), .excludes = "study",
+    OPTION_RULE("release", "R", CHOICE, TO(release), .words = "both sample ballot",
+                .otherwise = "both", .excludes = "study",
+                .help = "what the built-in studies ask for: noisy samples, ballots, or one study "
+                        "of each"),
+    OPTION_RULE("epsilon", "E", NUMBER, TO(epsilon), OPTION_FROM(0.001, 15), .excludes = "study",
                 .help = "the claim to audit; 1 unless given"),
     OPTION_RULE("delta", "D", NUMBER, TO(delta), OPTION_FROM(1e-12, 0.5),
                 .help = "at which it is made; 0.001 unless given, or the study's"),
     OPTION_RULE("dimension", "D", COUNT, TO(dimension), OPTION_FROM(2, TREMOLO_AUDIT_DIMENSION_MAX),
                 .excludes = "study", .help = "number of features; 4 unless given"),
-    OPTION_RULE("pairs", "N", COUNT, TO(pairs), OPTION_FROM(100, 1e9), .otherwise = "200k",
-                .help = "devices of each of the two people"),
+    OPTION_RULE("pairs", "N", COUNT, TO(pairs), OPTION_FROM(100, 1e9), .otherwise = "50k",
+                .help = "pairs of devices, shared by all pairs of people"),
+    OPTION_RULE("false-alarm", "P", NUMBER, TO(false_alarm), OPTION_FROM(1e-12, 0.1),
+                .otherwise = "1e-6",
+                .help = "probability with which all checks together fail a sound build, at most"),
     OPTION_RULE("confidence", "P", NUMBER, TO(confidence), OPTION_BELOW(0.5, 1),
-                .otherwise = "0.95", .help = "of the lower bounds"),
+                .otherwise = "0.95", .help = "of the lower bounds that are shown"),
     OPTION_RULE("seed", "S", COUNT, TO(seed), OPTION_FROM(0, 0x1p63),
                 .help = "repeatable; without it entropy comes from the system"),
+    OPTION_RULE("timing", NULL, FLAG, TO(timing),
+                .help = "compare running times as well, which no seed repeats"),
     OPTION_RULE("fault", "F", CHOICE, TO(under_noised), .words = "none under-noised",
                 .otherwise = "none",
                 .help = "under-noised feeds samples 25% larger than claimed, as if noise were 20% "
@@ -52,67 +62,102 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
 };
 
-static json_t *claim_json(const struct tremolo_audit_claim *claim)
+static bool is_ballot(const struct tremolo_audit_plan *plan)
+{
+    return plan->law.first > 0;
+}
+
+/* ---------------------------------------------------------------- JSON */
+
+static json_t *claim_json(const struct tremolo_audit_claim *claim, bool ballot)
 {
     char neighbours[48] = "any";
     if (claim->distance > 0.0) {
         (void)snprintf(neighbours, sizeof neighbours, "distance=%g", claim->distance);
     }
-    json_t *object = json_pack("{s:f,s:f,s:f,s:s}", "epsilon", claim->epsilon, "delta",
-                               claim->delta, "mu", claim->mu, "neighbours", neighbours);
+    json_t *object = json_pack("{s:f,s:f,s:s}", "epsilon", claim->epsilon, "delta", claim->delta,
+                               "neighbours", neighbours);
+    if (!ballot) {
+        (void)json_object_set_new(object, "mu", json_real(claim->mu));
+    }
     if (claim->study[0] != '\0') {
         (void)json_object_set_new(object, "study", json_string(claim->study));
     }
     return object;
 }
 
-static bool is_ballot(const struct tremolo_audit_plan *plan)
+static json_t *checks_json(const struct tremolo_audit_result *result)
 {
-    return plan->law.first > 0;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < result->check_count; i++) {
+        const struct tremolo_audit_check *check = &result->checks[i];
+        if (check->tests > 0) {
+            (void)json_array_append_new(
+                array, json_pack("{s:s,s:s,s:I,s:f,s:f,s:f,s:b,s:s}", "name", check->name, "what",
+                                 check->what, "tests", (json_int_t)check->tests, "p", check->p,
+                                 "seen", check->seen, "claimed", check->claimed, "failed",
+                                 (int)check->failed, "finding", check->finding));
+        }
+    }
+    return array;
 }
 
-static int dump(json_t *object)
+static json_t *people_json(const struct tremolo_audit_result *result)
 {
+    json_t *array = json_array();
+    for (unsigned i = 0; i < TREMOLO_AUDIT_PAIR_KINDS; i++) {
+        const struct tremolo_audit_pairs *pairs = &result->pairs[i];
+        if (pairs->devices > 0) {
+            (void)json_array_append_new(
+                array, json_pack("{s:s,s:I,s:f,s:f,s:f}", "apart", pairs->kind, "devices",
+                                 (json_int_t)pairs->devices, "mu_own", pairs->mu_own, "mu_seen",
+                                 pairs->mu_seen, "mu_lower", pairs->mu_lower));
+        }
+    }
+    return array;
+}
+
+static json_t *audit_json(const struct tremolo_audit_result *result,
+                          const struct tremolo_audit_plan *plan)
+{
+    bool ballot = is_ballot(plan);
+    json_t *measured =
+        json_pack("{s:f,s:f,s:f}", "epsilon_lower", result->epsilon_lower, "true_positive_rate",
+                  result->true_positive, "false_positive_rate", result->false_positive);
+    if (ballot) {
+        (void)json_object_set_new(measured, "early", json_real(result->early));
+    } else {
+        (void)json_object_set_new(measured, "mu_lower", json_real(result->mu_lower));
+        (void)json_object_set_new(measured, "epsilon_lower_gaussian",
+                                  json_real(result->epsilon_by_mu));
+    }
+    json_t *object =
+        json_pack("{s:s,s:o,s:I,s:I,s:f,s:o,s:f,s:o,s:b}", "release", ballot ? "ballot" : "sample",
+                  "claimed", claim_json(&plan->claim, ballot), "pairs", (json_int_t)plan->pairs,
+                  "releases", (json_int_t)tremolo_audit_releases(plan), "confidence",
+                  plan->confidence, "measured", measured, "check_p", result->check_p, "checks",
+                  checks_json(result), "exceeds_claim", (int)result->caught);
+    if (!ballot) {
+        (void)json_object_set_new(object, "people", people_json(result));
+        (void)json_object_set_new(object, "reconstruction",
+                                  json_pack("{s:f,s:f,s:f,s:f}", "mean_squared_error", result->mse,
+                                            "standard_error", result->mse_error, "bound",
+                                            result->mse_bound, "paper_bound", result->mse_paper));
+    }
+    return object;
+}
+
+static int print_json(json_t *audits, double false_alarm, bool caught)
+{
+    json_t *object = json_pack("{s:f,s:o,s:b}", "false_alarm", false_alarm, "audits", audits,
+                               "exceeds_claim", (int)caught);
     int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(object);
     (void)putchar('\n');
     return failed != 0 ? CLI_FAILED : CLI_DONE;
 }
 
-static int print_ballot_json(const struct tremolo_audit_result *result,
-                             const struct tremolo_audit_plan *plan)
-{
-    const struct tremolo_audit_ballot *ballot = &result->ballot;
-    return dump(json_pack(
-        "{s:{s:f,s:f,s:s,s:i,s:I},s:{s:f,s:f,s:f,s:f},s:{s:f,s:f,s:f,s:f},s:I,s:f,s:I,s:b}",
-        "claimed", "epsilon", plan->claim.epsilon, "delta", 0.0, "neighbours", "any", "first",
-        (int)plan->law.first, "top", (json_int_t)plan->law.top, "measured", "epsilon_lower",
-        result->epsilon_lower, "true_positive_rate", result->true_positive, "false_positive_rate",
-        result->false_positive, "early", ballot->early, "p_values", "law", ballot->law_p, "people",
-        ballot->people_p, "ids", ballot->ids_p, "ids_and_ranks", ballot->both_p, "repeated_ids",
-        (json_int_t)ballot->repeats, "confidence", plan->confidence, "pairs",
-        (json_int_t)plan->pairs, "exceeds_claim", (int)result->caught));
-}
-
-static int print_json(const struct tremolo_audit_result *result,
-                      const struct tremolo_audit_plan *plan)
-{
-    if (is_ballot(plan)) {
-        return print_ballot_json(result, plan);
-    }
-    json_t *object = json_pack(
-        "{s:o,s:{s:f,s:f,s:f,s:f,s:f},s:f,s:I,s:I,s:{s:f,s:I,s:I},s:{s:f,s:f,s:f,s:f},s:b}",
-        "claimed", claim_json(&plan->claim), "measured", "epsilon_lower", result->epsilon_lower,
-        "mu_lower", result->mu_lower, "epsilon_lower_gaussian", result->epsilon_by_mu,
-        "true_positive_rate", result->true_positive, "false_positive_rate", result->false_positive,
-        "confidence", plan->confidence, "pairs", (json_int_t)plan->pairs, "releases",
-        (json_int_t)tremolo_audit_releases(plan), "porosity", "p_value", result->porosity_p,
-        "values_tested", (json_int_t)result->values_tested, "holes", (json_int_t)result->holes,
-        "reconstruction", "mean_squared_error", result->mse, "standard_error", result->mse_error,
-        "bound", result->mse_bound, "paper_bound", result->mse_paper, "exceeds_claim",
-        (int)result->caught);
-    return dump(object);
-}
+/* ---------------------------------------------------------------- text */
 
 static void print_claim(const struct tremolo_audit_plan *plan)
 {
@@ -121,8 +166,9 @@ static void print_claim(const struct tremolo_audit_plan *plan)
     if (claim->study[0] != '\0') {
         (void)printf("study %s\n", claim->study);
     }
-    (void)printf("%llu pairs of devices, claim: epsilon %g at delta %g",
-                 (unsigned long long)plan->pairs, claim->epsilon, claim->delta);
+    (void)printf("%s, %llu pairs of devices, claim: epsilon %g at delta %g",
+                 is_ballot(plan) ? "ballots" : "noisy samples", (unsigned long long)plan->pairs,
+                 claim->epsilon, claim->delta);
     if (is_ballot(plan)) {
         (void)printf(" for each ballot, ");
     } else {
@@ -139,70 +185,72 @@ static void print_claim(const struct tremolo_audit_plan *plan)
     (void)printf("\n\n");
 }
 
-static void print_ballot(const struct tremolo_audit_ballot *ballot)
+static void print_checks(const struct tremolo_audit_result *result)
 {
-    (void)printf("law of the rank: %.5f of answers are early, %.5f by the law; p = %.3g\n",
-                 ballot->early, ballot->early_claimed, ballot->law_p);
-    (void)printf("ranks of the two people alike: p = %.3g\n", ballot->people_p);
-    (void)printf("ids: every byte uniform p = %.3g, independent of the rank p = %.3g, %llu "
-                 "repeated\n\n",
-                 ballot->ids_p, ballot->both_p, (unsigned long long)ballot->repeats);
+    (void)printf("%-6s  %-19s %-64s %11s %11s %8s\n", "", "check", "claim", "seen", "claimed", "p");
+    for (unsigned i = 0; i < result->check_count; i++) {
+        const struct tremolo_audit_check *check = &result->checks[i];
+        if (check->tests > 0) {
+            (void)printf("%-6s  %-19s %-64s %11.4g %11.4g %8.2g\n", check->failed ? "FAILED" : "ok",
+                         check->name, check->what, check->seen, check->claimed, check->p);
+        }
+    }
+    (void)printf("\n");
 }
 
-static void print_sample(const struct tremolo_audit_result *result)
+static void print_people(const struct tremolo_audit_result *result)
 {
     (void)printf("epsilon is at least %.4f  (the same, if the trade-off is Gaussian: mu >= %.5f)\n",
                  result->epsilon_by_mu, result->mu_lower);
-    (void)printf("porosity: %llu wire values seen from both people, %llu from one only; residues "
-                 "p = %.3g\n",
-                 (unsigned long long)(result->values_tested - result->holes),
-                 (unsigned long long)result->holes, result->porosity_p);
-    (void)printf(
-        "reconstruction: mean squared error %.5g +- %.2g C^2 per coordinate, bound %.5g, paper's "
-        "bound %.5g\n\n",
-        result->mse, result->mse_error, result->mse_bound, result->mse_paper);
+    (void)printf("\n%-20s %10s %10s %10s %10s\n", "people apart along", "devices", "mu", "mu seen",
+                 "at least");
+    for (unsigned i = 0; i < TREMOLO_AUDIT_PAIR_KINDS; i++) {
+        const struct tremolo_audit_pairs *pairs = &result->pairs[i];
+        if (pairs->devices > 0) {
+            (void)printf("%-20s %10llu %10.4f %10.4f %10.4f\n", pairs->kind,
+                         (unsigned long long)pairs->devices, pairs->mu_own, pairs->mu_seen,
+                         pairs->mu_lower);
+        }
+    }
+    (void)printf("\nreconstruction: mean squared error %.5g +- %.2g C^2 per coordinate, bound "
+                 "%.5g, paper's bound %.5g\n\n",
+                 result->mse, result->mse_error, result->mse_bound, result->mse_paper);
 }
 
 static void print_text(const struct tremolo_audit_result *result,
                        const struct tremolo_audit_plan *plan)
 {
+    print_claim(plan);
+    print_checks(result);
     (void)printf("epsilon is at least %.4f  (%g%% confidence, no assumption on the mechanism)\n",
                  result->epsilon_lower, 100.0 * plan->confidence);
     if (is_ballot(plan)) {
-        print_ballot(&result->ballot);
+        (void)printf("%.5f of answers are early, %.5f by the law\n\n", result->early,
+                     result->early_claimed);
     } else {
-        print_sample(result);
+        print_people(result);
     }
-    (void)printf(result->caught ? "CAUGHT: the bytes give away more than is claimed\n"
-                                : "nothing exceeds the claim\n");
+    for (unsigned i = 0; i < result->check_count; i++) {
+        if (result->checks[i].failed) {
+            (void)printf("%s: %s\n", result->checks[i].name, result->checks[i].finding);
+        }
+    }
+    (void)printf(result->caught ? "CAUGHT: this build does not do what is claimed\n\n"
+                                : "nothing exceeds the claim\n\n");
 }
 
-/* What is to be audited, or the exit code after a message. */
-static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options *options)
+/* ---------------------------------------------------------------- running */
+
+static int make_study_plan(struct tremolo_audit_plan *plan, const struct audit_options *options,
+                           double factor)
 {
     struct tremolo_study_file *file = NULL;
-    double clip_factor = options->under_noised ? 1.25 : 1.0;
-    if (options->ballot && !isnan(options->delta)) {
-        return cli_fail(CLI_USAGE, "audit", "ballots are private with delta 0; leave --delta");
-    }
-    if (options->study == NULL) {
-        double epsilon = isnan(options->epsilon) ? 1.0 : options->epsilon;
-        unsigned dimension = options->dimension > 0 ? options->dimension : 4;
-        enum tremolo_status status =
-            options->ballot ? tremolo_audit_plan_ballot(plan, epsilon, dimension, clip_factor)
-                            : tremolo_audit_plan_make(plan, epsilon,
-                                                      isnan(options->delta) ? 1e-3 : options->delta,
-                                                      dimension, clip_factor);
-        return status == TREMOLO_OK
-                   ? CLI_DONE
-                   : cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
-    }
     int code = cli_read_study(&file, "audit", options->study);
     if (code != CLI_DONE) {
         return code;
     }
-    enum tremolo_status status = tremolo_audit_plan_study(
-        plan, file, isnan(options->delta) ? 0 : options->delta, clip_factor);
+    enum tremolo_status status =
+        tremolo_audit_plan_study(plan, file, isnan(options->delta) ? 0 : options->delta, factor);
     tremolo_study_file_free(file);
     if (status == TREMOLO_OK && is_ballot(plan) && !isnan(options->delta)) {
         return cli_fail(CLI_USAGE, "audit", "ballots are private with delta 0; leave --delta");
@@ -212,43 +260,94 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
                                            tremolo_status_sentence(status));
 }
 
-static int run(int argc, char **argv)
+/* What is to be audited, or the exit code after a message. */
+static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options *options,
+                     bool ballot)
+{
+    double factor = options->under_noised ? 1.25 : 1.0;
+    if (options->study != NULL) {
+        return make_study_plan(plan, options, factor);
+    }
+    double epsilon = isnan(options->epsilon) ? 1.0 : options->epsilon;
+    double delta = isnan(options->delta) ? 1e-3 : options->delta;
+    unsigned dimension = options->dimension > 0 ? options->dimension : 4;
+    enum tremolo_status status =
+        ballot ? tremolo_audit_plan_ballot(plan, epsilon, dimension, factor)
+               : tremolo_audit_plan_make(plan, epsilon, delta, dimension, factor);
+    return status == TREMOLO_OK
+               ? CLI_DONE
+               : cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
+}
+
+/* One audit: adds its document to `audits`, or prints it. */
+static int audit_one(json_t *audits, bool *caught, const struct audit_options *options, bool seeded,
+                     bool ballot)
 {
     static struct tremolo_audit_plan plan; /* large, and its study points into it */
-    struct audit_options options = {.study = NULL};
-    struct options_given given;
-    struct tremolo_audit_result result;
-    int code = CLI_DONE;
-    if (!options_parse(&given, &options, &code, &cli_audit, argc, argv)) {
-        return code;
-    }
-    code = make_plan(&plan, &options);
+    static struct tremolo_audit_result result;
+    int code = make_plan(&plan, options, ballot);
     if (code != CLI_DONE) {
         return code;
     }
-    plan.pairs = options.pairs;
-    plan.confidence = options.confidence;
-    plan.seed = options.seed;
-    plan.seeded = options_has(&given, "seed");
+    plan.pairs = options->pairs;
+    plan.confidence = options->confidence;
+    plan.false_alarm = options->study == NULL && options->release == BOTH
+                           ? options->false_alarm / 2.0
+                           : options->false_alarm;
+    plan.seed = options->seed;
+    plan.seeded = seeded;
+    plan.timing = options->timing;
     enum tremolo_status status = tremolo_audit_run(&result, &plan, &progress_bar);
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
     }
-    if (options.json) {
-        code = print_json(&result, &plan);
+    *caught |= result.caught;
+    if (options->json) {
+        (void)json_array_append_new(audits, audit_json(&result, &plan));
     } else {
-        print_claim(&plan);
         print_text(&result, &plan);
     }
-    return result.caught ? CLI_FAILED : code;
+    return CLI_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct audit_options options = {.study = NULL};
+    struct options_given given;
+    int code = CLI_DONE;
+    bool caught = false;
+    if (!options_parse(&given, &options, &code, &cli_audit, argc, argv)) {
+        return code;
+    }
+    bool seeded = options_has(&given, "seed");
+    if (options.release == BALLOT && !isnan(options.delta)) {
+        return cli_fail(CLI_USAGE, "audit", "ballots are private with delta 0; leave --delta");
+    }
+    json_t *audits = json_array();
+    if (options.study != NULL || options.release != BALLOT) {
+        code = audit_one(audits, &caught, &options, seeded, false);
+    }
+    if (code == CLI_DONE && options.study == NULL && options.release != SAMPLE) {
+        code = audit_one(audits, &caught, &options, seeded, true);
+    }
+    if (code == CLI_DONE && options.json) {
+        code = print_json(audits, options.false_alarm, caught);
+    } else {
+        json_decref(audits);
+        if (code == CLI_DONE) {
+            (void)printf("A sound build fails with probability %g at most.\n", options.false_alarm);
+        }
+    }
+    return code == CLI_DONE && caught ? CLI_FAILED : code;
 }
 
 const struct cli_command cli_audit = {
     .name = "audit",
     .summary = "what the bytes of this build really give away",
     .usage = "audit [--study FILE] [OPTIONS]",
-    .about = "Runs this build's device core on two neighbouring samples, tests the emitted\n"
-             "bytes, and compares what they give away with what is claimed.",
+    .about = "Drives this build's device core as devices would, with many samples, pairs of\n"
+             "neighbours, rounds and devices, tests the emitted bytes in every way it knows,\n"
+             "and names what is not as claimed.",
     .closing = "Exit 0 when nothing exceeds the claim, 1 when something does.",
     OPTION_TABLE(rules),
     .run = run,

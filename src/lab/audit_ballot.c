@@ -2,51 +2,136 @@
  *
  * The device draws a report's id and a rank, and sends the answer that stands at this
  * rank in the sample's order (docs/privacy.md, P9). All of its privacy is that the rank
- * has its law, and that neither rank nor id depends on the sample or on each other. So
- * the audit reads id and answer from the bytes, computes the scores of all answers for
- * both people by itself, in floating point from the public directions, and tests:
+ * has its law, and that neither rank nor id depends on the sample or on each other, nor on
+ * other ballots. So the audit reads id and answer from the bytes, expands the directions by
+ * docs/wire-format.md with a generator of its own, computes the scores of all answers in
+ * floating point for the sender and for a neighbour, and tests
  *
- *   epsilon  "the answer is among the first of person 0 and not of person 1" has at most
- *            e^epsilon times the rate for devices of person 0: no assumption is made;
- *   law      the ranks of the answers sent have the study's two probabilities;
- *   people   the ranks of both people have one law;
- *   ids      are uniform in every byte, and none comes twice;
- *   both     whether an early answer is sent does not depend on the id.
- *
- * The people are a corner and the middle of the ranges: their points are nearly
- * orthogonal, so that few answers are first for both. */
+ *   epsilon     "the answer is among the first of person 0 and not of person 1", which is the
+ *               likelihood-ratio test, has at most e^epsilon times the rate for person 0;
+ *   law         the ranks of the answers sent have the study's two probabilities;
+ *   sample      for each of many samples;
+ *   ids         rank and id do not depend on each other;
+ *   others      nor do ranks of ballots of one device, or of devices in turn;
+ *   directions  the core expands what it sent as the wire format says. */
 #include "audit_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_privacy.h"
-
 enum {
     ANSWERS = TREMOLO_BALLOT_ANSWERS,
     SIGNS = TREMOLO_BALLOT_SIGNS,
     BLOCK = 1 << SIGNS,
     ENTRIES_MAX = (TREMOLO_AUDIT_DIMENSION_MAX + 2) * (TREMOLO_AUDIT_DIMENSION_MAX + 3) / 2 + 1,
+    RELEASES = 4, /* of a device: two rounds of two samples */
+    RANDOM_PAIRS = 4,
+    FIXED_PAIRS = 3,
+    LAGS = 8,
 };
 
-/* ---------------------------------------------------------------- scores */
+/* ---------------------------------------------------------------- directions */
+
+static uint32_t rotate(uint32_t word, unsigned by)
+{
+    return word << by | word >> (32 - by);
+}
+
+static void quarter(uint32_t *x, unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    x[a] += x[b];
+    x[d] = rotate(x[d] ^ x[a], 16);
+    x[c] += x[d];
+    x[b] = rotate(x[b] ^ x[c], 12);
+    x[a] += x[b];
+    x[d] = rotate(x[d] ^ x[a], 8);
+    x[c] += x[d];
+    x[b] = rotate(x[b] ^ x[c], 7);
+}
+
+/* RFC 8439's block function with any even number of rounds. */
+static void chacha(uint32_t out[16], const uint32_t key[8], const uint32_t last[4], unsigned rounds)
+{
+    uint32_t start[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+    memcpy(start + 4, key, 8 * sizeof *key);
+    memcpy(start + 12, last, 4 * sizeof *last);
+    memcpy(out, start, sizeof start);
+    for (unsigned i = 0; i < rounds; i += 2) {
+        for (unsigned k = 0; k < 4; k++) {
+            quarter(out, k, 4 + k, 8 + k, 12 + k);
+        }
+        for (unsigned k = 0; k < 4; k++) {
+            quarter(out, k, 4 + (k + 1) % 4, 8 + (k + 2) % 4, 12 + (k + 3) % 4);
+        }
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        out[i] += start[i];
+    }
+}
+
+static void load_words(uint32_t *words, const uint8_t *bytes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++, bytes += 4) {
+        words[i] = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+                   (uint32_t)bytes[3] << 24;
+    }
+}
+
+/* The five directions of one block, one after the other. */
+static void expand(int8_t *entry, unsigned entries, const uint32_t key[8], unsigned block)
+{
+    uint32_t last[4] = {0, block, 0, 0};
+    uint32_t words[16];
+    for (unsigned i = 0; i < SIGNS * entries; i++) {
+        if (i % 16 == 0) {
+            chacha(words, key, last, 8);
+            last[0]++;
+        }
+        entry[i] = (int8_t)(__builtin_popcount(words[i % 16]) - 16);
+    }
+}
+
+/* ---------------------------------------------------------------- people and scores */
+
+struct person {
+    struct audit_sample sample;
+    double point[ENTRIES_MAX];
+    uint64_t reports; /* whose ranks are clear */
+    uint64_t early;
+    double place; /* sum over all reports: where answers stand among the early, or the late */
+};
+
+struct pair {
+    const char *kind;
+    unsigned index;
+    struct person person[2];
+    uint64_t told[2];
+    uint64_t reports[2];
+};
+
+static double half_ranges(int32_t raw, const struct tremolo_bounds *range, double most)
+{
+    double width = (double)range->high - range->low;
+    double place = (2.0 * raw - range->low - range->high) / width;
+    return fmin(fmax(place, -most), most);
+}
 
 /* The sample's point, entry by entry as tremolo_ballot_expand() has them. */
-static void find_point(double *point, const struct tremolo_audit_plan *plan, unsigned person)
+static void find_point(struct person *person, const struct tremolo_study *study)
 {
-    const struct tremolo_study *study = &plan->study;
     bool with_response = study->response == TREMOLO_RESPONSE_PRIVATE;
     unsigned count = study->dimension + 1u + with_response;
+    double *point = person->point;
     double u[TREMOLO_AUDIT_DIMENSION_MAX + 2] = {(double)study->constant / TREMOLO_BALLOT_ONE};
     double weight = (double)study->response_weight / TREMOLO_BALLOT_ONE;
     double square = u[0] * u[0] + weight * weight;
     for (unsigned i = 1; i <= study->dimension; i++) {
-        u[i] = person == 0 ? 1.0 : 0.0; /* in half ranges */
+        u[i] = half_ranges(person->sample.features[i - 1], &study->bounds[i - 1], 8.0);
         square += u[i] * u[i];
     }
     if (with_response) {
-        u[count - 1] = person == 0 ? weight : 0.0;
+        u[count - 1] = weight * half_ranges(person->sample.response, &study->response_bounds, 1.0);
     }
     double whole = 0.0;
     for (unsigned i = 0; i < count; i++) {
@@ -55,58 +140,38 @@ static void find_point(double *point, const struct tremolo_audit_plan *plan, uns
             *point++ = (i == j ? 1.0 : sqrt(2.0)) * u[i] * u[j] / square;
         }
     }
-    *point = sqrt(fmax(0.0, 1.0 - whole * whole)); /* not read without a response */
+    if (with_response) {
+        *point = sqrt(fmax(0.0, 1.0 - whole * whole));
+    }
 }
 
-/* Scores of all answers for one person. A block's directions come from the sums that its
- * answers stand for: no bit set, and one. */
-static enum tremolo_status find_scores(double score[2][ANSWERS], double point[2][ENTRIES_MAX],
-                                       const struct tremolo_report *report,
-                                       const struct tremolo_study *study)
+/* Scores of all answers for one point, from all blocks' directions. */
+static void find_scores(double score[ANSWERS], const double *point, const int8_t *entry,
+                        unsigned entries)
 {
-    unsigned entries = tremolo_ballot_entries(study);
-    struct tremolo_report asked = *report;
-    int8_t none[ENTRIES_MAX];
-    int8_t one[ENTRIES_MAX];
-    uint8_t answer = 0;
-    asked.coordinates = &answer;
     for (unsigned block = 0; block < ANSWERS; block += BLOCK) {
-        double along[2][SIGNS] = {{0.0}};
-        answer = (uint8_t)block;
-        enum tremolo_status status = tremolo_ballot_expand(none, sizeof none, &asked, study);
-        for (unsigned j = 0; j < SIGNS && status == TREMOLO_OK; j++) {
-            answer = (uint8_t)(block + (1u << j));
-            status = tremolo_ballot_expand(one, sizeof one, &asked, study);
+        double along[SIGNS] = {0.0};
+        for (unsigned j = 0; j < SIGNS; j++) {
             for (unsigned i = 0; i < entries; i++) {
-                along[0][j] += 0.5 * (one[i] - none[i]) * point[0][i];
-                along[1][j] += 0.5 * (one[i] - none[i]) * point[1][i];
+                along[j] += *entry++ * point[i];
             }
-        }
-        if (status != TREMOLO_OK) {
-            return status;
         }
         for (unsigned signs = 0; signs < BLOCK; signs++) {
-            for (unsigned person = 0; person < 2; person++) {
-                double sum = 0.0;
-                for (unsigned j = 0; j < SIGNS; j++) {
-                    sum += (signs >> j & 1) != 0 ? along[person][j] : -along[person][j];
-                }
-                score[person][block + signs] = sum;
+            double sum = 0.0;
+            for (unsigned j = 0; j < SIGNS; j++) {
+                sum += (signs >> j & 1) != 0 ? along[j] : -along[j];
             }
+            score[block + signs] = sum;
         }
     }
-    return TREMOLO_OK;
 }
 
 /* Answers before this one: larger scores, and equal ones with a smaller number. */
 static unsigned rank_of(const double score[ANSWERS], unsigned answer)
 {
     unsigned before = 0;
-    for (unsigned other = 0; other < answer; other++) {
-        before += score[other] >= score[answer];
-    }
-    for (unsigned other = answer + 1; other < ANSWERS; other++) {
-        before += score[other] > score[answer];
+    for (unsigned other = 0; other < ANSWERS; other++) {
+        before += score[other] > score[answer] || (other < answer && score[other] == score[answer]);
     }
     return before;
 }
@@ -120,8 +185,8 @@ static int compare_down(const void *one, const void *two)
 
 /* The device keeps scores to 16 bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here:
  * where the last of the first answers and the next are closer than two such steps, their order
- * is the device's secret. Which reports are left out for it depends on ids alone, so that
- * nothing is biased. */
+ * is the device's secret. Which reports are left out for it depends on id and sample alone, so
+ * that nothing is biased. */
 static bool is_clear(const double score[ANSWERS], unsigned first)
 {
     double sorted[ANSWERS];
@@ -132,206 +197,331 @@ static bool is_clear(const double score[ANSWERS], unsigned first)
 
 /* ---------------------------------------------------------------- counting */
 
-struct ballot_counts {
-    uint64_t told[2];                               /* first for person 0 alone */
-    uint64_t rank[2][ANSWERS];                      /* by person */
-    uint64_t byte[2][TREMOLO_REPORT_ID_BYTES][256]; /* of ids, by person */
-    uint64_t early[2][TREMOLO_REPORT_ID_BYTES][16]; /* of them, by an id's nibble */
-    uint64_t nibble[2][TREMOLO_REPORT_ID_BYTES][16];
-    uint64_t clear[2]; /* reports whose ranks count */
-    double point[2][ENTRIES_MAX];
-    uint64_t *ids; /* eight bytes of each */
-    uint64_t reports;
+struct lag {
+    double early; /* products of scores */
+    double place;
+    double count;
 };
 
-enum tremolo_status audit_ballot_report(struct ballot_counts *counts,
-                                        const struct tremolo_audit_plan *plan, unsigned person,
+struct ballots {
+    struct tremolo_study study;
+    unsigned entries;
+    struct pair *pair;
+    unsigned count;
+    uint64_t rank[ANSWERS];
+    uint64_t clear;
+    uint64_t wrong; /* answers that the core expands in another way */
+    uint64_t reports;
+    bool frozen; /* directions were the same for two ids */
+    int8_t first_row[ENTRIES_MAX];
+    double past[LAGS + 1][2]; /* scores of earlier ballots: early or not, place among its kind */
+    unsigned long device[LAGS + 1];
+    struct lag same[LAGS + 1];
+    struct lag other[LAGS + 1];
+    struct audit_ids *ids;
+};
+
+static void place_pair(struct pair *pair, const struct tremolo_study *study,
+                       struct tremolo_random *random)
+{
+    unsigned n = study->dimension + 1u;
+    for (unsigned k = 0; k < 2; k++) {
+        double place[TREMOLO_AUDIT_DIMENSION_MAX + 1] = {0.0};
+        for (unsigned i = 0; i < n; i++) {
+            double sign = k == 0 ? 1.0 : -1.0;
+            double any = 2.0 * tremolo_random_uniform(random) - 1.0;
+            place[i] = strcmp(pair->kind, "axis") == 0      ? (i == pair->index ? sign : 0.0)
+                       : strcmp(pair->kind, "random") == 0  ? any
+                       : strcmp(pair->kind, "far out") == 0 ? 9.0 * (any > 0.0 ? 1.0 : -1.0)
+                       : pair->index == 0                   ? 1.0 - k /* and the middle */
+                                                            : sign;
+        }
+        if (study->response == TREMOLO_RESPONSE_PUBLIC) {
+            place[study->dimension] = 0.25; /* the same for both: nobody's secret */
+        }
+        audit_sample_at(&pair->person[k].sample, study, place);
+        find_point(&pair->person[k], study);
+    }
+}
+
+static enum tremolo_status make_pairs(struct ballots *ballots, struct audit *audit)
+{
+    const struct tremolo_study *study = &ballots->study;
+    unsigned axes = tremolo_study_coordinates(study);
+    ballots->count = FIXED_PAIRS + RANDOM_PAIRS + axes;
+    ballots->pair = calloc(ballots->count, sizeof *ballots->pair);
+    if (ballots->pair == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (unsigned k = 0; k < ballots->count; k++) {
+        struct pair *pair = &ballots->pair[k];
+        bool axis = k >= FIXED_PAIRS + RANDOM_PAIRS;
+        pair->kind = axis ? "axis" : k >= FIXED_PAIRS ? "random" : k == 2 ? "far out" : "corner";
+        pair->index = axis ? k - FIXED_PAIRS - RANDOM_PAIRS : k;
+        place_pair(pair, study, &audit->random);
+    }
+    return TREMOLO_OK;
+}
+
+/* Compare what the core says of the answer with the wire format. */
+static enum tremolo_status check_row(struct ballots *ballots, const struct tremolo_report *report,
+                                     const int8_t *entry, unsigned answer)
+{
+    int8_t row[ENTRIES_MAX];
+    struct tremolo_report asked = *report;
+    const uint8_t zero = 0;
+    enum tremolo_status status = tremolo_ballot_expand(row, sizeof row, report, &ballots->study);
+    const int8_t *mine = entry + (size_t)(answer >> SIGNS) * SIGNS * ballots->entries;
+    bool wrong = false;
+    for (unsigned i = 0; i < ballots->entries && status == TREMOLO_OK; i++) {
+        double sum = 0.0;
+        for (unsigned j = 0; j < SIGNS; j++) {
+            double value = mine[j * ballots->entries + i];
+            sum += (answer >> j & 1) != 0 ? value : -value;
+        }
+        wrong |= sum != row[i];
+    }
+    ballots->wrong += wrong;
+    asked.coordinates = &zero;
+    if (status == TREMOLO_OK && ballots->reports < 2) {
+        status = tremolo_ballot_expand(row, sizeof row, &asked, &ballots->study);
+        ballots->frozen = ballots->reports == 1 && memcmp(row, ballots->first_row, sizeof row) == 0;
+        memcpy(ballots->first_row, row, sizeof row);
+    }
+    ballots->reports++;
+    return status;
+}
+
+static void add_lags(struct ballots *ballots, double early, double place, unsigned long device)
+{
+    memmove(ballots->past + 1, ballots->past, LAGS * sizeof *ballots->past);
+    memmove(ballots->device + 1, ballots->device, LAGS * sizeof *ballots->device);
+    ballots->past[0][0] = early;
+    ballots->past[0][1] = place;
+    ballots->device[0] = device;
+    for (unsigned k = 1; k <= LAGS && ballots->device[k] != 0; k++) {
+        struct lag *lag = ballots->device[k] == device ? &ballots->same[k] : &ballots->other[k];
+        lag->early += early * ballots->past[k][0];
+        lag->place += place * ballots->past[k][1];
+        lag->count++;
+    }
+}
+
+static enum tremolo_status count_report(struct ballots *ballots, struct audit *audit,
+                                        struct pair *pair, unsigned person,
                                         const struct tremolo_report *report)
 {
+    int8_t entry[8 * SIGNS * ENTRIES_MAX];
     double score[2][ANSWERS];
-    unsigned answer = 0;
-    unsigned first = plan->study.rank_first;
-    enum tremolo_status status = tremolo_report_answer(&answer, report, &plan->study);
-    if (status == TREMOLO_OK) {
-        status = find_scores(score, counts->point, report, &plan->study);
-    }
+    uint32_t study_key[8];
+    uint32_t id[4];
+    uint32_t key[16];
+    unsigned answer;
+    unsigned first = audit->plan->law.first;
+    enum tremolo_status status = tremolo_report_answer(&answer, report, &ballots->study);
     if (status != TREMOLO_OK) {
         return status;
     }
-    unsigned rank[2] = {rank_of(score[0], answer), rank_of(score[1], answer)};
-    counts->told[person] += rank[0] < first && rank[1] >= first;
-    if (is_clear(score[person], first)) {
-        counts->rank[person][rank[person]]++;
-        counts->clear[person]++;
+    load_words(study_key, ballots->study.id, 8);
+    load_words(id, report->id, 4);
+    chacha(key, study_key, id, 20);
+    for (unsigned block = 0; block < 8; block++) {
+        expand(entry + (size_t)block * SIGNS * ballots->entries, ballots->entries, key, block);
     }
-    for (unsigned i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
-        counts->byte[person][i][report->id[i]]++;
-        counts->nibble[person][i][report->id[i] >> 4]++;
-        counts->early[person][i][report->id[i] >> 4] += rank[person] < first;
+    find_scores(score[0], pair->person[0].point, entry, ballots->entries);
+    find_scores(score[1], pair->person[1].point, entry, ballots->entries);
+    const unsigned rank[2] = {rank_of(score[0], answer), rank_of(score[1], answer)};
+    double top = audit->plan->law.top / 0x1p32;
+    bool early = rank[person] < first;
+    bool clear = is_clear(score[person], first);
+    double within =
+        early ? (rank[person] + 0.5) / first : (rank[person] - first + 0.5) / (ANSWERS - first);
+    double early_score = ((early ? 1.0 : 0.0) - top) / sqrt(top * (1.0 - top));
+    double place_score = sqrt(12.0) * (within - 0.5);
+    pair->told[person] += rank[0] < first && rank[1] >= first;
+    pair->reports[person]++;
+    pair->person[person].place += place_score;
+    pair->person[person].reports += clear;
+    pair->person[person].early += clear && early;
+    ballots->rank[rank[person]] += clear;
+    ballots->clear += clear;
+    early_score = clear ? early_score : 0.0;
+    add_lags(ballots, early_score, place_score, audit->device.number);
+    const double tells[AUDIT_TELLS] = {early_score,
+                                       place_score,
+                                       person == 0 ? 1.0 : -1.0,
+                                       pair->person[person].point[1],
+                                       pair->person[person].point[0],
+                                       0.0};
+    status = audit_ids_add(ballots->ids, report->id, tells);
+    return status == TREMOLO_OK ? check_row(ballots, report, entry, answer) : status;
+}
+
+static enum tremolo_status one_device(struct ballots *ballots, struct audit *audit,
+                                      struct pair *pair, unsigned person)
+{
+    enum tremolo_status status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
+    for (unsigned k = 0; k < RELEASES && status == TREMOLO_OK; k++) {
+        uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+        size_t length;
+        struct tremolo_report report;
+        const struct tremolo_round round = {NULL, (uint16_t)(k / 2)};
+        status = audit_report(audit, &report, bytes, &length, &ballots->study, &round,
+                              &pair->person[person].sample, k % 2);
+        if (status == TREMOLO_OK) {
+            status = count_report(ballots, audit, pair, person, &report);
+        }
     }
-    memcpy(&counts->ids[counts->reports++], report->id, sizeof *counts->ids);
-    return TREMOLO_OK;
+    return status;
 }
 
 /* ---------------------------------------------------------------- judging */
 
-/* Chi-squared is that only where cells expect a few: ranks with less are taken together,
- * and tests without enough say nothing. */
-static const double expected_min = 5.0;
-
-static double square_off(uint64_t count, double expected)
-{
-    double off = (double)count - expected;
-    return off * off / expected;
-}
-
-static double judge_law(const struct ballot_counts *counts, const struct tremolo_rank_law *law)
+/* Ranks that expect few are taken together. */
+static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_law *law)
 {
     double square = 0.0;
-    double part = 0.0;
-    double least =
-        (double)(counts->clear[0] < counts->clear[1] ? counts->clear[0] : counts->clear[1]);
-    double top = law->top / 4294967296.0;
-    uint64_t seen[2] = {0, 0};
+    double share = 0.0;
+    double seen = 0.0;
+    double all = (double)ballots->clear;
+    double top = law->top / 0x1p32;
     unsigned cells = 0;
     for (unsigned rank = 0; rank < ANSWERS; rank++) {
-        double share = rank < law->first ? top / law->first : (1.0 - top) / (ANSWERS - law->first);
-        part += share;
-        seen[0] += counts->rank[0][rank];
-        seen[1] += counts->rank[1][rank];
-        if (part * least >= expected_min) {
-            square += square_off(seen[0], part * (double)counts->clear[0]) +
-                      square_off(seen[1], part * (double)counts->clear[1]);
+        share += rank < law->first ? top / law->first : (1.0 - top) / (ANSWERS - law->first);
+        seen += (double)ballots->rank[rank];
+        if (share * all >= 8.0 || rank == ANSWERS - 1u) {
+            double off = seen - share * all;
+            square += off * off / fmax(share * all, 1e-9);
             cells++;
-            part = 0.0;
-            seen[0] = seen[1] = 0;
+            share = seen = 0.0;
         }
     }
-    return cells > 1 ? audit_chi_squared_tail(square, 2 * (cells - 1)) : 1.0;
+    return all >= 100.0 && cells > 1 ? audit_p_chi_squared(square, cells - 1) : 1.0;
 }
 
-/* Two samples of one law. Odd degrees are counted as one more, which errs toward silence. */
-static double judge_people(const struct ballot_counts *counts)
+static void judge_pairs(const struct ballots *ballots, struct audit *audit)
 {
-    double square = 0.0;
-    double sum = 0.0;
-    double off = 0.0;
-    double ratio = sqrt((double)counts->clear[1] / fmax(1.0, (double)counts->clear[0]));
-    unsigned cells = 0;
-    for (unsigned rank = 0; rank < ANSWERS; rank++) {
-        sum += (double)(counts->rank[0][rank] + counts->rank[1][rank]);
-        off += ratio * (double)counts->rank[0][rank] -
-               (double)counts->rank[1][rank] / fmax(ratio, 1e-9);
-        if (sum >= 2.0 * expected_min) {
-            square += off * off / sum;
-            cells++;
-            sum = off = 0.0;
-        }
-    }
-    return cells > 1 ? audit_chi_squared_tail(square, cells / 2 * 2) : 1.0;
-}
-
-static double judge_ids(const struct ballot_counts *counts, double pairs)
-{
-    double smallest = 1.0;
-    for (unsigned i = 0; pairs / 256 >= expected_min && i < TREMOLO_REPORT_ID_BYTES; i++) {
-        double square = 0.0;
-        for (unsigned k = 0; k < 256; k++) {
-            square += square_off(counts->byte[0][i][k], pairs / 256) +
-                      square_off(counts->byte[1][i][k], pairs / 256);
-        }
-        smallest = fmin(smallest, audit_chi_squared_tail(square, 2 * 255));
-    }
-    return fmin(1.0, smallest * TREMOLO_REPORT_ID_BYTES);
-}
-
-/* The share of early answers, given a nibble of the id: 2 x 15 degrees. */
-static double judge_both(const struct ballot_counts *counts, double pairs)
-{
-    double smallest = 1.0;
-    for (unsigned i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
-        double square = 0.0;
+    const struct tremolo_audit_plan *plan = audit->plan;
+    double top = plan->law.top / 0x1p32;
+    for (unsigned k = 0; k < ballots->count; k++) {
+        const struct pair *pair = &ballots->pair[k];
+        double bound = audit_bound_epsilon(pair->told, pair->reports, 0.0, 0.99);
+        audit_note(audit, CHECK_EPSILON,
+                   audit_p_epsilon(pair->told, pair->reports, plan->claim.epsilon, 0.0), bound,
+                   plan->claim.epsilon,
+                   "two people (%s %u) are told apart with epsilon %.4g or more, claimed %.4g",
+                   pair->kind, pair->index, bound, plan->claim.epsilon);
         for (unsigned person = 0; person < 2; person++) {
-            double early = 0.0;
-            for (unsigned k = 0; k < 16; k++) {
-                early += (double)counts->early[person][i][k] / pairs;
-            }
-            for (unsigned k = 0; k < 16; k++) {
-                double all = (double)counts->nibble[person][i][k];
-                double off = (double)counts->early[person][i][k] - early * all;
-                double variance = early * (1.0 - early) * all;
-                square += variance >= expected_min ? off * off / variance : 0.0;
+            double n = (double)pair->person[person].reports;
+            double early = (double)pair->person[person].early;
+            audit_note(
+                audit, CHECK_RANK_SAMPLE, n >= 1.0 ? audit_p_binomial(early, n, top) : 1.0,
+                early / fmax(n, 1.0), top,
+                "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
+                pair->kind, pair->index, person, early / fmax(n, 1.0), top);
+            double place = pair->person[person].place / fmax(1.0, (double)pair->reports[person]);
+            audit_note(
+                audit, CHECK_RANK_SAMPLE,
+                audit_p_normal(place * sqrt((double)pair->reports[person])), place, 0.0,
+                "of one sample (%s %u, person %u) answers are %s among their kind by %.3g sd",
+                pair->kind, pair->index, person, place < 0.0 ? "too early" : "too late",
+                fabs(place));
+        }
+    }
+}
+
+static void judge_lags(const struct ballots *ballots, struct audit *audit)
+{
+    for (unsigned k = 1; k <= LAGS; k++) {
+        for (unsigned same = 0; same < 2; same++) {
+            const struct lag *lag = same ? &ballots->same[k] : &ballots->other[k];
+            const double product[2] = {lag->early, lag->place};
+            for (unsigned what = 0; what < 2 && lag->count >= 500.0; what++) {
+                double r = product[what] / lag->count;
+                audit_note(audit, CHECK_RANK_OTHERS, audit_p_normal(r * sqrt(lag->count)), r, 0.0,
+                           "a ballot's rank goes along with that of %s, %u before: correlation "
+                           "%.3f",
+                           same ? "the same device" : "another device", k, r);
             }
         }
-        smallest = fmin(smallest, audit_chi_squared_tail(square, 2 * 15));
     }
-    return fmin(1.0, smallest * TREMOLO_REPORT_ID_BYTES);
 }
 
-static int compare_ids(const void *one, const void *two)
+static void judge(struct ballots *ballots, struct audit *audit)
 {
-    uint64_t a = *(const uint64_t *)one;
-    uint64_t b = *(const uint64_t *)two;
-    return (a > b) - (a < b);
+    static const struct audit_tell tells[AUDIT_TELLS] = {
+        {"whether the answer is early", CHECK_RANK_IDS},
+        {"the answer's place", CHECK_RANK_IDS},
+        {"people apart", CHECK_IDS_SAMPLE},
+        {"the sample", CHECK_IDS_SAMPLE},
+        {"the sample's length", CHECK_IDS_SAMPLE}};
+    const struct tremolo_rank_law *law = &audit->plan->law;
+    struct tremolo_audit_result *result = audit->result;
+    double n = fmax(1.0, (double)ballots->clear);
+    uint64_t early = 0;
+    for (unsigned rank = 0; rank < law->first; rank++) {
+        early += ballots->rank[rank];
+    }
+    result->early = (double)early / n;
+    result->early_claimed = law->top / 0x1p32;
+    audit_note(audit, CHECK_RANK_LAW, audit_p_binomial((double)early, n, result->early_claimed),
+               result->early, result->early_claimed,
+               "%.4g of answers are among the first %u of their sender's order, by the law %.4g",
+               result->early, law->first, result->early_claimed);
+    audit_note(audit, CHECK_RANK_LAW, p_of_law(ballots, law), (double)ballots->rank[0] / n,
+               result->early_claimed / law->first,
+               "ranks are not alike within the first %u, or within the others: rank 0 has %.4g of "
+               "answers, by the law %.4g",
+               law->first, (double)ballots->rank[0] / n, result->early_claimed / law->first);
+    audit_note(audit, CHECK_DIRECTIONS, ballots->wrong > 0 ? 0.0 : 1.0, (double)ballots->wrong, 0.0,
+               "the directions of %llu of %llu ballots are not the wire format's",
+               (unsigned long long)ballots->wrong, (unsigned long long)ballots->reports);
+    if (ballots->frozen) {
+        result->checks[CHECK_DIRECTIONS].p = 1.0; /* the better name for it */
+        audit_note(audit, CHECK_DIRECTIONS, 0.0, 1.0, 0.0,
+                   "the directions do not depend on the report's id");
+    }
+    judge_pairs(ballots, audit);
+    judge_lags(ballots, audit);
+    audit_ids_judge(ballots->ids, audit, tells);
+    const struct pair *main_pair = &ballots->pair[0];
+    result->epsilon_lower =
+        audit_bound_epsilon(main_pair->told, main_pair->reports, 0.0, audit->plan->confidence);
+    for (unsigned k = 0; k < 2; k++) {
+        double rate = (double)main_pair->told[k] / fmax(1.0, (double)main_pair->reports[k]);
+        *(k == 0 ? &result->true_positive : &result->false_positive) = rate;
+    }
 }
 
-static uint64_t count_repeats(struct ballot_counts *counts)
+/* Every second pair of devices is a corner and the middle, whose points are nearly
+ * orthogonal, so that few answers are first for both; the others take turns. */
+enum tremolo_status audit_ballot_run(struct audit *audit)
 {
-    uint64_t repeats = 0;
-    qsort(counts->ids, (size_t)counts->reports, sizeof *counts->ids, compare_ids);
-    for (uint64_t i = 1; i < counts->reports; i++) {
-        repeats += counts->ids[i] == counts->ids[i - 1];
+    struct ballots *ballots = calloc(1, sizeof *ballots);
+    if (ballots == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
-    return repeats;
-}
-
-static enum tremolo_status judge(struct tremolo_audit_result *result, struct ballot_counts *counts,
-                                 const struct tremolo_audit_plan *plan)
-{
-    double pairs = (double)plan->pairs;
-    struct tremolo_audit_ballot *ballot = &result->ballot;
-    enum tremolo_status status = audit_bound_epsilon(result, counts->told, plan);
-    for (unsigned rank = 0; rank < plan->law.first; rank++) {
-        ballot->early += (double)(counts->rank[0][rank] + counts->rank[1][rank]) /
-                         fmax(1.0, (double)(counts->clear[0] + counts->clear[1]));
-    }
-    ballot->early_claimed = plan->law.top / 4294967296.0;
-    ballot->law_p = judge_law(counts, &plan->law);
-    ballot->people_p = judge_people(counts);
-    ballot->ids_p = judge_ids(counts, pairs);
-    ballot->both_p = judge_both(counts, pairs);
-    ballot->repeats = count_repeats(counts);
-    double smallest =
-        fmin(fmin(ballot->law_p, ballot->people_p), fmin(ballot->ids_p, ballot->both_p));
-    result->caught = result->epsilon_lower > plan->claim.epsilon || smallest < AUDIT_P_MIN ||
-                     ballot->repeats > 0;
-    return status;
-}
-
-enum tremolo_status audit_ballot_run(struct tremolo_audit_result *result,
-                                     const struct tremolo_audit_plan *plan,
-                                     const struct tremolo_progress *progress)
-{
-    struct tremolo_audit_result made = {0};
-    struct ballot_counts *counts = calloc(1, sizeof *counts);
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (counts != NULL) {
-        counts->ids = malloc((size_t)plan->pairs * 2 * sizeof *counts->ids);
-    }
-    if (counts != NULL && counts->ids != NULL) {
-        find_point(counts->point[0], plan, 0);
-        find_point(counts->point[1], plan, 1);
-        status = audit_count(&(struct audit_sink){NULL, counts}, plan, progress);
+    ballots->study = audit->plan->study;
+    ballots->study.rounds = 2;
+    ballots->study.samples = 2;
+    ballots->entries = tremolo_ballot_entries(&ballots->study);
+    ballots->ids = audit_ids_new();
+    enum tremolo_status status =
+        ballots->ids == NULL ? TREMOLO_NO_MEMORY : make_pairs(ballots, audit);
+    uint64_t devices = audit->plan->pairs / RELEASES;
+    for (uint64_t i = 0; i < devices && status == TREMOLO_OK; i++) {
+        struct pair *pair = &ballots->pair[i % 2 == 0 ? 0 : i / 2 % ballots->count];
+        status = one_device(ballots, audit, pair, 0);
+        if (status == TREMOLO_OK) {
+            status = one_device(ballots, audit, pair, 1);
+        }
+        tremolo_progress_add(audit->progress, RELEASES);
     }
     if (status == TREMOLO_OK) {
-        status = judge(&made, counts, plan);
+        judge(ballots, audit);
     }
-    if (status == TREMOLO_OK) {
-        *result = made;
-    }
-    if (counts != NULL) {
-        free(counts->ids);
-    }
-    free(counts);
+    audit_ids_free(ballots->ids);
+    free(ballots->pair);
+    free(ballots);
     return status;
 }

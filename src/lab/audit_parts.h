@@ -2,56 +2,225 @@
 #ifndef TREMOLO_LAB_AUDIT_PARTS_H
 #define TREMOLO_LAB_AUDIT_PARTS_H
 
+#include <stddef.h>
+
 #include "tremolo_audit.h"
+#include "tremolo_random.h"
 
-enum {
-    AUDIT_COORDINATES_MAX = TREMOLO_MAX_DIMENSION + 1,
-    AUDIT_RESIDUES = 16,   /* of the wire values, for the porosity test */
-    AUDIT_VALUES = 1 << 12 /* wire values nearest to 0 that are counted one by one */
+/* ---- checks (audit_checks.c) */
+
+/* In the order in which findings are told: causes first. */
+#define AUDIT_CHECKS(X)                                                                            \
+    X(EPSILON, "claim.epsilon", "two people are told apart, whatever the mechanism")               \
+    X(DELTA, "claim.delta", "likelihood ratios beyond the claimed epsilon")                        \
+    X(MU, "claim.mu", "two people are told apart, Gaussian trade-off")                             \
+    X(CHARGE, "claim.charge", "a release is charged what it costs, the study promises no less")    \
+    X(READ, "bytes.read", "reports are made and can be read")                                      \
+    X(LENGTH, "bytes.length", "reports have one length")                                           \
+    X(RESPONSE, "bytes.response", "the response is sent as the study says, or not at all")         \
+    X(MAC, "bytes.mac", "the MAC holds, and notices changes")                                      \
+    X(ENTROPY, "entropy", "all chance comes from the entropy source, and none means no report")    \
+    X(LEDGER_CHARGE, "ledger.charge", "the ledger subtracts the charge, once")                     \
+    X(LEDGER_REPEAT, "ledger.repeat", "asking again gives the same bytes at no charge")            \
+    X(LEDGER_BUDGET, "ledger.budget", "no report without budget")                                  \
+    X(LEDGER_STORAGE, "ledger.storage", "charge and bytes are stored before they leave")           \
+    X(IDS_LAW, "ids.law", "ids are uniform, bit by bit and pair by pair")                          \
+    X(IDS_REPEATED, "ids.repeated", "no id comes twice")                                           \
+    X(IDS_SAMPLE, "ids.sample", "ids tell nothing of the sample, nor of the noise")                \
+    X(SCALE, "sample.scale", "a sample within the clip radius is kept as stated")                  \
+    X(CLIP, "sample.clip", "a sample beyond the clip radius is brought to it")                     \
+    X(APART, "sample.apart", "all that is random is drawn apart from the sample")                  \
+    X(PHASE, "modulation.phase", "the waves' phases are uniform and apart from the sample")        \
+    X(WAVES, "modulation.vectors", "vectors, rounds and devices have phases of their own")         \
+    X(NOISE_COORDINATES, "noise.coordinates", "coordinates have noise of their own")               \
+    X(NOISE_ROUNDS, "noise.rounds", "reports of a device have noise of their own")                 \
+    X(NOISE_DEVICES, "noise.devices", "devices have noise of their own")                           \
+    X(NOISE_SAMPLE, "noise.sample", "noise does not depend on the sample")                         \
+    X(NOISE_GRID, "noise.grid", "no wire value, and no low bit, is left out")                      \
+    X(NOISE_MEAN, "noise.mean", "noise is centred")                                                \
+    X(NOISE_SCALE, "noise.scale", "noise has the stated standard deviation")                       \
+    X(NOISE_TAILS, "noise.tails", "noise has Gaussian tails")                                      \
+    X(NOISE_SHAPE, "noise.shape", "noise is Gaussian within")                                      \
+    X(DIRECTIONS, "ballot.directions", "directions are the wire format's, of each id")             \
+    X(RANK_LAW, "rank.law", "ranks of the answers have their law")                                 \
+    X(RANK_SAMPLE, "rank.sample", "ranks have one law for all samples")                            \
+    X(RANK_IDS, "rank.ids", "ranks do not depend on the report's id")                              \
+    X(RANK_OTHERS, "rank.others", "ballots have ranks of their own")                               \
+    X(MOMENTS, "server.moments", "debiased moments are those of the samples")                      \
+    X(TIMING, "timing", "running time does not depend on the sample")
+
+enum audit_check {
+#define AUDIT_ID(id, name, what) CHECK_##id,
+    AUDIT_CHECKS(AUDIT_ID)
+#undef AUDIT_ID
+        CHECK_COUNT
 };
-#define AUDIT_P_MIN 1e-6 /* a smaller p-value is no accident */
 
-/* What came out of the devices. */
-struct audit_counts {
-    uint64_t above[TREMOLO_AUDIT_TESTS][2];                     /* by person */
-    uint64_t residue[2][AUDIT_COORDINATES_MAX][AUDIT_RESIDUES]; /* of wire values */
-    uint32_t seen[2][AUDIT_COORDINATES_MAX][AUDIT_VALUES];      /* wire value + 2^11 */
-    double square_error; /* sum |x^ - (1-alpha) x|^2, wire units */
+enum { AUDIT_COORDINATES_MAX = TREMOLO_MAX_DIMENSION + 1 };
+
+/* A device in memory. What is written to it can be made to fail or be lost, and its
+ * entropy to fail. */
+struct audit_device {
+    struct tremolo_slot slots[2];
+    struct tremolo_random random;
+    bool seeded;
+    bool without_entropy;
+    bool without_storage;
+    size_t entropy_bytes; /* given so far */
+    size_t flipped;       /* place of the entropy byte that is changed; SIZE_MAX: none */
+    unsigned long number; /* of devices enrolled so far */
 };
 
-/* What both ways of making a plan share: from plan->study, its bounds and the distance
- * of the two people from the middle, in fine units, to everything but thresholds. */
-enum tremolo_status audit_plan_finish(struct tremolo_audit_plan *plan, double half_distance);
-
-/* The same of ballots. */
-enum tremolo_status audit_plan_ballot_finish(struct tremolo_audit_plan *plan);
-
-/* Where reports are counted: of noisy samples or of ballots, the other is NULL. */
-struct ballot_counts;
-struct audit_sink {
-    struct audit_counts *samples;
-    struct ballot_counts *ballots;
+struct audit {
+    const struct tremolo_audit_plan *plan;
+    struct tremolo_audit_result *result;
+    struct tremolo_random random; /* the audit's own choices */
+    struct audit_device device;
+    struct tremolo_work work;
+    const struct tremolo_study *length_of; /* whose reports have this length: */
+    size_t length;
+    const struct tremolo_progress *progress;
 };
 
-/* Run 2 * pairs enrolled devices through the real core and count. */
-enum tremolo_status audit_count(const struct audit_sink *sink,
-                                const struct tremolo_audit_plan *plan,
-                                const struct tremolo_progress *progress);
+/* One single test of a check: its p-value, what was seen and claimed, and what is wrong if it
+ * is too small. Where nothing is left to chance p is 0 or 1. */
+void audit_note(struct audit *audit, enum audit_check check, double p, double seen, double claimed,
+                const char *format, ...) __attribute__((format(printf, 6, 7)));
+void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
-/* A lower bound on epsilon from how often a test said "person 0" of each person. */
-enum tremolo_status audit_bound_epsilon(struct tremolo_audit_result *result,
-                                        const uint64_t above[2],
-                                        const struct tremolo_audit_plan *plan);
+/* P-values. Two-sided: of a standard normal, a correlation of n pairs, a mean square of n
+ * standard normals, k successes of n at probability q. One-sided: chi-squared, and the
+ * Kolmogorov-Smirnov distance of two histograms of `cells` cells. */
+double audit_p_normal(double z);
+double audit_p_correlation(double r, double n);
+double audit_p_square(double mean_square, double n);
+double audit_p_binomial(double k, double n, double q);
+double audit_p_chi_squared(double x, unsigned degrees);
+double audit_p_uniform(const uint32_t *count, unsigned cells);
+double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
+                          unsigned cells);
+double audit_normal_cdf(double z);
 
-/* The tail of chi-squared, for even degrees. */
-double audit_chi_squared_tail(double x, unsigned degrees);
+/* How sure is it that two rates exceed T <= e^epsilon F + delta, or have more than mu between
+ * them? p-values, 1 where 1% would not do. above[] of trials[] for each person. */
+double audit_p_epsilon(const uint64_t above[2], const uint64_t trials[2], double epsilon,
+                       double delta);
+double audit_p_mu(const uint64_t above[2], const uint64_t trials[2], double mu);
 
-/* Count one decoded ballot of a person; run and judge a plan for ballots. */
-enum tremolo_status audit_ballot_report(struct ballot_counts *counts,
-                                        const struct tremolo_audit_plan *plan, unsigned person,
-                                        const struct tremolo_report *report);
-enum tremolo_status audit_ballot_run(struct tremolo_audit_result *result,
-                                     const struct tremolo_audit_plan *plan,
-                                     const struct tremolo_progress *progress);
+/* The bounds at a confidence. */
+double audit_bound_epsilon(const uint64_t above[2], const uint64_t trials[2], double delta,
+                           double confidence);
+double audit_bound_mu(const uint64_t above[2], const uint64_t trials[2], double confidence);
+
+/* ---- devices and samples (audit_device.c) */
+
+struct audit_sample {
+    int32_t features[TREMOLO_MAX_DIMENSION];
+    int32_t response;
+};
+
+enum tremolo_status audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon);
+struct tremolo_platform audit_platform(struct audit *audit);
+
+/* One report of the enrolled device, decoded; bytes hold it. Lengths are compared, and a
+ * refusal, or what cannot be read, is noted. */
+enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *report,
+                                 uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], size_t *length,
+                                 const struct tremolo_study *study,
+                                 const struct tremolo_round *round,
+                                 const struct audit_sample *sample, unsigned number);
+
+/* A sample at place[i] half ranges from the middle of each range, as near as its integers
+ * allow; the last of study's coordinates is the response, also when it is public. */
+void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *study,
+                     const double *place);
+
+/* ---- scenes of noisy samples (audit_noise.c) */
+
+/* An orthonormal basis of which the first m rows are the broadcast vectors: the axes
+ * themselves, or one that is turned at random. */
+struct audit_frame {
+    const char *name;
+    bool axes;
+    double *row;      /* n * n */
+    int16_t *vectors; /* m * d, or NULL */
+};
+
+/* A study as its reports are read: lengths in fine units. */
+struct audit_scene {
+    const char *name;
+    struct tremolo_study study;
+    unsigned n; /* coordinates */
+    unsigned d;
+    unsigned m;
+    double step;      /* of the wire */
+    double sd;        /* of the noise, with rounding and the dither that hides it */
+    double keep;      /* 1 - alpha */
+    double amplitude; /* of a vector's wave */
+    bool waves;       /* they are larger than the noise */
+    struct audit_frame frame[2];
+    double table_end; /* law of a modulated direction: ends, and distribution within them */
+    double *table;    /* cumulative, then logarithm of the density */
+};
+
+/* One report as it is read: residues along the frame's directions, and the kept sample. */
+struct audit_view {
+    int16_t wire[AUDIT_COORDINATES_MAX];
+    double kept[AUDIT_COORDINATES_MAX]; /* (1 - alpha) clip(x) */
+    double seen[AUDIT_COORDINATES_MAX]; /* along the frame's directions, sample included */
+    double along[AUDIT_COORDINATES_MAX];
+    uint8_t id[TREMOLO_REPORT_ID_BYTES];
+    double norm; /* of the sample before the clip, in radii */
+    unsigned family;
+};
+
+enum { AUDIT_TABLE = 2048 };
+enum tremolo_status audit_scene_open(struct audit_scene *scene, const char *name,
+                                     const struct tremolo_study *study, struct audit *audit);
+void audit_scene_close(struct audit_scene *scene);
+void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
+                const struct audit_sample *sample);
+double audit_wave_cdf(const struct audit_scene *scene, double t);
+double audit_wave_log_density(const struct audit_scene *scene, double t);
+
+/* One report of a scene's study. */
+enum tremolo_status audit_look(struct audit_view *view, struct audit *audit,
+                               const struct audit_scene *scene, const struct audit_frame *frame,
+                               const struct audit_sample *sample, unsigned release);
+
+/* What is gathered over a frame's reports, and judged at their end. */
+struct audit_battery;
+struct audit_battery *audit_battery_new(const struct audit_scene *scene,
+                                        const struct audit_frame *frame);
+void audit_battery_free(struct audit_battery *battery);
+enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audit *audit,
+                                      const struct audit_view *view);
+enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct audit *audit);
+/* The sum of |r - kept|^2 over its reports, rounding included and dither not. */
+double audit_battery_error(const struct audit_battery *battery, double *coordinates);
+
+/* ---- ids of either release (audit_ids.c) */
+
+struct audit_ids;
+struct audit_ids *audit_ids_new(void);
+void audit_ids_free(struct audit_ids *ids);
+/* `tells`: up to AUDIT_TELLS numbers of unit size an id might tell, what they are, and whose
+ * matter it is if it does. */
+enum { AUDIT_TELLS = 6 };
+struct audit_tell {
+    const char *name; /* NULL: none */
+    enum audit_check check;
+};
+enum tremolo_status audit_ids_add(struct audit_ids *ids, const uint8_t *id,
+                                  const double tells[AUDIT_TELLS]);
+void audit_ids_judge(struct audit_ids *ids, struct audit *audit, const struct audit_tell *tells);
+
+/* ---- parts of a run */
+
+enum tremolo_status audit_noise_run(struct audit *audit);
+enum tremolo_status audit_pairs_run(struct audit *audit, struct audit_scene *scene);
+enum tremolo_status audit_ballot_run(struct audit *audit);
+enum tremolo_status audit_ledger_run(struct audit *audit);
+enum tremolo_status audit_timing_run(struct audit *audit);
 
 #endif

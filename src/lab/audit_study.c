@@ -1,5 +1,4 @@
 /* audit_study.c -- a study file's mechanism, as the audit wants it. */
-#include <math.h>
 #include <string.h>
 
 #include "audit_parts.h"
@@ -15,13 +14,6 @@ static void enlarge(struct tremolo_study *study, double factor)
     if (tremolo_study_check(study) == TREMOLO_BAD_GRID) {
         study->wire_bits++;
     }
-}
-
-/* Where one of the two lies from the middle: at the end of the domain, or half of
- * the distance that the study calls neighbours. */
-static double half_distance(const struct tremolo_study *study)
-{
-    return study->distance != 0 ? fmin(0.5 * study->distance, study->clip) : study->clip;
 }
 
 static void take_study(struct tremolo_audit_plan *plan, const struct tremolo_study *study)
@@ -50,7 +42,8 @@ static enum tremolo_status plan_ballot(struct tremolo_audit_plan *plan,
     take_study(plan, study);
     plan->study.rank_first = (uint8_t)law.first;
     plan->study.rank_top = law.top;
-    return audit_plan_ballot_finish(plan);
+    return plan->study.dimension <= TREMOLO_AUDIT_DIMENSION_MAX ? tremolo_study_check(&plan->study)
+                                                                : TREMOLO_BAD_DIMENSION;
 }
 
 enum tremolo_status tremolo_audit_plan_study(struct tremolo_audit_plan *plan,
@@ -82,5 +75,5 @@ enum tremolo_status tremolo_audit_plan_study(struct tremolo_audit_plan *plan,
     if (clip_factor > 1.0) {
         enlarge(&plan->study, clip_factor);
     }
-    return audit_plan_finish(plan, half_distance(&plan->study));
+    return tremolo_study_check(&plan->study);
 }

@@ -1,12 +1,15 @@
 /* tremolo_audit.h -- what the bytes of this build's devices really give away.
  *
  *     static struct tremolo_audit_plan plan;
+ *     static struct tremolo_audit_result result;
  *     status = tremolo_audit_plan_make(&plan, epsilon, delta, 4, 1.0);
- *     plan.pairs = 200000;
+ *     plan.pairs = 20000;
  *     status = tremolo_audit_run(&result, &plan, NULL);
  *
- * Two neighbouring people's samples go through the real device core many times; the
- * decoded bytes are tested, and lower bounds on epsilon compared with the claim. */
+ * The real device core is enrolled, asked for reports and read back many times, as a device and
+ * its server would. Each check compares what came out with what is claimed, and when it fails
+ * says what is wrong. All checks together fail a sound build with probability
+ * plan.false_alarm at most. */
 #ifndef TREMOLO_AUDIT_H
 #define TREMOLO_AUDIT_H
 
@@ -24,8 +27,11 @@ extern "C" {
 
 enum {
     TREMOLO_AUDIT_DIMENSION_MAX = 32, /* of the built-in study, and of any ballot */
-    TREMOLO_AUDIT_TESTS = 2           /* thresholds tried on every device */
+    TREMOLO_AUDIT_CHECKS_MAX = 40,
+    TREMOLO_AUDIT_PAIR_KINDS = 7,
+    TREMOLO_AUDIT_FINDING_BYTES = 200,
 };
+#define TREMOLO_AUDIT_FALSE_ALARM 1e-6
 
 struct tremolo_study_file;
 
@@ -39,59 +45,68 @@ struct tremolo_audit_claim {
     char study[64];  /* the id of the study file; "" without one */
 };
 
-/* What is audited: a claim, a study, two neighbouring samples as far apart as the
- * study allows, and how to read a report. It points into itself: do not copy it. */
+/* What is audited: a claim and a study. It points into itself: do not copy it. */
 struct tremolo_audit_plan {
     struct tremolo_audit_claim claim;
     struct tremolo_study study;
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
-    int32_t value[2];    /* of every feature: the two people's */
-    int32_t response[2]; /* the same for both when it is public: nobody's secret */
-    int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION]; /* the same in all rounds */
-    unsigned coordinates;                                         /* that are released */
-    double centre;                         /* of person 0's in wire units; person 1 is at -centre */
-    double noise_sd;                       /* in wire units, rounding included */
-    double threshold[TREMOLO_AUDIT_TESTS]; /* say "person 0" above it; fixed beforehand */
-    struct tremolo_rank_law law;           /* of a ballot's rank, as claimed */
+    struct tremolo_rank_law law; /* of a ballot's rank, as claimed */
     /* Set by the caller: */
-    uint64_t pairs;    /* of devices */
-    double confidence; /* of the bounds */
+    uint64_t pairs;     /* of devices */
+    double confidence;  /* of the lower bounds that are shown */
+    double false_alarm; /* of all checks together; 0 stands for the usual */
     uint64_t seed;
     bool seeded; /* else entropy comes from the operating system */
+    bool timing; /* also compare running times; no seed repeats these */
 };
 
-/* What ballots show besides. Each p-value is that of a chi-squared test. */
-struct tremolo_audit_ballot {
-    double early;         /* share of answers among the first T of their sender's order */
-    double early_claimed; /* what the law says */
-    double law_p;         /* the ranks have the claimed law */
-    double people_p;      /* the ranks of both people have one law */
-    double ids_p;         /* every byte of the ids is uniform; corrected for 16 of them */
-    double both_p;        /* early answers do not depend on the id; corrected likewise */
-    uint64_t repeats;     /* ids that came twice */
+/* One check: many single tests, of which the worst is told. */
+struct tremolo_audit_check {
+    const char *name; /* "noise.scale", stable */
+    const char *what; /* in words */
+    uint64_t tests;   /* 0: nothing here that it could look at */
+    double p;         /* corrected for the number of tests; 0 where nothing is left to chance */
+    double seen;      /* by the worst of the tests */
+    double claimed;
+    bool failed;
+    char finding[TREMOLO_AUDIT_FINDING_BYTES]; /* what is wrong; "" when nothing is */
 };
 
-/* Of a ballot only epsilon_lower, the two rates, `ballot` and `caught` are set. */
+/* What likelihood-ratio tests between two people told, by the direction they differ in. */
+struct tremolo_audit_pairs {
+    const char *kind; /* "axis", "vector", ... */
+    uint64_t devices; /* of both people */
+    double mu_own;    /* what noise alone would give people so far apart */
+    double mu_seen;   /* of the test at even odds; NaN without devices */
+    double mu_lower;  /* at the plan's confidence */
+};
+
 struct tremolo_audit_result {
-    struct tremolo_audit_ballot ballot;
+    struct tremolo_audit_check checks[TREMOLO_AUDIT_CHECKS_MAX];
+    unsigned check_count;
+    double check_p; /* a check fails below it */
+    bool caught;    /* a check failed */
+    /* Of the two people who are told apart best: */
     double epsilon_lower; /* no assumption */
-    double mu_lower;      /* Gaussian trade-off curve */
-    double epsilon_by_mu;
     double true_positive;
     double false_positive;
-    double porosity_p; /* smallest p-value, corrected for the coordinates */
-    uint64_t holes;    /* values seen from one person only, where both expect >= 50 */
-    uint64_t values_tested;
+    /* Of noisy samples: */
+    double mu_lower; /* Gaussian trade-off curve */
+    double epsilon_by_mu;
+    struct tremolo_audit_pairs pairs[TREMOLO_AUDIT_PAIR_KINDS];
     double mse;       /* of the unbiased attack, per coordinate, in units of C^2 */
     double mse_error; /* standard error of mse, as a chi-squared mean */
     double mse_bound; /* exact marginal Cramer-Rao */
     double mse_paper; /* the paper's phase-averaged bound */
-    bool caught;      /* something exceeds the claim */
+    /* Of ballots: */
+    double early;         /* share of answers among the first T of their sender's order */
+    double early_claimed; /* what the law says */
 };
 
-/* A study of 2..TREMOLO_AUDIT_DIMENSION_MAX features made for the claim (any two
- * people), with unit noise of 2^20 fine units. clip_factor 1 is the honest study; more
- * makes its samples larger than claimed, which is the same as too little noise. */
+/* A study of 2..TREMOLO_AUDIT_DIMENSION_MAX features and a private response made for the claim
+ * (any two people, two rounds of two samples), with half as many vectors as features.
+ * clip_factor 1 is the honest study; more makes its samples larger than claimed, which is the
+ * same as too little noise. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_make(struct tremolo_audit_plan *plan,
                                                              double epsilon, double delta,
                                                              unsigned dimension,
@@ -113,7 +128,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_study(struct tremolo_aud
 /* How many reports a device makes. */
 uint64_t tremolo_audit_releases(const struct tremolo_audit_plan *plan);
 
-/* Run 2 * pairs enrolled devices and judge what they sent. */
+/* Run 2 * pairs enrolled devices, and some more, and judge what they sent. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_audit_run(struct tremolo_audit_result *result,
                                                        struct tremolo_audit_plan *plan,
                                                        const struct tremolo_progress *progress);

@@ -149,26 +149,34 @@ static void test_plan_ballots(void **state)
     assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_UNREACHABLE);
 }
 
-/* 20,000 pairs: an honest build exceeds its claim with probability 5% at most, and not
- * with this seed; samples twice as large as claimed are caught. */
+/* An honest build fails with probability 1e-6; samples twice as large as claimed are caught,
+ * and so is the law of twice the epsilon. Ballots of too many features are refused. */
 static void test_audit(void **state)
 {
     (void)state;
     static struct tremolo_audit_plan plan;
-    struct tremolo_audit_result result;
-    for (int wrong = 0; wrong < 2; wrong++) {
-        assert_int_equal(tremolo_audit_plan_make(&plan, 1.0, 1e-3, 2, wrong ? 2.0 : 1.0),
+    static struct tremolo_audit_result result;
+    for (int wrong = 0; wrong < 4; wrong++) {
+        double factor = wrong % 2 != 0 ? 2.0 : 1.0;
+        assert_int_equal(wrong < 2 ? tremolo_audit_plan_make(&plan, 1.0, 1e-3, 2, factor)
+                                   : tremolo_audit_plan_ballot(&plan, 1.0, 1, factor),
                          TREMOLO_OK);
-        plan.pairs = 20000;
+        plan.pairs = 1000;
         plan.confidence = 0.95;
         plan.seed = 5;
         plan.seeded = true;
+        plan.timing = wrong == 0;
         assert_int_equal(tremolo_audit_run(&result, &plan, NULL), TREMOLO_OK);
-        assert_int_equal(result.caught, wrong);
-        assert_int_equal(result.holes, 0);
+        assert_int_equal(result.caught, wrong % 2);
+        for (unsigned i = 0; i < result.check_count; i++) {
+            const struct tremolo_audit_check *check = &result.checks[i];
+            assert_true(check->failed == (check->finding[0] != '\0'));
+            assert_true(check->failed == (check->p < result.check_p));
+        }
     }
     assert_int_equal(tremolo_audit_plan_make(&plan, 1.0, 1e-3, 1, 1.0), TREMOLO_BAD_ARGUMENT);
     assert_int_equal(tremolo_audit_plan_make(&plan, -1.0, 1e-3, 4, 1.0), TREMOLO_BAD_ARGUMENT);
+    assert_int_equal(tremolo_audit_plan_ballot(&plan, 1.0, 33, 1.0), TREMOLO_BAD_ARGUMENT);
 }
 
 static void test_generator(void **state)

@@ -1,0 +1,233 @@
+/* audit_checks.c -- single tests gathered into named checks, and their p-values.
+ *
+ * A check keeps the smallest p-value of its tests, multiplied by their number (Bonferroni). It
+ * fails below false_alarm / (number of checks), so that all checks together fail a sound build
+ * with probability false_alarm at most. Nothing is assumed about how tests depend on each
+ * other. */
+#include "audit_parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void audit_note(struct audit *audit, enum audit_check id, double p, double seen, double claimed,
+                const char *format, ...)
+{
+    struct tremolo_audit_check *check = &audit->result->checks[id];
+    if (check->tests++ == 0 || p < check->p) {
+        va_list arguments;
+        check->p = p;
+        check->seen = seen;
+        check->claimed = claimed;
+        va_start(arguments, format);
+        (void)vsnprintf(check->finding, sizeof check->finding, format, arguments);
+        va_end(arguments);
+    }
+}
+
+void audit_judge(struct tremolo_audit_result *result, double false_alarm)
+{
+    static const struct {
+        const char *name;
+        const char *what;
+    } words[] = {
+#define AUDIT_WORDS(id, name, what) {name, what},
+        AUDIT_CHECKS(AUDIT_WORDS)
+#undef AUDIT_WORDS
+    };
+    _Static_assert((int)CHECK_COUNT <= (int)TREMOLO_AUDIT_CHECKS_MAX, "checks have a place each");
+    result->check_count = CHECK_COUNT;
+    result->check_p = false_alarm / CHECK_COUNT;
+    for (unsigned i = 0; i < CHECK_COUNT; i++) {
+        struct tremolo_audit_check *check = &result->checks[i];
+        check->name = words[i].name;
+        check->what = words[i].what;
+        check->p = check->tests == 0 ? 1.0 : fmin(1.0, check->p * (double)check->tests);
+        check->failed = check->tests > 0 && !(check->p >= result->check_p);
+        result->caught |= check->failed;
+        if (!check->failed) {
+            check->finding[0] = '\0';
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- p-values */
+
+double audit_normal_cdf(double z)
+{
+    return 0.5 * erfc(-z * M_SQRT1_2);
+}
+
+double audit_p_normal(double z)
+{
+    return erfc(fabs(z) * M_SQRT1_2);
+}
+
+/* Fisher's transform is close to normal far into the tails. */
+double audit_p_correlation(double r, double n)
+{
+    r = fmin(fabs(r), 1.0 - 1e-12);
+    return n < 8.0 ? 1.0 : audit_p_normal(atanh(r) * sqrt(n - 2.0));
+}
+
+/* Wilson and Hilferty: the cube root of a chi-squared mean is close to normal. */
+double audit_p_square(double mean_square, double n)
+{
+    double spread = 2.0 / (9.0 * n);
+    return audit_p_normal((cbrt(mean_square) - (1.0 - spread)) / sqrt(spread));
+}
+
+double audit_p_binomial(double k, double n, double q)
+{
+    double least = k > n * q ? tremolo_beta_tail(k, n - k + 1.0, q, false)
+                   : k < n   ? tremolo_beta_tail(k + 1.0, n - k, q, true)
+                             : 1.0;
+    return fmin(1.0, 2.0 * least);
+}
+
+/* The upper incomplete gamma function at whole and half arguments, term by term. */
+double audit_p_chi_squared(double x, unsigned degrees)
+{
+    double half = 0.5 * x;
+    bool odd = degrees % 2 != 0;
+    double sum = odd ? erfc(sqrt(half)) : 0.0;
+    double term = odd ? 2.0 * sqrt(half / M_PI) * exp(-half) : exp(-half);
+    for (unsigned j = odd; j < degrees; j += 2) {
+        sum += term;
+        term *= half / (0.5 * j + 1.0);
+    }
+    return fmin(sum, 1.0);
+}
+
+/* Equal cells; fewer than eight expected in each are too few for the approximation. */
+double audit_p_uniform(const uint32_t *count, unsigned cells)
+{
+    double total = 0.0;
+    double square = 0.0;
+    for (unsigned i = 0; i < cells; i++) {
+        total += count[i];
+    }
+    double expected = total / cells;
+    for (unsigned i = 0; i < cells; i++) {
+        double off = count[i] - expected;
+        square += off * off / fmax(expected, 1.0);
+    }
+    return expected < 8.0 ? 1.0 : audit_p_chi_squared(square, cells - 1);
+}
+
+/* Cells make the distance smaller, so that this errs toward silence. */
+double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
+                          unsigned cells)
+{
+    double all[2] = {0.0, 0.0};
+    double sum[2] = {0.0, 0.0};
+    double largest = 0.0;
+    for (unsigned i = 0; i < cells; i++) {
+        all[0] += one[i];
+        all[1] += two[i];
+    }
+    if (all[0] < 50.0 || all[1] < 50.0) {
+        *distance = 0.0;
+        return 1.0;
+    }
+    for (unsigned i = 0; i < cells; i++) {
+        sum[0] += one[i];
+        sum[1] += two[i];
+        largest = fmax(largest, fabs(sum[0] / all[0] - sum[1] / all[1]));
+    }
+    *distance = largest;
+    return fmin(1.0, 2.0 * exp(-2.0 * largest * largest * all[0] * all[1] / (all[0] + all[1])));
+}
+
+/* ---------------------------------------------------------------- two people
+ *
+ * With T the rate at which a test says "person 0" of person 0 and F the rate at which it says
+ * so of person 1, any (epsilon, delta)-private release has T <= e^epsilon F + delta. Both rates
+ * are replaced by Clopper-Pearson bounds, each at half of the allowed error: no assumption is
+ * made about the mechanism. */
+
+struct rates {
+    double true_low;
+    double false_high;
+};
+
+static struct rates bound_rates(const uint64_t above[2], const uint64_t trials[2], double error)
+{
+    struct rates rates = {0.0, 1.0};
+    double unused;
+    if (trials[0] == 0 || trials[1] == 0 ||
+        tremolo_binomial_bounds(&rates.true_low, &unused, above[0], trials[0], 0.5 * error) !=
+            TREMOLO_OK ||
+        tremolo_binomial_bounds(&unused, &rates.false_high, above[1], trials[1], 0.5 * error) !=
+            TREMOLO_OK) {
+        return (struct rates){0.0, 1.0};
+    }
+    return rates;
+}
+
+/* z with Q(z) = p, by halving: enough for bounds that are quoted to four digits. */
+static double upper_quantile(double p)
+{
+    double low = -40.0;
+    double high = 40.0;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        bool beyond = audit_normal_cdf(-middle) > p;
+        low = beyond ? middle : low;
+        high = beyond ? high : middle;
+    }
+    return 0.5 * (low + high);
+}
+
+static double epsilon_of(struct rates rates, double delta)
+{
+    double gain = rates.true_low - delta;
+    return gain > rates.false_high ? log(gain / rates.false_high) : 0.0;
+}
+
+/* Q falls, so the smaller rate has the larger z. */
+static double mu_of(struct rates rates)
+{
+    return rates.true_low > rates.false_high
+               ? upper_quantile(rates.false_high) - upper_quantile(rates.true_low)
+               : 0.0;
+}
+
+double audit_bound_epsilon(const uint64_t above[2], const uint64_t trials[2], double delta,
+                           double confidence)
+{
+    return epsilon_of(bound_rates(above, trials, 1.0 - confidence), delta);
+}
+
+double audit_bound_mu(const uint64_t above[2], const uint64_t trials[2], double confidence)
+{
+    return mu_of(bound_rates(above, trials, 1.0 - confidence));
+}
+
+/* The smallest error, of a few powers of ten, at which the bound still exceeds the claim. */
+static double smallest_error(const uint64_t above[2], const uint64_t trials[2], double claim,
+                             double delta, bool is_mu)
+{
+    double p = 1.0;
+    for (unsigned digits = 2; digits <= 14; digits++) {
+        double error = pow(10.0, -(double)digits);
+        struct rates rates = bound_rates(above, trials, error);
+        if ((is_mu ? mu_of(rates) : epsilon_of(rates, delta)) <= claim) {
+            break;
+        }
+        p = error;
+    }
+    return p;
+}
+
+double audit_p_epsilon(const uint64_t above[2], const uint64_t trials[2], double epsilon,
+                       double delta)
+{
+    return smallest_error(above, trials, epsilon, delta, false);
+}
+
+double audit_p_mu(const uint64_t above[2], const uint64_t trials[2], double mu)
+{
+    return smallest_error(above, trials, mu, 0.0, true);
+}

@@ -1,0 +1,111 @@
+/* audit_device.c -- devices in memory, driven as a real one would be.
+ *
+ * Ledger, generator, clip, modulation, noise, rounding and encoding all run, and the audit
+ * sees nothing but the bytes. */
+#include "audit_parts.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* Seeds only: the device's own generator makes everything else of them. */
+static int give_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    struct audit_device *device = context;
+    if (device->without_entropy) {
+        return -1;
+    }
+    size_t start = device->entropy_bytes;
+    device->entropy_bytes += length;
+    if (!device->seeded) {
+        return getrandom(bytes, length, 0) == (ssize_t)length ? 0 : -1;
+    }
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = tremolo_random_bits(&device->random);
+        memcpy(bytes + i, &word, length - i < 8 ? length - i : 8);
+    }
+    if (device->flipped - start < length) {
+        bytes[device->flipped - start] ^= 0x10;
+    }
+    return 0;
+}
+
+static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length)
+{
+    struct audit_device *device = context;
+    if (slot >= 2 || length > sizeof device->slots[0]) {
+        return -1;
+    }
+    memcpy(bytes, &device->slots[slot], length);
+    return 0;
+}
+
+static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t length)
+{
+    struct audit_device *device = context;
+    if (slot >= 2 || length > sizeof device->slots[0] || device->without_storage) {
+        return -1;
+    }
+    memcpy(&device->slots[slot], bytes, length);
+    return 0;
+}
+
+struct tremolo_platform audit_platform(struct audit *audit)
+{
+    return (struct tremolo_platform){
+        .context = &audit->device,
+        .entropy = give_entropy,
+        .read = read_slot,
+        .write = write_slot,
+        .studies = 1,
+    };
+}
+
+enum tremolo_status audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon)
+{
+    const struct tremolo_platform platform = audit_platform(audit);
+    memset(audit->device.slots, 0, sizeof audit->device.slots);
+    audit->device.number++;
+    return tremolo_device_enrol(&audit->work, &platform, budget, epsilon);
+}
+
+enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *report,
+                                 uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], size_t *length,
+                                 const struct tremolo_study *study,
+                                 const struct tremolo_round *round,
+                                 const struct audit_sample *sample, unsigned number)
+{
+    const struct tremolo_platform platform = audit_platform(audit);
+    const struct tremolo_sample given = {sample->features, sample->response, (uint16_t)number};
+    *length = TREMOLO_MAX_REPORT_BYTES;
+    enum tremolo_status status =
+        tremolo_device_report(&audit->work, bytes, length, study, round, &given, &platform);
+    if (status == TREMOLO_OK) {
+        bool first = audit->length_of != study;
+        audit->length = first ? *length : audit->length;
+        audit->length_of = study;
+        audit_note(audit, CHECK_LENGTH, *length == audit->length ? 1.0 : 0.0, (double)*length,
+                   (double)audit->length, "reports of one study have %zu bytes and %zu",
+                   audit->length, *length);
+        status = tremolo_report_decode(report, bytes, *length);
+    }
+    audit_note(audit, CHECK_READ, status == TREMOLO_OK ? 1.0 : 0.0, status, 0.0,
+               "a report was refused or cannot be read: %s", tremolo_status_sentence(status));
+    return status;
+}
+
+static int32_t raw_at(double place, const struct tremolo_bounds *bounds)
+{
+    double width = (double)bounds->high - bounds->low;
+    double raw = bounds->low + 0.5 * (place + 1.0) * width;
+    return (int32_t)llrint(fmin(fmax(raw, INT32_MIN), INT32_MAX));
+}
+
+void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *study,
+                     const double *place)
+{
+    for (unsigned i = 0; i < study->dimension; i++) {
+        sample->features[i] = raw_at(place[i], &study->bounds[i]);
+    }
+    sample->response = raw_at(place[study->dimension], &study->response_bounds);
+}

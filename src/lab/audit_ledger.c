@@ -1,0 +1,405 @@
+/* audit_ledger.c -- what can be said without counting: charges, ledger, entropy, bytes.
+ *
+ * Nothing here is left to chance: each expectation is part of the device's contract, and one
+ * exception is a finding. */
+#include "audit_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, ENTROPY_BYTES_MAX = 96 };
+
+/* ---------------------------------------------------------------- charges */
+
+/* 2^24 mu^2, from what docs/privacy.md proves (P1 to P3). */
+static double sample_cost(const struct tremolo_study *study)
+{
+    double keep = (double)study->keep / TREMOLO_KEEP_ONE;
+    double any_two = 2.0 * keep * study->clip;
+    double near = keep * study->distance + 3.0 * ceil(sqrt(tremolo_study_coordinates(study))) + 4.0;
+    double mu =
+        (study->distance != 0 ? fmin(near, any_two) : any_two) / ldexp(1.0, study->noise_log2);
+    return TREMOLO_CHARGE_ONE * mu * mu;
+}
+
+/* 2^24 epsilon. */
+static double ballot_cost(const struct tremolo_study *study)
+{
+    double top = study->rank_top;
+    double first = study->rank_first;
+    return TREMOLO_CHARGE_ONE *
+           log(top * (TREMOLO_BALLOT_ANSWERS - first) / (0x1p32 - top) / first);
+}
+
+static double cost_of(const struct tremolo_study *study)
+{
+    return study->release == TREMOLO_RELEASE_BALLOT ? ballot_cost(study) : sample_cost(study);
+}
+
+/* Studies whose clip is fine and whose charge is coarse: rounding down shows. */
+static struct tremolo_study draw_study(const struct tremolo_study *study,
+                                       struct tremolo_random *random)
+{
+    struct tremolo_study drawn = *study;
+    drawn.noise_log2 = 24;
+    drawn.wire_shift = 13;
+    drawn.wire_bits = 16;
+    drawn.clip = 1000 + (uint32_t)(tremolo_random_bits(random) % (1u << 20));
+    drawn.unit = drawn.clip;
+    drawn.keep = (uint16_t)(1 + tremolo_random_bits(random) % TREMOLO_KEEP_ONE);
+    drawn.distance = (tremolo_random_bits(random) & 1) != 0 ? drawn.clip / 2 : 0;
+    drawn.rank_first = (uint8_t)(1 + tremolo_random_bits(random) % 100);
+    drawn.rank_top = (1u << 31) + (uint32_t)(tremolo_random_bits(random) % (1u << 30));
+    return drawn;
+}
+
+static void check_charge(struct audit *audit, const struct tremolo_study *study)
+{
+    double cost = cost_of(study);
+    double charge = tremolo_study_charge(study);
+    bool covered = charge >= cost * (1.0 - 1e-12) - 1e-6; /* what doubles round */
+    audit_note(audit, CHECK_CHARGE, covered ? 1.0 : 0.0, charge, cost,
+               "a release is charged %.0f / 2^24, its %s is %.3f / 2^24", charge,
+               study->release == TREMOLO_RELEASE_BALLOT ? "epsilon" : "mu^2", cost);
+}
+
+static void check_charges(struct audit *audit)
+{
+    const struct tremolo_audit_plan *plan = audit->plan;
+    const struct tremolo_audit_claim *claim = &plan->claim;
+    check_charge(audit, &plan->study);
+    for (unsigned k = 0; k < STUDIES; k++) {
+        const struct tremolo_study study = draw_study(&plan->study, &audit->random);
+        check_charge(audit, &study);
+    }
+    bool ballot = plan->study.release == TREMOLO_RELEASE_BALLOT;
+    double cost = cost_of(&plan->study) / TREMOLO_CHARGE_ONE;
+    double all = ballot ? cost : sqrt(cost * (double)tremolo_audit_releases(plan));
+    double promised = ballot ? claim->epsilon : claim->mu_most;
+    audit_note(audit, CHECK_CHARGE, all <= promised * (1.0 + 1e-9) ? 1.0 : 0.0, all, promised,
+               "the study's own integers make %s %.6g, claimed %.6g", ballot ? "epsilon" : "mu",
+               all, promised);
+}
+
+/* ---------------------------------------------------------------- one device's ledger */
+
+struct life {
+    struct audit *audit;
+    struct tremolo_study study;
+    struct audit_sample sample;
+    int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION];
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    size_t length;
+};
+
+/* Report number `release`, straight from the core: refusals are what is looked for. */
+static enum tremolo_status ask(struct life *life, unsigned release, const uint8_t *mac_key)
+{
+    struct audit *audit = life->audit;
+    struct tremolo_platform platform = audit_platform(audit);
+    const struct tremolo_round round = {life->study.vectors > 0 ? life->vectors : NULL,
+                                        (uint16_t)release};
+    const struct tremolo_sample sample = {life->sample.features, life->sample.response, 0};
+    platform.mac_key = mac_key;
+    memset(life->bytes, 0xff, sizeof life->bytes);
+    life->length = sizeof life->bytes;
+    return tremolo_device_report(&audit->work, life->bytes, &life->length, &life->study, &round,
+                                 &sample, &platform);
+}
+
+static double left(struct life *life)
+{
+    struct audit *audit = life->audit;
+    const struct tremolo_platform platform = audit_platform(audit);
+    uint32_t value = 0;
+    enum tremolo_status status = life->study.release == TREMOLO_RELEASE_BALLOT
+                                     ? tremolo_device_epsilon(&audit->work, &value, &platform)
+                                     : tremolo_device_budget(&audit->work, &value, &platform);
+    return status == TREMOLO_OK ? value : -1.0;
+}
+
+/* A budget of this many charges, rounded up to what the ledger counts in. */
+static enum tremolo_status enrol(struct life *life, double charges)
+{
+    double budget = charges * tremolo_study_charge(&life->study);
+    if (life->study.release == TREMOLO_RELEASE_BALLOT) {
+        return audit_enrol(life->audit, 0, (uint32_t)(ceil(budget / 65536.0) * 65536.0));
+    }
+    return audit_enrol(life->audit, (uint32_t)budget, 0);
+}
+
+/* Several charges, if a ledger can hold them. */
+static double room(const struct life *life)
+{
+    return fmin(3.5, (double)UINT32_MAX / tremolo_study_charge(&life->study));
+}
+
+static void place_all(struct life *life, double place)
+{
+    double places[AUDIT_COORDINATES_MAX + 1];
+    for (unsigned i = 0; i <= life->study.dimension; i++) {
+        places[i] = place;
+    }
+    audit_sample_at(&life->sample, &life->study, places);
+}
+
+static bool is_wiped(const struct life *life)
+{
+    for (size_t i = 0; i < sizeof life->bytes; i++) {
+        if (life->bytes[i] != 0) {
+            return false;
+        }
+    }
+    return life->length == 0;
+}
+
+static enum tremolo_status check_spending(struct life *life)
+{
+    struct audit *audit = life->audit;
+    double charge = tremolo_study_charge(&life->study);
+    enum tremolo_status status = enrol(life, room(life));
+    double before = left(life);
+    if (status == TREMOLO_OK) {
+        status = ask(life, 0, NULL);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    double after = left(life);
+    audit_note(audit, CHECK_LEDGER_CHARGE, before - after == charge ? 1.0 : 0.0, before - after,
+               charge, "a report took %.0f / 2^24 from the budget, its charge is %.0f / 2^24",
+               before - after, charge);
+    uint8_t first[TREMOLO_MAX_REPORT_BYTES];
+    size_t length = life->length;
+    memcpy(first, life->bytes, sizeof first);
+    place_all(life, -0.5);
+    status = ask(life, 0, NULL);
+    bool same =
+        status == TREMOLO_OK && life->length == length && memcmp(first, life->bytes, length) == 0;
+    bool charged = left(life) != after;
+    audit_note(audit, CHECK_LEDGER_REPEAT, same && !charged ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
+               "asked again, the device %s",
+               same ? "charges again" : "makes another report of the same round and sample");
+    return TREMOLO_OK;
+}
+
+/* After one report with a budget for one, and at once without any. */
+static enum tremolo_status check_budget(struct life *life)
+{
+    struct audit *audit = life->audit;
+    enum tremolo_status status = enrol(life, 1.0);
+    if (status == TREMOLO_OK) {
+        status = ask(life, 0, NULL);
+    }
+    if (status == TREMOLO_OK && left(life) < tremolo_study_charge(&life->study)) {
+        bool refused = ask(life, 1, NULL) == TREMOLO_BUDGET_EXHAUSTED && is_wiped(life);
+        audit_note(audit, CHECK_LEDGER_BUDGET, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
+                   "a second report leaves on a budget for one");
+    }
+    if (status == TREMOLO_OK) {
+        status = audit_enrol(audit, 0, 0);
+    }
+    if (status == TREMOLO_OK) {
+        bool refused = ask(life, 0, NULL) == TREMOLO_BUDGET_EXHAUSTED && is_wiped(life);
+        audit_note(audit, CHECK_LEDGER_BUDGET, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
+                   "a report leaves without any budget");
+    }
+    return status;
+}
+
+/* The ledger is what the storage holds, and bytes leave only once they are in it. */
+static enum tremolo_status check_storage(struct life *life)
+{
+    struct audit *audit = life->audit;
+    struct audit_device *device = &audit->device;
+    struct tremolo_slot stored[2];
+    enum tremolo_status status = enrol(life, room(life));
+    double before = left(life);
+    memcpy(stored, device->slots, sizeof stored);
+    device->without_storage = true;
+    bool refused = ask(life, 0, NULL) != TREMOLO_OK && is_wiped(life);
+    device->without_storage = false;
+    audit_note(audit, CHECK_LEDGER_STORAGE, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
+               "a report leaves although nothing could be stored");
+    memcpy(device->slots, stored, sizeof stored);
+    if (status == TREMOLO_OK) {
+        status = ask(life, 0, NULL);
+    }
+    bool both = device->slots[0].check != stored[0].check &&
+                device->slots[0].check == device->slots[1].check;
+    audit_note(audit, CHECK_LEDGER_STORAGE, both ? 1.0 : 0.0, both ? 2.0 : 1.0, 2.0,
+               "a charge is not stored in both slots");
+    struct tremolo_slot now[2];
+    memcpy(now, device->slots, sizeof now);
+    double after = left(life);
+    memcpy(device->slots, stored, sizeof stored);
+    bool reads = left(life) == before;
+    memcpy(device->slots, now, sizeof now);
+    reads = reads && left(life) == after && after < before;
+    audit_note(audit, CHECK_LEDGER_STORAGE, reads ? 1.0 : 0.0, after, before,
+               "what is left of the budget is not what the storage says");
+    return status;
+}
+
+/* ---------------------------------------------------------------- entropy */
+
+/* The bytes of a fresh device's report under a seed, one of its entropy bytes changed. */
+static enum tremolo_status report_under(struct life *life, uint64_t seed, size_t flipped)
+{
+    struct audit_device *device = &life->audit->device;
+    device->random = tremolo_random_from(seed, 1);
+    device->entropy_bytes = 0;
+    device->flipped = flipped;
+    enum tremolo_status status = enrol(life, 1.0);
+    size_t enrolled = device->entropy_bytes;
+    if (status == TREMOLO_OK) {
+        status = ask(life, 0, NULL);
+    }
+    device->flipped = SIZE_MAX;
+    size_t drawn = device->entropy_bytes - enrolled;
+    audit_note(life->audit, CHECK_ENTROPY, drawn >= TREMOLO_SEED_BYTES ? 1.0 : 0.0, (double)drawn,
+               TREMOLO_SEED_BYTES, "a report takes %zu bytes of entropy, not %d", drawn,
+               TREMOLO_SEED_BYTES);
+    return status;
+}
+
+static enum tremolo_status check_entropy(struct life *life)
+{
+    struct audit *audit = life->audit;
+    struct audit_device *device = &audit->device;
+    const struct audit_device kept = *device;
+    uint64_t seed = tremolo_random_bits(&audit->random);
+    uint8_t first[TREMOLO_MAX_REPORT_BYTES];
+    device->seeded = true;
+    enum tremolo_status status = report_under(life, seed, SIZE_MAX);
+    size_t entropy = device->entropy_bytes;
+    memcpy(first, life->bytes, sizeof first);
+    if (status == TREMOLO_OK) {
+        status = report_under(life, seed, SIZE_MAX);
+        bool same = memcmp(first, life->bytes, sizeof first) == 0;
+        audit_note(audit, CHECK_ENTROPY, same ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
+                   "the same entropy gives other bytes: there is another source of chance");
+    }
+    for (size_t k = 0; k < entropy && k < ENTROPY_BYTES_MAX && status == TREMOLO_OK; k++) {
+        status = report_under(life, seed, k);
+        bool other = memcmp(first, life->bytes, sizeof first) != 0;
+        audit_note(audit, CHECK_ENTROPY, other ? 1.0 : 0.0, (double)k, 0.0,
+                   "byte %zu of the entropy changes nothing in a report", k);
+    }
+    if (status == TREMOLO_OK) {
+        status = enrol(life, 1.0);
+        device->without_entropy = true;
+        bool refused = ask(life, 0, NULL) != TREMOLO_OK && is_wiped(life);
+        device->without_entropy = false;
+        audit_note(audit, CHECK_ENTROPY, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
+                   "a report leaves without entropy");
+    }
+    device->random = kept.random;
+    device->seeded = kept.seeded;
+    return status;
+}
+
+/* ---------------------------------------------------------------- bytes */
+
+static enum tremolo_status check_mac(struct life *life)
+{
+    struct audit *audit = life->audit;
+    static const uint8_t key[2][TREMOLO_MAC_KEY_BYTES] = {{1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 3}};
+    struct tremolo_report report;
+    enum tremolo_status status = enrol(life, 1.0);
+    if (status == TREMOLO_OK) {
+        status = ask(life, 0, key[0]);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_report_decode(&report, life->bytes, life->length);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    bool holds = report.mac != NULL &&
+                 tremolo_report_verify(&report, life->bytes, &life->study, key[0]) == TREMOLO_OK;
+    bool other = report.mac == NULL ||
+                 tremolo_report_verify(&report, life->bytes, &life->study, key[1]) == TREMOLO_OK;
+    size_t place = (size_t)(report.coordinates - life->bytes);
+    life->bytes[place] ^= 1;
+    bool changed = report.mac == NULL ||
+                   tremolo_report_verify(&report, life->bytes, &life->study, key[0]) == TREMOLO_OK;
+    audit_note(audit, CHECK_MAC, holds && !other && !changed ? 1.0 : 0.0, holds ? 1.0 : 0.0, 1.0,
+               "%s",
+               !holds  ? "the MAC of a report does not hold"
+               : other ? "another key's MAC holds"
+                       : "the MAC holds although a byte was changed");
+    return TREMOLO_OK;
+}
+
+/* Samples all over the range, a public response among them: each is sent as the study says,
+ * and all reports have one length. */
+static enum tremolo_status check_bytes(struct life *life, unsigned response)
+{
+    struct audit *audit = life->audit;
+    enum tremolo_status status = TREMOLO_OK;
+    bool ballot = life->study.release == TREMOLO_RELEASE_BALLOT;
+    uint16_t weight = life->study.response_weight;
+    unsigned own = life->study.response;
+    life->study.response = (uint8_t)response;
+    if (ballot) {
+        life->study.response_weight = response == TREMOLO_RESPONSE_PUBLIC ? 0
+                                      : weight != 0                       ? weight
+                                                                          : TREMOLO_BALLOT_ONE;
+    }
+    if (tremolo_study_check(&life->study) == TREMOLO_OK) {
+        audit->length_of = NULL;
+        for (unsigned k = 0; k < SAMPLES && status == TREMOLO_OK; k++) {
+            struct tremolo_report report = {0};
+            double place = 2.2 * k / (SAMPLES - 1.0) - 1.1;
+            double inside = fmin(fmax(place, -1.0), 1.0) * TREMOLO_RESPONSE_MAX;
+            const struct tremolo_round round = {life->study.vectors > 0 ? life->vectors : NULL, 0};
+            place_all(life, place);
+            double width =
+                (double)life->study.response_bounds.high - life->study.response_bounds.low;
+            status = enrol(life, 1.0);
+            if (status == TREMOLO_OK) {
+                status = audit_report(audit, &report, life->bytes, &life->length, &life->study,
+                                      &round, &life->sample, 0);
+            }
+            bool is_public = response == TREMOLO_RESPONSE_PUBLIC;
+            /* A raw integer may be half of one away from the place that was wanted. */
+            double slack = 2.0 + TREMOLO_RESPONSE_MAX / width;
+            bool wrong =
+                status == TREMOLO_OK && ((report.has_response != 0) != is_public ||
+                                         (is_public && fabs(report.response - inside) > slack));
+            audit_note(audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0, 0.0, inside, "a %s response is %s",
+                       is_public ? "public" : "private",
+                       is_public ? "not sent as it is" : "sent in the clear");
+        }
+    }
+    life->study.response = (uint8_t)own;
+    life->study.response_weight = weight;
+    return status;
+}
+
+enum tremolo_status audit_ledger_run(struct audit *audit)
+{
+    static const unsigned responses[2] = {TREMOLO_RESPONSE_PUBLIC, TREMOLO_RESPONSE_PRIVATE};
+    struct life life = {.audit = audit, .study = audit->plan->study};
+    life.study.rounds = RELEASES;
+    life.study.samples = 1;
+    for (unsigned j = 0; j < life.study.vectors; j++) {
+        life.vectors[j * life.study.dimension + j] = TREMOLO_VECTOR_ONE;
+    }
+    place_all(&life, 0.5);
+    check_charges(audit);
+    enum tremolo_status status = check_spending(&life);
+    status = status == TREMOLO_OK ? check_budget(&life) : status;
+    status = status == TREMOLO_OK ? check_storage(&life) : status;
+    status = status == TREMOLO_OK ? check_entropy(&life) : status;
+    status = status == TREMOLO_OK ? check_mac(&life) : status;
+    for (unsigned i = 0; i < 2 && status == TREMOLO_OK; i++) {
+        status = check_bytes(&life, responses[i]);
+    }
+    if (status != TREMOLO_OK) {
+        audit_note(audit, CHECK_READ, 0.0, status, 0.0, "a device with a budget refuses: %s",
+                   tremolo_status_sentence(status));
+    }
+    return TREMOLO_OK;
+}

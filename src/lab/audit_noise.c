@@ -1,0 +1,738 @@
+/* audit_noise.c -- is what reports hold beside the kept sample noise of the stated law?
+ *
+ * Along the directions of a frame each report gives one score a direction: mean 0, variance
+ * 1, and under the claim independent of everything else. Normal scores are the residues over
+ * the noise's standard deviation; along a vector they are uniform, from the distribution of a
+ * cosine plus a normal. So every way in which a build can go wrong shows as a score of another
+ * law, or as one that goes along with something: another coordinate, another report, another
+ * device, the sample. Sizes of scores are compared as well as scores, because noise may have a
+ * common scale without being correlated. */
+#include "audit_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tremolo_regression.h"
+#include "tremolo_release.h"
+
+enum {
+    CELLS = 32,    /* of the distribution */
+    KS_CELLS = 64, /* where two groups are compared */
+    GROUPS = 4,    /* a direction's sample: above 0, below; beyond the clip, within */
+    LAGS = 16,
+    FAMILIES = 10,
+    RESIDUES = 16,
+    TAILS = 6,
+    HARMONICS = 24,
+    VALUES = 1 << 13, /* wire values nearest to 0 that are counted one by one */
+    AUDIT_NAMES = 48,
+};
+
+/* Sizes are skewed by 1, squares by 2.8, and so are their products: at 1000 reports that makes a
+ * deviation of 6 standard errors as likely as one of 5.6 ought to be. This covers it. */
+static const double skew_slack = 1.15;
+static const double skew_reports_min = 1000.0;
+
+static const double tail_at[TAILS] = {2.0, 2.5, 3.0, 3.5, 4.0, 4.5};
+
+struct lag {
+    double product; /* of scores, then of their sizes */
+    double sizes;
+    double count;
+};
+
+struct family {
+    double reports;
+    double radial; /* residue along the kept sample, in noise sds */
+    double radius; /* what is kept of the clip radius */
+    double claimed;
+};
+
+struct audit_battery {
+    const struct audit_scene *scene;
+    const struct audit_frame *frame;
+    double count;
+    double *sum; /* of scores, of squares, of cubes; n each */
+    double *square;
+    double *cube;
+    double *cross; /* of scores, of sizes, of scores with those before; n * n each */
+    double *sizes;
+    double *before;
+    double befores;
+    double *sample; /* of scores with the kept sample; of sizes with it, and with its squares */
+    double *tilt;
+    double *spread;
+    double *size; /* n; of sizes, of the kept sample and its powers */
+    double *kept1;
+    double *kept2;
+    double *kept4;
+    double *moment; /* of r_i r_j - k_i k_j, of its square, of k_i k_j */
+    double *moment2;
+    double *truth;
+    double frac; /* of scores with the kept sample's place between two wire values */
+    double frac2;
+    double (*harmonic)[HARMONICS]; /* of waves with those that a phase of 0 would give */
+    double (*harmonic2)[HARMONICS];
+    uint32_t (*cell)[CELLS];
+    uint32_t (*group)[GROUPS][KS_CELLS];
+    uint32_t (*residue)[2][RESIDUES]; /* by the sample's sign */
+    uint32_t *value;
+    double beyond[TAILS];
+    double normals;
+    double *past; /* LAGS + 1 vectors of scores */
+    unsigned long device[LAGS + 1];
+    struct lag same[LAGS + 1];
+    struct lag other[LAGS + 1];
+    struct family family[FAMILIES][2]; /* within the clip radius, beyond */
+    double square_error;
+    struct tremolo_moments *moments;
+    struct audit_ids *ids;
+};
+
+/* ---------------------------------------------------------------- gathering */
+
+struct audit_battery *audit_battery_new(const struct audit_scene *scene,
+                                        const struct audit_frame *frame)
+{
+    size_t n = scene->n;
+    struct audit_battery *battery = calloc(1, sizeof *battery);
+    double *numbers = calloc(9 * n * n + 7 * n + (LAGS + 1) * n, sizeof *numbers);
+    if (battery == NULL || numbers == NULL) {
+        free(battery);
+        free(numbers);
+        return NULL;
+    }
+    battery->scene = scene;
+    battery->frame = frame;
+    double **matrix[] = {&battery->cross,  &battery->sizes,   &battery->before,
+                         &battery->sample, &battery->tilt,    &battery->spread,
+                         &battery->moment, &battery->moment2, &battery->truth};
+    double **vector[] = {&battery->sum,   &battery->square, &battery->cube, &battery->size,
+                         &battery->kept1, &battery->kept2,  &battery->kept4};
+    double *next = numbers;
+    battery->cross = numbers; /* the first: what is freed */
+    for (unsigned i = 0; i < 9; i++, next += n * n) {
+        *matrix[i] = next;
+    }
+    for (unsigned i = 0; i < 7; i++, next += n) {
+        *vector[i] = next;
+    }
+    battery->past = next;
+    battery->cell = calloc(n, sizeof *battery->cell);
+    battery->group = calloc(n, sizeof *battery->group);
+    battery->residue = calloc(n, sizeof *battery->residue);
+    battery->harmonic = calloc(n, sizeof *battery->harmonic);
+    battery->harmonic2 = calloc(n, sizeof *battery->harmonic2);
+    battery->value = calloc(VALUES, sizeof *battery->value);
+    battery->ids = audit_ids_new();
+    if (battery->cell == NULL || battery->group == NULL || battery->residue == NULL ||
+        battery->value == NULL || battery->ids == NULL || battery->harmonic == NULL ||
+        battery->harmonic2 == NULL ||
+        tremolo_release_sums(&battery->moments, &scene->study) != TREMOLO_OK) {
+        audit_battery_free(battery);
+        return NULL;
+    }
+    return battery;
+}
+
+void audit_battery_free(struct audit_battery *battery)
+{
+    if (battery == NULL) {
+        return;
+    }
+    free(battery->cross);
+    free(battery->cell);
+    free(battery->group);
+    free(battery->residue);
+    free(battery->harmonic);
+    free(battery->harmonic2);
+    free(battery->value);
+    audit_ids_free(battery->ids);
+    tremolo_moments_free(battery->moments);
+    free(battery);
+}
+
+/* Scores along a vector of strong waves are uniform, all others normal. */
+static bool is_wave(const struct audit_battery *battery, unsigned i)
+{
+    return i < battery->scene->m;
+}
+
+/* The size of a score, centred and of variance 1. */
+static double size_of(double score, bool wave)
+{
+    return wave ? (fabs(score) - 0.5 * sqrt(3.0)) / 0.5
+                : (fabs(score) - 0.7978845608028654) / 0.6028102749890869;
+}
+
+static void add_direction(struct audit_battery *battery, unsigned i, double score, double share,
+                          const struct audit_view *view, double kept)
+{
+    unsigned cell = (unsigned)fmin(share * KS_CELLS, KS_CELLS - 1.0);
+    battery->sum[i] += score;
+    battery->square[i] += score * score;
+    battery->cube[i] += score * score * score;
+    battery->cell[i][cell * CELLS / KS_CELLS]++;
+    battery->group[i][kept > 0.0 ? 0 : 1][cell] += kept != 0.0;
+    battery->group[i][view->norm > 1.0 ? 2 : 3][cell]++;
+    for (unsigned k = 0; k < TAILS && !is_wave(battery, i); k++) {
+        battery->beyond[k] += fabs(score) > tail_at[k];
+    }
+    battery->normals += !is_wave(battery, i);
+}
+
+static void add_products(struct audit_battery *battery, const double *score, const double *size,
+                         const double *kept, bool has_before)
+{
+    unsigned n = battery->scene->n;
+    const double *before = battery->past + (size_t)n; /* the report before this one */
+    for (unsigned i = 0; i < n; i++) {
+        double *cross = battery->cross + (size_t)i * n;
+        double *sizes = battery->sizes + (size_t)i * n;
+        double *sample = battery->sample + (size_t)i * n;
+        double *tilt = battery->tilt + (size_t)i * n;
+        double *spread = battery->spread + (size_t)i * n;
+        double *late = battery->before + (size_t)i * n;
+        for (unsigned j = 0; j < n; j++) {
+            cross[j] += score[i] * score[j];
+            sizes[j] += size[i] * size[j];
+            sample[j] += score[i] * kept[j];
+            tilt[j] += size[i] * kept[j];
+            spread[j] += size[i] * kept[j] * kept[j];
+            late[j] += has_before ? score[i] * before[j] : 0.0;
+        }
+        battery->size[i] += size[i];
+        battery->kept1[i] += kept[i];
+        battery->kept2[i] += kept[i] * kept[i];
+        battery->kept4[i] += kept[i] * kept[i] * kept[i] * kept[i];
+    }
+    battery->befores += has_before;
+}
+
+/* The newest scores are past[0..n). */
+static void add_lags(struct audit_battery *battery, const double *score, unsigned long device)
+{
+    unsigned n = battery->scene->n;
+    memmove(battery->past + n, battery->past, (size_t)LAGS * n * sizeof *battery->past);
+    memmove(battery->device + 1, battery->device, LAGS * sizeof *battery->device);
+    memcpy(battery->past, score, n * sizeof *score);
+    battery->device[0] = device;
+    for (unsigned lag = 1; lag <= LAGS && battery->device[lag] != 0; lag++) {
+        struct lag *sum =
+            battery->device[lag] == device ? &battery->same[lag] : &battery->other[lag];
+        const double *old = battery->past + (size_t)lag * n;
+        for (unsigned i = 0; i < n; i++) {
+            bool wave = is_wave(battery, i);
+            sum->product += score[i] * old[i];
+            sum->sizes += size_of(score[i], wave) * size_of(old[i], wave);
+        }
+        sum->count += n;
+    }
+}
+
+static void add_grid(struct audit_battery *battery, const struct audit_view *view)
+{
+    const struct audit_scene *scene = battery->scene;
+    for (unsigned i = 0; i < scene->n; i++) {
+        int value = view->wire[i] + VALUES / 2;
+        double place = view->kept[i] / scene->step;
+        double frac = place - rint(place);
+        battery->residue[i][view->kept[i] > 0.0][(unsigned)view->wire[i] % RESIDUES]++;
+        if (value >= 0 && value < VALUES) {
+            battery->value[value]++;
+        }
+        if (battery->frame->axes) {
+            battery->frac += i >= scene->m ? view->along[i] / scene->sd * frac : 0.0;
+            battery->frac2 += i >= scene->m ? frac * frac : 0.0;
+        }
+    }
+}
+
+/* A wave is a cos(angle + phase). If phases have few values, or only depend on the sample, the
+ * cosine of some multiple goes along with that of the multiple of the angle alone. */
+static void add_waves(struct audit_battery *battery, const struct audit_view *view)
+{
+    const struct audit_scene *scene = battery->scene;
+    double turn = 2.0 * M_PI * scene->study.frequency / 0x1p40 / scene->keep;
+    for (unsigned i = 0; i < scene->m && scene->waves; i++) {
+        double angle = turn * (view->seen[i] - view->along[i]);
+        double wave = fmin(fmax(view->along[i] / scene->amplitude, -1.0), 1.0);
+        double alone = cos(angle);
+        double w[2] = {1.0, wave}; /* Chebyshev's recursion: the last two multiples */
+        double a[2] = {1.0, alone};
+        for (unsigned k = 0; k < HARMONICS; k++) {
+            double product = w[1] * a[1];
+            const double next[2] = {2.0 * wave * w[1] - w[0], 2.0 * alone * a[1] - a[0]};
+            battery->harmonic[i][k] += product;
+            battery->harmonic2[i][k] += product * product;
+            w[0] = w[1];
+            w[1] = next[0];
+            a[0] = a[1];
+            a[1] = next[1];
+        }
+    }
+}
+
+static void add_family(struct audit_battery *battery, const struct audit_view *view)
+{
+    const struct audit_scene *scene = battery->scene;
+    struct family *family = &battery->family[view->family][view->norm > 1.0];
+    double square = 0.0;
+    double along = 0.0;
+    for (unsigned i = 0; i < scene->n; i++) {
+        double kept = view->seen[i] - view->along[i];
+        square += kept * kept;
+        along += kept * view->along[i];
+        battery->square_error += view->along[i] * view->along[i];
+    }
+    if (square > 0.0 && scene->m == 0) {
+        double length = sqrt(square);
+        double radius = scene->keep * scene->study.clip;
+        family->reports++;
+        family->radial += along / length / scene->sd;
+        family->radius += (length + along / length) / radius;
+        family->claimed += length / radius;
+    }
+}
+
+static enum tremolo_status add_moments(struct audit_battery *battery, const struct audit_view *view)
+{
+    const struct audit_scene *scene = battery->scene;
+    unsigned n = scene->n;
+    int16_t row[AUDIT_COORDINATES_MAX + 1] = {0};
+    uint8_t bucket = (uint8_t)tremolo_bucket_of(view->id);
+    memcpy(row, view->wire, n * sizeof *row);
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = 0; j <= i; j++) {
+            double truth = view->kept[i] * view->kept[j];
+            double off = scene->step * view->wire[i] * scene->step * view->wire[j] - truth;
+            battery->truth[i * n + j] += truth;
+            battery->moment[i * n + j] += off;
+            battery->moment2[i * n + j] += off * off;
+        }
+    }
+    return tremolo_release_fold(battery->moments, &scene->study, row, &bucket, 1);
+}
+
+enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audit *audit,
+                                      const struct audit_view *view)
+{
+    const struct audit_scene *scene = battery->scene;
+    unsigned n = scene->n;
+    double score[AUDIT_COORDINATES_MAX];
+    double size[AUDIT_COORDINATES_MAX];
+    double kept[AUDIT_COORDINATES_MAX];
+    double radius = scene->keep * scene->study.clip;
+    double sum = 0.0;
+    for (unsigned i = 0; i < n; i++) {
+        bool wave = is_wave(battery, i);
+        double share = wave ? audit_wave_cdf(scene, view->along[i])
+                            : audit_normal_cdf(view->along[i] / scene->sd);
+        score[i] = wave ? sqrt(12.0) * (share - 0.5) : view->along[i] / scene->sd;
+        size[i] = size_of(score[i], wave);
+        kept[i] = (view->seen[i] - view->along[i]) / radius;
+        sum += score[i];
+        add_direction(battery, i, score[i], share, view, kept[i]);
+    }
+    add_lags(battery, score, audit->device.number);
+    add_products(battery, score, size, kept, battery->device[1] != 0);
+    add_grid(battery, view);
+    add_family(battery, view);
+    add_waves(battery, view);
+    battery->count++;
+    const double tells[AUDIT_TELLS] = {score[0], score[n - 1], sum / sqrt(n),
+                                       kept[0],  kept[n - 1],  view->norm > 1.0 ? 1.0 : -1.0};
+    enum tremolo_status status = audit_ids_add(battery->ids, view->id, tells);
+    return status == TREMOLO_OK ? add_moments(battery, view) : status;
+}
+
+/* ---------------------------------------------------------------- judging */
+
+/* How a direction is called. */
+static const char *name_of(char name[AUDIT_NAMES], const struct audit_battery *battery, unsigned i)
+{
+    const struct audit_scene *scene = battery->scene;
+    if (i >= scene->d) {
+        return "the response";
+    }
+    (void)snprintf(name, AUDIT_NAMES, "%s %u",
+                   battery->frame->axes ? "coordinate"
+                   : i < scene->m       ? "vector"
+                                        : "direction",
+                   i);
+    return name;
+}
+
+static void judge_direction(const struct audit_battery *battery, struct audit *audit, unsigned i)
+{
+    char name[AUDIT_NAMES];
+    const char *what = name_of(name, battery, i);
+    const char *where = battery->scene->name;
+    double n = battery->count;
+    bool wave = is_wave(battery, i);
+    bool phase = wave && battery->scene->waves;
+    double mean = battery->sum[i] / n;
+    double scale = sqrt(battery->square[i] / n);
+    double skew = battery->cube[i] / n;
+    audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_MEAN, audit_p_normal(mean * sqrt(n)), mean,
+               0.0, "%s (%s): %s is off centre by %.3g sd", what, where,
+               phase ? "the wave" : "noise", mean);
+    double p = wave ? audit_p_normal((scale * scale - 1.0) * sqrt(n / 0.8))
+                    : audit_p_square(scale * scale, n);
+    audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SCALE, p, scale, 1.0,
+               phase ? "%s (%s): the wave has %.3g of the spread of a uniform phase"
+                     : "%s (%s): noise is %.4g of the stated standard deviation",
+               what, where, scale);
+    audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SHAPE,
+               audit_p_uniform(battery->cell[i], CELLS), skew, 0.0,
+               phase ? "%s (%s): the phase is not uniform (skewness %.3g)"
+                     : "%s (%s): noise has not its law (skewness %.3g)",
+               what, where, skew);
+    if (!wave && n >= skew_reports_min) {
+        double off = (battery->cube[i] - 3.0 * battery->sum[i]) / n; /* variance 6 */
+        audit_note(audit, CHECK_NOISE_SHAPE, audit_p_normal(off * sqrt(n / 6.0) / skew_slack), off,
+                   0.0, "%s (%s): noise is skewed by %.3g", what, where, off);
+    }
+}
+
+/* What all normal directions have together. */
+static void judge_all(const struct audit_battery *battery, struct audit *audit)
+{
+    const struct audit_scene *scene = battery->scene;
+    double sum = 0.0;
+    double square = 0.0;
+    double n = battery->normals;
+    uint32_t cell[CELLS] = {0};
+    for (unsigned i = scene->m; i < scene->n; i++) {
+        sum += battery->sum[i];
+        square += battery->square[i];
+        for (unsigned k = 0; k < CELLS; k++) {
+            cell[k] += battery->cell[i][k];
+        }
+    }
+    if (n < 1.0) {
+        return;
+    }
+    audit_note(audit, CHECK_NOISE_MEAN, audit_p_normal(sum / sqrt(n)), sum / n, 0.0,
+               "all coordinates (%s): noise is off centre by %.3g sd", scene->name, sum / n);
+    audit_note(audit, CHECK_NOISE_SCALE, audit_p_square(square / n, n), sqrt(square / n), 1.0,
+               "all coordinates (%s): noise is %.4g of the stated standard deviation", scene->name,
+               sqrt(square / n));
+    audit_note(audit, CHECK_NOISE_SHAPE, audit_p_uniform(cell, CELLS), cell[0] / n, 1.0 / CELLS,
+               "all coordinates (%s): noise has not its law", scene->name);
+    for (unsigned k = 0; k < TAILS; k++) {
+        double share = 2.0 * audit_normal_cdf(-tail_at[k]);
+        audit_note(audit, CHECK_NOISE_TAILS, audit_p_binomial(battery->beyond[k], n, share),
+                   battery->beyond[k], n * share,
+                   "%s: %.0f of %.0f draws lie beyond %g sd, %.1f expected", scene->name,
+                   battery->beyond[k], n, tail_at[k], n * share);
+    }
+}
+
+static double correlation(const double *product, const double *square, unsigned i, unsigned j,
+                          unsigned n)
+{
+    return product[(size_t)i * n + j] / sqrt(fmax(square[i] * square[j], 1e-300));
+}
+
+static double variance_of_size(const struct audit_battery *battery, unsigned i)
+{
+    double mean = battery->size[i] / battery->count;
+    double square = battery->sizes[(size_t)i * battery->scene->n + i] / battery->count;
+    return fmax(square - mean * mean, 1e-300);
+}
+
+/* Sizes are centred and scaled as they came: a wrong scale is named elsewhere. */
+static double size_correlation(const struct audit_battery *battery, unsigned i, unsigned j)
+{
+    double n = battery->count;
+    double product = battery->sizes[(size_t)i * battery->scene->n + j] / n -
+                     battery->size[i] / n * battery->size[j] / n;
+    return product / sqrt(variance_of_size(battery, i) * variance_of_size(battery, j));
+}
+
+static void judge_coordinates(const struct audit_battery *battery, struct audit *audit)
+{
+    unsigned n = battery->scene->n;
+    char name[2][AUDIT_NAMES];
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            double r = correlation(battery->cross, battery->square, i, j, n);
+            double s = size_correlation(battery, i, j);
+            bool waves = battery->scene->waves && i < battery->scene->m;
+            bool enough = battery->count >= skew_reports_min;
+            enum audit_check check = waves ? CHECK_WAVES : CHECK_NOISE_COORDINATES;
+            const char *one = name_of(name[0], battery, j);
+            const char *two = name_of(name[1], battery, i);
+            const char *what = waves ? "phase" : "noise";
+            audit_note(audit, check, audit_p_correlation(r, battery->count), r, 0.0,
+                       "%s and %s share %s: correlation %.3f (%s)", one, two, what, r,
+                       battery->scene->name);
+            audit_note(audit, check,
+                       enough ? audit_p_normal(s * sqrt(battery->count) / skew_slack) : 1.0, s, 0.0,
+                       "%s and %s have %s of one size: correlation of sizes %.3f (%s)", one, two,
+                       what, s, battery->scene->name);
+        }
+    }
+}
+
+static void judge_lag(const struct audit_battery *battery, struct audit *audit,
+                      const struct lag *lag, unsigned by, bool same)
+{
+    const struct audit_scene *scene = battery->scene;
+    enum audit_check check = same ? CHECK_NOISE_ROUNDS : CHECK_NOISE_DEVICES;
+    if (lag->count < 200.0) {
+        return;
+    }
+    double mean2 = 0.0; /* what products would have for their mean were there nothing in common */
+    double size2 = 0.0;
+    double variance = 0.0;
+    double spread = 0.0;
+    for (unsigned i = 0; i < scene->n; i++) {
+        double mean = battery->sum[i] / battery->count;
+        double size = battery->size[i] / battery->count;
+        mean2 += mean * mean / scene->n;
+        size2 += size * size / scene->n;
+        variance += (battery->square[i] / battery->count - mean * mean) / scene->n;
+        spread += variance_of_size(battery, i) / scene->n;
+    }
+    double r = (lag->product / lag->count - mean2) / fmax(variance, 1e-300);
+    double s = (lag->sizes / lag->count - size2) / fmax(spread, 1e-300);
+    audit_note(audit, check, audit_p_correlation(fmin(fabs(r), 1.0), lag->count), r, 0.0,
+               same ? "a report repeats noise of the one %u before it: correlation %.3f (%s)"
+                    : "a device repeats noise of another, %u reports before: correlation %.3f (%s)",
+               by, r, scene->name);
+    audit_note(audit, check,
+               lag->count >= skew_reports_min ? audit_p_normal(s * sqrt(lag->count) / skew_slack)
+                                              : 1.0,
+               s, 0.0,
+               same ? "noise has the size it had %u reports before: correlation %.3f (%s)"
+                    : "noise has the size another device had %u before: correlation %.3f (%s)",
+               by, s, scene->name);
+}
+
+static void judge_others(const struct audit_battery *battery, struct audit *audit)
+{
+    unsigned n = battery->scene->n;
+    char name[2][AUDIT_NAMES];
+    for (unsigned lag = 1; lag <= LAGS; lag++) {
+        judge_lag(battery, audit, &battery->same[lag], lag, true);
+        judge_lag(battery, audit, &battery->other[lag], lag, false);
+    }
+    enum audit_check check =
+        battery->same[1].count > 0.0 ? CHECK_NOISE_ROUNDS : CHECK_NOISE_DEVICES;
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = 0; j < n; j++) {
+            double r = correlation(battery->before, battery->square, i, j, n);
+            audit_note(audit, check, audit_p_correlation(r, battery->befores), r, 0.0,
+                       "%s has noise that %s had a report before: correlation %.3f (%s)",
+                       name_of(name[0], battery, i), name_of(name[1], battery, j), r,
+                       battery->scene->name);
+        }
+    }
+}
+
+/* The size of score i with coordinate j of the sample, and with its square. */
+static void judge_sizes(const struct audit_battery *battery, struct audit *audit, unsigned i,
+                        unsigned j)
+{
+    unsigned n = battery->scene->n;
+    double count = battery->count;
+    bool phase = is_wave(battery, i) && battery->scene->waves;
+    char name[2][AUDIT_NAMES];
+    const double sum[2] = {battery->kept1[j], battery->kept2[j]};
+    const double square[2] = {battery->kept2[j], battery->kept4[j]};
+    const double product[2] = {battery->tilt[(size_t)i * n + j],
+                               battery->spread[(size_t)i * n + j]};
+    /* As if so many reports counted alike. */
+    double reports = battery->kept2[j] * battery->kept2[j] / fmax(battery->kept4[j], 1e-300);
+    for (unsigned k = 0; k < 2 && reports >= skew_reports_min; k++) {
+        double variance = fmax(square[k] - sum[k] * sum[k] / count, 1e-300);
+        double z = (product[k] - battery->size[i] / count * sum[k]) /
+                   sqrt(variance * variance_of_size(battery, i));
+        audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE, audit_p_normal(z / skew_slack),
+                   z / sqrt(count), 0.0,
+                   "%s: the size of %s goes along with %s%s of the sample: correlation %.3f (%s)",
+                   name_of(name[0], battery, i), phase ? "the wave" : "noise",
+                   k == 0 ? "" : "the square of ", name_of(name[1], battery, j), z / sqrt(count),
+                   battery->scene->name);
+    }
+}
+
+static void judge_sample(const struct audit_battery *battery, struct audit *audit)
+{
+    static const char *const groups[2] = {"above and below the middle",
+                                          "beyond and within the clip radius"};
+    unsigned n = battery->scene->n;
+    char name[2][AUDIT_NAMES];
+    for (unsigned i = 0; i < n; i++) {
+        bool phase = is_wave(battery, i) && battery->scene->waves;
+        enum audit_check check = phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE;
+        const char *what = phase ? "the wave" : "noise";
+        const char *mine = name_of(name[0], battery, i);
+        double variance = battery->square[i] / battery->count;
+        for (unsigned j = 0; j < n; j++) {
+            const char *other = name_of(name[1], battery, j);
+            double z = battery->sample[(size_t)i * n + j] /
+                       sqrt(fmax(variance * battery->kept2[j], 1e-300));
+            audit_note(audit, check, audit_p_normal(z), z / sqrt(battery->count), 0.0,
+                       "%s: %s goes along with %s of the sample: correlation %.3f (%s)", mine, what,
+                       other, z / sqrt(battery->count), battery->scene->name);
+            judge_sizes(battery, audit, i, j);
+        }
+        for (unsigned g = 0; g < 2; g++) {
+            double distance;
+            double p = audit_p_kolmogorov(&distance, battery->group[i][2 * g],
+                                          battery->group[i][2 * g + 1], KS_CELLS);
+            audit_note(audit, check, p, distance, 0.0,
+                       "%s: %s has another law for samples %s: Kolmogorov-Smirnov %.3f (%s)", mine,
+                       what, groups[g], distance, battery->scene->name);
+        }
+    }
+}
+
+/* Residues of a normal are uniform to e^(-2 pi^2 sd^2 / modulus^2); smooth counts differ from
+ * their neighbours' mean by chance alone where a step is a small part of the noise. */
+static void judge_grid(const struct audit_battery *battery, struct audit *audit)
+{
+    const struct audit_scene *scene = battery->scene;
+    double sd = scene->sd / scene->step;
+    unsigned modulus = sd >= 32.0 ? 16 : sd >= 16.0 ? 8 : 4;
+    for (unsigned i = 0; i < scene->n; i++) {
+        for (unsigned side = 0; side < 2; side++) {
+            uint32_t cell[RESIDUES] = {0};
+            for (unsigned k = 0; k < RESIDUES; k++) {
+                cell[k % modulus] += battery->residue[i][side][k];
+            }
+            audit_note(audit, CHECK_NOISE_GRID, audit_p_uniform(cell, modulus), cell[0],
+                       battery->count / 2.0 / modulus,
+                       "low bits of wire value %u are not uniform (%s)", i, scene->name);
+        }
+    }
+    for (unsigned v = 1; v + 1 < VALUES && sd >= 32.0; v++) {
+        double middle = battery->value[v];
+        double sides = (double)battery->value[v - 1] + battery->value[v + 1];
+        if (middle + sides >= 150.0) {
+            double z = (2.0 * middle - sides) / sqrt(2.0 * (middle + sides));
+            audit_note(audit, CHECK_NOISE_GRID, audit_p_normal(z), middle, 0.5 * sides,
+                       "wire value %d came %.0f times, the two beside it %.0f times (%s)",
+                       (int)v - VALUES / 2, middle, sides, scene->name);
+        }
+    }
+    double z = battery->frac / sqrt(fmax(battery->frac2, 1e-300));
+    audit_note(audit, CHECK_NOISE_GRID, audit_p_normal(z), z, 0.0,
+               "the sample is rounded to the wire before noise is added (%s)", scene->name);
+}
+
+static void judge_waves(const struct audit_battery *battery, struct audit *audit)
+{
+    const struct audit_scene *scene = battery->scene;
+    for (unsigned i = 0; i < scene->m && scene->waves; i++) {
+        for (unsigned k = 0; k < HARMONICS; k++) {
+            double r = 2.0 * battery->harmonic[i][k] / battery->count;
+            double z = battery->harmonic[i][k] / sqrt(fmax(battery->harmonic2[i][k], 1e-300));
+            audit_note(audit, CHECK_PHASE, audit_p_normal(z), r, 0.0,
+                       "the phase of vector %u tells the sample: its multiple by %u does not hide "
+                       "that of the angle (%.3f, %s)",
+                       i, k + 1, r, scene->name);
+        }
+    }
+}
+
+static void judge_families(const struct audit_battery *battery, struct audit *audit)
+{
+    static const char *const names[FAMILIES] = {
+        "in the middle",       "on an axis",    "near an axis",      "at a corner",
+        "within the ball",     "on the sphere", "beyond the sphere", "along a vector",
+        "out of their bounds", "of two people"};
+    for (unsigned f = 0; f < FAMILIES; f++) {
+        for (unsigned beyond = 0; beyond < 2; beyond++) {
+            const struct family *family = &battery->family[f][beyond];
+            double n = family->reports;
+            double seen = family->radius / fmax(n, 1.0);
+            double claimed = family->claimed / fmax(n, 1.0);
+            if (n >= 30.0) {
+                audit_note(audit, beyond ? CHECK_CLIP : CHECK_SCALE,
+                           audit_p_normal(family->radial / sqrt(n)), seen, claimed,
+                           "samples %s %s keep %.4g clip radii, not %.4g (%s)", names[f],
+                           beyond ? "and beyond the clip" : "and within it", seen, claimed,
+                           battery->scene->name);
+            }
+        }
+    }
+}
+
+/* A moment is off by the mean of r_i r_j - k_i k_j less what debiasing takes out. */
+static enum tremolo_status judge_moments(const struct audit_battery *battery, struct audit *audit)
+{
+    const struct audit_scene *scene = battery->scene;
+    unsigned n = scene->n;
+    unsigned d = scene->d;
+    double unit = scene->keep * scene->study.unit;
+    struct tremolo_debiased *evidence = NULL;
+    const struct tremolo_sample_release release = tremolo_release_of(&scene->study, 1.0, 1.0);
+    double *S = calloc((size_t)d * d + d + 1, sizeof *S);
+    enum tremolo_status status = S == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    if (status == TREMOLO_OK) {
+        status = tremolo_release_evidence(&evidence, battery->moments, &release,
+                                          battery->frame->vectors);
+    }
+    if (status == TREMOLO_OK) {
+        double *Z = S + (size_t)d * d;
+        tremolo_debias_moments(S, Z, Z + d, evidence, false);
+        for (unsigned i = 0; i < n; i++) {
+            for (unsigned j = 0; j <= i; j++) {
+                double truth = battery->truth[i * n + j] / battery->count / unit / unit;
+                double seen = i == d ? Z[j] : S[i * d + j];
+                double mean = battery->moment[i * n + j] / battery->count;
+                double variance = battery->moment2[i * n + j] / battery->count - mean * mean;
+                double error = sqrt(fmax(variance, 0.0) / battery->count) / unit / unit;
+                audit_note(audit, CHECK_MOMENTS,
+                           audit_p_normal((seen - truth) / fmax(error, 1e-300) / skew_slack), seen,
+                           truth,
+                           "the debiased mean of %s %u times %s %u is %.5g +- %.1g, of the samples "
+                           "%.5g (%s)",
+                           i == d ? "response" : "feature", i, j == d ? "response" : "feature", j,
+                           seen, error, truth, scene->name);
+            }
+        }
+    }
+    tremolo_debias_free(evidence);
+    free(S);
+    return status;
+}
+
+enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct audit *audit)
+{
+    static const struct audit_tell tells[AUDIT_TELLS] = {
+        {"the first coordinate's noise", CHECK_IDS_SAMPLE},
+        {"the last coordinate's noise", CHECK_IDS_SAMPLE},
+        {"the sum of the noise", CHECK_IDS_SAMPLE},
+        {"the sample's first coordinate", CHECK_IDS_SAMPLE},
+        {"the sample's last coordinate", CHECK_IDS_SAMPLE},
+        {"whether the sample was clipped", CHECK_IDS_SAMPLE}};
+    if (battery->count < 100.0) {
+        return TREMOLO_OK;
+    }
+    for (unsigned i = 0; i < battery->scene->n; i++) {
+        judge_direction(battery, audit, i);
+    }
+    judge_all(battery, audit);
+    judge_coordinates(battery, audit);
+    judge_others(battery, audit);
+    judge_sample(battery, audit);
+    judge_grid(battery, audit);
+    judge_families(battery, audit);
+    judge_waves(battery, audit);
+    audit_ids_judge(battery->ids, audit, tells);
+    return battery->count >= skew_reports_min ? judge_moments(battery, audit) : TREMOLO_OK;
+}
+
+double audit_battery_error(const struct audit_battery *battery, double *coordinates)
+{
+    *coordinates = battery->count * battery->scene->n;
+    return battery->square_error -
+           *coordinates * battery->scene->step * battery->scene->step / 12.0;
+}

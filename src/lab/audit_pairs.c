@@ -1,0 +1,395 @@
+/* audit_pairs.c -- can two neighbours be told apart better than is claimed?
+ *
+ * Pairs of people differ along every axis, near every axis, along every broadcast vector,
+ * across all vectors, along random directions and the domain's diagonal, as far as the study's
+ * neighbours may; and in a mixed pair in another direction in each report. A device of either
+ * person makes all its reports, and the test is the likelihood ratio of all of them together:
+ *
+ *     loss = sum over reports and directions of ln f(r - kept_0) - ln f(r - kept_1)
+ *
+ * No test is better against a build that does what it says, and against one that does not, a
+ * bound from its rates still holds. Two thresholds are fixed beforehand: the claimed epsilon,
+ * where the claimed delta is used up, and 0, which tells most about mu. For the pair that gets
+ * half of all devices a third is set where the bound on epsilon is expected to be largest. */
+#include "audit_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { AXIS, NEAR, VECTOR, ACROSS, RANDOM, MIXED, DIAGONAL, KINDS };
+enum { RANDOM_PAIRS = 4, AT_EPSILON = 0, AT_EVEN, AT_BEST, THRESHOLDS };
+_Static_assert((int)KINDS == (int)TREMOLO_AUDIT_PAIR_KINDS, "a result has a place for each kind");
+
+static const char *const kind_names[KINDS] = {"axis",   "near an axis", "vector",  "across vectors",
+                                              "random", "mixed",        "diagonal"};
+
+struct pair {
+    enum kind kind;
+    unsigned index;
+    struct audit_sample person[2];
+    double apart[AUDIT_COORDINATES_MAX]; /* kept_0 - kept_1 along the frame */
+    double mu2;                          /* that noise alone gives, over all reports */
+    uint64_t devices[2];
+    uint64_t above[THRESHOLDS][2];
+};
+
+struct pairs {
+    const struct audit_scene *scene;
+    const struct audit_frame *frame;
+    struct audit_battery *battery;
+    struct pair *pair;
+    unsigned count;
+    double threshold[THRESHOLDS];
+};
+
+/* ---------------------------------------------------------------- making pairs */
+
+static void find_direction(double *direction, enum kind kind, unsigned index,
+                           const struct audit_scene *scene, const struct audit_frame *frame,
+                           struct tremolo_random *random)
+{
+    unsigned n = scene->n;
+    memset(direction, 0, n * sizeof *direction);
+    for (unsigned i = 0; i < n; i++) {
+        const double *row = frame->row + (size_t)i * n;
+        double weight = tremolo_random_normal(random);
+        switch (kind) {
+        case AXIS: direction[i] = i == index; break;
+        case NEAR: direction[i] = i == index ? 1.0 : weight > 0.0 ? 0.3 : -0.3; break;
+        case VECTOR: direction[i] = frame->row[(size_t)index * n + i]; break;
+        case ACROSS:
+            for (unsigned k = 0; k < n && i >= scene->m; k++) {
+                direction[k] += weight * row[k];
+            }
+            break;
+        case RANDOM: direction[i] = weight; break;
+        default: direction[i] = 1.0; break;
+        }
+    }
+}
+
+/* As far as the box goes; or half of the distance that makes neighbours, a little less so that
+ * rounding to the device's integers never exceeds it. */
+static double reach(const double *direction, const struct audit_scene *scene)
+{
+    double most = 0.0;
+    double square = 0.0;
+    for (unsigned i = 0; i < scene->n; i++) {
+        most = fmax(most, fabs(direction[i]));
+        square += direction[i] * direction[i];
+    }
+    double box = 1.0 / most;
+    double near = 0.5 * scene->study.distance / scene->study.unit / sqrt(square) * (1.0 - 1e-6);
+    return scene->study.distance != 0 ? fmin(near, box) : box;
+}
+
+static void make_pair(struct pair *pair, const struct audit_scene *scene,
+                      const struct audit_frame *frame, struct audit *audit)
+{
+    unsigned n = scene->n;
+    double direction[AUDIT_COORDINATES_MAX + 1] = {0.0};
+    double kept[2][AUDIT_COORDINATES_MAX];
+    find_direction(direction, pair->kind, pair->index, scene, frame, &audit->random);
+    double length = reach(direction, scene);
+    for (unsigned person = 0; person < 2; person++) {
+        double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
+        double norm;
+        for (unsigned i = 0; i < n; i++) {
+            place[i] = (person == 0 ? length : -length) * direction[i];
+        }
+        audit_sample_at(&pair->person[person], &scene->study, place);
+        audit_kept(kept[person], &norm, scene, &pair->person[person]);
+    }
+    for (unsigned j = 0; j < n; j++) {
+        for (unsigned i = 0; i < n; i++) {
+            pair->apart[j] += frame->row[(size_t)j * n + i] * (kept[0][i] - kept[1][i]);
+        }
+        pair->mu2 += pair->apart[j] * pair->apart[j] / (scene->sd * scene->sd) *
+                     (double)tremolo_audit_releases(audit->plan);
+    }
+}
+
+static enum tremolo_status make_pairs(struct pairs *pairs, struct audit *audit)
+{
+    const struct audit_scene *scene = pairs->scene;
+    const unsigned members[KINDS] = {scene->n,     scene->n, scene->m, scene->m < scene->n ? 2 : 0,
+                                     RANDOM_PAIRS, 1,        1};
+    unsigned count = 0;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        count += members[kind];
+    }
+    pairs->pair = calloc(count, sizeof *pairs->pair);
+    if (pairs->pair == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        for (unsigned index = 0; index < members[kind]; index++) {
+            struct pair *pair = &pairs->pair[pairs->count++];
+            pair->kind = (enum kind)kind;
+            pair->index = index;
+            make_pair(pair, scene, pairs->frame, audit);
+            if (kind == MIXED) { /* one after the other, the same as their mean */
+                pair->mu2 = 0.0;
+                for (unsigned k = 0; k + 1 < pairs->count; k++) {
+                    pair->mu2 += pairs->pair[k].mu2 / (pairs->count - 1);
+                }
+            }
+        }
+    }
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- thresholds */
+
+/* The bound expected from "loss > limit" when the mechanism is exactly mu. */
+static double expected_bound(double limit, double mu, double delta, double trials)
+{
+    const double width = 2.3; /* standard errors of a bound at 98% */
+    double true_positive = audit_normal_cdf(0.5 * mu - limit / mu);
+    double false_positive = audit_normal_cdf(-0.5 * mu - limit / mu);
+    double low = true_positive - width * sqrt(true_positive / trials) - delta;
+    double high = false_positive + width * sqrt(false_positive / trials) + 2.0 / trials;
+    return low > 0.0 ? log(low / high) : -INFINITY;
+}
+
+static double best_threshold(double mu, double delta, double trials)
+{
+    double best = 0.0;
+    double best_bound = -INFINITY;
+    for (int i = 0; i <= 500; i++) {
+        double limit = mu * (0.01 * i - 0.5 * mu);
+        double bound = expected_bound(limit, mu, delta, trials);
+        if (bound > best_bound) {
+            best_bound = bound;
+            best = limit;
+        }
+    }
+    return best;
+}
+
+/* ---------------------------------------------------------------- devices */
+
+/* The loss that one report's likelihoods have between the pair's two people, of whom the
+ * device's own is `person`. */
+static double loss_of(const struct audit_view *view, const struct pair *pair,
+                      const struct audit_scene *scene, unsigned person)
+{
+    double loss = 0.0;
+    for (unsigned i = 0; i < scene->n; i++) {
+        double apart = pair->apart[i];
+        double from[2] = {view->along[i] + (person == 0 ? 0.0 : -apart),
+                          view->along[i] + (person == 0 ? apart : 0.0)};
+        if (i < scene->m) {
+            loss += audit_wave_log_density(scene, from[0]) - audit_wave_log_density(scene, from[1]);
+        } else {
+            loss += 0.5 * (from[1] * from[1] - from[0] * from[0]) / (scene->sd * scene->sd);
+        }
+    }
+    return loss;
+}
+
+/* A device's whole life. */
+static enum tremolo_status one_device(struct pairs *pairs, struct pair *pair, unsigned person,
+                                      struct audit *audit)
+{
+    struct audit_view view;
+    double loss = 0.0;
+    unsigned releases = (unsigned)tremolo_audit_releases(audit->plan);
+    enum tremolo_status status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
+    for (unsigned k = 0; k < releases && status == TREMOLO_OK; k++) {
+        const struct pair *now = pair->kind == MIXED ? &pairs->pair[k % (pairs->count - 2)] : pair;
+        status = audit_look(&view, audit, pairs->scene, pairs->frame, &now->person[person], k);
+        if (status == TREMOLO_OK) {
+            view.family = 9;
+            loss += loss_of(&view, now, pairs->scene, person);
+            status = audit_battery_add(pairs->battery, audit, &view);
+        }
+    }
+    pair->devices[person]++;
+    for (unsigned k = 0; k < THRESHOLDS; k++) {
+        pair->above[k][person] += loss > pairs->threshold[k];
+    }
+    return status;
+}
+
+/* Every second pair of devices is the last pair of people, the diagonal's; the others take
+ * turns. */
+static enum tremolo_status run_frame(struct pairs *pairs, struct audit *audit, uint64_t devices)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (uint64_t i = 0; i < devices && status == TREMOLO_OK; i++) {
+        bool last = i % 2 == 0 || pairs->count == 1;
+        struct pair *pair =
+            &pairs->pair[last ? pairs->count - 1 : (unsigned)(i / 2 % (pairs->count - 1))];
+        status = one_device(pairs, pair, 0, audit);
+        if (status == TREMOLO_OK) {
+            status = one_device(pairs, pair, 1, audit);
+        }
+        tremolo_progress_add(audit->progress, 1);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- judging */
+
+static void judge_pair(const struct pair *pair, const struct pairs *pairs, struct audit *audit)
+{
+    const struct tremolo_audit_claim *claim = &audit->plan->claim;
+    const char *kind = kind_names[pair->kind];
+    const double n[2] = {fmax(1.0, (double)pair->devices[0]), fmax(1.0, (double)pair->devices[1])};
+    for (unsigned k = 0; k < THRESHOLDS; k++) {
+        double bound = audit_bound_epsilon(pair->above[k], pair->devices, claim->delta, 0.99);
+        audit_note(
+            audit, CHECK_EPSILON,
+            audit_p_epsilon(pair->above[k], pair->devices, claim->epsilon, claim->delta), bound,
+            claim->epsilon,
+            "people apart along %s %u are told apart with epsilon %.4g or more, claimed %.4g", kind,
+            pair->index, bound, claim->epsilon);
+    }
+    double tail = (double)pair->above[AT_EPSILON][0] / n[0] -
+                  exp(claim->epsilon) * (double)pair->above[AT_EPSILON][1] / n[1];
+    audit_note(
+        audit, CHECK_DELTA,
+        audit_p_epsilon(pair->above[AT_EPSILON], pair->devices, claim->epsilon, claim->delta), tail,
+        claim->delta,
+        "people apart along %s %u: delta is %.3g beyond the claimed epsilon, claimed %.3g", kind,
+        pair->index, tail, claim->delta);
+    double mu = audit_bound_mu(pair->above[AT_EVEN], pair->devices, 0.99);
+    audit_note(audit, CHECK_MU, audit_p_mu(pair->above[AT_EVEN], pair->devices, claim->mu_most), mu,
+               claim->mu_most, "people apart along %s %u (%s): mu is %.4g or more, claimed %.4g",
+               kind, pair->index, pairs->frame->name, mu, claim->mu_most);
+}
+
+/* What all pairs of a kind tell together. */
+static void judge_kinds(struct audit *audit, const struct pairs pairs[2])
+{
+    const struct tremolo_audit_plan *plan = audit->plan;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        struct tremolo_audit_pairs *shown = &audit->result->pairs[kind];
+        uint64_t above[2] = {0, 0};
+        uint64_t devices[2] = {0, 0};
+        double square = 0.0;
+        for (unsigned f = 0; f < 2; f++) {
+            for (unsigned k = 0; k < pairs[f].count; k++) {
+                const struct pair *pair = &pairs[f].pair[k];
+                square += pair->kind == kind ? (double)pair->devices[0] * pair->mu2 : 0.0;
+                for (unsigned person = 0; person < 2 && pair->kind == kind; person++) {
+                    above[person] += pair->above[AT_EVEN][person];
+                    devices[person] += pair->devices[person];
+                }
+            }
+        }
+        shown->kind = kind_names[kind];
+        shown->devices = devices[0] + devices[1];
+        shown->mu_own = sqrt(square / fmax(1.0, (double)devices[0]));
+        shown->mu_seen = shown->devices > 0 ? audit_bound_mu(above, devices, 0.0) : NAN;
+        shown->mu_lower = audit_bound_mu(above, devices, plan->confidence);
+        audit_note(audit, CHECK_MU, audit_p_mu(above, devices, plan->claim.mu_most),
+                   shown->mu_lower, plan->claim.mu_most,
+                   "people apart along %s: mu is %.4g or more, claimed %.4g", kind_names[kind],
+                   shown->mu_lower, plan->claim.mu_most);
+    }
+}
+
+/* The bounds that are shown, from the pair with most devices in both frames. */
+static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
+                                       const struct pairs pairs[2],
+                                       const struct tremolo_audit_plan *plan)
+{
+    const struct pair *one = &pairs[0].pair[pairs[0].count - 1];
+    const struct pair *two = &pairs[1].pair[pairs[1].count - 1];
+    uint64_t above[THRESHOLDS][2];
+    const uint64_t devices[2] = {one->devices[0] + two->devices[0],
+                                 one->devices[1] + two->devices[1]};
+    struct tremolo_gaussian cost = {0.0, 0.0};
+    struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
+    enum tremolo_status status = TREMOLO_OK;
+    for (unsigned k = 0; k < THRESHOLDS; k++) {
+        above[k][0] = one->above[k][0] + two->above[k][0];
+        above[k][1] = one->above[k][1] + two->above[k][1];
+    }
+    result->true_positive = (double)above[AT_BEST][0] / fmax(1.0, (double)devices[0]);
+    result->false_positive = (double)above[AT_BEST][1] / fmax(1.0, (double)devices[1]);
+    result->epsilon_lower =
+        audit_bound_epsilon(above[AT_BEST], devices, plan->claim.delta, plan->confidence);
+    result->mu_lower = audit_bound_mu(above[AT_EVEN], devices, plan->confidence);
+    if (result->mu_lower > 0.0) {
+        status = tremolo_gaussian_add(&cost, result->mu_lower, 1.0, 1);
+        if (status == TREMOLO_OK) {
+            status = tremolo_gaussian_epsilon(&epsilon, &cost, plan->claim.delta);
+        }
+        result->epsilon_by_mu = epsilon.lower;
+    }
+    return status;
+}
+
+/* The attack divides a report by 1 - alpha; every report counts for itself. */
+static enum tremolo_status show_attack(struct tremolo_audit_result *result,
+                                       const struct pairs pairs[2])
+{
+    const struct audit_scene *scene = pairs[0].scene;
+    const struct tremolo_study *study = &scene->study;
+    double clip = study->clip;
+    double count[2];
+    double error = audit_battery_error(pairs[0].battery, &count[0]) +
+                   audit_battery_error(pairs[1].battery, &count[1]);
+    double numbers = count[0] + count[1];
+    const struct tremolo_reconstruction_setup setup = {
+        .modulation = {1.0 - scene->keep, study->amplitude * sqrt((double)study->vectors) / clip,
+                       6.283185307179586 * study->frequency * clip / ldexp(1.0, 40),
+                       study->vectors},
+        .dimension = scene->n,
+        .sigma = ldexp(1.0, study->noise_log2) / clip,
+        .releases = 1,
+    };
+    struct tremolo_reconstruction bounds;
+    enum tremolo_status status = tremolo_reconstruction_bounds(&bounds, &setup);
+    if (status == TREMOLO_OK) {
+        result->mse = error / numbers / (clip * scene->keep) / (clip * scene->keep);
+        /* Errors of the coordinates are nearly normal, so that a mean of n squares has
+         * relative variance 2 / n. */
+        result->mse_error = result->mse * sqrt(2.0 / numbers);
+        result->mse_bound = bounds.marginal;
+        result->mse_paper = bounds.phase_averaged;
+    }
+    return status;
+}
+
+enum tremolo_status audit_pairs_run(struct audit *audit, struct audit_scene *scene)
+{
+    const struct tremolo_audit_plan *plan = audit->plan;
+    const struct tremolo_audit_claim *claim = &plan->claim;
+    struct pairs pairs[2] = {{.scene = scene, .frame = &scene->frame[0]},
+                             {.scene = scene, .frame = &scene->frame[1]}};
+    enum tremolo_status status = TREMOLO_OK;
+    for (unsigned f = 0; f < 2 && status == TREMOLO_OK; f++) {
+        pairs[f].threshold[AT_EPSILON] = claim->epsilon;
+        pairs[f].threshold[AT_BEST] =
+            best_threshold(claim->mu, claim->delta, 0.5 * (double)plan->pairs);
+        pairs[f].battery = audit_battery_new(scene, &scene->frame[f]);
+        status = pairs[f].battery == NULL ? TREMOLO_NO_MEMORY : make_pairs(&pairs[f], audit);
+        if (status == TREMOLO_OK) {
+            status = run_frame(&pairs[f], audit, (plan->pairs + f) / 2);
+        }
+        if (status == TREMOLO_OK) {
+            status = audit_battery_judge(pairs[f].battery, audit);
+        }
+        /* The last has most devices: where nothing is found, it is the one to be shown. */
+        for (unsigned k = pairs[f].count; k-- > 0 && status == TREMOLO_OK;) {
+            judge_pair(&pairs[f].pair[k], &pairs[f], audit);
+        }
+    }
+    if (status == TREMOLO_OK) {
+        judge_kinds(audit, pairs);
+        status = show_bounds(audit->result, pairs, plan);
+    }
+    if (status == TREMOLO_OK) {
+        status = show_attack(audit->result, pairs);
+    }
+    for (unsigned f = 0; f < 2; f++) {
+        audit_battery_free(pairs[f].battery);
+        free(pairs[f].pair);
+    }
+    return status;
+}

@@ -1,0 +1,500 @@
+/* test_audit_zoo.c -- broken builds, each of which the audit must catch and name.
+ *
+ * The core's own files are compiled into this program with calls to some of their parts going
+ * through functions of the zoo, which do what the part does, or what one fault makes of it.
+ * Nothing in the core knows of it. For every fault the audit must fail, and the check that is
+ * meant for it must be among those that do; where one sentence says it, it must hold these
+ * words. Seeds are fixed; a sound build fails with probability 1e-6.
+ *
+ * TREMOLO_AUDIT_SEEDS=200 tries so many seeds of the sound build instead of two. */
+#include "parts.h"
+
+#include "testing.h"
+#include "tremolo_audit.h"
+#include "tremolo_release.h"
+
+static const char *fault = "";
+
+static int is(const char *name)
+{
+    return strcmp(fault, name) == 0;
+}
+
+/* ---------------------------------------------------------------- hooks */
+
+static int32_t zoo_noise_draw(struct tremolo_generator *generator, unsigned noise_log2);
+static uint32_t zoo_generator_word(struct tremolo_generator *generator);
+static void zoo_modulate(int32_t *value, const struct tremolo_study *study,
+                         const struct tremolo_round *round, uint32_t *phase);
+static void zoo_sample_prepare(int32_t *value, const struct tremolo_study *study,
+                               const struct tremolo_sample *sample);
+static size_t zoo_report_encode(struct tremolo_work *work);
+static void zoo_ballot_draw(struct tremolo_work *work);
+static enum tremolo_status zoo_ledger_commit(struct tremolo_work *work, uint32_t charge,
+                                             size_t length);
+static enum tremolo_status zoo_ledger_stored(const struct tremolo_work *work, size_t *length);
+static uint32_t zoo_paid(const struct tremolo_study *study);
+static void zoo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16],
+                              unsigned round_pairs);
+enum tremolo_status sound_device_report(struct tremolo_work *work, uint8_t *report, size_t *length,
+                                        const struct tremolo_study *study,
+                                        const struct tremolo_round *round,
+                                        const struct tremolo_sample *sample,
+                                        const struct tremolo_platform *platform);
+uint32_t sound_study_charge(const struct tremolo_study *study);
+struct tremolo_sample_release sound_release_of(const struct tremolo_study *study,
+                                               double feature_bound, double response_bound);
+
+/* NOLINTBEGIN(bugprone-suspicious-include) */
+#define tremolo_noise_draw     zoo_noise_draw
+#define tremolo_generator_word zoo_generator_word
+#define tremolo_modulate       zoo_modulate
+#define tremolo_sample_prepare zoo_sample_prepare
+#define tremolo_report_encode  zoo_report_encode
+#define tremolo_ballot_draw    zoo_ballot_draw
+#define tremolo_ledger_commit  zoo_ledger_commit
+#define tremolo_ledger_stored  zoo_ledger_stored
+#define tremolo_study_charge   zoo_paid
+#define tremolo_device_report  sound_device_report
+#include "../../src/device/device.c"
+#undef tremolo_noise_draw
+#undef tremolo_generator_word
+#undef tremolo_modulate
+#undef tremolo_sample_prepare
+#undef tremolo_report_encode
+#undef tremolo_ballot_draw
+#undef tremolo_ledger_commit
+#undef tremolo_ledger_stored
+#undef tremolo_study_charge
+#undef tremolo_device_report
+#define tremolo_study_charge sound_study_charge
+#include "../../src/device/study.c"
+#undef tremolo_study_charge
+#define tremolo_chacha_blocks zoo_chacha_blocks
+#include "../../src/device/ballot.c"
+#undef tremolo_chacha_blocks
+#define tremolo_release_of sound_release_of
+#include "../../src/estimate/release.c"
+#undef tremolo_release_of
+/* NOLINTEND(bugprone-suspicious-include) */
+
+/* What some faults remember, as a build with static variables would. */
+static struct {
+    unsigned draws; /* of this report */
+    int32_t drawn;
+    int32_t noise[TREMOLO_MAX_COORDINATES];
+    unsigned noise_log2;
+    uint32_t phase;
+    uint32_t reports;
+    uint8_t id[TREMOLO_REPORT_ID_BYTES];
+    unsigned rank;
+} memory;
+
+/* ---------------------------------------------------------------- noise */
+
+static int32_t fresh_noise(struct tremolo_generator *generator, unsigned noise_log2)
+{
+    int32_t sigma = INT32_C(1) << noise_log2;
+    int32_t noise = tremolo_noise_draw(generator, noise_log2);
+    if (is("tails cut")) {
+        while (noise > 3 * sigma || noise < -3 * sigma) {
+            noise = tremolo_noise_draw(generator, noise_log2);
+        }
+    } else if (is("tails clamped")) {
+        noise = noise > 3 * sigma ? 3 * sigma : noise < -3 * sigma ? -3 * sigma : noise;
+    } else if (is("sign bias") && noise < 0 && tremolo_generator_byte(generator) < 16) {
+        noise = -noise;
+    } else if (is("5% less noise")) {
+        noise = (int32_t)(noise * 0.95);
+    } else if (is("shift off by one")) {
+        noise >>= 1;
+    } else if (is("uniform noise")) {
+        noise = (int32_t)((tremolo_generator_word(generator) / 0x1p32 - 0.5) * 3.4641 * sigma);
+    } else if (is("Laplace noise")) {
+        double u = tremolo_generator_word(generator) / 0x1p32 - 0.49999;
+        noise = (int32_t)(sigma * M_SQRT1_2 * (u < 0.0 ? 1.0 : -1.0) * log(1.0 - 1.99 * fabs(u)));
+    }
+    return noise;
+}
+
+static int32_t zoo_noise_draw(struct tremolo_generator *generator, unsigned noise_log2)
+{
+    unsigned place = memory.draws++;
+    if ((is("one draw for all") && place > 0) || (is("pairs share a draw") && place % 2 != 0)) {
+        return memory.drawn;
+    }
+    memory.drawn = fresh_noise(generator, noise_log2);
+    return memory.drawn;
+}
+
+static uint32_t zoo_generator_word(struct tremolo_generator *generator)
+{
+    uint32_t word = tremolo_generator_word(generator);
+    if (is("phases zero")) {
+        return 0;
+    }
+    if (is("phases shared") && memory.phase != 0) {
+        return memory.phase;
+    }
+    if (is("phases of four bits")) {
+        return word & UINT32_C(0xf0000000);
+    }
+    memory.phase = is("phases shared") ? word | 1 : 0;
+    return word;
+}
+
+/* ---------------------------------------------------------------- samples */
+
+static double length_of(const int32_t *value, unsigned count, int absolute, double *largest)
+{
+    double sum = 0.0;
+    for (unsigned i = 0; i < count; i++) {
+        double size = fabs((double)value[i]);
+        sum += absolute ? size : size * size;
+        *largest = fmax(*largest, size);
+    }
+    return absolute ? sum / sqrt(count) : sqrt(sum);
+}
+
+static void zoo_sample_prepare(int32_t *value, const struct tremolo_study *study,
+                               const struct tremolo_sample *sample)
+{
+    struct tremolo_study wide = *study;
+    unsigned count = tremolo_study_coordinates(study);
+    double largest = 0.0;
+    wide.clip = 1u << 28;
+    tremolo_sample_prepare(value, &wide, sample);
+    double length = length_of(value, count, is("clip by |x|_1"), &largest);
+    double radius = study->clip * (is("clip 2% too large") ? 1.02 : 1.0);
+    if (!(is("clip by |x|_1") || is("no clip near an axis") || is("clip 2% too large") ||
+          is("no clip"))) {
+        tremolo_sample_prepare(value, study, sample);
+    } else if (length > radius && !is("no clip") &&
+               !(is("no clip near an axis") && largest > 0.8 * length)) {
+        for (unsigned i = 0; i < count; i++) {
+            value[i] = (int32_t)(value[i] * (radius / length));
+        }
+    }
+    if (is("response scaled twice") && study->response == TREMOLO_RESPONSE_PRIVATE) {
+        value[count - 1] /= 2;
+    }
+}
+
+static void zoo_modulate(int32_t *value, const struct tremolo_study *study,
+                         const struct tremolo_round *round, uint32_t *phase)
+{
+    if (!is("modulation after the noise")) {
+        tremolo_modulate(value, study, round, phase);
+    }
+}
+
+/* ---------------------------------------------------------------- reports */
+
+static void break_noise(struct tremolo_work *work, unsigned count)
+{
+    double norm = 0.0;
+    for (unsigned i = 0; i < count; i++) {
+        int32_t *noise = &work->noise[i];
+        int32_t half = INT32_C(1) << work->study->wire_shift >> 1;
+        norm += fabs((double)work->value[i]);
+        if ((is("noise kept between rounds") && work->round->number > 0) ||
+            (is("noise of the first report") && memory.reports > 0)) {
+            *noise = memory.noise[i];
+        } else if (is("noise moves on by one") && memory.noise_log2 == work->study->noise_log2) {
+            *noise = i + 1 < count ? memory.noise[i + 1] : *noise;
+        } else if (is("one scale a report")) {
+            *noise = (int32_t)(*noise * (work->id[0] < 128 ? 0.5 : 1.3229));
+        } else if (is("noise grows with the sample")) {
+            *noise = (int32_t)(*noise * (work->value[0] > 0 ? 1.1 : 0.9));
+        } else if ((is("a coordinate without noise") && i == 0) ||
+                   (is("response unprotected") && i >= work->study->dimension)) {
+            *noise = 0;
+        } else if (is("sample rounded first")) {
+            work->value[i] = (work->value[i] + half) / (2 * half) * (2 * half);
+        } else if (is("even values only")) {
+            int32_t step = 4 * half;
+            *noise += (work->value[i] + *noise > 0 ? 1 : -1) *
+                      (step - abs(work->value[i] + *noise) % step);
+        }
+        memory.noise[i] = *noise;
+    }
+    if (is("modulation after the noise")) {
+        for (unsigned i = 0; i < count; i++) {
+            work->value[i] += work->noise[i];
+            work->noise[i] = 0;
+        }
+        tremolo_modulate(work->value, work->study, work->round, work->phase);
+    }
+    memory.reports++;
+    memory.noise_log2 = work->study->noise_log2;
+}
+
+static size_t zoo_report_encode(struct tremolo_work *work)
+{
+    size_t length;
+    if (work->study->release == TREMOLO_RELEASE_SAMPLE) {
+        break_noise(work, tremolo_study_coordinates(work->study));
+        memory.draws = 0;
+        memory.phase = 0;
+    }
+    if (is("ids repeat") && work->id[0] < 8) {
+        memset(work->id, 7, sizeof work->id);
+    } else if (is("ids tell the sample") && work->sample->features[0] > 1000) {
+        work->id[7] |= 0x01;
+    } else if (is("ids of few bits")) {
+        work->id[3] &= 0xfe;
+    } else if (is("ids count")) {
+        work->id[0] = (uint8_t)memory.reports++;
+    }
+    length = tremolo_report_encode(work);
+    return length + (is("length tells the sample") && work->sample->features[0] > 1000);
+}
+
+/* ---------------------------------------------------------------- ballots */
+
+static void zoo_ballot_draw(struct tremolo_work *work)
+{
+    tremolo_ballot_draw(work);
+    unsigned first = work->study->rank_first;
+    if (is("rank often early") && work->id[15] < 64) {
+        work->rank %= first;
+    } else if (is("always the best answer") ||
+               (is("early answers not alike") && work->rank < first / 2)) {
+        work->rank = 0;
+    } else if (is("rank tied to the id") && (work->id[9] < 128) != (work->rank < first)) {
+        work->id[9] ^= 0x80;
+    } else if (is("rank of a person's own") && work->sample->features[0] > 1000) {
+        work->rank = work->id[1] < 32 ? 0 : work->rank;
+    } else if (is("rank of the ballot before") && (work->key & 0xffff) != 0) {
+        work->rank = memory.rank;
+    }
+    memory.rank = work->rank;
+}
+
+static void zoo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16],
+                              unsigned round_pairs)
+{
+    tremolo_chacha_blocks(out, state, round_pairs);
+    if (is("directions constant") && round_pairs == DIRECTION_PAIRS) {
+        for (unsigned i = 0; i < 64 * TREMOLO_LANES; i++) {
+            out[i] = (uint8_t)(i * 37 + i / 7);
+        }
+    } else if (is("directions of twelve rounds") && round_pairs == DIRECTION_PAIRS) {
+        tremolo_chacha_blocks(out, state, 6);
+    }
+}
+
+/* ---------------------------------------------------------------- ledger, entropy, server */
+
+static uint32_t zoo_paid(const struct tremolo_study *study)
+{
+    uint32_t charge = tremolo_study_charge(study);
+    return is("half is charged") ? charge / 2 : is("budget forgotten") ? 0 : charge;
+}
+
+uint32_t tremolo_study_charge(const struct tremolo_study *study)
+{
+    uint32_t charge = sound_study_charge(study);
+    return is("charge rounded down") ? charge - 1 : charge;
+}
+
+static enum tremolo_status zoo_ledger_commit(struct tremolo_work *work, uint32_t charge,
+                                             size_t length)
+{
+    if (is("nothing stored")) {
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status = tremolo_ledger_commit(work, charge, length);
+    return is("storage errors ignored") ? TREMOLO_OK : status;
+}
+
+static enum tremolo_status zoo_ledger_stored(const struct tremolo_work *work, size_t *length)
+{
+    enum tremolo_status status = tremolo_ledger_stored(work, length);
+    if (is("a new report when asked again")) {
+        *length = 0;
+    }
+    return status;
+}
+
+static int same_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    (void)context;
+    for (size_t i = 0; i < length; i++) {
+        bytes[i] = (uint8_t)(i * 29 + 3);
+    }
+    return 0;
+}
+
+static const struct tremolo_platform *real_platform;
+
+static int short_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    memset(bytes, 5, length);
+    return real_platform->entropy(context, bytes, 2);
+}
+
+enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *report,
+                                          size_t *length, const struct tremolo_study *study,
+                                          const struct tremolo_round *round,
+                                          const struct tremolo_sample *sample,
+                                          const struct tremolo_platform *platform)
+{
+    struct tremolo_platform broken = *platform;
+    real_platform = platform;
+    broken.entropy = is("the same entropy always") ? same_entropy
+                     : is("two bytes of entropy")  ? short_entropy
+                                                   : platform->entropy;
+    return sound_device_report(work, report, length, study, round, sample, &broken);
+}
+
+struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
+                                                 double feature_bound, double response_bound)
+{
+    struct tremolo_sample_release release = sound_release_of(study, feature_bound, response_bound);
+    if (is("private response debiased as a public one")) {
+        release.response_private = false;
+    } else if (is("noise variance left in")) {
+        release.noise_variance = 0.0;
+    }
+    return release;
+}
+
+/* ---------------------------------------------------------------- the zoo */
+
+struct animal {
+    const char *fault;
+    const char *check; /* that must fail */
+    const char *words; /* of its finding; NULL: any */
+    int ballot;
+};
+
+static struct animal animals[] = {
+    {"one draw for all", "noise.coordinates", "share noise: correlation 0.99", 0},
+    {"pairs share a draw", "noise.coordinates", "coordinate 0 and coordinate 1 share noise", 0},
+    {"phases zero", "modulation.phase", "wave", 0},
+    {"phases shared", "modulation.vectors", "share phase", 0},
+    {"phases of four bits", "modulation.phase", NULL, 0},
+    {"clip by |x|_1", "sample.clip", "axis and beyond the clip keep", 0},
+    {"no clip near an axis", "sample.clip", "axis and beyond the clip keep", 0},
+    {"no clip", "sample.clip", NULL, 0},
+    {"clip 2% too large", "sample.clip", "keep 1.02 clip radii, not 1", 0},
+    {"response scaled twice", "sample.scale", NULL, 0},
+    {"tails cut", "noise.tails", "beyond", 0},
+    {"tails clamped", "noise.tails", "beyond", 0},
+    {"noise kept between rounds", "noise.rounds", "repeats noise of the one", 0},
+    {"noise of the first report", "noise.devices", "repeats noise of another", 0},
+    {"noise moves on by one", "noise.rounds", "had a report before", 0},
+    {"one scale a report", "noise.coordinates", "of one size", 0},
+    {"noise grows with the sample", "noise.sample", NULL, 0},
+    {"a coordinate without noise", "noise.scale", "coordinate 0", 0},
+    {"sign bias", "noise.mean", "off centre", 0},
+    {"5% less noise", "noise.scale", "noise is 0.9", 0},
+    {"shift off by one", "noise.scale", "noise is 0.", 0},
+    {"uniform noise", "noise.shape", NULL, 0},
+    {"Laplace noise", "noise.shape", NULL, 0},
+    {"modulation after the noise", "noise.scale", NULL, 0},
+    {"sample rounded first", "sample.apart", "wire steps more", 0},
+    {"even values only", "noise.grid", "low bits", 0},
+    {"response unprotected", "noise.scale", "the response", 0},
+    {"private response debiased as a public one", "server.moments", "response", 0},
+    {"noise variance left in", "server.moments", NULL, 0},
+    {"the same entropy always", "entropy", NULL, 0},
+    {"two bytes of entropy", "entropy", NULL, 0},
+    {"charge rounded down", "claim.charge", "is charged", 0},
+    {"half is charged", "ledger.charge", "from the budget", 0},
+    {"budget forgotten", "ledger.budget", NULL, 0},
+    {"nothing stored", "ledger.storage", NULL, 0},
+    {"storage errors ignored", "ledger.storage", "although nothing could be stored", 0},
+    {"a new report when asked again", "ledger.repeat", "another report", 0},
+    {"length tells the sample", "bytes.length", "bytes and", 0},
+    {"ids repeat", "ids.repeated", "came before", 0},
+    {"ids tell the sample", "ids.sample", "tells the sample", 0},
+    {"ids count", "ids.law", NULL, 0},
+    {"rank often early", "rank.law", "are among the first", 1},
+    {"always the best answer", "rank.law", NULL, 1},
+    {"early answers not alike", "rank.law", "rank 0 has", 1},
+    {"rank tied to the id", "rank.ids", "early", 1},
+    {"rank of a person's own", "rank.sample", "too early among their kind", 1},
+    {"rank of the ballot before", "rank.others", "the same device", 1},
+    {"directions constant", "ballot.directions", "do not depend on the report's id", 1},
+    {"directions of twelve rounds", "ballot.directions", "not the wire format's", 1},
+    {"ids repeat", "ids.repeated", "came before", 1},
+    {"ids of few bits", "ids.law", "byte 3", 1},
+    {"ids tell the sample", "ids.sample", NULL, 1},
+    {"the same entropy always", "ids.repeated", NULL, 1},
+    {"charge rounded down", "claim.charge", "its epsilon", 1},
+    {"length tells the sample", "bytes.length", NULL, 1},
+};
+enum { ANIMALS = sizeof animals / sizeof *animals };
+
+static void run_audit(struct tremolo_audit_result *result, int ballot, uint64_t pairs,
+                      uint64_t seed)
+{
+    static struct tremolo_audit_plan plan;
+    memset(&memory, 0, sizeof memory);
+    if (ballot) {
+        assert_status(tremolo_audit_plan_ballot(&plan, 2.0, 2, 1.0), TREMOLO_OK);
+    } else {
+        assert_status(tremolo_audit_plan_make(&plan, 1.0, 1e-3, 4, 1.0), TREMOLO_OK);
+    }
+    plan.pairs = pairs;
+    plan.confidence = 0.95;
+    plan.seed = seed;
+    plan.seeded = true;
+    assert_status(tremolo_audit_run(result, &plan, NULL), TREMOLO_OK);
+}
+
+static void test_animal(void **state)
+{
+    static struct tremolo_audit_result result;
+    const struct animal *animal = *state;
+    const struct tremolo_audit_check *named = NULL;
+    fault = animal->fault;
+    /* What is not left to chance needs few reports. */
+    bool certain = strncmp(animal->check, "ledger", 6) == 0 ||
+                   strncmp(animal->check, "bytes", 5) == 0 || strcmp(animal->check, "entropy") == 0;
+    run_audit(&result, animal->ballot, certain ? 200 : 2500, 7);
+    fault = "";
+    for (unsigned i = 0; i < result.check_count; i++) {
+        const struct tremolo_audit_check *check = &result.checks[i];
+        if (check->failed) {
+            print_message("# %s: %s: %s\n", animal->fault, check->name, check->finding);
+            named = strcmp(check->name, animal->check) == 0 ? check : named;
+        }
+    }
+    assert_true(result.caught);
+    assert_true(named != NULL &&
+                (animal->words == NULL || strstr(named->finding, animal->words) != NULL));
+}
+
+static void test_sound(void **state)
+{
+    static struct tremolo_audit_result result;
+    const char *asked = getenv("TREMOLO_AUDIT_SEEDS");
+    unsigned long seeds = asked != NULL ? strtoul(asked, NULL, 10) : 2;
+    double smallest = 1.0;
+    (void)state;
+    for (unsigned long seed = 1; seed <= seeds; seed++) {
+        for (int ballot = 0; ballot < 2; ballot++) {
+            run_audit(&result, ballot, 2500, seed);
+            assert_false(result.caught);
+            for (unsigned i = 0; i < result.check_count; i++) {
+                smallest = fmin(smallest, result.checks[i].p);
+            }
+        }
+    }
+    print_message("# %lu seeds of both releases: smallest p-value of a check %.2g, a check fails "
+                  "below %.2g\n",
+                  seeds, smallest, result.check_p);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[ANIMALS + 1] = {cmocka_unit_test(test_sound)};
+    for (unsigned i = 0; i < ANIMALS; i++) {
+        tests[i + 1] = (struct CMUnitTest){
+            .name = animals[i].fault, .test_func = test_animal, .initial_state = &animals[i]};
+    }
+    return cmocka_run_group_tests_name("audit zoo", tests, NULL, NULL);
+}
