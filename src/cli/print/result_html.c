@@ -49,14 +49,15 @@ static void number_as(FILE *out, const json_t *value, const char *class, double 
     double real = json_number_value(value);
     char text[32];
     (void)snprintf(text, sizeof text, "%.5g", shown);
-    (void)fprintf(out, "<data%s%s%s value=\"%.17g\">", class != NULL ? " class=\"" : "",
-                  class != NULL ? class : "", class != NULL ? "\"" : "", real);
+    bool classed = class[0] != '\0';
+    (void)fprintf(out, "<data%s%s%s value=\"%.17g\">", classed ? " class=\"" : "", class,
+                  classed ? "\"" : "", real);
     minus_text(out, text);
     (void)fputs("</data>", out);
 }
 
 /* Write markup. %t is a text from outside, escaped; %s markup of ours; %n a JSON number and
- * the class it has, or NULL; %b the same of a cost, which is rounded up. */
+ * the class it has, or ""; %b the same of a cost, which is rounded up. */
 static void html(FILE *out, const char *format, ...)
 {
     va_list arguments;
@@ -199,8 +200,8 @@ static void prediction(FILE *out, const json_t *result)
     if (json_is_number(r2)) {
         html(out, "R<sup>2</sup> %n", r2, "r2");
         if (json_is_number(json_object_get(result, "r2_low"))) {
-            html(out, ", %n to %n", json_object_get(result, "r2_low"), NULL,
-                 json_object_get(result, "r2_high"), NULL);
+            html(out, ", %n to %n", json_object_get(result, "r2_low"), "",
+                 json_object_get(result, "r2_high"), "");
         }
         html(out, ": the share of the response's variance that the prediction explains, "
                   "estimated from the reports alone");
@@ -211,10 +212,10 @@ static void prediction(FILE *out, const json_t *result)
         html(out,
              "</p>\n<p>R<sup>2</sup> %n on %s; ordinary least squares on the raw rows, which is "
              "not private, %n",
-             json_object_get(json_object_get(simulated, "r2"), "mean"), NULL,
+             json_object_get(json_object_get(simulated, "r2"), "mean"), "",
              member_number(simulated, "held_out") > 0 ? "rows that were held out"
                                                       : "the training rows",
-             json_object_get(simulated, "r2_ols"), NULL);
+             json_object_get(simulated, "r2_ols"), "");
     }
     html(out, "</p>\n");
     begin_table(out, "Prediction", " id=\"prediction\"");
@@ -258,7 +259,7 @@ static void diagnostics(FILE *out, const json_t *result)
     html(out, "<tbody>\n");
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         html(out, "<tr><th scope=\"row\">%s</th><td>%n</td><td>%s</td></tr>\n", facts[i].name,
-             json_object_get(told, facts[i].key), NULL, facts[i].words);
+             json_object_get(told, facts[i].key), "", facts[i].words);
     }
     html(out, "</tbody></table></div></section>\n");
 }
@@ -380,12 +381,11 @@ static void figure_table(FILE *out, const json_t *figure)
     }
     html(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < json_array_size(first); i++) {
-        html(out, "<tr><th scope=\"row\">%n</th>", json_array_get(json_array_get(first, i), 0),
-             NULL);
+        html(out, "<tr><th scope=\"row\">%n</th>", json_array_get(json_array_get(first, i), 0), "");
         json_array_foreach(series, index, one)
         {
             const json_t *point = json_array_get(json_object_get(one, "points"), i);
-            html(out, "<td>%n</td>", json_array_get(point, 1), NULL);
+            html(out, "<td>%n</td>", json_array_get(point, 1), "");
         }
         html(out, "</tr>\n");
     }
