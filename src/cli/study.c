@@ -204,6 +204,12 @@ static int report_check(const struct study_options *options, const struct tremol
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(stderr, "%s: warning: %s\n", options->file, warnings[i]);
     }
+    char why[STUDY_WARNING_BYTES];
+    char policy[STUDY_POLICY_BYTES];
+    if (code == CLI_DONE && study_is_refused(why, policy, file) && policy[0] != '\0') {
+        (void)fprintf(stderr, "%s: a device takes part with the policy %s\n", options->file,
+                      policy);
+    }
     if (code == CLI_DONE) {
         (void)printf("%s: a study of %zu features in %zu coordinates\n", options->file,
                      tremolo_study_file_feature_count(file), tremolo_study_file_dimension(file));

@@ -162,11 +162,11 @@ static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_poli
     bool near = distance > 0 &&
                 tremolo_study_file_guarantee(&own, file, policy->delta) == TREMOLO_OK &&
                 own.epsilon < epsilon;
-    if (near && !exceeds(own.epsilon, policy)) {
+    if (near && own.epsilon <= 100 && (epsilon > 100 || !exceeds(own.epsilon, policy))) {
         (void)snprintf(text, bytes,
                        "the study's own epsilon %.4g is for people at most %g of its half ranges "
-                       "apart; a policy whose \"distance\" says so of each feature, in its own "
-                       "unit, allows it, and protects no others",
+                       "apart; a policy that allows so much and whose \"distance\" says so of each "
+                       "feature, in its own unit, allows it, and protects no others",
                        digits_up(own.epsilon), distance);
     } else if (epsilon <= 100) {
         (void)snprintf(text, bytes, "\"epsilon_per_study\": %.4g in the policy allows it",
@@ -182,7 +182,7 @@ static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char
     const char *between =
         policy_is_any_two(policy, file) ? "any two people" : "the policy's neighbours";
     char cost[32] = "more than 1e6";
-    char allow[256];
+    char allow[320];
     if (epsilon <= 1e6) {
         (void)snprintf(cost, sizeof cost, "%.4g", digits_up(epsilon));
     }

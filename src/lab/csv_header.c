@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "table_text.h"
+#include "tremolo_text.h"
 
 static void on_name(void *bytes, size_t length, void *context)
 {
@@ -69,6 +70,13 @@ bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *tex
     size_t mark = table_mark_bytes(text, length);
     bool good = parse_line(header, text + mark, length - mark, table_separator(text, length));
     header->bytes += mark;
+    for (size_t i = 0; good && header->problem == NULL && i < header->count; i++) {
+        if (!tremolo_text_is_plain(header->name[i])) {
+            header->problem = "a name that no study may have: it controls the line it is printed "
+                              "in, or turns its direction";
+            header->problem_column = i + 1;
+        }
+    }
     if (good && header->problem != NULL) {
         tremolo_csv_header_free(header);
         return false;

@@ -409,6 +409,7 @@ static bool fill_design(struct tremolo_design *design, const struct tremolo_tabl
     fill_names(design, table, plans, count);
     (void)snprintf(design->response, TREMOLO_NAME_BYTES, "%.*s",
                    whole_bytes(table->name[response], 120), table->name[response]);
+    (void)tremolo_text_clean(design->response);
     for (size_t r = 0; r < table->rows; r++) {
         if (!row_is_complete(table, plans, count, response, r)) {
             design->dropped++;
@@ -449,6 +450,7 @@ static void add_remark(struct tremolo_design *design, const struct tremolo_table
     if (code || plan->levels > LEVELS_MANY) {
         (void)snprintf(design->remark + used, sizeof design->remark - used, "%scolumn '%.80s' %s",
                        used > 0 ? "; " : "", name, words);
+        (void)tremolo_text_clean(design->remark);
     }
 }
 

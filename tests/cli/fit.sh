@@ -115,19 +115,20 @@ $tremolo fit "$dir/reports" --level 0.9 >"$out"
 expect_match "the table names its level" "$out" '90% interval$'
 
 # Names that a spreadsheet would run, or that would steer a terminal. Numbers stay numbers.
-printf '%s\n' "=1+1,@cmd,-slope,+plus,'quoted',$(printf 'esc\033[31m\342\200\256'),y" >"$dir/names.csv"
+printf '%s\n' "=1+1,@cmd,-slope,+plus,'quoted',$(printf 'zip\033[31m\342\200\256'),$(printf 'y\007')" >"$dir/names.csv"
 awk 'BEGIN { srand(3)
     for (i = 0; i < 400; i++) {
         s = 0
-        for (k = 0; k < 6; k++) { x = rand() * 10; s -= x; printf "%.4f,", x }
+        for (k = 0; k < 5; k++) { x = rand() * 10; s -= x; printf "%.4f,", x }
+        printf "0%d,", 1000 + i
         printf "%.4f\n", s + rand()
     } }' >>"$dir/names.csv"
-$tremolo simulate "$dir/names.csv" --response y --neighbours distance=1 --protect features --epsilon 8 --seed 1 --repeats 2 \
+$tremolo simulate "$dir/names.csv" --response "$(printf 'y\007')" --neighbours distance=1 --protect features --epsilon 8 --seed 1 --repeats 2 \
     --reports "$dir/named" --save "$dir/named.csv" >"$out" 2>"$err"
 expect "odd names are simulated" $? 0
 $tremolo fit "$dir/named" >>"$out" 2>>"$err"
 expect "and fitted" $? 0
-expect "no line holds a control or a turn of direction" "$(cat "$out" "$err" "$dir/named.csv" | LC_ALL=C grep -c "$(printf '\033')\|$(printf '\342\200\256')")" 0
+expect "no line holds a control or a turn of direction" "$(cat "$out" "$err" "$dir/named.csv" | LC_ALL=C grep -c "$(printf '[\007\033]')\|$(printf '\342\200\256')")" 0
 python3 - "$dir/named.csv" >"$out" 2>&1 <<'TEXT'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="")))

@@ -169,6 +169,9 @@ for name in latin wide; do
     $tremolo simulate "$dir/$name.csv" --response y --epsilon 1 2>&1 | sed 's/^tremolo simulate/tremolo study/' >"$dir/simulate.err"
     expect "in the words of simulate" "$(cat "$err")" "$(cat "$dir/simulate.err")"
 done
+printf 'a,b\342\200\256,y\n1,2,3\n' | $tremolo study init --csv - >"$out" 2>"$dir/turned"
+expect "a name that no study may have is refused by its place" \
+    "$? $(wc -c <"$out") $(grep -c 'line 1, column 2: a name that no study may have' "$dir/turned")" "2 0 1"
 expect_match "with the place and the remedy" "$err" 'line 1, column 1: a zero byte, so not UTF-8; convert it, .* utf16 -t utf8'
 
 # Allowed, but with a word of warning.
@@ -178,6 +181,8 @@ $tremolo study check "$dir/weak.json" >"$out" 2>"$err"
 expect "a weak study passes" $? 0
 expect "with four warnings" "$(grep -c 'weak\.json: warning: ' "$err")" 4
 expect_match "of devices that refuse it" "$err" "warning: devices with the default policy, and the participant's page, refuse this study: the study costs epsilon"
+expect_match "with a policy that takes it, in the features' own units" "$err" \
+    'takes part with the policy \{"epsilon_per_study": [0-9.]+, "epsilon_total": .*"distance": .*"b": 125000.*"c": false, "d": false'
 expect_match "of pairs that are not covered" "$err" 'yes/no answer .2 apart., two categories .2\.83.'
 expect_match "of the epsilon" "$err" 'privacy\.epsilon: 12'
 expect_match "of its end" "$err" 'limits\.closes: is past'
