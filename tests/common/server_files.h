@@ -138,22 +138,54 @@ static inline void hash_round(crypto_generichash_state *hash, const struct serve
                                     2 * d * served->study->vectors);
 }
 
-static inline void hash_answer(uint8_t answer[ANSWER_BYTES], struct writer *writer)
+/* Studies may come in any order: their hashes are added bit by bit. */
+static inline void hash_study(uint8_t answer[ANSWER_BYTES], const struct served_study *served)
 {
     crypto_generichash_state hash;
-    (void)crypto_generichash_init(&hash, NULL, 0, ANSWER_BYTES);
+    uint8_t one[ANSWER_BYTES];
+    uint64_t counts[5] = {served->opened, served->round_limit, served->reports,
+                          served->log_ids.count, served->log_position};
+    (void)crypto_generichash_init(&hash, NULL, 0, sizeof one);
+    (void)crypto_generichash_update(&hash, served->id, sizeof served->id);
+    (void)crypto_generichash_update(&hash, (const uint8_t *)counts, sizeof counts);
+    for (unsigned t = 0; t < served->opened; t++) {
+        hash_round(&hash, served, &served->rounds[t]);
+    }
+    (void)crypto_generichash_final(&hash, one, sizeof one);
+    for (size_t i = 0; i < ANSWER_BYTES; i++) {
+        answer[i] ^= one[i];
+    }
+}
+
+static inline void hash_answer(uint8_t answer[ANSWER_BYTES], struct writer *writer)
+{
+    memset(answer, 0, ANSWER_BYTES);
     for (size_t i = 0; i < writer_study_count(writer); i++) {
-        const struct served_study *served = writer_study(writer, i);
-        (void)crypto_generichash_update(&hash, (const uint8_t *)served->published,
-                                        strlen(served->published));
-        uint64_t counts[5] = {served->opened, served->round_limit, served->reports,
-                              served->log_ids.count, served->log_position};
-        (void)crypto_generichash_update(&hash, (const uint8_t *)counts, sizeof counts);
-        for (unsigned t = 0; t < served->opened; t++) {
-            hash_round(&hash, served, &served->rounds[t]);
+        hash_study(answer, writer_study(writer, i));
+    }
+}
+
+/* The same of studies that are read offline. Not OK: refused. */
+static inline enum tremolo_status hash_offline(uint8_t answer[ANSWER_BYTES],
+                                               char ids[][TREMOLO_STUDY_ID_TEXT_BYTES],
+                                               size_t count, char *words, size_t capacity)
+{
+    struct store *store = NULL;
+    words[0] = '\0';
+    memset(answer, 0, ANSWER_BYTES);
+    enum tremolo_status status = store_read_sqlite(&store, directory, words, capacity);
+    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
+        struct served_study *served = NULL;
+        status = served_load(&served, store, ids[i], words, capacity);
+        if (status == TREMOLO_OK) {
+            hash_study(answer, served);
+            served_free(served);
         }
     }
-    (void)crypto_generichash_final(&hash, answer, ANSWER_BYTES);
+    if (store != NULL) {
+        store->close(store);
+    }
+    return status;
 }
 
 /* Start a server's writer on the directory as it is. Not OK: it is refused, with words. */

@@ -376,7 +376,7 @@ static enum tremolo_status open_with(struct sqlite_store *store, const char *nam
 
 /* What a server does beyond what a reader does: a new or old database becomes one of today, and
  * its pages are looked at, because it will write. */
-static enum tremolo_status check_for_writing(struct sqlite_store *store)
+static enum tremolo_status check_for_writing(struct sqlite_store *store, bool careful)
 {
     sqlite3_int64 version = 0;
     enum tremolo_status status = check_version(store, &version);
@@ -385,9 +385,9 @@ static enum tremolo_status check_for_writing(struct sqlite_store *store)
     }
     if (status == TREMOLO_OK && version != STORE_FORMAT) {
         /* A database that is empty beside a tip that is not has lost everything. */
-        status = check_tip(store);
+        status = careful ? check_tip(store) : TREMOLO_OK;
         status = status == TREMOLO_OK ? upgrade(store) : status;
-        store->tip.here = true; /* nothing to be a copy of */
+        store->upgraded = true; /* there was no tip: nothing says that it is a copy */
         store->committed = store->manifest;
         return status;
     }
@@ -429,14 +429,13 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
         status = check_log(store);
     }
     if (status == TREMOLO_OK) {
-        status = check_for_writing(store);
+        status = check_for_writing(store, careful);
     }
     if (status == TREMOLO_OK && careful) {
         status = check_tip(store);
     }
-    store->base.past = consent == STORE_ACCEPT_LOSS                ? STORE_BEHIND
-                       : consent == STORE_MOVED || store->tip.here ? STORE_ITS_OWN
-                                                                   : STORE_COPIED;
+    bool own = consent == STORE_MOVED || store->tip.here || store->upgraded;
+    store->base.past = !careful ? STORE_BEHIND : own ? STORE_ITS_OWN : STORE_COPIED;
     if (status != TREMOLO_OK && store->words[0] == '\0') {
         (void)sqlite_judge(store, sqlite3_errcode(store->database));
     }

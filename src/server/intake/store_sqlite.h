@@ -45,6 +45,7 @@ struct sqlite_store {
     struct store_tip tip;
     struct store_file file[STORE_FILES]; /* database, log, tip */
     bool checked;                        /* its rows have check values: not of an old directory */
+    bool upgraded;                       /* just now, or made */
     bool staging;
     bool unsure; /* a sync was not confirmed */
     bool accepted;

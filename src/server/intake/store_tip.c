@@ -2,6 +2,7 @@
 #include "store_tip.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,24 +42,48 @@ void store_tip_read(struct store_tip *tip, const char *path)
     }
 }
 
+/* A new tip must outlive a power failure as a file, or the directory would pass for a copy. */
+static bool settle(int file, const char *path)
+{
+    char directory[PATH_MAX];
+    size_t length = (size_t)(strrchr(path, '/') - path);
+    if (length >= sizeof directory || fsync(file) != 0) {
+        return false;
+    }
+    memcpy(directory, path, length);
+    directory[length] = '\0';
+    int place = open(length > 0 ? directory : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool settled = place >= 0 && fsync(place) == 0;
+    if (place >= 0) {
+        (void)close(place);
+    }
+    return settled;
+}
+
+static bool open_tip(struct store_tip *tip, const char *path)
+{
+    struct stat about;
+    tip->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (tip->file < 0 || ftruncate(tip->file, TIP_BYTES) != 0 || fstat(tip->file, &about) != 0) {
+        return false;
+    }
+    tip->inode = (uint64_t)about.st_ino;
+    return true;
+}
+
 bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits)
 {
     uint8_t bytes[TIP_BYTES];
-    struct stat about;
-    if (tip->file < 0) {
-        tip->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (tip->file < 0 || ftruncate(tip->file, TIP_BYTES) != 0 ||
-            fstat(tip->file, &about) != 0) {
-            return false;
-        }
-        tip->inode = (uint64_t)about.st_ino;
+    bool first = tip->file < 0;
+    if (first && !open_tip(tip, path)) {
+        return false;
     }
     memcpy(bytes, magic, sizeof magic);
     bytes_put_u64(bytes + 8, commits);
     bytes_put_u64(bytes + 16, tip->inode);
     check_of(bytes + TIP_CHECKED, bytes);
-    (void)!pwrite(tip->file, bytes, sizeof bytes, 0);
-    return true;
+    bool written = pwrite(tip->file, bytes, sizeof bytes, 0) == TIP_BYTES;
+    return !first || (written && (tip->here || settle(tip->file, path)));
 }
 
 void store_tip_close(struct store_tip *tip)

@@ -1,6 +1,6 @@
 /* store_tip.h -- beside the database, how many of its commits were acknowledged.
  *
- * DIR/tremolo.db-tip is written after each sync and never synced itself: as long as the machine
+ * DIR/tremolo.db-tip is written after each sync and its content never synced: as long as the machine
  * runs it is exact, and after a power failure it may be behind, never ahead. So a database with fewer
  * commits than its tip has lost some: an older copy, or a log cut short, emptied or damaged at
  * its end, where that looks like an interrupted write. The tip also holds its own inode
@@ -30,8 +30,8 @@ struct store_tip {
 /* What the tip at `path` says. */
 void store_tip_read(struct store_tip *tip, const char *path);
 
-/* Write it, made if missing; false when it cannot be made. A later failure to write is none: the tip is
- * behind then. */
+/* Write it, and make it, durably as a file, if it is not here; false when that fails. A later failure
+ * to write is none: the tip is behind then. `path` has a directory in it. */
 bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits);
 void store_tip_close(struct store_tip *tip);
 
