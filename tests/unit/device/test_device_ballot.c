@@ -225,14 +225,14 @@ static void test_wrong_studies_are_refused_and_cost_nothing(void **state)
 }
 
 /* Random bytes that a draw took: those before `next` are used up. */
-static unsigned bytes_drawn(struct tremolo_work *work, uint8_t rank_first, uint32_t rank_top,
-                            const struct tremolo_platform *platform)
+static unsigned bytes_drawn(struct tremolo_work *work, const struct tremolo_study *study,
+                            unsigned trial)
 {
-    struct tremolo_study study = ballot_study(3, 1);
-    study.rank_first = rank_first;
-    study.rank_top = rank_top;
-    work->study = &study;
-    assert_status(tremolo_generator_seed(&work->generator, platform), TREMOLO_OK);
+    struct fake_device device;
+    fake_device_init(&device, trial);
+    struct tremolo_platform platform = fake_device_platform(&device, 1, 0);
+    work->study = study;
+    assert_status(tremolo_generator_seed(&work->generator, &platform), TREMOLO_OK);
     tremolo_ballot_draw(work);
     return work->generator.next;
 }
@@ -243,17 +243,16 @@ static void test_a_draw_does_not_tell_early_from_late(void **state)
 {
     static const uint8_t firsts[] = {1, 2, 57, 128};
     static struct tremolo_work work;
-    struct fake_device device;
+    struct tremolo_study study = ballot_study(3, 1);
     (void)state;
     for (unsigned trial = 0; trial < 400; trial++) {
-        uint8_t first = firsts[trial % 4];
-        fake_device_init(&device, trial);
-        struct tremolo_platform platform = fake_device_platform(&device, 1, 0);
-        unsigned early = bytes_drawn(&work, first, UINT32_MAX, &platform);
-        assert_true(work.rank < first);
-        fake_device_init(&device, trial);
-        unsigned late = bytes_drawn(&work, first, 0, &platform);
-        assert_true(work.rank >= first && work.rank < 256);
+        study.rank_first = firsts[trial % 4];
+        study.rank_top = UINT32_MAX;
+        unsigned early = bytes_drawn(&work, &study, trial);
+        assert_true(work.rank < study.rank_first);
+        study.rank_top = 0;
+        unsigned late = bytes_drawn(&work, &study, trial);
+        assert_true(work.rank >= study.rank_first && work.rank < 256);
         assert_int_equal(early, late);
     }
 }
