@@ -11,6 +11,7 @@ static struct memory_device device;
 static struct tremolo_bounds bounds[LARGEST_D];
 static int16_t vectors[LARGEST_D * LARGEST_D];
 static int32_t features[LARGEST_D];
+static int32_t response = 50;
 static struct tremolo_study study;
 static struct tremolo_platform platform;
 static uint8_t report[TREMOLO_MAX_REPORT_BYTES];
@@ -18,8 +19,8 @@ static uint8_t entropy[TREMOLO_SEED_BYTES] = {7, 1, 2, 3};
 
 /* The default grid with `waves` modulation vectors; half of the features are
  * at a bound, so that the sample is clipped. The MAC key is any bytes. */
-static void prepare_study(unsigned waves, unsigned samples, int private_response,
-                          const uint8_t *mac_key)
+static inline void prepare_study(unsigned waves, unsigned samples, int private_response,
+                                 const uint8_t *mac_key)
 {
     unsigned i;
     for (i = 0; i < LARGEST_D; i++) {
@@ -47,8 +48,8 @@ static void prepare_study(unsigned waves, unsigned samples, int private_response
 }
 
 /* The same study as a ballot, with about the default constants at epsilon 2. */
-static void prepare_ballot(unsigned dimension, unsigned samples, int private_response,
-                           const uint8_t *mac_key)
+static inline void prepare_ballot(unsigned dimension, unsigned samples, int private_response,
+                                  const uint8_t *mac_key)
 {
     prepare_study(0, samples, private_response, mac_key);
     study.dimension = (uint16_t)dimension;
@@ -67,7 +68,7 @@ static int call_enrol(void)
 static int call_report(unsigned sample_number)
 {
     struct tremolo_round round = {study.vectors == 0 ? NULL : vectors, 0};
-    struct tremolo_sample sample = {features, 50, (uint16_t)sample_number};
+    struct tremolo_sample sample = {features, response, (uint16_t)sample_number};
     size_t length = sizeof report;
     return (int)tremolo_device_report(&work, report, &length, &study, &round, &sample, &platform);
 }

@@ -11,25 +11,23 @@
 
 /* sin(pi/2 z) for z in 0..1, both in 2^-15; coefficients of z, z^3, z^5, z^7
  * chosen by search for the least error after all roundings. */
-static int32_t quadrant_sine(uint32_t z)
+static uint32_t quadrant_sine(uint32_t z)
 {
     uint32_t z2 = (z * z + (1u << 14)) >> 15;
     uint32_t t = (136 * z2 + (1u << 14)) >> 15;
     t = ((2592 - t) * z2 + (1u << 14)) >> 15;
     t = ((21159 - t) * z2 + (1u << 14)) >> 15;
-    return (int32_t)(((51471 - t) * z + (1u << 14)) >> 15);
+    return ((51471 - t) * z + (1u << 14)) >> 15;
 }
 
 TREMOLO_PART int32_t tremolo_cosine(uint32_t angle)
 {
-    uint32_t shifted = angle + (UINT32_C(1) << 30);
-    uint32_t within = shifted & ((UINT32_C(1) << 30) - 1);
-    int32_t sine;
-    if (shifted & (UINT32_C(1) << 30)) {
-        within = (UINT32_C(1) << 30) - within;
-    }
-    sine = quadrant_sine((within + (1u << 14)) >> 15);
-    return (shifted >> 31) ? -sine : sine;
+    const uint32_t quarter = UINT32_C(1) << 30;
+    uint32_t shifted = angle + quarter;
+    uint32_t mirrored = tremolo_sign(shifted << 1);
+    uint32_t within = tremolo_signed(shifted & (quarter - 1), mirrored) + (quarter & mirrored);
+    uint32_t sine = quadrant_sine((within + (1u << 14)) >> 15);
+    return (int32_t)tremolo_signed(sine, tremolo_sign(shifted));
 }
 
 #else

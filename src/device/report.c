@@ -67,7 +67,8 @@ static int32_t to_wire(int32_t sum, const struct tremolo_study *study)
 {
     int32_t end = (INT32_C(1) << study->wire_bits >> 1) - 1;
     sum = (sum + (INT32_C(1) << study->wire_shift >> 1)) >> study->wire_shift;
-    return sum > end ? end : sum < -end ? -end : sum;
+    sum += (end - sum) & (int32_t)tremolo_sign((uint32_t)(end - sum));
+    return sum - ((end + sum) & (int32_t)tremolo_sign((uint32_t)(end + sum)));
 }
 
 /* Most significant bits first; the last byte is filled with zeros. The top
