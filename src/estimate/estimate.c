@@ -73,6 +73,29 @@ enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
     return keep_rows(estimate, rows, tremolo_infer(rows, evidence, units, true, estimate->level));
 }
 
+enum tremolo_status tremolo_estimate_robust(struct tremolo_estimate *estimate,
+                                            const struct tremolo_debiased *evidence,
+                                            const struct tremolo_ballot *ballots,
+                                            const struct tremolo_units *units)
+{
+    if (evidence == NULL && ballots == NULL) {
+        return TREMOLO_OK;
+    }
+    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
+    if (rows == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    enum tremolo_status status = ballots != NULL
+                                     ? tremolo_ballot_infer(rows, ballots, units, estimate->level)
+                                     : tremolo_infer(rows, evidence, units, true, estimate->level);
+    if (status == TREMOLO_OK) {
+        estimate->robust = rows;
+        return TREMOLO_OK;
+    }
+    free(rows);
+    return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
+}
+
 /* Without an interval there is no R^2 either. */
 static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
                                   const struct tremolo_debiased *evidence, const double *beta,
@@ -161,6 +184,8 @@ enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
 void tremolo_estimate_free(struct tremolo_estimate *estimate)
 {
     free(estimate->rows);
+    free(estimate->robust);
+    estimate->robust = NULL;
     free(estimate->prediction);
     estimate->rows = NULL;
     estimate->prediction = NULL;

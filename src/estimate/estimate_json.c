@@ -37,9 +37,9 @@ static json_t *score_json(const struct tremolo_coefficient *row)
 
 /* What noise hides has no estimate that means anything, and no error or p: the score
  * test's set alone holds its level. */
-static json_t *coefficient_json(const struct tremolo_estimate *estimate, size_t i)
+static json_t *coefficient_json(const struct tremolo_estimate *estimate,
+                                const struct tremolo_coefficient *row, size_t i)
 {
-    const struct tremolo_coefficient *row = &estimate->rows[i];
     bool told = row->identified;
     bool ranged = i < estimate->features && estimate->ranges != NULL;
     return json_pack(
@@ -53,13 +53,67 @@ static json_t *coefficient_json(const struct tremolo_estimate *estimate, size_t 
         estimate_number(ranged ? estimate->ranges[i] : NAN));
 }
 
-static json_t *coefficients_json(const struct tremolo_estimate *estimate)
+static json_t *coefficients_json(const struct tremolo_estimate *estimate,
+                                 const struct tremolo_coefficient *rows)
 {
     json_t *list = json_array();
-    for (size_t i = 0; estimate->rows != NULL && i <= estimate->features; i++) {
-        (void)json_array_append_new(list, coefficient_json(estimate, i));
+    for (size_t i = 0; rows != NULL && i <= estimate->features; i++) {
+        (void)json_array_append_new(list, coefficient_json(estimate, &rows[i], i));
     }
     return list;
+}
+
+/* ---------------------------------------------------------------- tails */
+
+/* A feature's name or the response's, of a released coordinate or a ballot's number. */
+static const char *released_name(const struct tremolo_estimate *estimate, size_t i)
+{
+    return i < estimate->features ? estimate->names[i] : estimate->response;
+}
+
+/* "steps", or of a ballot's entry "steps x score", "steps" for the product with the constant. */
+static json_t *coordinate_name(const struct tremolo_estimate *estimate, size_t coordinate)
+{
+    size_t first;
+    size_t second;
+    if (estimate->tails->numbers == 0) {
+        return json_string(released_name(estimate, coordinate));
+    }
+    if (!tremolo_ballot_pair(&first, &second, coordinate, estimate->tails->numbers) ||
+        second == 0) {
+        return json_string("(length)");
+    }
+    return first == 0 ? json_string(released_name(estimate, second - 1))
+                      : json_sprintf("%s x %s", released_name(estimate, first - 1),
+                                     released_name(estimate, second - 1));
+}
+
+static json_t *tails_json(const struct tremolo_estimate *estimate)
+{
+    const struct tremolo_tails *tails = estimate->tails;
+    json_t *norms = json_array();
+    json_t *coordinates = json_array();
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        (void)json_array_append_new(
+            norms, json_pack("{s:f, s:f, s:I}", "beyond", tails->norm[k].beyond, "expected",
+                             tails->norm[k].expected, "seen", (json_int_t)tails->norm[k].seen));
+    }
+    for (size_t i = 0; i < tails->values; i++) {
+        bool high = tails->value[i].high;
+        (void)json_array_append_new(
+            coordinates,
+            json_pack("{s:o, s:s, s:f, s:f, s:I}", "name",
+                      coordinate_name(estimate, tails->value[i].coordinate), "side",
+                      high ? "high" : "low", "beyond", tails->value_beyond, "expected",
+                      tails->value_expected, "seen", (json_int_t)tails->value[i].seen));
+    }
+    json_t *robust =
+        estimate->robust != NULL ? coefficients_json(estimate, estimate->robust) : json_null();
+    return json_pack("{s:I, s:o, s:i, s:o, s:f, s:b, s:I, s:o}", "reports",
+                     (json_int_t)tails->reports, "norms", norms, "worst", (int)tails->worst,
+                     "coordinates", coordinates, "probability", tails->probability, "alarm",
+                     (int)tails->alarm, "set_aside", (json_int_t)tails->set_aside, "robust",
+                     robust);
 }
 
 /* One sentence for all that the noise hides, or none. */
@@ -120,12 +174,14 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
                   whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
                   whole(estimate->round_reports), "repeated", whole(estimate->repeated));
     json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
-        estimate_number(estimate->level), "coefficients", coefficients_json(estimate), "inference",
-        inference_json(estimate), "not_identified", unclear_json(estimate), "remark",
-        text(estimate->remark), "prediction", prediction_json(estimate), "r2",
-        estimate_number(estimate->r2), "r2_low", estimate_number(estimate->r2_low), "r2_high",
-        estimate_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "guarantee");
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
+        estimate_number(estimate->level), "coefficients",
+        coefficients_json(estimate, estimate->rows), "inference", inference_json(estimate),
+        "not_identified", unclear_json(estimate), "remark", text(estimate->remark), "prediction",
+        prediction_json(estimate), "r2", estimate_number(estimate->r2), "r2_low",
+        estimate_number(estimate->r2_low), "r2_high", estimate_number(estimate->r2_high),
+        "diagnostics", diagnostics_json(estimate), "tails",
+        estimate->tails != NULL ? tails_json(estimate) : json_null(), "guarantee");
     if (json_object_update_new(document, rest) != 0) {
         json_decref(document);
         return NULL;
@@ -149,16 +205,11 @@ static void set_interval(json_t *row, double half)
     (void)json_object_set_new(row, "high", estimate_number(middle + half));
 }
 
-void estimate_document_level(json_t *document, double level)
+static void set_level(json_t *rows, double level, double degrees)
 {
-    const json_t *inference = json_object_get(document, "inference");
-    double degrees = json_number_value(json_object_get(inference, "degrees"));
     size_t index;
     json_t *row;
-    if (json_number_value(json_object_get(document, "level")) == level) {
-        return;
-    }
-    json_array_foreach(json_object_get(document, "coefficients"), index, row)
+    json_array_foreach(rows, index, row)
     {
         const json_t *error = json_object_get(row, "standard_error");
         if (json_is_number(error) && degrees > 0) {
@@ -167,6 +218,17 @@ void estimate_document_level(json_t *document, double level)
         }
         (void)json_object_set_new(row, "score", json_null());
     }
+}
+
+void estimate_document_level(json_t *document, double level)
+{
+    const json_t *inference = json_object_get(document, "inference");
+    double degrees = json_number_value(json_object_get(inference, "degrees"));
+    if (json_number_value(json_object_get(document, "level")) == level) {
+        return;
+    }
+    set_level(json_object_get(document, "coefficients"), level, degrees);
+    set_level(json_object_get(json_object_get(document, "tails"), "robust"), level, degrees);
     (void)json_object_set_new(document, "r2_low", json_null());
     (void)json_object_set_new(document, "r2_high", json_null());
     (void)json_object_set_new(document, "level", estimate_number(level));

@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "expand.h"
+#include "tremolo_honest.h"
 #include "tremolo_privacy.h"
 
 /* No released coordinate exceeds this in magnitude. */
@@ -17,11 +19,23 @@ enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                          const struct tremolo_study *study)
 {
     bool is_private = study->response == TREMOLO_RESPONSE_PRIVATE;
-    if (study->release == TREMOLO_RELEASE_BALLOT) {
-        return tremolo_moments_new_ballots(moments, tremolo_ballot_entries(study), !is_private);
+    struct tremolo_moments *made = NULL;
+    struct tremolo_honest law;
+    enum tremolo_status status =
+        study->release == TREMOLO_RELEASE_BALLOT
+            ? tremolo_moments_new_ballots(&made, tremolo_ballot_entries(study), !is_private)
+            : tremolo_moments_new(&made, study->dimension + 1u, wire_max(study),
+                                  is_private ? wire_max(study) : TREMOLO_RESPONSE_MAX);
+    if (status == TREMOLO_OK) {
+        tremolo_honest_law(&law, study);
+        status = tremolo_moments_watch(made, &law.limits);
     }
-    return tremolo_moments_new(moments, study->dimension + 1u, wire_max(study),
-                               is_private ? wire_max(study) : TREMOLO_RESPONSE_MAX);
+    if (status != TREMOLO_OK) {
+        tremolo_moments_free(made);
+        return status;
+    }
+    *moments = made;
+    return TREMOLO_OK;
 }
 
 bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study)
@@ -30,6 +44,17 @@ bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tr
     size_t coordinates = ballots ? tremolo_ballot_entries(study) : study->dimension + 1u;
     return tremolo_moments_are_ballots(moments) == ballots &&
            tremolo_moments_coordinates(moments) == coordinates;
+}
+
+bool tremolo_release_watches(const struct tremolo_moments *moments,
+                             const struct tremolo_study *study)
+{
+    struct tremolo_honest law;
+    struct tremolo_tail tail;
+    tremolo_honest_law(&law, study);
+    return tremolo_moments_tail(&tail, moments) && tail.limits.released == law.limits.released &&
+           tail.limits.value == law.limits.value &&
+           memcmp(tail.limits.norm2, law.limits.norm2, sizeof law.limits.norm2) == 0;
 }
 
 /* ---------------------------------------------------------------- ballots */
@@ -107,10 +132,13 @@ struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *stu
     double noise = ldexp(1, study->noise_log2) / wire;
     double amplitude = study->amplitude / wire;
     double feature_scale = study->unit / feature_bound / wire;
+    struct tremolo_honest law;
+    tremolo_honest_law(&law, study);
     return (struct tremolo_sample_release){
         .dimension = study->dimension,
         .keep = (double)study->keep / TREMOLO_KEEP_ONE,
         .noise_variance = noise * noise + 1.0 / 12,
+        .noise_within = law.noise_within,
         .modulation = amplitude * amplitude / 2,
         .vectors = study->vectors,
         .feature_scale = feature_scale,
@@ -162,5 +190,51 @@ enum tremolo_status tremolo_release_evidence(struct tremolo_debiased **evidence,
     round.V = V;
     enum tremolo_status status = tremolo_release_debias(evidence, moments, &round);
     free(V);
+    return status;
+}
+
+/* ---------------------------------------------------------------- without the farthest */
+
+/* The sums within the cut, or NULL when all are. */
+static enum tremolo_status take_within(struct tremolo_moments **within,
+                                       const struct tremolo_moments *moments)
+{
+    struct tremolo_tail tail;
+    if (!tremolo_moments_tail(&tail, moments) || tail.set_aside == 0 ||
+        tail.reports - tail.set_aside < 2) {
+        return TREMOLO_OK;
+    }
+    return tremolo_moments_within(within, moments);
+}
+
+enum tremolo_status tremolo_release_robust(struct tremolo_debiased **evidence,
+                                           const struct tremolo_moments *moments,
+                                           const struct tremolo_sample_release *release,
+                                           const int16_t *vectors)
+{
+    struct tremolo_moments *within = NULL;
+    struct tremolo_sample_release left = *release;
+    left.noise_variance *= release->noise_within;
+    enum tremolo_status status = take_within(&within, moments);
+    *evidence = NULL;
+    if (within != NULL) {
+        status = vectors != NULL ? tremolo_release_evidence(evidence, within, &left, vectors)
+                                 : tremolo_release_debias(evidence, within, &left);
+    }
+    tremolo_moments_free(within);
+    return status;
+}
+
+enum tremolo_status tremolo_release_robust_ballots(struct tremolo_ballot **ballots,
+                                                   const struct tremolo_moments *moments,
+                                                   const struct tremolo_study *study)
+{
+    struct tremolo_moments *within = NULL;
+    enum tremolo_status status = take_within(&within, moments);
+    *ballots = NULL;
+    if (within != NULL) {
+        status = tremolo_release_ballots(ballots, within, study);
+    }
+    tremolo_moments_free(within);
     return status;
 }

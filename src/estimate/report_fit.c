@@ -100,6 +100,7 @@ static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_he
     estimate->level = options->level;
     estimate->evidence_round = rounds->count > 1 ? TREMOLO_UNKNOWN : 0;
     estimate->evidence_reports = rounds->devices;
+    estimate->tails = &rounds->tails;
     estimate->method = tremolo_predictor_names[options->predictor];
     if (!ballot) {
         estimate->noise_sd = ldexp(1, header->study.noise_log2) / header->study.unit;
@@ -173,7 +174,7 @@ static enum tremolo_status predict(double *beta, struct tremolo_fit *solved,
 
 /* Ballots are in half ranges, of so many scaled units each. */
 static enum tremolo_status solve_ballots(struct tremolo_report_fit *fit,
-                                         const struct tremolo_ballot *ballots,
+                                         const struct tremolo_report_rounds *rounds,
                                          const struct tremolo_report_header *header,
                                          const struct tremolo_report_fit_options *options)
 {
@@ -183,8 +184,11 @@ static enum tremolo_status solve_ballots(struct tremolo_report_fit *fit,
     }
     const struct tremolo_units units = {header->centre, half, header->response_centre,
                                         header->response_scale * header->response_bound};
-    return tremolo_estimate_ballots(&fit->estimate, ballots, &units,
-                                    (enum tremolo_method)options->predictor);
+    enum tremolo_status status = tremolo_estimate_ballots(&fit->estimate, rounds->ballots, &units,
+                                                          (enum tremolo_method)options->predictor);
+    return status == TREMOLO_OK
+               ? tremolo_estimate_robust(&fit->estimate, NULL, rounds->robust_ballots, &units)
+               : status;
 }
 
 static enum tremolo_status solve(struct tremolo_report_fit *fit,
@@ -198,9 +202,12 @@ static enum tremolo_status solve(struct tremolo_report_fit *fit,
     double beta[TREMOLO_MAX_FEATURES];
     struct tremolo_fit solved;
     if (rounds->ballots != NULL) {
-        return solve_ballots(fit, rounds->ballots, header, options);
+        return solve_ballots(fit, rounds, header, options);
     }
     enum tremolo_status status = tremolo_estimate_infer(&fit->estimate, evidence, &units);
+    if (status == TREMOLO_OK) {
+        status = tremolo_estimate_robust(&fit->estimate, rounds->robust, NULL, &units);
+    }
     if (status == TREMOLO_OK) {
         status = predict(beta, &solved, fit, rounds, evidence, header, options);
     }

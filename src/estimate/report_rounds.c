@@ -191,18 +191,45 @@ static enum tremolo_status open_round(struct reader *reader)
     return status == TREMOLO_OK ? TREMOLO_OK : say(reader, status);
 }
 
+/* How far the round's reports reach. */
+static void judge_tails(struct reader *reader)
+{
+    struct tremolo_honest law;
+    struct tremolo_tail tail;
+    if (tremolo_moments_tail(&tail, reader->moments)) {
+        tremolo_honest_law(&law, &reader->header->study);
+        tremolo_tails_judge(&reader->made.tails, &tail, &law);
+    }
+}
+
+static enum tremolo_status tell_ballots(struct reader *reader)
+{
+    struct tremolo_report_rounds *made = &reader->made;
+    const struct tremolo_study *study = &reader->header->study;
+    enum tremolo_status status = tremolo_release_ballots(&made->ballots, reader->moments, study);
+    if (status == TREMOLO_OK && made->ballots == NULL) {
+        status = TREMOLO_MALFORMED;
+    }
+    return status == TREMOLO_OK
+               ? tremolo_release_robust_ballots(&made->robust_ballots, reader->moments, study)
+               : status;
+}
+
 /* What the round's sums tell. */
 static enum tremolo_status tell(struct reader *reader)
 {
     struct tremolo_report_rounds *made = &reader->made;
+    judge_tails(reader);
     if (reader->header->study.release == TREMOLO_RELEASE_BALLOT) {
-        enum tremolo_status status =
-            tremolo_release_ballots(&made->ballots, reader->moments, &reader->header->study);
-        return status == TREMOLO_OK && made->ballots == NULL ? TREMOLO_MALFORMED : status;
+        return tell_ballots(reader);
     }
     const struct tremolo_sample_release release = release_of(reader->header);
-    return tremolo_release_evidence(&made->evidence[made->count], reader->moments, &release,
-                                    reader->vectors);
+    enum tremolo_status status = tremolo_release_evidence(
+        &made->evidence[made->count], reader->moments, &release, reader->vectors);
+    if (status == TREMOLO_OK && reader->header->study.rounds == 1) {
+        status = tremolo_release_robust(&made->robust, reader->moments, &release, reader->vectors);
+    }
+    return status;
 }
 
 /* Fold what waits, and keep the round's evidence. */
@@ -319,5 +346,7 @@ void tremolo_report_rounds_free(struct tremolo_report_rounds *rounds)
     }
     free(rounds->evidence);
     tremolo_ballot_free(rounds->ballots);
+    tremolo_debias_free(rounds->robust);
+    tremolo_ballot_free(rounds->robust_ballots);
     *rounds = (struct tremolo_report_rounds){.count = 0};
 }

@@ -85,9 +85,8 @@ double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study)
     return (double)norm2;
 }
 
-double tremolo_row_norm2_max(const struct tremolo_study *study)
+double tremolo_row_reach(const struct tremolo_study *study)
 {
-    const double t = 9.0 * log(10.0);
     double n = tremolo_study_coordinates(study);
     double step = ldexp(1.0, study->wire_shift);
     double keep = (double)study->keep / TREMOLO_KEEP_ONE;
@@ -95,7 +94,14 @@ double tremolo_row_norm2_max(const struct tremolo_study *study)
     /* Vectors are orthonormal within 2^-10 only; 1 % covers it. */
     double modulation = 1.01 * study->amplitude * sqrt((double)study->vectors) / step;
     double rounding = sqrt(n);
-    double noise = ldexp(1.0, study->noise_log2) / step * sqrt(n + 2.0 * sqrt(n * t) + 2.0 * t);
-    double norm = sample + modulation + rounding + noise;
+    return sample + modulation + rounding;
+}
+
+double tremolo_row_norm2_max(const struct tremolo_study *study)
+{
+    const double t = 9.0 * log(10.0);
+    double n = tremolo_study_coordinates(study);
+    double noise = ldexp(1.0, study->noise_log2 - study->wire_shift);
+    double norm = tremolo_row_reach(study) + noise * sqrt(n + 2.0 * sqrt(n * t) + 2.0 * t);
     return norm * norm;
 }

@@ -108,6 +108,7 @@ void tremolo_moments_free(struct tremolo_moments *moments)
     free(moments->work.panel);
     free((void *)moments->work.stages);
     free(moments->ballot);
+    tremolo_moments_unwatch(moments);
     free(moments->storage);
     free(moments);
 }
@@ -176,13 +177,16 @@ enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const i
     if (status == TREMOLO_OK && !tremolo_fold_rows(moments, rows, buckets, count)) {
         status = TREMOLO_OUT_OF_BOUNDS;
     }
+    if (status == TREMOLO_OK && moments->tail != NULL) {
+        tremolo_tail_rows(moments, rows, buckets, count);
+    }
     return status;
 }
 
 /* ------------------------------------------------- merging and reading */
 
 /* Sums and products of a bucket lie one after the other. */
-static void add_sums(struct bucket_sums *into, const struct bucket_sums *from, size_t entries)
+void tremolo_sums_add(struct bucket_sums *into, const struct bucket_sums *from, size_t entries)
 {
     into->count += from->count;
     for (size_t i = 0; i < entries; i++) {
@@ -213,8 +217,9 @@ enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
         return TREMOLO_OVERFLOWED;
     }
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        add_sums(&moments->bucket[b], &other->bucket[b], moments->sums + moments->products);
+        tremolo_sums_add(&moments->bucket[b], &other->bucket[b], moments->sums + moments->products);
     }
+    tremolo_tail_merge(moments, other);
     return TREMOLO_OK;
 }
 
@@ -255,7 +260,7 @@ enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
     memset(total->sum, 0, n * sizeof *total->sum);
     memset(total->product, 0, n * n * sizeof *total->product);
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        add_sums(total, &moments->bucket[b], n + n * n);
+        tremolo_sums_add(total, &moments->bucket[b], n + n * n);
     }
     answer(sums, total, n);
     return TREMOLO_OK;

@@ -81,6 +81,9 @@ enum tremolo_status tremolo_moments_add_ballots(struct tremolo_moments *moments,
     for (size_t i = 0; i < count; i++) {
         int16_t response = next(moments->ballot, i, context);
         add_ballot(&moments->bucket[buckets[i]], moments, response);
+        if (moments->tail != NULL && tremolo_tail_ballot(moments->tail, moments->ballot)) {
+            add_ballot(&moments->tail->bucket[buckets[i]], moments, response);
+        }
     }
     return TREMOLO_OK;
 }

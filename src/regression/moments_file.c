@@ -4,7 +4,7 @@
  *
  *     offset  bytes  what
  *     0       4      "TRMM"
- *     4       2      version, 1, or 2 for ballots
+ *     4       2      version, 1, or 2 for ballots; 3 and 4 with the tail of watched reports
  *     6       2      n, 2..257
  *     8       2      largest magnitude of a feature, 1..32767
  *     10      2      largest magnitude of the response, 1..32767
@@ -18,6 +18,11 @@
  * of the entries; with a public response then n sums of y times them, n of y^2 times them,
  * and the sums of y and of y^2.
  *
+ * The tail follows the buckets, in numbers of 8 bytes: how many coordinates count, whether a
+ * coordinate can be beyond the cut (0, 1), five limits of squared norms, the limit of a coordinate;
+ * five counts beyond these; n counts of coordinates above the limit and n of those below
+ * its negative. Then 32 buckets of reports beyond the cut, of an empty one its count alone.
+ *
  * One set of moments has one encoding. The checksum finds damage, not
  * forgery; who may write such a file is the caller's business. */
 #include "moments_internal.h"
@@ -28,6 +33,8 @@
 enum {
     VERSION_ROWS = 1,
     VERSION_BALLOTS = 2,
+    VERSION_TAIL = 2, /* more, with a tail */
+    TAIL_NUMBERS = 3 + 2 * TREMOLO_TAIL_LIMITS,
     HEADER_BYTES = 16,
     CHECKSUM_BYTES = 8,
 };
@@ -79,7 +86,8 @@ static int64_t get_signed(const uint8_t **at)
 
 /* The numbers of the head. */
 struct head {
-    unsigned version;
+    unsigned version; /* without the tail's part */
+    bool tail;
     size_t n;
     size_t feature_max;
     size_t response_max;
@@ -87,23 +95,36 @@ struct head {
 
 static struct head head_of(const struct tremolo_moments *moments)
 {
-    return (struct head){moments->ballot_parts > 0 ? VERSION_BALLOTS : VERSION_ROWS, moments->n,
-                         (size_t)moments->feature_max, (size_t)moments->response_max};
+    return (struct head){moments->ballot_parts > 0 ? VERSION_BALLOTS : VERSION_ROWS,
+                         moments->tail != NULL, moments->n, (size_t)moments->feature_max,
+                         (size_t)moments->response_max};
 }
 
-static size_t encoded_bytes(const struct head *head)
+/* Of a bucket's sums, without its count. */
+static size_t sums_bytes(const struct head *head)
 {
     size_t n = head->n;
     size_t sums = head->version == VERSION_ROWS ? n + n * (n + 1) / 2
                   : head->response_max == 0     ? n
                                                 : BALLOT_PARTS_PUBLIC * n + 2;
-    return HEADER_BYTES + TREMOLO_BUCKETS * 8 * (1 + sums) + CHECKSUM_BYTES;
+    return 8 * sums;
+}
+
+/* With an empty tail. */
+static size_t least_bytes(const struct head *head)
+{
+    size_t tail = head->tail ? 8 * (TAIL_NUMBERS + 2 * head->n + TREMOLO_BUCKETS) : 0;
+    return HEADER_BYTES + TREMOLO_BUCKETS * (8 + sums_bytes(head)) + tail + CHECKSUM_BYTES;
 }
 
 size_t tremolo_moments_encoded_bytes(const struct tremolo_moments *moments)
 {
     const struct head head = head_of(moments);
-    return encoded_bytes(&head);
+    size_t bytes = least_bytes(&head);
+    for (size_t b = 0; b < TREMOLO_BUCKETS && head.tail; b++) {
+        bytes += moments->tail->bucket[b].count > 0 ? sums_bytes(&head) : 0;
+    }
+    return bytes;
 }
 
 static uint8_t *put_ballots(uint8_t *at, const struct bucket_sums *sums,
@@ -135,6 +156,34 @@ static uint8_t *put_bucket(uint8_t *at, const struct bucket_sums *sums, size_t n
     return at;
 }
 
+static uint8_t *put_sums(uint8_t *at, const struct bucket_sums *sums,
+                         const struct tremolo_moments *moments)
+{
+    return moments->ballot_parts > 0 ? put_ballots(at, sums, moments)
+                                     : put_bucket(at, sums, moments->n);
+}
+
+static uint8_t *put_tail(uint8_t *at, const struct tremolo_moments *moments)
+{
+    const struct moments_tail *tail = moments->tail;
+    at = put(at, tail->limits.released, 8);
+    at = put(at, tail->limits.cut_values, 8);
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        at = put(at, (uint64_t)tail->limits.norm2[k], 8);
+    }
+    at = put(at, (uint64_t)tail->limits.value, 8);
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        at = put(at, tail->beyond[k], 8);
+    }
+    for (size_t i = 0; i < 2 * moments->n; i++) { /* low follows high */
+        at = put(at, tail->high[i], 8);
+    }
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        at = tail->bucket[b].count > 0 ? put_sums(at, &tail->bucket[b], moments) : put(at, 0, 8);
+    }
+    return at;
+}
+
 enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments, uint8_t *bytes,
                                            size_t capacity)
 {
@@ -142,19 +191,21 @@ enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments
         return TREMOLO_BAD_ARGUMENT;
     }
     const struct head head = head_of(moments);
-    if (capacity < encoded_bytes(&head)) {
+    if (capacity < tremolo_moments_encoded_bytes(moments)) {
         return TREMOLO_SHORT_BUFFER;
     }
     uint8_t *at = bytes;
     memcpy(at, magic, sizeof magic);
-    at = put(at + sizeof magic, head.version, 2);
+    at = put(at + sizeof magic, head.version + (head.tail ? VERSION_TAIL : 0), 2);
     at = put(at, head.n, 2);
     at = put(at, head.feature_max, 2);
     at = put(at, head.response_max, 2);
     at = put(at, TREMOLO_BUCKETS, 4);
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        at = head.version == VERSION_ROWS ? put_bucket(at, &moments->bucket[b], moments->n)
-                                          : put_ballots(at, &moments->bucket[b], moments);
+        at = put_sums(at, &moments->bucket[b], moments);
+    }
+    if (head.tail) {
+        at = put_tail(at, moments);
     }
     (void)put(at, checksum(bytes, (size_t)(at - bytes)), CHECKSUM_BYTES);
     return TREMOLO_OK;
@@ -224,6 +275,67 @@ static bool get_ballots(struct tremolo_moments *moments, struct bucket_sums *sum
     return good;
 }
 
+static bool get_sums(struct tremolo_moments *moments, struct bucket_sums *sums, const uint8_t **at)
+{
+    return moments->ballot_parts > 0 ? get_ballots(moments, sums, at)
+                                     : get_bucket(moments, sums, at);
+}
+
+/* Reports beyond the cut are among all, bucket by bucket. */
+static bool get_beyond(struct tremolo_moments *moments, const struct head *head, const uint8_t *at,
+                       const uint8_t *end)
+{
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        struct bucket_sums *sums = &moments->tail->bucket[b];
+        const uint8_t *count_at = at;
+        if (end - at < 8) {
+            return false;
+        }
+        uint64_t count = get(&count_at, 8);
+        if (count > moments->bucket[b].count ||
+            (count > 0 && (size_t)(end - count_at) < sums_bytes(head))) {
+            return false;
+        }
+        if (count == 0) {
+            at = count_at;
+        } else if (!get_sums(moments, sums, &at)) {
+            return false;
+        }
+    }
+    return at == end;
+}
+
+static enum tremolo_status get_tail(struct tremolo_moments *moments, const struct head *head,
+                                    const uint8_t *at, const uint8_t *end)
+{
+    struct tremolo_tail_limits limits = {.released = (size_t)get(&at, 8)};
+    uint64_t all = tremolo_moments_count(moments);
+    uint64_t cut_values = get(&at, 8);
+    limits.cut_values = cut_values == 1;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        limits.norm2[k] = get_signed(&at);
+    }
+    uint64_t value = get(&at, 8);
+    if (cut_values > 1 || value > INT32_MAX) {
+        return TREMOLO_MALFORMED;
+    }
+    limits.value = (int32_t)value;
+    enum tremolo_status status = tremolo_tail_new(moments, &limits);
+    if (status != TREMOLO_OK) {
+        return status == TREMOLO_BAD_ARGUMENT ? TREMOLO_MALFORMED : status;
+    }
+    bool good = true;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        moments->tail->beyond[k] = get(&at, 8);
+        good = good && moments->tail->beyond[k] <= (k > 0 ? moments->tail->beyond[k - 1] : all);
+    }
+    for (size_t i = 0; i < 2 * moments->n; i++) {
+        moments->tail->high[i] = get(&at, 8);
+        good = good && moments->tail->high[i] <= all;
+    }
+    return good && get_beyond(moments, head, at, end) ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
 static bool head_sound(const struct head *head)
 {
     if (head->version == VERSION_BALLOTS) {
@@ -243,13 +355,16 @@ static enum tremolo_status get_head(struct head *head, const uint8_t **at, size_
     }
     *at += sizeof magic;
     head->version = (unsigned)get(at, 2);
+    head->tail = head->version > VERSION_TAIL;
+    head->version -= head->tail ? VERSION_TAIL : 0;
     if (head->version != VERSION_ROWS && head->version != VERSION_BALLOTS) {
         return TREMOLO_UNKNOWN_VERSION;
     }
     head->n = (size_t)get(at, 2);
     head->feature_max = (size_t)get(at, 2);
     head->response_max = (size_t)get(at, 2);
-    bool good = get(at, 4) == TREMOLO_BUCKETS && head_sound(head) && length == encoded_bytes(head);
+    bool good = get(at, 4) == TREMOLO_BUCKETS && head_sound(head) &&
+                (head->tail ? length >= least_bytes(head) : length == least_bytes(head));
     return good ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
@@ -280,8 +395,11 @@ enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, con
     status = new_of(&made, &head);
     bool good = status == TREMOLO_OK;
     for (size_t b = 0; b < TREMOLO_BUCKETS && good; b++) {
-        good = head.version == VERSION_ROWS ? get_bucket(made, &made->bucket[b], &at)
-                                            : get_ballots(made, &made->bucket[b], &at);
+        good = get_sums(made, &made->bucket[b], &at);
+    }
+    if (good && head.tail) {
+        status = get_tail(made, &head, at, bytes + length - CHECKSUM_BYTES);
+        good = status == TREMOLO_OK;
     }
     if (!good || tremolo_moments_count(made) > tremolo_moments_reports_max(made)) {
         tremolo_moments_free(made);

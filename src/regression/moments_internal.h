@@ -24,6 +24,16 @@ struct bucket_sums {
     int64_t *product; /* n * n, see invariant 1; or NULL */
 };
 
+/* Of reports that honest noise hardly explains; see moments_tail.c. */
+struct moments_tail {
+    struct tremolo_tail_limits limits;
+    uint64_t beyond[TREMOLO_TAIL_LIMITS];
+    uint64_t *high;                             /* n coordinates above limits.value, */
+    uint64_t *low;                              /* and n below its negative, in the same memory */
+    struct bucket_sums bucket[TREMOLO_BUCKETS]; /* of reports beyond the cut */
+    int64_t *storage;
+};
+
 enum { FOLD_STRETCH = 256 };
 
 struct fold_workspace {
@@ -53,11 +63,27 @@ struct tremolo_moments {
     const struct fold_kernel *kernel;
     struct bucket_sums bucket[TREMOLO_BUCKETS + 1]; /* the last is for totals */
     int64_t *storage;
+    struct moments_tail *tail; /* NULL: not watched */
     struct fold_workspace work;
 };
 
 /* An object with its sums and no workspace, or NULL. */
 struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products);
+
+/* Add `entries` sums and the count. */
+void tremolo_sums_add(struct bucket_sums *into, const struct bucket_sums *from, size_t entries);
+
+/* An empty tail; BAD_ARGUMENT for limits that are not sound. */
+enum tremolo_status tremolo_tail_new(struct tremolo_moments *moments,
+                                     const struct tremolo_tail_limits *limits);
+
+/* Watch rows that were added, and a ballot that is: whether it is beyond the cut. */
+void tremolo_tail_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
+                       size_t count);
+bool tremolo_tail_ballot(struct moments_tail *tail, const int8_t *row);
+
+/* The other's added to ours, or none where either has none or they have other limits. */
+void tremolo_tail_merge(struct tremolo_moments *moments, const struct tremolo_moments *other);
 
 bool tremolo_buckets_valid(const uint8_t *buckets, size_t count);
 

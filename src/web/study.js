@@ -9,6 +9,7 @@ import { progressSection } from './progress.js';
 import { roundsSection } from './rounds.js';
 import { stateChip } from './state.js';
 import { isIterative } from './study_terms.js';
+import { tailsSection } from './tails.js';
 import { termsSection } from './terms.js';
 import { timelineSection } from './timeline.js';
 
@@ -28,6 +29,7 @@ function sectionsOf(study, id) {
         ...(isIterative(study) ? [roundsSection(study)] : []),
         guaranteeSection(study),
         outcomesSection(study),
+        tailsSection(),
         termsSection(study, id),
     ];
 }

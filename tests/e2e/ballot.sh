@@ -93,7 +93,7 @@ expect "with the server's numbers, to the last digit" "$($python - "$work" <<'TE
 import json, sys
 file, server = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("file", "server"))
 for key in ("study", "release", "response", "rounds", "reports", "devices", "level", "coefficients", "inference",
-            "not_identified", "remark", "prediction", "r2", "r2_low", "r2_high", "diagnostics"):
+            "not_identified", "remark", "prediction", "r2", "r2_low", "r2_high", "diagnostics", "tails"):
     if file[key] != server[key]: print(key, file[key], server[key])
 for key in ("epsilon", "delta", "mu", "rho", "neighbours", "protects", "releases", "attacker_right", "tradeoff"):
     if file["guarantee"][key] != server["guarantee"][key]: print(key, file["guarantee"][key], server["guarantee"][key])

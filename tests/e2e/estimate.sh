@@ -85,6 +85,9 @@ documents = [json.load(open(name)) for name in sys.argv[1:]]
 for name, one in zip(sys.argv[2:], documents[1:]):
     for key in members:
         if one[key] != documents[0][key]: print(name, key, one[key], documents[0][key])
+    # A simulation's reports are honest, and it watches none.
+    if None not in (one["tails"], documents[-1]["tails"]) and one["tails"] != documents[-1]["tails"]:
+        print(name, one["tails"], documents[-1]["tails"])
     for key in promises:
         if one["guarantee"][key] != documents[0]["guarantee"][key]: print(name, key)
 TEXT
@@ -102,6 +105,63 @@ for one, other in zip(near["coefficients"], exact["coefficients"]):
         assert not one["identified"] or abs(one[key] - other[key]) <= 1e-12 * abs(other[key]), (one, other)
 TEXT
 )" ""
+
+# Forty of fifteen hundred lie, with the largest norm that is accepted: features upwards, response at its
+# highest. Server, directory and file see the same of it.
+start_server "$work/data"
+$python - "$work/reports" "$work/lies" "$url/v1/studies/$one/reports" >"$work/out" 2>&1 <<'TEXT'
+import json, math, random, sys, urllib.request
+random.seed(8)
+data = open(sys.argv[1], "rb").read()
+study = json.loads(data.split(b"\n", 2)[1])["study"]
+bits, n = study["wire_bits"], study["dimension"]
+step = 2 ** study["wire_shift"]
+reach = study["keep"] / 32768 * study["clip"] / step + math.sqrt(n)
+t = 9 * math.log(10)
+norm = reach + 2 ** study["noise_log2"] / step * math.sqrt(n + 2 * math.sqrt(n * t) + 2 * t)
+first = data.index(b"\n", data.index(b"\n", data.index(b"\n") + 1) + 1) + 1
+length = data[first] + 256 * data[first + 1]
+honest = data[first + 2:first + 2 + length]
+packed = (n * bits + 7) // 8
+value = int(norm / math.sqrt(n)) - 1
+code = 0
+for _ in range(n): code = code << bits | value
+coordinates = (code << (8 * packed - n * bits)).to_bytes(packed, "big")
+lies = [honest[:23] + random.randbytes(16) + honest[39:length - packed] + coordinates for _ in range(40)]
+open(sys.argv[2], "wb").write(data + b"".join(bytes([length % 256, length // 256]) + lie for lie in lies))
+body = b"".join(bytes([0x58, length]) + lie for lie in lies)
+request = urllib.request.Request(sys.argv[3], body, {"Content-Type": "application/cbor-seq"})
+answer = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
+assert answer["accepted"] == 40, answer
+TEXT
+expect "forty lies are taken" "$?$(cat "$work/out")" 0
+curl -s "$url/v1/studies/$one/estimate" >"$work/lied_server.json"
+curl -s "$url/metrics" >"$work/metrics"
+stop_server
+$tremolo fit "$work/data" --json >"$work/lied_directory.json"
+$tremolo fit "$work/lies" --json >"$work/lied_file.json"
+$tremolo fit "$work/lies" >"$work/lied.txt"
+expect "lies or not, the same numbers to the last digit" \
+    "$($python "$work/same.py" "$work/lied_server.json" "$work/lied_directory.json" "$work/lied_file.json")" ""
+expect "in documents as described" "$(valid docs/estimate.schema.json "$work/lied_server.json" "$work/lied_file.json")" ""
+expect "they are seen, set aside, and the rest has the coefficients of before" "$($python - "$work" <<'TEXT' 2>&1
+import json, sys
+before, after = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("server", "lied_server"))
+tails = after["tails"]
+assert not before["tails"]["alarm"] and before["tails"]["robust"] is None
+assert tails["alarm"] and tails["set_aside"] == 40 and tails["norms"][tails["worst"]]["seen"] == 40, tails
+for old, lied, robust in zip(before["coefficients"], after["coefficients"], tails["robust"]):
+    assert abs(robust["estimate"] - old["estimate"]) <= .01 * old["standard_error"], (old, robust)
+    # Lies move every slope by many of the standard errors that honest reports had.
+    assert lied["name"] == "(intercept)" or abs(lied["estimate"] - old["estimate"]) > 5 * old["standard_error"], (old, lied)
+TEXT
+)" ""
+expect_match "people read it" "$work/lied.txt" '^Tail of reports. norms: at most [0-9.e-]+ expected beyond [0-9.]+, 40 seen'
+expect_match "with the table without them" "$work/lied.txt" '^Coefficients without the 40 reports'
+expect_match "operators, too" "$work/metrics" '^tremolo_study_reports_suspicious\{study="[^"]+"\} 1$'
+expect_match "by the number" "$work/metrics" '^tremolo_study_reports_beyond\{study="[^"]+"\} 40$'
+expect_match "beside what can be expected" "$work/metrics" '^tremolo_study_reports_beyond_expected\{study="[^"]+"\} 1$'
+
 table() { sed -n '/^What one more unit/,/^---/p' "$1"; }
 expect "a server's table is printed as a file's" "$(table "$work/url.txt")" "$(table "$work/file.txt")"
 

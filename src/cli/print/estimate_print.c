@@ -119,6 +119,52 @@ static void print_table(const json_t *document)
     print_hidden(json_object_get(document, "not_identified"));
 }
 
+/* ---------------------------------------------------------------- tails */
+
+static void print_robust(const json_t *rows)
+{
+    int width = widest_name(rows);
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        print_row(row, width);
+    }
+}
+
+/* What honest devices can hardly have sent, and the table without it. */
+static void print_tails(const json_t *tails)
+{
+    const json_t *worst =
+        json_array_get(json_object_get(tails, "norms"), (size_t)member_integer(tails, "worst"));
+    const json_t *robust = json_object_get(tails, "robust");
+    long long set_aside = member_integer(tails, "set_aside");
+    size_t index;
+    json_t *value;
+    if (!json_is_object(worst)) {
+        return;
+    }
+    (void)printf("\nTail of reports' norms: at most %.3g expected beyond %.1f, %lld seen\n",
+                 member_number(worst, "expected"), member_number(worst, "beyond"),
+                 member_integer(worst, "seen"));
+    json_array_foreach(json_object_get(tails, "coordinates"), index, value)
+    {
+        (void)printf("%s, %s: at most %.3g expected beyond %.1f, %lld seen\n",
+                     member_text(value, "name"), member_text(value, "side"),
+                     member_number(value, "expected"), member_number(value, "beyond"),
+                     member_integer(value, "seen"));
+    }
+    if (json_is_true(json_object_get(tails, "alarm"))) {
+        coefficients_paragraph("Some reports are no honest device's: honest ones look like this "
+                               "with a probability below one in a million.");
+        if (json_is_array(robust)) {
+            (void)printf("Coefficients without the %lld report%s beyond honest noise:\n", set_aside,
+                         plural(set_aside));
+            print_robust(robust);
+        }
+    }
+}
+
 /* ---------------------------------------------------------------- the rest */
 
 static void print_heading(const json_t *document)
@@ -235,6 +281,7 @@ void estimate_print(const json_t *document, bool explain)
     } else {
         print_predicted(document);
     }
+    print_tails(json_object_get(document, "tails"));
     print_prediction(document);
     if (member_integer(document, "rounds") > 1 &&
         json_object_get(document, "convergence") != NULL) {

@@ -264,6 +264,35 @@ static void diagnostics(FILE *out, const json_t *result)
     html(out, "</tbody></table></div></section>\n");
 }
 
+/* ---------------------------------------------------------------- tails */
+
+/* How far reports reach, beside the law of honest ones. */
+static void tails(FILE *out, const json_t *result)
+{
+    const json_t *told = json_object_get(result, "tails");
+    size_t index;
+    json_t *row;
+    if (!json_is_object(told)) {
+        return;
+    }
+    html(out, "<section class=\"card\"><h2>How far reports reach</h2>\n<p>%s</p>\n",
+         json_is_true(json_object_get(told, "alarm"))
+             ? "Some reports are no honest device's: honest ones look like this with a probability "
+               "below one in a million. The document's <code>tails.robust</code> has the "
+               "coefficients without those beyond honest noise."
+             : "Nothing here is beyond what honest devices send.");
+    begin_table(out, "How far reports reach", " class=\"terms\" id=\"tails\"");
+    html(out, "<thead><tr><th scope=\"col\">Beyond, in standard deviations of the noise</th>"
+              "<th scope=\"col\">Expected of honest devices, at most</th>"
+              "<th scope=\"col\">Seen</th></tr></thead><tbody>\n");
+    json_array_foreach(json_object_get(told, "norms"), index, row)
+    {
+        html(out, "<tr><th scope=\"row\">%n</th><td>%n</td><td>%n</td></tr>\n",
+             MEMBER(row, "beyond"), MEMBER(row, "expected"), MEMBER(row, "seen"));
+    }
+    html(out, "</tbody></table></div></section>\n");
+}
+
 /* ---------------------------------------------------------------- guarantee */
 
 enum { DISTANCE_CELLS = 4 };
@@ -479,6 +508,7 @@ static void body(FILE *out, const json_t *result)
     figures(out, result);
     prediction(out, result);
     diagnostics(out, result);
+    tails(out, result);
     guarantee(out, result);
     how(out, result);
 }

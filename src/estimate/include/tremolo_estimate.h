@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "tremolo_ballot.h"
+#include "tremolo_honest.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
@@ -53,6 +54,10 @@ struct tremolo_estimate {
     const char *evidence_why;         /* NULL when there is only one round */
     struct tremolo_coefficient *rows; /* features, then intercept; owned; NULL: none */
     const char *remark;               /* why there are none */
+    /* Are they honest reports? */
+    const struct tremolo_tails *tails;  /* NULL: not known */
+    struct tremolo_coefficient *robust; /* rows without the reports that were set aside; owned;
+                                         * NULL: none were, or there can be no rows */
     /* To predict. */
     const char *method;
     double *prediction;     /* features, then intercept, own units; owned; NULL: none */
@@ -85,6 +90,12 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_estimate_solve(struct tremolo_estimate *estimate, const struct tremolo_debiased *evidence,
                        const struct tremolo_units *units,
                        const struct tremolo_fit_options *options);
+
+/* Fill robust, from what tremolo_release_robust() or tremolo_release_robust_ballots() gave: one
+ * of them, or neither. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_estimate_robust(struct tremolo_estimate *estimate, const struct tremolo_debiased *evidence,
+                        const struct tremolo_ballot *ballots, const struct tremolo_units *units);
 
 /* Both, from ballots: by AUTO or UNBIASED. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,

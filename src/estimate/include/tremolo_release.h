@@ -43,12 +43,19 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_row_unpack(int16_t *row,
 double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study);
 double tremolo_row_norm2_max(const struct tremolo_study *study);
 
-/* Empty sums for a study's rows; free with tremolo_moments_free. */
+/* The largest norm of what a noisy sample is without its noise, wire units. */
+double tremolo_row_reach(const struct tremolo_study *study);
+
+/* Empty sums for a study's rows, watched by its law (tremolo_honest.h); free with tremolo_moments_free. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                                           const struct tremolo_study *study);
 
 /* Can the sums be this study's? For sums that were stored. */
 bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study);
+
+/* Were they watched by this study's law? Those of older versions were not. */
+bool tremolo_release_watches(const struct tremolo_moments *moments,
+                             const struct tremolo_study *study);
 
 /* Add `count` rows, one after the other, each to its bucket; allocates nothing. As
  * tremolo_moments_add() and tremolo_moments_add_ballots() fails. */
@@ -77,6 +84,16 @@ tremolo_release_evidence(struct tremolo_debiased **evidence, struct tremolo_mome
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_release_debias(struct tremolo_debiased **evidence, struct tremolo_moments *moments,
                        const struct tremolo_sample_release *release);
+
+/* The same without the reports beyond the cut; `vectors` as broadcast, or NULL: release->V. NULL,
+ * which is no failure, when the sums are not watched, or none is beyond it. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_release_robust(struct tremolo_debiased **evidence, const struct tremolo_moments *moments,
+                       const struct tremolo_sample_release *release, const int16_t *vectors);
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_release_robust_ballots(struct tremolo_ballot **ballots,
+                               const struct tremolo_moments *moments,
+                               const struct tremolo_study *study);
 
 /* Vectors as debiasing wants them, and as they travel: in steps of 2^-14. */
 void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight);

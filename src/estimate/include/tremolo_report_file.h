@@ -19,6 +19,7 @@
 
 #include "tremolo_ballot.h"
 #include "tremolo_device.h"
+#include "tremolo_honest.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
@@ -89,9 +90,12 @@ struct tremolo_report_rounds {
     size_t count;
     size_t devices; /* reports of each round, repeats not counted */
     size_t repeated;
-    struct tremolo_debiased **evidence; /* of every round, of noisy samples */
-    struct tremolo_mechanism mechanism; /* of one round of them */
-    struct tremolo_ballot *ballots;     /* or of the one round of ballots */
+    struct tremolo_debiased **evidence;    /* of every round, of noisy samples */
+    struct tremolo_mechanism mechanism;    /* of one round of them */
+    struct tremolo_ballot *ballots;        /* or of the one round of ballots */
+    struct tremolo_tails tails;            /* of the last round */
+    struct tremolo_debiased *robust;       /* of the only round, without what was set aside, */
+    struct tremolo_ballot *robust_ballots; /* or NULL: nothing was, or there are more rounds */
 };
 
 /* Read all rounds after tremolo_report_file_open(). On failure *rounds is empty and

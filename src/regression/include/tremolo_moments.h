@@ -100,6 +100,44 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_add_ballots(struct tremolo_moments *moments, tremolo_ballot_row_fn next,
                             void *context, const uint8_t *buckets, size_t count);
 
+/* ---- reports that honest noise hardly explains ---- */
+
+enum {
+    TREMOLO_TAIL_LIMITS = 5,
+    TREMOLO_TAIL_CUT = 2, /* which limit the robust sums keep */
+};
+
+struct tremolo_tail_limits {
+    size_t released;                    /* coordinates that count, the first ones */
+    int64_t norm2[TREMOLO_TAIL_LIMITS]; /* squared norms, increasing */
+    int32_t value;                      /* magnitude of one coordinate */
+    bool cut_values;                    /* a coordinate beyond `value` is beyond the cut, too */
+};
+
+/* Counts of reports beyond the limits; high and low have a number for each coordinate and live as
+ * long as the moments that were asked. */
+struct tremolo_tail {
+    struct tremolo_tail_limits limits;
+    uint64_t reports;
+    uint64_t beyond[TREMOLO_TAIL_LIMITS];
+    uint64_t set_aside; /* beyond the cut */
+    const uint64_t *high;
+    const uint64_t *low;
+};
+
+/* From now on watch what is added to empty moments. Merging keeps the counts where both have
+ * them with the same limits, and else forgets them; so does unwatch. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_moments_watch(struct tremolo_moments *moments, const struct tremolo_tail_limits *limits);
+void tremolo_moments_unwatch(struct tremolo_moments *moments);
+
+/* False when they are not watched. */
+bool tremolo_moments_tail(struct tremolo_tail *tail, const struct tremolo_moments *moments);
+
+/* New sums without the reports beyond the cut; BAD_ARGUMENT when they are not watched. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_within(struct tremolo_moments **within,
+                                                            const struct tremolo_moments *moments);
+
 /* Add the sums of `other`, which must be over the same kind of reports with the same
  * coordinates and maxima (BAD_ARGUMENT otherwise) and may not be `moments` itself. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,

@@ -54,6 +54,7 @@ struct tremolo_sample_release {
     size_t dimension;      /* d, features only */
     double keep;           /* 1 - alpha, in (0, 1] */
     double noise_variance; /* wire units^2: sigma^2 + 1/12 for the rounding */
+    double noise_within;   /* its share left in reports within the cut, see tremolo_honest.h */
     double modulation;     /* wire units^2: lambda^2 / (2 m); 0 without */
     size_t vectors;        /* m; 0 without modulation */
     const double *V;       /* m rows of d numbers; used as they are, not orthonormalised */
@@ -284,6 +285,11 @@ double tremolo_normal_cdf(double x);
 double tremolo_normal_quantile(double p);
 double tremolo_student_cdf(double x, double degrees);
 double tremolo_student_quantile(double p, double degrees);
+
+/* P(X > x) of a chi-square with `degrees` (1..10^4), about `noncentrality` (above 10^4 an upper
+ * bound), and the x that is exceeded with probability `tail`. */
+double tremolo_chi2_tail(unsigned degrees, double noncentrality, double x);
+double tremolo_chi2_quantile(unsigned degrees, double noncentrality, double tail);
 
 /* ---------------------------------------------------------------- theory */
 

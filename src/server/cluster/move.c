@@ -45,8 +45,13 @@ static enum tremolo_status say(struct move *move, enum tremolo_status status, co
 
 /* ---------------------------------------------------------------- comparing */
 
-static bool same_moments(const struct tremolo_moments *a, const struct tremolo_moments *b)
+static bool same_moments(struct tremolo_moments *a, struct tremolo_moments *b)
 {
+    struct tremolo_tail tail;
+    if (!tremolo_moments_tail(&tail, a) || !tremolo_moments_tail(&tail, b)) {
+        tremolo_moments_unwatch(a); /* an older version's, at one place */
+        tremolo_moments_unwatch(b);
+    }
     size_t length = tremolo_moments_encoded_bytes(a);
     if (tremolo_moments_encoded_bytes(b) != length) {
         return false;

@@ -1,4 +1,5 @@
 /* metrics.c -- GET /metrics in Prometheus' text format. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include "prometheus.h"
+#include "rounds.h"
 #include "routes.h"
 
 static double resident_bytes(void)
@@ -62,6 +64,32 @@ static void write_studies(struct prometheus *out, struct writer *writer)
     }
 }
 
+/* What honest devices can hardly have sent, over all rounds. */
+static void write_tails(struct prometheus *out, struct writer *writer)
+{
+    static const struct {
+        const char *name, *help;
+    } gauges[] = {
+        {"tremolo_study_reports_beyond", "Reports beyond what honest ones reach once in 10000."},
+        {"tremolo_study_reports_beyond_expected", "The same of honest devices, at most."},
+        {"tremolo_study_reports_suspicious", "1: honest devices do not explain the reports."},
+    };
+    size_t count = writer_study_count(writer);
+    for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {
+        prometheus_head(out, gauges[g].name, "gauge", gauges[g].help);
+        for (size_t i = 0; i < count; i++) {
+            struct served_study *served = writer_study(writer, i);
+            struct tremolo_tails tails;
+            if (rounds_tails(&tails, served)) {
+                const uint64_t value[] = {tails.norm[TREMOLO_TAIL_CUT].seen,
+                                          (uint64_t)ceil(tails.norm[TREMOLO_TAIL_CUT].expected),
+                                          tails.alarm};
+                prometheus_labelled(out, "study", served->id_text, value[g]);
+            }
+        }
+    }
+}
+
 static void write_process(struct prometheus *out, struct tremolo_server *server)
 {
     struct writer_counters *counters = writer_counters(server->writer);
@@ -97,6 +125,7 @@ void metrics_run(struct request *request)
     }
     write_answers(&out, server);
     write_studies(&out, server->writer);
+    write_tails(&out, server->writer);
     write_process(&out, server);
     char *text = prometheus_text(&out, &length);
     if (text == NULL) {

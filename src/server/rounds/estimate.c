@@ -23,8 +23,7 @@ static const double usual_level = 0.95;
 
 /* What the computation works on, so that the lock is held only to fill it. */
 struct snapshot {
-    struct tremolo_debiased *evidence; /* or */
-    struct tremolo_ballot *ballots;
+    struct rounds_told told;
     uint64_t reports;
     uint64_t devices; /* at least */
     uint64_t round_reports;
@@ -66,13 +65,8 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
     if (served->reports < 2) {
         return TREMOLO_OK;
     }
-    if (served->study->release == TREMOLO_RELEASE_BALLOT) {
-        return tremolo_release_ballots(&snapshot->ballots, served->rounds[0].moments,
-                                       served->study);
-    }
-    enum tremolo_status status =
-        snapshot->pooled ? rounds_pooled(&snapshot->evidence, served)
-                         : rounds_evidence(&snapshot->evidence, served, snapshot->evidence_round);
+    enum tremolo_status status = rounds_tell(
+        &snapshot->told, served, snapshot->pooled ? ROUNDS_ALL : (int)snapshot->evidence_round);
     if (status == TREMOLO_OK && snapshot->done && served->terms->rounds > 1) {
         struct rounds_result result = {snapshot->last, snapshot->average};
         status = rounds_finish(&result, served);
@@ -148,7 +142,8 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     if (served->terms->rounds > 1) {
         estimate.evidence_why = snapshot->pooled ? why_pooled : why_largest;
     }
-    if (snapshot->evidence == NULL && snapshot->ballots == NULL) {
+    estimate.tails = snapshot->told.watched ? &snapshot->told.tails : NULL;
+    if (snapshot->told.evidence == NULL && snapshot->told.ballots == NULL) {
         estimate.remark = "nothing can be said before two devices have reported";
     }
     estimate.method = "auto";
@@ -193,12 +188,13 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
     set_units(&own, served);
     struct tremolo_estimate estimate = estimate_of(served, snapshot, &own, level);
-    if (snapshot->evidence != NULL) { /* without a prediction the table stays */
-        (void)!tremolo_estimate_solve(&estimate, snapshot->evidence, &own.units, &options);
-    } else if (snapshot->ballots != NULL) {
-        (void)!tremolo_estimate_ballots(&estimate, snapshot->ballots, &own.units,
-                                        TREMOLO_METHOD_AUTO);
+    const struct rounds_told *told = &snapshot->told;
+    if (told->evidence != NULL) { /* without a prediction the table stays */
+        (void)!tremolo_estimate_solve(&estimate, told->evidence, &own.units, &options);
+    } else if (told->ballots != NULL) {
+        (void)!tremolo_estimate_ballots(&estimate, told->ballots, &own.units, TREMOLO_METHOD_AUTO);
     }
+    (void)!tremolo_estimate_robust(&estimate, told->robust, told->robust_ballots, &own.units);
     snapshot->r2 = estimate.r2;
     json_t *answer = estimate_document(&estimate);
     tremolo_estimate_free(&estimate);
@@ -274,8 +270,7 @@ static enum tremolo_status answer(char **json, struct served_study *served, doub
             keep(served, copy, snapshot, generation);
         }
     }
-    tremolo_debias_free(snapshot->evidence);
-    tremolo_ballot_free(snapshot->ballots);
+    rounds_told_free(&snapshot->told);
     free(snapshot);
     if (status == TREMOLO_OK && text == NULL) {
         status = TREMOLO_NO_MEMORY;

@@ -149,6 +149,10 @@ static enum tremolo_status take_checkpoint(struct recovery *recovery, struct ser
         return refuse(recovery, "the checkpoint of round %u of study %s is not one of it", round,
                       served->id_text);
     }
+    if (!tremolo_release_watches(moments, served->study)) { /* an older version's: folded anew */
+        tremolo_moments_free(moments);
+        return TREMOLO_OK;
+    }
     struct served_round *stored = &served->rounds[round];
     tremolo_moments_free(stored->moments);
     stored->moments = moments;

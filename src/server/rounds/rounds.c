@@ -27,29 +27,122 @@ enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence, struct s
                                     served->rounds[round].vectors);
 }
 
-enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence, struct served_study *served)
+/* The sums of rounds [first, end) merged, and their vectors, weighted. */
+static enum tremolo_status merge(struct tremolo_moments *merged, double *V,
+                                 const struct served_study *served, unsigned first, unsigned end)
 {
-    size_t d = served->study->dimension;
-    size_t m = served->study->vectors;
-    struct tremolo_moments *merged = NULL;
-    double *V = calloc(served->opened * m * d + 1, sizeof *V);
-    enum tremolo_status status =
-        V == NULL ? TREMOLO_NO_MEMORY : tremolo_release_sums(&merged, served->study);
-    for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
-        double count = (double)tremolo_moments_count(served->rounds[t].moments);
-        double share = served->reports > 0 ? count / (double)served->reports : 0.0;
-        tremolo_release_from_wire(V + t * m * d, served->rounds[t].vectors, m * d, sqrt(share));
+    size_t count = (size_t)served->study->vectors * served->study->dimension;
+    enum tremolo_status status = TREMOLO_OK;
+    uint64_t reports = 0;
+    for (unsigned t = first; t < end; t++) {
+        reports += tremolo_moments_count(served->rounds[t].moments);
+    }
+    for (unsigned t = first; t < end && status == TREMOLO_OK; t++) {
+        double share =
+            reports > 0 ? (double)tremolo_moments_count(served->rounds[t].moments) / (double)reports
+                        : 0.0;
+        tremolo_release_from_wire(V + (t - first) * count, served->rounds[t].vectors, count,
+                                  sqrt(share));
         status = tremolo_moments_merge(merged, served->rounds[t].moments);
     }
+    return status;
+}
+
+static enum tremolo_status tell(struct rounds_told *told, struct tremolo_moments *moments,
+                                const struct served_study *served,
+                                const struct tremolo_sample_release *release)
+{
+    enum tremolo_status status;
+    if (served->study->release == TREMOLO_RELEASE_BALLOT) {
+        status = tremolo_release_ballots(&told->ballots, moments, served->study);
+        return status == TREMOLO_OK
+                   ? tremolo_release_robust_ballots(&told->robust_ballots, moments, served->study)
+                   : status;
+    }
+    status = tremolo_release_debias(&told->evidence, moments, release);
+    return status == TREMOLO_OK ? tremolo_release_robust(&told->robust, moments, release, NULL)
+                                : status;
+}
+
+enum tremolo_status rounds_tell(struct rounds_told *told, struct served_study *served, int round)
+{
+    unsigned first = round == ROUNDS_ALL ? 0 : (unsigned)round;
+    unsigned end = round == ROUNDS_ALL ? served->opened : first + 1;
+    struct tremolo_sample_release release = served->release;
+    struct tremolo_moments *merged = NULL;
+    struct tremolo_honest law;
+    struct tremolo_tail tail;
+    *told = (struct rounds_told){.watched = false};
+    release.vectors = (end - first) * served->study->vectors;
+    double *V = calloc(release.vectors * served->study->dimension + 1, sizeof *V);
+    release.V = V;
+    enum tremolo_status status =
+        V == NULL ? TREMOLO_NO_MEMORY : tremolo_release_sums(&merged, served->study);
     if (status == TREMOLO_OK) {
-        struct tremolo_sample_release release = served->release;
-        release.vectors = served->opened * m;
-        release.V = V;
-        status = tremolo_release_debias(evidence, merged, &release);
+        status = merge(merged, V, served, first, end);
+    }
+    if (status == TREMOLO_OK) {
+        status = tell(told, merged, served, &release);
+    }
+    if (status == TREMOLO_OK && tremolo_moments_tail(&tail, merged)) {
+        tremolo_honest_law(&law, served->study);
+        tremolo_tails_judge(&told->tails, &tail, &law);
+        told->watched = true;
     }
     tremolo_moments_free(merged);
     free(V);
     return status;
+}
+
+void rounds_told_free(struct rounds_told *told)
+{
+    tremolo_debias_free(told->evidence);
+    tremolo_debias_free(told->robust);
+    tremolo_ballot_free(told->ballots);
+    tremolo_ballot_free(told->robust_ballots);
+}
+
+/* Add the counts of a round to those before; `counts` has room for both sides. */
+static void add_tail(struct tremolo_tail *sum, uint64_t *counts, const struct tremolo_tail *more)
+{
+    size_t n = more->limits.released;
+    sum->limits = more->limits;
+    sum->reports += more->reports;
+    sum->set_aside += more->set_aside;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        sum->beyond[k] += more->beyond[k];
+    }
+    for (size_t i = 0; i < n; i++) {
+        counts[i] += more->high[i];
+        counts[n + i] += more->low[i];
+    }
+    sum->high = counts;
+    sum->low = counts + n;
+}
+
+bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
+{
+    struct tremolo_tail sum = {.reports = 0};
+    struct tremolo_tail tail;
+    struct tremolo_honest law;
+    tremolo_honest_law(&law, served->study);
+    uint64_t *counts = calloc(2 * law.limits.released, sizeof *counts);
+    bool known = counts != NULL;
+    (void)pthread_mutex_lock(&served->lock);
+    for (unsigned t = 0; t < served->opened && known; t++) {
+        known = tremolo_moments_tail(&tail, served->rounds[t].moments) &&
+                tail.limits.released == law.limits.released;
+        if (known) {
+            add_tail(&sum, counts, &tail);
+        }
+    }
+    (void)pthread_mutex_unlock(&served->lock);
+    known = known && sum.reports > 0;
+    if (known) {
+        tremolo_tails_judge(tails, &sum, &law);
+    }
+    free(counts);
+    return known;
 }
 
 /* ---------------------------------------------------------------- iteration */

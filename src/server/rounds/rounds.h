@@ -13,6 +13,8 @@
 #include "check_report.h"
 #include "tremolo_regression.h"
 
+#include "tremolo_honest.h"
+
 struct served_study;
 
 /* What the rounds closed so far give. All pointers may be NULL. */
@@ -28,10 +30,26 @@ TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct served_study *serve
 TREMOLO_MUST_USE enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence,
                                                      struct served_study *served, unsigned round);
 
-/* One evidence from all rounds, the open one included: sums merged, and the
- * modulation of each round weighted by its share of the reports. Lock held. */
-TREMOLO_MUST_USE enum tremolo_status rounds_pooled(struct tremolo_debiased **evidence,
-                                                   struct served_study *served);
+/* What is estimated from: one round, or all of them, the open one included, with their sums
+ * merged and the modulation of each weighted by its share of the reports. */
+struct rounds_told {
+    struct tremolo_debiased *evidence; /* of noisy samples, or */
+    struct tremolo_ballot *ballots;
+    struct tremolo_debiased *robust; /* without those that were set aside; NULL: none were */
+    struct tremolo_ballot *robust_ballots;
+    struct tremolo_tails tails;
+    bool watched; /* tails are known */
+};
+
+enum { ROUNDS_ALL = -1 };
+
+/* Of `round`, or of all. Lock held. Free with rounds_told_free, whatever the status. */
+TREMOLO_MUST_USE enum tremolo_status rounds_tell(struct rounds_told *told,
+                                                 struct served_study *served, int round);
+void rounds_told_free(struct rounds_told *told);
+
+/* How far the reports of all rounds reach; takes the lock. False when it is not known. */
+bool rounds_tails(struct tremolo_tails *tails, struct served_study *served);
 
 /* The iterate after all rounds, once the study is done. Lock held. */
 TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *result,
