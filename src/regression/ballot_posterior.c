@@ -196,6 +196,24 @@ static void add(double *restrict y, double a, const double *restrict x, size_t n
     }
 }
 
+/* y <- y + sum of weights[j] rows[j], four rows at a time. */
+static void combine(double *restrict y, const double *weights, const double *restrict rows,
+                    size_t stride, size_t count, size_t n)
+{
+    size_t j = 0;
+    for (; j + 4 <= count; j += 4) {
+        const double *x = rows + j * stride;
+        const double *w = weights + j;
+        for (size_t k = 0; k < n; k++) {
+            y[k] += (w[0] * x[k] + w[1] * x[k + stride]) +
+                    (w[2] * x[k + 2 * stride] + w[3] * x[k + 3 * stride]);
+        }
+    }
+    for (; j < count; j++) {
+        add(y, weights[j], rows + j * stride, n);
+    }
+}
+
 /* B, scale and mean at a position. */
 static void spread_out(struct chain *chain, const double *position)
 {
@@ -296,6 +314,7 @@ static double energy(struct chain *chain, double *gradient, const double *positi
     double explained = share(chain, position, true);
     const double *W = chain->B + d * width;
     double *on_W = chain->R + d * width;
+    double pull[BALLOT_MAX];
     memcpy(gradient, position, at->count * sizeof *gradient);
     memset(chain->R, 0, r * width * sizeof *chain->R);
     for (size_t i = r; i-- > 0;) {
@@ -304,16 +323,16 @@ static double energy(struct chain *chain, double *gradient, const double *positi
         double *R = chain->R + i * width;
         bool response = i == d;
         for (size_t j = 0; j < r; j++) {
-            const double *other = chain->B + j * width;
-            double weight = chain->scale[i] * chain->scale[j] * weights[j];
-            add(R + d, weight, other + d, q);
-            if (response && j == d) {
-                add(R, weight, other, d);
-                R[d + q] = weight * other[d + q];
-            } else if (response || j == d || j == i) {
-                size_t k = response ? j : i; /* the one own factor that both have */
-                R[k] += weight * other[k];
-            }
+            pull[j] = chain->scale[i] * chain->scale[j] * weights[j];
+        }
+        combine(R + d, pull, chain->B + d, width, r, q);
+        for (size_t j = 0; response && j < d; j++) { /* own factors that both have */
+            R[j] = pull[j] * chain->B[j * width + j] + pull[d] * W[j];
+        }
+        if (response) {
+            R[d + q] = pull[d] * W[d + q];
+        } else {
+            R[i] = pull[i] * B[i] + pull[d] * W[i];
         }
         double on_mean = chain->ballots->h * chain->H[i + 1] + dot(weights, chain->mean, r);
         gradient[at->z + i] += 2.0 * mean_sd(chain, i) * on_mean;
@@ -336,9 +355,9 @@ static double energy(struct chain *chain, double *gradient, const double *positi
             SHARE_SPREAD * ((1.0 - common) * dot(R + d, B + d, q) - common * R[i] * B[i]);
     }
     double z = position[at->z + d];
-    double pull;
-    double prior = away(&pull, z) - 0.5 * z * z;
-    gradient[at->z + d] += pull - z;
+    double inward;
+    double prior = away(&inward, z) - 0.5 * z * z;
+    gradient[at->z + d] += inward - z;
     return 0.5 * sum + 0.5 * dot(position, position, at->count) + prior;
 }
 
@@ -475,9 +494,14 @@ struct length {
     size_t leaps; /* about so many steps a move */
 };
 
+/* Many features need long moves rather than many: what noise tells well and what it does
+ * not differ more. */
 static struct length length_of(size_t d)
 {
-    return (struct length){d <= 64 ? 200 : 100, d <= 32 ? 800 : d <= 64 ? 400 : 100, 12};
+    if (d <= 24) {
+        return (struct length){200, 800, 12};
+    }
+    return d <= 64 ? (struct length){150, 250, 40} : (struct length){100, 100, 60};
 }
 
 static void run(double *mean, double *draws, size_t count, struct chain *chain,

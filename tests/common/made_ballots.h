@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MADE_MAX = 12, MADE_ENTRIES = MADE_MAX * (MADE_MAX + 1) / 2 };
+enum { MADE_MAX = 68, MADE_ENTRIES = MADE_MAX * (MADE_MAX + 1) / 2 };
 
 #define MADE_SCALE    0x1p24
 #define MADE_RESPONSE 0x1p10 /* wire units of a public response */
