@@ -6,52 +6,13 @@
  * of the compiler, and built twice: for every processor, and for those with AVX2. */
 #include "expand.h"
 
-#include <string.h>
-
 enum {
-    LANES = EXPAND_LANES,
     KEY_PAIRS = 10,
     DIRECTION_PAIRS = 4,
-    CHUNK = 16 * LANES, /* words that all lanes make at once */
-    STEP = 16,          /* entries added at once */
-    MIDDLE = 16,        /* of the bits of a word */
+    CHUNK = 16 * EXPAND_LANES, /* words that all lanes make at once */
+    STEP = 16,                 /* entries added at once */
+    MIDDLE = 16,               /* of the bits of a word */
 };
-
-typedef uint32_t lanes __attribute__((vector_size(4 * EXPAND_LANES)));
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-#define ROTATE(value, count) ((value) << (count) | (value) >> (32 - (count)))
-#define QUARTER(a, b, c, d)                                                                        \
-    ((a) += (b), (d) ^= (a), (d) = ROTATE(d, 16), (c) += (d), (b) ^= (c), (b) = ROTATE(b, 12),     \
-     (a) += (b), (d) ^= (a), (d) = ROTATE(d, 8), (c) += (d), (b) ^= (c), (b) = ROTATE(b, 7))
-
-ALWAYS_INLINE void chacha(lanes x[16], const lanes state[16], unsigned pairs)
-{
-    memcpy(x, state, 16 * sizeof *x);
-    for (unsigned i = 0; i < pairs; i++) {
-        QUARTER(x[0], x[4], x[8], x[12]);
-        QUARTER(x[1], x[5], x[9], x[13]);
-        QUARTER(x[2], x[6], x[10], x[14]);
-        QUARTER(x[3], x[7], x[11], x[15]);
-        QUARTER(x[0], x[5], x[10], x[15]);
-        QUARTER(x[1], x[6], x[11], x[12]);
-        QUARTER(x[2], x[7], x[8], x[13]);
-        QUARTER(x[3], x[4], x[9], x[14]);
-    }
-    for (unsigned i = 0; i < 16; i++) {
-        x[i] += state[i];
-    }
-}
-
-static void set_constants(lanes state[16])
-{
-    static const uint32_t constants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    memset(state, 0, 16 * sizeof *state);
-    for (unsigned i = 0; i < 4; i++) {
-        state[i] += constants[i];
-    }
-}
 
 static uint32_t load_word(const uint8_t *bytes)
 {
@@ -61,8 +22,8 @@ static uint32_t load_word(const uint8_t *bytes)
 void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
                  const int16_t *rows, size_t count)
 {
-    lanes state[16], x[16];
-    set_constants(state);
+    chacha_lanes state[16], x[16];
+    chacha_begin(state);
     for (size_t i = 0; i < 8; i++) {
         state[4 + i] += load_word(study_id + 4 * i);
     }
@@ -73,18 +34,18 @@ void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_
             state[12 + i][lane] = load_word(id + 4 * i);
         }
     }
-    chacha(x, state, KEY_PAIRS);
+    chacha_blocks(x, state, KEY_PAIRS);
     memcpy(keys->word, x, sizeof keys->word);
 }
 
 /* The next words of the stream, of each how many of its bits are set. */
-ALWAYS_INLINE void count_chunk(uint8_t counts[CHUNK], lanes state[16])
+CHACHA_INLINE void count_chunk(uint8_t counts[CHUNK], chacha_lanes state[16])
 {
-    lanes x[16];
-    chacha(x, state, DIRECTION_PAIRS);
-    state[12] += LANES;
+    chacha_lanes x[16];
+    chacha_blocks(x, state, DIRECTION_PAIRS);
+    state[12] += EXPAND_LANES;
     for (unsigned i = 0; i < 16; i++) {
-        lanes w = x[i] - (x[i] >> 1 & 0x55555555);
+        chacha_lanes w = x[i] - (x[i] >> 1 & 0x55555555);
         w = (w & 0x33333333) + (w >> 2 & 0x33333333);
         w = (w + (w >> 4)) & 0x0f0f0f0f;
         w += w >> 8;
@@ -92,11 +53,11 @@ ALWAYS_INLINE void count_chunk(uint8_t counts[CHUNK], lanes state[16])
     }
     for (unsigned i = 0; i < 16; i += 4) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        lanes four = x[i] | x[i + 1] << 8 | x[i + 2] << 16 | x[i + 3] << 24;
+        chacha_lanes four = x[i] | x[i + 1] << 8 | x[i + 2] << 16 | x[i + 3] << 24;
 #else
-        lanes four = x[i] << 24 | x[i + 1] << 16 | x[i + 2] << 8 | x[i + 3];
+        chacha_lanes four = x[i] << 24 | x[i + 1] << 16 | x[i + 2] << 8 | x[i + 3];
 #endif
-        for (size_t lane = 0; lane < LANES; lane++) {
+        for (size_t lane = 0; lane < EXPAND_LANES; lane++) {
             uint32_t word = four[lane];
             memcpy(counts + 16 * lane + i, &word, sizeof word);
         }
@@ -104,7 +65,7 @@ ALWAYS_INLINE void count_chunk(uint8_t counts[CHUNK], lanes state[16])
 }
 
 /* Add the counts, or with flip = 255 take them away. Sums wrap, and end within -80..80. */
-ALWAYS_INLINE void add_counts(uint8_t *row, const uint8_t *counts, size_t count, uint8_t flip)
+CHACHA_INLINE void add_counts(uint8_t *row, const uint8_t *counts, size_t count, uint8_t flip)
 {
     size_t i = 0;
     for (; i + STEP <= count; i += STEP) {
@@ -118,7 +79,8 @@ ALWAYS_INLINE void add_counts(uint8_t *row, const uint8_t *counts, size_t count,
 }
 
 /* `row` holds minus the middle of all directions. */
-ALWAYS_INLINE void add_directions(uint8_t *row, size_t entries, lanes state[16], unsigned answer)
+CHACHA_INLINE void add_directions(uint8_t *row, size_t entries, chacha_lanes state[16],
+                                  unsigned answer)
 {
     uint8_t counts[CHUNK];
     size_t used = CHUNK;
@@ -137,14 +99,15 @@ ALWAYS_INLINE void add_directions(uint8_t *row, size_t entries, lanes state[16],
     }
 }
 
-static void add_directions_plain(uint8_t *row, size_t entries, lanes state[16], unsigned answer)
+static void add_directions_plain(uint8_t *row, size_t entries, chacha_lanes state[16],
+                                 unsigned answer)
 {
     add_directions(row, entries, state, answer);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void add_directions_avx2(uint8_t *row, size_t entries,
-                                                                lanes state[16], unsigned answer)
+__attribute__((target("avx2"))) static void
+add_directions_avx2(uint8_t *row, size_t entries, chacha_lanes state[16], unsigned answer)
 {
     add_directions(row, entries, state, answer);
 }
@@ -157,16 +120,16 @@ __attribute__((target("avx2"))) static void add_directions_avx2(uint8_t *row, si
 void expand_row(int8_t *row, size_t entries, const struct expand_keys *keys, size_t lane,
                 unsigned answer, bool wide)
 {
-    lanes state[16];
+    chacha_lanes state[16];
     int signs = 0;
     for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
         signs += (answer >> j & 1) != 0 ? 1 : -1;
     }
-    set_constants(state);
+    chacha_begin(state);
     for (size_t i = 0; i < 8; i++) {
         state[4 + i] += keys->word[i][lane];
     }
-    for (size_t i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < EXPAND_LANES; i++) {
         state[12][i] = (uint32_t)i;
     }
     state[13] += answer >> TREMOLO_BALLOT_SIGNS;

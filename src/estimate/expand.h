@@ -9,10 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chacha_lanes.h"
 #include "tremolo_device.h"
 
 enum {
-    EXPAND_LANES = 8,
+    EXPAND_LANES = CHACHA_LANES,
     EXPAND_ANSWER = TREMOLO_REPORT_ID_BYTES / 2, /* places in a row, after the id */
     EXPAND_RESPONSE,
     EXPAND_ROW_VALUES,

@@ -45,45 +45,22 @@ enum {
 
 /* ------------------------------------------------------------- uniform words */
 
-typedef uint32_t lanes __attribute__((vector_size(4 * EXACT_NOISE_LANES)));
-
-#define TURN(x, n) ((x) << (n) | (x) >> (32 - (n)))
-#define QUARTER(a, b, c, d)                                                                        \
-    ((a) += (b), (d) ^= (a), (d) = TURN(d, 16), (c) += (d), (b) ^= (c), (b) = TURN(b, 12),         \
-     (a) += (b), (d) ^= (a), (d) = TURN(d, 8), (c) += (d), (b) ^= (c), (b) = TURN(b, 7))
-
-/* Eight blocks, word by word. Inlined where wide registers are allowed and where not: the words
- * are the same. */
-static inline __attribute__((always_inline)) void make_words(struct exact_words *words)
+/* Eight blocks, word by word. */
+CHACHA_INLINE void make_words(struct exact_words *words)
 {
-    static const uint32_t constant[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    lanes start[16], x[16];
-    for (unsigned i = 0; i < 16; i++) {
-        for (unsigned lane = 0; lane < EXACT_NOISE_LANES; lane++) {
-            uint64_t block = words->block + lane;
-            start[i][lane] = i < 4     ? constant[i]
-                             : i < 12  ? words->key[i - 4]
-                             : i == 12 ? (uint32_t)block
-                             : i == 13 ? (uint32_t)(block >> 32)
-                             : i == 14 ? words->stream
-                                       : 0;
-        }
-        x[i] = start[i];
+    chacha_lanes state[16], x[16];
+    chacha_begin(state);
+    for (unsigned i = 0; i < 8; i++) {
+        state[4 + i] += words->key[i];
     }
-    for (unsigned round = 0; round < 4; round++) {
-        QUARTER(x[0], x[4], x[8], x[12]);
-        QUARTER(x[1], x[5], x[9], x[13]);
-        QUARTER(x[2], x[6], x[10], x[14]);
-        QUARTER(x[3], x[7], x[11], x[15]);
-        QUARTER(x[0], x[5], x[10], x[15]);
-        QUARTER(x[1], x[6], x[11], x[12]);
-        QUARTER(x[2], x[7], x[8], x[13]);
-        QUARTER(x[3], x[4], x[9], x[14]);
+    for (unsigned lane = 0; lane < EXACT_NOISE_LANES; lane++) {
+        uint64_t block = words->block + lane;
+        state[12][lane] = (uint32_t)block;
+        state[13][lane] = (uint32_t)(block >> 32);
     }
-    for (unsigned i = 0; i < 16; i++) {
-        x[i] += start[i];
-        memcpy(words->word + i * EXACT_NOISE_LANES, &x[i], sizeof x[i]);
-    }
+    state[14] += words->stream;
+    chacha_blocks(x, state, 4);
+    memcpy(words->word, x, sizeof words->word);
     words->block += EXACT_NOISE_LANES;
     words->used = 0;
 }

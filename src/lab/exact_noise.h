@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chacha_lanes.h"
+
 enum {
     EXACT_NOISE_LOG2_MAX = 24,
-    EXACT_NOISE_LANES = 8,
+    EXACT_NOISE_LANES = CHACHA_LANES,
     EXACT_NOISE_WORDS = 16 * EXACT_NOISE_LANES, /* that the generator makes at once */
 };
 
