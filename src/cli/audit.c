@@ -168,11 +168,11 @@ static void print_claim(const struct tremolo_audit_plan *plan)
     }
     (void)printf("%s, %llu pairs of devices, claim: epsilon %g at delta %g",
                  is_ballot(plan) ? "ballots" : "noisy samples", (unsigned long long)plan->pairs,
-                 claim->epsilon, claim->delta);
+                 tremolo_digits_up(claim->epsilon, 6), tremolo_digits_up(claim->delta, 6));
     if (is_ballot(plan)) {
         (void)printf(" for each ballot, ");
     } else {
-        (void)printf(" (mu %.6g), ", claim->mu);
+        (void)printf(" (mu %.6g), ", tremolo_digits_up(claim->mu, 6));
     }
     if (claim->distance > 0.0) {
         (void)printf("people at most %g half ranges apart", claim->distance);
@@ -201,7 +201,7 @@ static void print_checks(const struct tremolo_audit_result *result)
 static void print_people(const struct tremolo_audit_result *result)
 {
     (void)printf("epsilon is at least %.4f  (the same, if the trade-off is Gaussian: mu >= %.5f)\n",
-                 result->epsilon_by_mu, result->mu_lower);
+                 floor(1e4 * result->epsilon_by_mu) / 1e4, floor(1e5 * result->mu_lower) / 1e5);
     (void)printf("\n%-20s %10s %10s %10s %10s\n", "people apart along", "devices", "mu", "mu seen",
                  "at least");
     for (unsigned i = 0; i < TREMOLO_AUDIT_PAIR_KINDS; i++) {
@@ -223,7 +223,7 @@ static void print_text(const struct tremolo_audit_result *result,
     print_claim(plan);
     print_checks(result);
     (void)printf("epsilon is at least %.4f  (%g%% confidence, no assumption on the mechanism)\n",
-                 result->epsilon_lower, 100.0 * plan->confidence);
+                 floor(1e4 * result->epsilon_lower) / 1e4, 100.0 * plan->confidence);
     if (is_ballot(plan)) {
         (void)printf("%.5f of answers are early, %.5f by the law\n\n", result->early,
                      result->early_claimed);

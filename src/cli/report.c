@@ -106,8 +106,8 @@ static int read_files(struct options *options, struct contents *contents)
         options->client.server_key = contents->server_key;
     }
     if (code == CLI_DONE && options->key != NULL) {
-        code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key,
-                            true);
+        code =
+            cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key, true);
         options->client.mac_key = contents->mac_key;
     }
     if (code == CLI_DONE && options->device != NULL) {
@@ -159,8 +159,8 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
         "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "
         "delta %g (%s %.6g%s)%s\n",
         receipt->round + 1, options->rounds, id, receipt->report_bytes,
-        receipt->repeated ? "known already" : "accepted", epsilon, delta,
-        receipt->of_epsilon ? "pure epsilon" : "mu^2", left,
+        receipt->repeated ? "known already" : "accepted", tremolo_digits_down(epsilon, 4), delta,
+        receipt->of_epsilon ? "pure epsilon" : "mu^2", tremolo_digits_down(left, 6),
         receipt->of_epsilon ? "" : ", which is what adds up: epsilons of noisy samples do not",
         receipt->left_by_policy ? "; the policy's total, below the ledger's, sets that" : "");
     return fflush(stdout) == 0 ? 0 : -1;

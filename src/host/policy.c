@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "policy_distance.h"
+#include "tremolo_privacy.h"
 
 /* A sentence for the caller, and the status that goes with it. */
 __attribute__((format(printf, 4, 5))) static enum tremolo_status
@@ -144,14 +145,6 @@ static bool exceeds(double epsilon, const struct tremolo_policy *policy)
     return epsilon > policy->epsilon_per_study * (1 + 1e-9);
 }
 
-/* Four significant digits, rounded up: a cost is never understated. What exceeds them by
- * less than a billionth of the last one is the accountant's own rounding. */
-static double digits_up(double epsilon)
-{
-    double unit = pow(10, floor(log10(epsilon)) - 3);
-    return ceil(epsilon / unit - 1e-9) * unit;
-}
-
 /* What to write into the policy for this study, if it is to be allowed: its
  * own neighbours where these are what separates them, else its epsilon. */
 static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_policy *policy,
@@ -167,10 +160,10 @@ static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_poli
                        "the study's own epsilon %.4g is for people at most %g of its half ranges "
                        "apart; a policy that allows so much and whose \"distance\" says so of each "
                        "feature, in its own unit, allows it, and protects no others",
-                       digits_up(own.epsilon), distance);
+                       tremolo_digits_up(own.epsilon, 4), distance);
     } else if (epsilon <= 100) {
         (void)snprintf(text, bytes, "\"epsilon_per_study\": %.4g in the policy allows it",
-                       digits_up(epsilon));
+                       tremolo_digits_up(epsilon, 4));
     } else {
         (void)snprintf(text, bytes, "no policy allows that much");
     }
@@ -184,14 +177,15 @@ static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char
     char cost[32] = "more than 1e6";
     char allow[320];
     if (epsilon <= 1e6) {
-        (void)snprintf(cost, sizeof cost, "%.4g", digits_up(epsilon));
+        (void)snprintf(cost, sizeof cost, "%.4g", tremolo_digits_up(epsilon, 4));
     }
     say_how_to_allow(allow, sizeof allow, policy, file, epsilon);
     double delta =
         tremolo_study_file_terms(file)->release == TREMOLO_RELEASE_BALLOT ? 0 : policy->delta;
     return refuse(TREMOLO_POLICY_REFUSED, why, bytes,
                   "the study costs epsilon %s between %s at delta %.3g, the policy allows %.4g; %s",
-                  cost, between, delta, policy->epsilon_per_study, allow);
+                  cost, between, tremolo_digits_up(delta, 3),
+                  tremolo_digits_down(policy->epsilon_per_study, 4), allow);
 }
 
 /* The distance, in half ranges of the study, at which it is counted; 0: any two people. */

@@ -3,8 +3,8 @@
  * Two texts and a table from one promise, of Gaussian releases or of ballots. Rates are rounded up to the next tenth of
  * a percent, epsilon to four digits and mu and rho to six, so that nothing here
  * promises more than was proved. mu of Gaussian releases grows in proportion to the
- * distance between two samples, which gives the same guarantee at any other distance;
- * ballots cost the same for any two. */
+ * distance between two samples, or as the promise knows better (integers are rounded),
+ * which gives the same guarantee at any other distance; ballots cost the same for any two. */
 #include "tremolo_privacy.h"
 
 #include "check.h"
@@ -31,18 +31,32 @@ static bool promise_makes_sense(const struct tremolo_promise *promise)
            (promise->ways != NULL || promise->way_count == 0);
 }
 
+/* The last of so many digits; 0 where there is nothing to round. */
+static double last_digit(double x, int digits)
+{
+    return x > 0.0 && x < 1e15 ? pow(10.0, floor(log10(x)) - (digits - 1)) : 0.0;
+}
+
 double tremolo_digits_up(double x, int digits)
 {
-    if (!(x > 0.0) || !(x < 1e15)) {
-        return x;
-    }
-    double unit = pow(10.0, floor(log10(x)) - (digits - 1));
-    return ceil(x / unit - 1e-9) * unit;
+    double unit = last_digit(x, digits);
+    return unit > 0.0 ? ceil(x / unit - 1e-9) * unit : x;
+}
+
+double tremolo_digits_down(double x, int digits)
+{
+    double unit = last_digit(x, digits);
+    return unit > 0.0 ? floor(x / unit + 1e-9) * unit : x;
+}
+
+double tremolo_percent_up(double share)
+{
+    return fmin(ceil(share * 1000.0 - 1e-9) / 10.0, 100.0);
 }
 
 static double share_up(double share)
 {
-    return fmin(ceil(share * 1000.0) / 1000.0, 1.0);
+    return tremolo_percent_up(share) / 100.0;
 }
 
 /* All ballots together, whoever the two are. At even odds the best test is right
@@ -78,19 +92,23 @@ static enum tremolo_status rate_ballots(struct tremolo_difference *row,
 static enum tremolo_status rate(struct tremolo_difference *row,
                                 const struct tremolo_promise *promise)
 {
-    double factor = row->distance / promise->distance;
+    bool promised = row->distance == promise->distance;
+    double mu = !promised && promise->mu_at != NULL
+                    ? promise->mu_at(promise->context, row->distance)
+                    : promise->mu * (row->distance / promise->distance);
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified bound;
     struct tremolo_certified accuracy;
-    enum tremolo_status status = tremolo_gaussian_add(&cost, promise->mu * factor, 1.0, 1);
+    enum tremolo_status status =
+        isfinite(mu) ? tremolo_gaussian_add(&cost, mu, 1.0, 1) : TREMOLO_OVERFLOWED;
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_epsilon(&bound, &cost, promise->delta);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_attack_accuracy(&accuracy, promise->mu * factor);
+        status = tremolo_attack_accuracy(&accuracy, mu);
     }
     if (status == TREMOLO_OK) {
-        row->mu = tremolo_digits_up(promise->mu * factor, 4);
+        row->mu = tremolo_digits_up(mu, 4);
         row->epsilon = tremolo_digits_up(bound.upper, 4);
         row->attacker_right = share_up(accuracy.upper);
     } else if (status == TREMOLO_OVERFLOWED) {
@@ -182,7 +200,7 @@ static void say_cost(char *text, size_t bytes, const struct tremolo_promise *pro
                    "= %.6g zCDP), which is (%.4g, %.3g)-differential privacy",
                    tremolo_digits_up(promise->mu, 6),
                    tremolo_digits_up(0.5 * promise->mu * promise->mu, 6), promised->epsilon,
-                   promise->delta);
+                   tremolo_digits_up(promise->delta, 3));
 }
 
 /* The mechanism where its name does not tell, and what the guarantee assumes. */

@@ -172,7 +172,7 @@ static void check_cost(struct study_reader *reader, const struct tremolo_study_f
         study_problem(reader, "", "%s", tremolo_status_sentence(status));
     } else if (guarantee.epsilon > file->terms.epsilon * (1 + epsilon_slack)) {
         study_problem(reader, "", "costs epsilon %.6g, more than privacy.epsilon",
-                      guarantee.epsilon);
+                      tremolo_digits_up(guarantee.epsilon, 6));
     }
 }
 
@@ -400,6 +400,20 @@ bool tremolo_study_file_clips(const struct tremolo_study_file *file)
            file->terms.clip < sqrt((double)(file->dimension + file->terms.response_private));
 }
 
+/* Proved in sample.c for any distance: reports are the same bytes whichever the study names. */
+static double mu_at(const void *context, double distance)
+{
+    const struct tremolo_study_file *file = context;
+    struct tremolo_study device = file->device;
+    struct tremolo_gaussian cost = {0};
+    double near = fmin(ceil(distance * device.unit), 2.0 * device.clip);
+    device.distance = near >= 1 ? (uint32_t)near : 1;
+    enum tremolo_status status =
+        tremolo_gaussian_add(&cost, tremolo_study_sensitivity(&device), ldexp(1, device.noise_log2),
+                             (uint64_t)device.rounds * device.samples);
+    return status == TREMOLO_OK ? tremolo_gaussian_mu(&cost).upper : INFINITY;
+}
+
 static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
                                          const struct tremolo_study_guarantee *guarantee)
 {
@@ -425,6 +439,8 @@ static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
         .delta = guarantee->delta,
         .response_private = file->terms.response_private,
         .modulated = file->device.vectors > 0,
+        .mu_at = mu_at,
+        .context = file,
     };
 }
 

@@ -32,51 +32,60 @@ json_t *guarantee_words_json(const struct tremolo_explanation *explanation)
                      explanation->participant, "differences", rows);
 }
 
+/* Of a pure epsilon, who guesses right so often at even odds: neither a likelihood ratio
+ * above e^epsilon nor a distance above 2 right - 1. */
+static double caught_of_ballots(double epsilon, double right, double share)
+{
+    double most = exp(epsilon) * (1 + 0x1p-50);
+    return fmin(fmin(1, most * share), fmin(share + 2 * right - 1, 1 - (1 - share) / most));
+}
+
 /* What the best attacker catches at some shares of false alarms, rounded up. */
-static json_t *tradeoff_json(double mu)
+static json_t *tradeoff_json(double mu, double epsilon, double right, bool ballots)
 {
     static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5};
     json_t *points = json_array();
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         struct tremolo_certified missed;
-        if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
-            (void)json_array_append_new(points, json_pack("{s:f, s:f}", "false_alarms", shares[i],
-                                                          "caught", 1 - missed.lower));
+        double caught = NAN;
+        if (ballots) {
+            caught = caught_of_ballots(epsilon, right, shares[i]);
+        } else if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
+            caught = 1 - missed.lower;
+        }
+        if (isfinite(caught)) {
+            (void)json_array_append_new(
+                points, json_pack("{s:f, s:f}", "false_alarms", shares[i], "caught", caught));
         }
     }
     return points;
 }
 
-/* Null when it cannot be said. */
-static json_t *attacker_json(double mu)
+/* How often the best guess between neighbours is right. Where mu says nothing of it the row
+ * for any two samples does, which is the last. */
+static double attacker_right(double mu, const struct tremolo_explanation *explanation)
 {
     struct tremolo_certified accuracy;
-    return tremolo_attack_accuracy(&accuracy, mu) == TREMOLO_OK ? number(fmin(accuracy.upper, 1))
-                                                                : json_null();
-}
-
-/* A distance is written as it was asked for. */
-static json_t *facts_json(double distance, bool response_private, double epsilon, double delta,
-                          double mu, uint64_t releases)
-{
-    json_t *neighbours =
-        distance > 0 ? json_sprintf("distance=%.15g", distance) : json_string("any");
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o}", "epsilon", number(epsilon),
-                     "delta", number(delta), "mu", number(mu), "rho",
-                     number(nextafter(mu * mu / 2, INFINITY)), "neighbours", neighbours, "protects",
-                     response_private ? "all" : "features", "releases", (json_int_t)releases,
-                     "attacker_right", attacker_json(mu), "tradeoff", tradeoff_json(mu));
-}
-
-/* Where mu says nothing of an attacker the row for any two samples does, which is the last. */
-static json_t *with_words(json_t *facts, const struct tremolo_explanation *explanation)
-{
-    if (json_is_null(json_object_get(facts, "attacker_right")) &&
-        explanation->difference_count > 0) {
-        size_t last = explanation->difference_count - 1;
-        (void)json_object_set_new(facts, "attacker_right",
-                                  number(explanation->differences[last].attacker_right));
+    if (tremolo_attack_accuracy(&accuracy, mu) == TREMOLO_OK) {
+        return fmin(accuracy.upper, 1);
     }
+    size_t rows = explanation->difference_count;
+    return rows > 0 ? explanation->differences[rows - 1].attacker_right : NAN;
+}
+
+/* A distance is written as it was asked for; 0: any two. */
+static json_t *guarantee_json(const struct tremolo_promise *promise, double epsilon,
+                              const struct tremolo_explanation *explanation)
+{
+    double mu = promise->mu, right = attacker_right(mu, explanation);
+    json_t *neighbours = promise->distance > 0 ? json_sprintf("distance=%.15g", promise->distance)
+                                               : json_string("any");
+    json_t *facts = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o}", "epsilon", number(epsilon), "delta",
+        number(promise->delta), "mu", number(mu), "rho", number(nextafter(mu * mu / 2, INFINITY)),
+        "neighbours", neighbours, "protects", promise->response_private ? "all" : "features",
+        "releases", (json_int_t)promise->releases, "attacker_right", number(right), "tradeoff",
+        tradeoff_json(mu, epsilon, right, promise->law.first > 0));
     if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
         json_decref(facts);
         return NULL;
@@ -93,20 +102,26 @@ json_t *guarantee_study_json(const struct tremolo_study_file *file)
         tremolo_study_file_explain(&explanation, file, terms->delta) != TREMOLO_OK) {
         return NULL;
     }
-    return with_words(facts_json(terms->distance, terms->response_private, promise.epsilon,
-                                 promise.delta, promise.mu, promise.releases),
-                      &explanation);
+    const struct tremolo_study *device = tremolo_study_file_device(file);
+    const struct tremolo_promise stated = {.law = {device->rank_first, device->rank_top},
+                                           .distance = terms->distance,
+                                           .mu = promise.mu,
+                                           .delta = promise.delta,
+                                           .releases = promise.releases,
+                                           .response_private = terms->response_private};
+    return guarantee_json(&stated, promise.epsilon, &explanation);
 }
 
 json_t *guarantee_promise_json(const struct tremolo_promise *promise, double epsilon)
 {
     struct tremolo_explanation explanation;
-    double distance = promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : promise->distance;
+    struct tremolo_promise stated = *promise;
     if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
         return NULL;
     }
-    double mu = promise->law.first > 0 ? INFINITY : promise->mu; /* no mu describes ballots */
-    return with_words(facts_json(distance, promise->response_private, epsilon, promise->delta, mu,
-                                 promise->releases),
-                      &explanation);
+    if (promise->law.first > 0) {
+        stated.mu = INFINITY; /* no mu describes ballots */
+    }
+    stated.distance = promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : promise->distance;
+    return guarantee_json(&stated, epsilon, &explanation);
 }

@@ -5,7 +5,7 @@
  * server answers, be it in this visit or the next. */
 import { BrowserDevice, Refused, sampleOf } from './browser_device.js';
 import { element, section, setText } from './dom.js';
-import { exact, number } from './format.js';
+import { cost, exact, left } from './format.js';
 import { bytesList, integersTable } from './leaving.js';
 import { POLICY, epsilonOfCharge } from './policy.js';
 import { isBallot } from './study_terms.js';
@@ -85,14 +85,15 @@ function formOf(study, submitted) {
 
 /* ---------------------------------------------------------------- the budget */
 
+/* Rows are [name, units, words]: a cost rounds up, what is left rounds down. */
 function budgetTable(rows, ballot) {
-    const share = (units) => `${number(100 * units / (ballot ? POLICY.epsilon : POLICY.budget), 3)}%`;
+    const share = (units) => 100 * units / (ballot ? POLICY.epsilon : POLICY.budget);
     const head = ['', 'Share of it', 'As an ε of its own'].map((text) => element(text ? 'th' : 'td', { text, ...(text && { scope: 'col' }) }));
     return element('table', { class: 'budget' },
-        element('caption', { text: `This browser’s privacy budget for all studies of this server together: ε ${POLICY.epsilonTotal} at δ ${number(POLICY.delta)}` }),
+        element('caption', { text: `This browser’s privacy budget for all studies of this server together: ε ${POLICY.epsilonTotal} at δ ${cost(POLICY.delta)}` }),
         element('thead', {}, element('tr', {}, ...head)),
-        element('tbody', {}, ...rows.map(([name, units]) => element('tr', {}, element('th', { scope: 'row', text: name }),
-            element('td', { text: share(units) }), element('td', { text: number(epsilonOfCharge(units, ballot), 3) })))));
+        element('tbody', {}, ...rows.map(([name, units, words]) => element('tr', {}, element('th', { scope: 'row', text: name }),
+            element('td', { text: `${words(share(units), 3)}%` }), element('td', { text: words(epsilonOfCharge(units, ballot), 3) })))));
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -130,7 +131,7 @@ export function contributeSection(study, device) {
 
     /* With what is left, and with the same bytes once more for whoever wants that. */
     async function showAnswered(round, bytes) {
-        place.prepend(budgetTable([['Left now', await device.left()]], isBallot(study)));
+        place.prepend(budgetTable([['Left now', await device.left(), left]], isBallot(study)));
         place.append(element('button', { type: 'button', class: 'chip', text: 'Send again',
             onclick: () => run(round, async () => bytes) }));
     }
@@ -181,9 +182,9 @@ export function contributeSection(study, device) {
         const stored = await device.stored(round);
         if (stored !== null) return resume(round, stored);
         const { charge } = await device.cost();
-        const left = await device.left();
-        if (charge > left) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
-        place.append(budgetTable([['Left now', left], ['This report costs', charge], ['Left afterwards', left - charge]], isBallot(study)),
+        const units = await device.left();
+        if (charge > units) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
+        place.append(budgetTable([['Left now', units, left], ['This report costs', charge, cost], ['Left afterwards', units - charge, left]], isBallot(study)),
             formOf(study, (values) => run(round, async () => device.make(round, sampleOf(study, values)))));
         return undefined;
     }

@@ -1,13 +1,12 @@
-/* differences.js -- the guarantee for people who differ in other ways, as a table. The
- * server rounded the rates up, to the digits that are shown. */
+/* differences.js -- the guarantee for people who differ in other ways, as a table. */
 import { stackedTable } from './dom.js';
-import { atMost, number } from './format.js';
+import { atMost, cost, number } from './format.js';
 
 const COLUMNS = ['Two people', 'Distance', 'μ', 'ε', 'Attacker right'];
 
 /** A row of the guarantee's differences as cells; no epsilon means no protection. */
 export function differenceCells({ name, words, distance, mu, epsilon, attacker_right: right }) {
-    return [words ? `${name}, ${words}` : name, number(distance), number(mu), number(epsilon),
+    return [words ? `${name}, ${words}` : name, number(distance), cost(mu), cost(epsilon),
         epsilon === null ? 'always: no protection' : atMost(right)];
 }
 

@@ -27,6 +27,20 @@ export function number(value, digits = 4) {
     return text.replaceAll('-', MINUS);
 }
 
+/* Rounded to so many digits by Math.ceil or Math.floor. What is beyond them by less than a
+ * billionth of the last one is the accountant's own rounding, as in tremolo_digits_up(). */
+function rounded(value, digits, round, slack) {
+    if (!isNumber(value) || value <= 0) return number(value, digits);
+    const unit = 10 ** (Math.floor(Math.log10(value)) - digits + 1);
+    return number(round(value / unit + slack) * unit, digits);
+}
+
+/** A cost that must not be understated (epsilon, delta, mu): rounded up. */
+export const cost = (value, digits = 4) => rounded(value, digits, Math.ceil, -1e-9);
+
+/** What is left of a budget: rounded down. */
+export const left = (value, digits = 4) => rounded(value, digits, Math.floor, 1e-9);
+
 /** Every digit that matters, for bounds that people are held to. */
 export function exact(value) {
     return number(value, 15);

@@ -1,4 +1,4 @@
-/* gaussian.js -- what an attacker can achieve against Gaussian noise.
+/* gaussian.js -- what an attacker can achieve against Gaussian noise, and against ballots.
  *
  * A release that is mu-Gaussian private is, to whoever must tell two people
  * apart, at worst the task of telling N(0,1) from N(mu,1). Everything here
@@ -80,4 +80,11 @@ export function epsilonAt(mu, delta) {
         else high = middlePoint;
     }
     return high;
+}
+
+/** The most an attacker catches of a pure epsilon, who guesses right so often at even odds:
+ * neither a likelihood ratio above e^epsilon nor a distance above 2 right - 1. */
+export function caughtBallot({ epsilon, attacker_right: right }, falseAlarms) {
+    const most = Math.exp(epsilon);
+    return Math.min(1, most * falseAlarms, falseAlarms + 2 * right - 1, 1 - (1 - falseAlarms) / most);
 }

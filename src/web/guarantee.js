@@ -2,9 +2,9 @@
  * people who differ more or less than the study promises for. */
 import { differencesTable } from './differences.js';
 import { element, section, setText } from './dom.js';
-import { atMost, counted, number } from './format.js';
-import { caught, epsilonAt, guessedRight } from './gaussian.js';
-import { coordinates, isBallot, promisedDistance, releases, widest } from './study_terms.js';
+import { atMost, cost, counted, number } from './format.js';
+import { caught, caughtBallot, epsilonAt, guessedRight } from './gaussian.js';
+import { coordinates, isBallot, muAt, promisedDistance, releases, widest } from './study_terms.js';
 import { FALSE_ALARMS, tradeoffChart } from './chart/tradeoff.js';
 
 const STEPS = 200;
@@ -41,7 +41,14 @@ function inPlainWords(study, distance) {
 export function readingFor(mu, delta) {
     return `an attacker who accepts 5% false alarms catches at most ${atMost(caught(mu, FALSE_ALARMS))}. `
         + `Guessing between the two, they are right at most ${atMost(guessedRight(mu))} of the time; `
-        + `tossing a coin is right 50% of the time. (μ ${number(mu)}, ε ${number(epsilonAt(mu, delta))} at δ ${number(delta)})`;
+        + `tossing a coin is right 50% of the time. (μ ${cost(mu)}, ε ${cost(epsilonAt(mu, delta))} at δ ${cost(delta)})`;
+}
+
+/** The same for ballots, of which distance and mu mean nothing. */
+export function ballotReading(guarantee) {
+    return `Any two people, whoever they are: an attacker who accepts 5% false alarms catches at most ${atMost(caughtBallot(guarantee, FALSE_ALARMS))}. `
+        + `Guessing between the two, they are right at most ${atMost(guarantee.attacker_right)} of the time; `
+        + `tossing a coin is right 50% of the time. (ε ${cost(guarantee.epsilon)}, δ ${cost(guarantee.delta)})`;
 }
 
 function slider() {
@@ -61,9 +68,9 @@ function wordsInto(node, { reviewer, participant, differences }) {
 function budgetSentence(study, guarantee) {
     const total = releases(study);
     const each = total > 1 ? ` (${counted(total, 'release')} together)` : '';
-    const gaussian = guarantee.mu === null ? '' : `μ² = ${number(guarantee.mu ** 2)}${each}: `;
-    return `Taking part costs a device ${gaussian}ε ${number(guarantee.epsilon)}${gaussian ? '' : each} `
-        + `at δ ${number(guarantee.delta)}. Its ledger writes that down before a byte leaves, and never pays twice for the same round.`;
+    const gaussian = guarantee.mu === null ? '' : `μ² = ${cost(guarantee.mu ** 2)}${each}: `;
+    return `Taking part costs a device ${gaussian}ε ${cost(guarantee.epsilon)}${gaussian ? '' : each} `
+        + `at δ ${cost(guarantee.delta)}. Its ledger writes that down before a byte leaves, and never pays twice for the same round.`;
 }
 
 function choice(study, move) {
@@ -78,12 +85,18 @@ function choice(study, move) {
 function ballotSection(study) {
     const budget = element('p');
     const words = element('div', { class: 'prose' });
+    const reading = element('p', { id: READING, class: 'reading' });
+    const plotted = element('div', { class: 'plot square' });
+    const curve = tradeoffChart(plotted, READING);
     return {
-        node: section('What an attacker could learn', words, element('h3', { text: 'Budget of a device' }), budget),
-        update({ estimate }) {
-            if (estimate.guarantee === null || words.firstChild !== null) return; /* it never changes */
-            wordsInto(words, estimate.guarantee);
-            setText(budget, budgetSentence(study, estimate.guarantee));
+        node: section('What an attacker could learn',
+            element('div', { class: 'pair' }, element('div', {}, reading, element('h3', { text: 'Budget of a device' }), budget), plotted), words),
+        update({ estimate: { guarantee } }) {
+            if (guarantee === null || words.firstChild !== null) return; /* it never changes */
+            wordsInto(words, guarantee);
+            setText(reading, ballotReading(guarantee));
+            setText(budget, budgetSentence(study, guarantee));
+            curve.update({ caught: (share) => caughtBallot(guarantee, share) });
         },
     };
 }
@@ -103,12 +116,12 @@ export function guaranteeSection(study) {
     let exact = promised; /* a landmark need not lie on a step of the slider */
 
     function redraw() {
-        const mu = guarantee.mu * exact / promised;
+        const mu = exact === promised ? guarantee.mu : muAt(study, exact);
         const plain = inPlainWords(study, exact);
         setText(output, number(exact, 3));
         setText(reading, `Two people ${number(exact, 3)} apart${plain ? ` (${plain})` : ''}: ${readingFor(mu, guarantee.delta)}`);
         input.setAttribute('aria-valuetext', `distance ${number(exact, 3)}, guessed right at most ${atMost(guessedRight(mu))}`);
-        curve.update({ mu });
+        curve.update({ caught: (share) => caught(mu, share) });
     }
     function move(step) {
         exact = step / STEPS * far;

@@ -5,7 +5,7 @@
  * of mu^2 / 2^24, as tremolo_policy_budget() gives it; a test holds the two
  * together. Ballots cost pure epsilon, which the ledger counts beside it; the total
  * is over both. */
-import { number } from './format.js';
+import { cost } from './format.js';
 import { epsilonAt } from './gaussian.js';
 
 export const POLICY = { epsilonPerStudy: 2, epsilonTotal: 8, delta: 1e-5, budget: 46567813, epsilon: 8 * 2 ** 24 };
@@ -28,7 +28,7 @@ export function withinTotal(charge, pure) {
 export function refusal(charge, ballot = false) {
     const epsilon = epsilonOfCharge(charge, ballot);
     if (epsilon <= POLICY.epsilonPerStudy * ROUNDING) return null;
-    const shown = epsilon > 1e6 ? 'more than a million' : number(epsilon, 3);
-    return `This study costs epsilon ${shown} between any two people at delta ${number(ballot ? 0 : POLICY.delta)}, and this page `
+    const shown = epsilon > 1e6 ? 'more than a million' : cost(epsilon, 3);
+    return `This study costs epsilon ${shown} between any two people at delta ${cost(ballot ? 0 : POLICY.delta)}, and this page `
         + `allows ${POLICY.epsilonPerStudy} for a study. It would protect you too little, so nothing is asked.`;
 }

@@ -5,6 +5,7 @@
 import { effects, forest } from './chart/forest.js';
 import { number } from './format.js';
 import { lineChart } from './chart/lines.js';
+import { caught, caughtBallot } from './gaussian.js';
 import { tradeoffChart } from './chart/tradeoff.js';
 
 const result = JSON.parse(document.getElementById('document').textContent);
@@ -39,5 +40,9 @@ function drawFigure(place) {
 const forestPlace = document.getElementById('forest');
 if (forestPlace) drawForest(forestPlace);
 const tradeoffPlace = document.getElementById('tradeoff');
-if (tradeoffPlace && result.guarantee.mu !== null) tradeoffChart(tradeoffPlace, 'tradeoff-table').update({ mu: result.guarantee.mu });
+if (tradeoffPlace) {
+    const { guarantee } = result;
+    tradeoffChart(tradeoffPlace, 'tradeoff-table').update({
+        caught: (share) => (guarantee.mu === null ? caughtBallot(guarantee, share) : caught(guarantee.mu, share)) });
+}
 document.querySelectorAll('[data-figure]').forEach(drawFigure);

@@ -59,4 +59,15 @@ export function promisedDistance(study) {
     return neighbours === 'any' ? widest(study) : neighbours.distance;
 }
 
+/** mu between two people so far apart, over all releases of a device: the device's own bound on
+ * its integers (tremolo_study_sensitivity), which holds whatever distance the study names. */
+export function muAt(study, distance) {
+    if (distance === 0) return 0;
+    const { keep, unit, clip, noise_log2: noise } = study.mechanism;
+    const kept = (length) => Math.floor(length * keep / 2 ** 15) + 1;
+    const protectedCoordinates = coordinates(study).length + (study.privacy.protects === 'all' ? 1 : 0);
+    const near = kept(Math.ceil(distance * unit)) + 3 * Math.ceil(Math.sqrt(protectedCoordinates)) + 4;
+    return Math.min(near, kept(2 * clip)) / 2 ** noise * Math.sqrt(releases(study));
+}
+
 export const isIterative = (study) => study.protocol.kind === 'iterative';

@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from './tap.mjs';
-import { caught, epsilonAt, guessedRight, normalBelow, normalQuantile } from '../../src/web/gaussian.js';
-import { atMost } from '../../src/web/format.js';
+import { caught, caughtBallot, epsilonAt, guessedRight, normalBelow, normalQuantile } from '../../src/web/gaussian.js';
+import { atMost, cost } from '../../src/web/format.js';
+import { muAt } from '../../src/web/study_terms.js';
 
 const account = (...words) => JSON.parse(execFileSync(process.env.TREMOLO, ['account', ...words, '--json']));
 const close = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} is not ${b}`);
@@ -25,6 +26,25 @@ for (const mu of [0.001, 0.268, 1, 3.715, 8]) {
 }
 await test('quantiles undo probabilities', () => {
     for (const x of [-9, -2.5, -1, 0, 0.3, 2.5, 5]) close(normalQuantile(normalBelow(x)), x, 1e-9);
+});
+/* A coarse grid: rounding is a hundredth of what is promised. */
+await test('mu at any distance is the device\'s own bound', () => {
+    const file = JSON.stringify({ tremolo: 1, title: 'grid', features: [{ name: 'a', low: 0, high: 1 }, { name: 'b', kind: 'yes-no' }],
+        response: { name: 'r', low: 0, high: 1 },
+        privacy: { epsilon: 1, delta: 1e-5, neighbours: { distance: 0.01 }, protects: 'all' }, protocol: { kind: 'one-shot' } });
+    const shown = JSON.parse(execFileSync(process.env.TREMOLO, ['study', 'show', '-', '--json'], { input: file }));
+    const rows = shown.guarantee.differences.filter(({ mu }) => mu !== null);
+    assert.ok(rows.length >= 4);
+    for (const { distance, mu } of rows) assert.equal(cost(muAt(shown.study, distance)), cost(mu));
+});
+await test('a ballot\'s curve is what the server says', () => {
+    const file = execFileSync(process.env.TREMOLO, ['study', 'init']);
+    const { guarantee } = JSON.parse(execFileSync(process.env.TREMOLO, ['study', 'show', '-', '--json'], { input: file }));
+    assert.equal(guarantee.tradeoff.length, 5);
+    for (const { false_alarms: share, caught: most } of guarantee.tradeoff) close(caughtBallot(guarantee, share), most, 1e-12);
+    /* At even odds the best point of the curve is the attacker's success. */
+    const best = Math.max(...Array.from({ length: 1001 }, (_, i) => (caughtBallot(guarantee, i / 1000) + 1 - i / 1000) / 2));
+    close(best, guarantee.attacker_right, 1e-9);
 });
 await test('bounds are rounded up', () => {
     assert.equal(atMost(0.5533), '55.4%');

@@ -2,8 +2,9 @@
  * the shapes of a study. */
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
-import { count, counted, date, exact, listed, number, pValue, rate, stateWord } from '../../src/web/format.js';
+import { cost, count, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/format.js';
 import { differenceCells } from '../../src/web/differences.js';
+import { refusal } from '../../src/web/policy.js';
 import { datesSentence } from '../../src/web/terms.js';
 import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/study_terms.js';
 
@@ -14,6 +15,15 @@ await test('numbers as people read them', () => {
     assert.deepEqual([12345678, -32767].map(count), ['12,345,678', '−32,767']);
     assert.deepEqual([12345, 0.1, -1.23456789].map(exact), ['12,345', '0.1', '−1.23456789']);
     assert.deepEqual([counted(1, 'device'), counted(2, 'device')], ['1 device', '2 devices']);
+});
+await test('a cost is never understated, what is left never overstated', () => {
+    assert.deepEqual([2, 2.00039, 2 + 1e-13, 1.00005, 0.00012345, 0, null].map((value) => cost(value)),
+        ['2', '2.001', '2', '1.001', '0.0001235', '0', '–']);
+    assert.deepEqual([2, 1.99999, 1e-9].map((value) => left(value)), ['2', '1.999', '1e−9']);
+    assert.equal(cost(2.00039, 3), '2.01');
+    const [, , mu, epsilon, right] = differenceCells({ name: 'a', words: '', distance: 1, mu: 0.50011, epsilon: 2.00039, attacker_right: 0.79123 });
+    assert.deepEqual([mu, epsilon, right], ['0.5002', '2.001', '79.2%']);
+    assert.match(refusal(Math.ceil(2.00039 * 2 ** 24), true), /costs epsilon 2\.01 between/);
 });
 await test('small probabilities are bounds', () => {
     assert.deepEqual([0.04432, 0.00009, null].map(pValue), ['0.0443', '< 0.0001', '–']);

@@ -62,7 +62,7 @@ static enum tremolo_status compare_row(json_t *rows, const struct calibration *c
     if (!options->json) {
         (void)printf("%8g", epsilon);
         for (size_t j = 0; j < CALIBRATIONS; j++) {
-            (void)printf("  %10.6f  %8.5f", sigma[j], spent[j]);
+            (void)printf("  %10.6f  %8.6g", sigma[j], tremolo_digits_up(spent[j], 6));
         }
         (void)putchar('\n');
         return TREMOLO_OK;
@@ -166,7 +166,8 @@ int account_modulation(const struct account_options *options)
                  "  delta in any other direction     %.6g (this one is the guarantee)\n",
                  epsilon, (unsigned long long)options->releases, distance,
                  options->modulation.alpha, options->modulation.lambda, options->modulation.vectors,
-                 with.lower, with.upper, without.upper);
+                 tremolo_digits_down(with.lower, 6), tremolo_digits_up(with.upper, 6),
+                 tremolo_digits_up(without.upper, 6));
     return CLI_DONE;
 }
 

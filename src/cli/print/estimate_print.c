@@ -264,7 +264,7 @@ static void print_guarantee(const json_t *guarantee, bool explain)
     } else if (json_is_object(guarantee)) {
         (void)printf("\nPrivacy: epsilon %.4g, delta %g\n",
                      tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
-                     member_number(guarantee, "delta"));
+                     tremolo_digits_up(member_number(guarantee, "delta"), 6));
         guarantee_print(guarantee, member_number(guarantee, "delta"));
     }
 }

@@ -47,10 +47,10 @@ static void print_row(const json_t *row, int width)
         return;
     }
     if (!isnan(member_number(row, "mu"))) {
-        (void)printf("mu %-10.4g ", member_number(row, "mu"));
+        (void)printf("mu %-10.4g ", tremolo_digits_up(member_number(row, "mu"), 4));
     }
-    (void)printf("epsilon %-9.4g attacker right %.1f%%\n", epsilon,
-                 100 * member_number(row, "attacker_right"));
+    (void)printf("epsilon %-9.4g attacker right %.1f%%\n", tremolo_digits_up(epsilon, 4),
+                 tremolo_percent_up(member_number(row, "attacker_right")));
 }
 
 void guarantee_print(const json_t *guarantee, double delta)
@@ -77,7 +77,7 @@ void guarantee_print(const json_t *guarantee, double delta)
                  alike      ? ""
                  : of_study ? "distance in half ranges, "
                             : "distance in the promise's unit, ",
-                 delta);
+                 tremolo_digits_up(delta, 6));
     json_array_foreach(rows, index, row)
     {
         print_row(row, width);

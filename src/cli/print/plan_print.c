@@ -30,10 +30,12 @@ static void print_privacy(const struct plan_options *options,
     }
     (void)printf("%zu features, %.0f devices, ", request->guess.dimension, request->guess.devices);
     if (is_ballot(request)) {
-        (void)printf("one ballot%s with epsilon = %g, delta = 0\n", each, request->epsilon);
+        (void)printf("one ballot%s with epsilon = %g, delta = 0\n", each,
+                     tremolo_digits_up(request->epsilon, 6));
     } else {
-        (void)printf("one release%s with epsilon = %g, delta = %g (%s)\n", each, request->epsilon,
-                     request->delta, tremolo_calibration_names[request->calibration]);
+        (void)printf("one release%s with epsilon = %g, delta = %g (%s)\n", each,
+                     tremolo_digits_up(request->epsilon, 6), tremolo_digits_up(request->delta, 6),
+                     tremolo_calibration_names[request->calibration]);
     }
     if (request->distance > 0.0) {
         (void)printf("protects: %s that differ by at most %g, in half ranges%s\n", protected,
@@ -65,10 +67,10 @@ static void print_warnings(const struct tremolo_plan_request *request)
             "One who must tell two people apart, at even odds, is right at most %.1f%% of the time "
             "when they differ by %g, %.1f%% when they are at the two ends of one feature's range, "
             "%.1f%% for a typical pair (%.2g apart) and %.1f%% for any two.",
-            100.0 * tremolo_plan_attack(request, request->distance), request->distance,
-            100.0 * tremolo_plan_attack(request, 2.0),
-            100.0 * tremolo_plan_attack(request, typical), typical,
-            100.0 * tremolo_plan_attack(request, tremolo_plan_sensitivity(&any)));
+            tremolo_percent_up(tremolo_plan_attack(request, request->distance)), request->distance,
+            tremolo_percent_up(tremolo_plan_attack(request, 2.0)),
+            tremolo_percent_up(tremolo_plan_attack(request, typical)), typical,
+            tremolo_percent_up(tremolo_plan_attack(request, tremolo_plan_sensitivity(&any))));
         coefficients_paragraph(text);
     }
     if (request->epsilon > LARGE_EPSILON) {
@@ -148,7 +150,9 @@ static void lever_name(char *text, size_t bytes, const struct tremolo_plan_lever
     case TREMOLO_LEVER_RELEASE:
         (void)snprintf(text, bytes, "%s for any two people", release_words(request));
         break;
-    case TREMOLO_LEVER_EPSILON: (void)snprintf(text, bytes, "epsilon %g", request->epsilon); break;
+    case TREMOLO_LEVER_EPSILON:
+        (void)snprintf(text, bytes, "epsilon %g", tremolo_digits_up(request->epsilon, 6));
+        break;
     case TREMOLO_LEVER_FEATURES:
         (void)snprintf(text, bytes, "%zu feature%s with the same R^2", request->guess.dimension,
                        request->guess.dimension == 1 ? "" : "s");
@@ -185,7 +189,8 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         if (isfinite(lever->r2)) {
             (void)snprintf(r2, sizeof r2, "%.3f", lever->r2);
         }
-        (void)printf("%-34s %16s %18s %14.1f%%\n", name, needed, r2, 100.0 * lever->attack);
+        (void)printf("%-34s %16s %18s %14.1f%%\n", name, needed, r2,
+                     tremolo_percent_up(lever->attack));
     }
     (void)printf("The attacker must tell any two people apart at even odds; 50%% is a coin.\n");
 }

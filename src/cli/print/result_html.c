@@ -306,7 +306,6 @@ static void distance_cell(FILE *out, size_t column, const char *text)
     html(out, "</span></td>");
 }
 
-/* The rates were rounded up where they were computed, to what is written here. */
 static void distance_row(FILE *out, const json_t *row)
 {
     static const char *const keys[] = {"distance", "mu", "epsilon"};
@@ -316,10 +315,11 @@ static void distance_row(FILE *out, const json_t *row)
          member_text(row, "name"), words[0] != '\0' ? ", " : "", words);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double value = member_number(row, keys[i]);
-        (void)snprintf(text, sizeof text, "%.4g", value);
+        (void)snprintf(text, sizeof text, "%.4g", i == 0 ? value : tremolo_digits_up(value, 4));
         distance_cell(out, i, isnan(value) ? "\u2013" : text);
     }
-    (void)snprintf(text, sizeof text, "%.1f%%", 100 * member_number(row, "attacker_right"));
+    (void)snprintf(text, sizeof text, "%.1f%%",
+                   tremolo_percent_up(member_number(row, "attacker_right")));
     distance_cell(out, DISTANCE_CELLS - 1,
                   isnan(member_number(row, "epsilon")) ? "always: no protection" : text);
     html(out, "</tr>\n");
@@ -354,7 +354,7 @@ static void tradeoff(FILE *out, const json_t *points)
     {
         (void)fprintf(out, "<tr><th scope=\"row\">%g%%</th><td>%.1f%%</td></tr>\n",
                       100 * json_number_value(json_object_get(point, "false_alarms")),
-                      ceil(1000 * json_number_value(json_object_get(point, "caught"))) / 10);
+                      tremolo_percent_up(json_number_value(json_object_get(point, "caught"))));
     }
     html(out, "</tbody></table>\n");
 }
@@ -367,10 +367,9 @@ static void guarantee(FILE *out, const json_t *result)
     }
     html(out, "<section class=\"card\"><h2>What an attacker could learn</h2>\n");
     if (json_is_object(promise)) {
-        bool gaussian = json_is_number(json_object_get(promise, "mu"));
-        html(out, "<p class=\"facts\">Epsilon %b at delta %n", MEMBER(promise, "epsilon"),
+        html(out, "<p class=\"facts\">Epsilon %b at delta %b", MEMBER(promise, "epsilon"),
              MEMBER(promise, "delta"));
-        if (gaussian) { /* a ballot has no mu, and no curve of it */
+        if (json_is_number(json_object_get(promise, "mu"))) { /* a ballot has none */
             html(out, ", mu %b", MEMBER(promise, "mu"));
         }
         html(out, "</p>\n<div class=\"pair\"><div class=\"prose\">");
@@ -378,11 +377,8 @@ static void guarantee(FILE *out, const json_t *result)
         element(out, "p", member_text(promise, "reviewer"));
         element(out, "h3", "For the participant");
         element(out, "p", member_text(promise, "participant"));
-        html(out, "</div><div>");
-        if (gaussian) {
-            html(out, "<div class=\"plot square\" id=\"tradeoff\"></div>\n");
-            tradeoff(out, json_object_get(promise, "tradeoff"));
-        }
+        html(out, "</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n");
+        tradeoff(out, json_object_get(promise, "tradeoff"));
         html(out, "</div></div>\n");
         element(out, "h3", "The same for two people who differ in other ways");
         distance_table(out, json_object_get(promise, "differences"));

@@ -28,11 +28,12 @@ static void print_privacy(const struct simulate_options *options,
         return;
     }
     if (experiment->release == TREMOLO_RELEASE_BALLOT) {
-        printf("Epsilon %.4g of the %g asked for, by ballots.\n", result->privacy.epsilon,
-               experiment->epsilon);
+        printf("Epsilon %.4g of the %g asked for, by ballots.\n",
+               tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon);
     } else {
         printf("Epsilon %.4g of the %g asked for; noise sd %.4g in scaled units.\n",
-               result->privacy.epsilon, experiment->epsilon, result->privacy.sigma);
+               tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon,
+               result->privacy.sigma);
     }
     if (tremolo_simulation_clamps(&options->simulation, design)) {
         simulate_clamped_words(clamped, design, result);

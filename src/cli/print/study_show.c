@@ -148,15 +148,17 @@ static json_t *coordinates_json(const struct tremolo_study_file *file)
     return list;
 }
 
-/* A ballot has no noise, no distance and no mu. */
-static json_t *guarantee_json(const struct tremolo_study_guarantee *guarantee)
+/* The document that servers give, and what the device's integers say beside it: a ballot
+ * has no noise and no distance. NULL when out of memory. */
+static json_t *guarantee_json(const struct tremolo_study_guarantee *guarantee,
+                              const struct tremolo_study_file *file)
 {
-    json_t *object = json_pack("{s:f, s:f, s:I, s:I}", "epsilon", guarantee->epsilon, "delta",
-                               guarantee->delta, "releases", (json_int_t)guarantee->releases,
-                               "charge", (json_int_t)guarantee->charge);
+    json_t *object = guarantee_study_json(file);
+    if (object == NULL || json_object_set_new(object, "charge", json_integer(guarantee->charge))) {
+        json_decref(object);
+        return NULL;
+    }
     if (!isnan(guarantee->mu)) {
-        (void)json_object_set_new(object, "mu", json_real(guarantee->mu));
-        (void)json_object_set_new(object, "rho", json_real(guarantee->rho));
         (void)json_object_set_new(object, "sigma", json_real(guarantee->sigma));
         (void)json_object_set_new(object, "sensitivity", json_real(guarantee->sensitivity));
         (void)json_object_set_new(object, "distance", json_real(guarantee->distance));
@@ -178,9 +180,9 @@ static int show_json(const struct tremolo_study_file *file)
         return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
     }
     study_id_text(id, file);
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:o}", "id", id, "study", json_loads(study, 0, NULL),
-                  "coordinates", coordinates_json(file), "guarantee", guarantee_json(&guarantee));
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "id", id, "study",
+                               json_loads(study, 0, NULL), "coordinates", coordinates_json(file),
+                               "guarantee", guarantee_json(&guarantee, file));
     free(study);
     return study_print_json(object);
 }

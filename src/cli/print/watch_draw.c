@@ -385,8 +385,9 @@ static void draw_bottom(FILE *out, const struct watch *watch, const struct termi
         bool all = strcmp(member_text(guarantee, "protects"), "all") == 0;
         (void)snprintf(text, sizeof text, "each device: epsilon %.4g at delta %.3g, %s%s; %s",
                        tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
-                       member_number(guarantee, "delta"), any ? "any two people" : "people within ",
-                       any ? "" : neighbours, all ? "features and response" : "features only");
+                       tremolo_digits_up(member_number(guarantee, "delta"), 3),
+                       any ? "any two people" : "people within ", any ? "" : neighbours,
+                       all ? "features and response" : "features only");
         (void)paragraph(out, terminal, STYLE_PLAIN, text, 3);
     }
     if (watch->trouble[0] != '\0') {

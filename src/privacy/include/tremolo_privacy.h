@@ -371,6 +371,12 @@ double tremolo_beta_tail(double a, double b, double x, bool above);
  * own rounding: a claim of epsilon 1 is to read 1. */
 double tremolo_digits_up(double x, int digits);
 
+/* The same rounded down, for what is only known to be at least so much, or is left. */
+double tremolo_digits_down(double x, int digits);
+
+/* A share that must not be understated in percent, rounded up to a tenth. */
+double tremolo_percent_up(double share);
+
 enum tremolo_neighbours {
     TREMOLO_NEIGHBOURS_DISTANCE, /* two samples at most `distance` apart */
     TREMOLO_NEIGHBOURS_ANY,      /* any two samples in the study's domain */
@@ -413,6 +419,10 @@ struct tremolo_promise {
      * and distances count. Without any, distance 1 is told of. */
     const struct tremolo_difference *ways;
     size_t way_count;
+    /* mu between people so far apart, over all releases, as proved of the device's integers,
+     * infinite beyond the accountant's range; NULL: in proportion to the distance. */
+    double (*mu_at)(const void *context, double distance);
+    const void *context;
 };
 
 /* A promise for the reviewer and for the participant, in words, and the same

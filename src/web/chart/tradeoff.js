@@ -4,7 +4,6 @@ import { axisBottom, axisLeft } from 'd3-axis';
 import { scaleLinear } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { chart, drawAxis, layer } from './chart.js';
-import { caught } from '../gaussian.js';
 
 const MARGIN = { top: 30, right: 16, bottom: 46, left: 56 };
 const SIDE_MAX = 380;
@@ -16,17 +15,16 @@ const percentTick = (share) => `${Math.round(share * 100)}%`;
 /* Closer together near the ends, where the curve bends most. */
 const shares = Array.from({ length: STEPS + 1 }, (_, i) => (1 - Math.cos(Math.PI * i / STEPS)) / 2);
 
-function drawReading(plot, x, y, mu) {
-    const most = caught(mu, FALSE_ALARMS);
+function drawReading(plot, x, y, most) {
     const group = layer(plot, 'reading');
     layer(group, 'across', 'path').attr('d', `M${x(0)},${y(most)}H${x(FALSE_ALARMS)}V${y(0)}`);
     layer(group, 'dot', 'circle').attr('r', 5).attr('cx', x(FALSE_ALARMS)).attr('cy', y(most));
 }
 
-function draw({ plot, width, height }, { mu }) {
+function draw({ plot, width, height }, { caught }) {
     const x = scaleLinear().range([0, width]);
     const y = scaleLinear().range([height, 0]);
-    const curve = shares.map((share) => [share, caught(mu, share)]);
+    const curve = shares.map((share) => [share, caught(share)]);
     drawAxis(plot, 'axis', axisBottom(x).ticks(5).tickFormat(percentTick).tickSizeOuter(0), `translate(0,${height})`);
     drawAxis(plot, 'side', axisLeft(y).ticks(5).tickFormat(percentTick).tickSize(-width), 'translate(0,0)')
         .select('.domain').remove();
@@ -34,7 +32,7 @@ function draw({ plot, width, height }, { mu }) {
         .y1((point) => y(point[1]))(curve));
     layer(plot, 'coin', 'path').attr('d', `M${x(0)},${y(0)}L${x(1)},${y(1)}`);
     layer(plot, 'line', 'path').attr('d', line().x((point) => x(point[0])).y((point) => y(point[1]))(curve));
-    drawReading(plot, x, y, mu);
+    drawReading(plot, x, y, caught(FALSE_ALARMS));
     layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40).attr('text-anchor', 'middle')
         .text('false alarms accepted');
     layer(plot, 'caught-label', 'text').attr('x', -44).attr('y', -16).text('people caught, at most');
@@ -42,7 +40,7 @@ function draw({ plot, width, height }, { mu }) {
         .text('a coin');
 }
 
-/** The curve in a container; update({mu}). */
+/** The curve in a container; update({caught}), what is caught at a share of false alarms. */
 export function tradeoffChart(container, describedBy) {
     return chart(container, { label: 'What an attacker catches against the false alarms accepted',
         describedBy, margin: MARGIN }, draw, (_, width) => ({ height: Math.min(width, SIDE_MAX) }));

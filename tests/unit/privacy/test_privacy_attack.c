@@ -204,6 +204,25 @@ static const struct tremolo_promise any_two = {.neighbours = TREMOLO_NEIGHBOURS_
                                                .delta = 1e-5,
                                                .response_private = true};
 
+/* Decimals are not doubles: a few units in the last place. */
+static bool is(double x, double decimal)
+{
+    return fabs(x - decimal) <= 4e-16 * fabs(decimal);
+}
+
+static void what_is_shown_never_promises_more(void **state)
+{
+    (void)state;
+    assert_true(is(tremolo_digits_up(2.00039, 4), 2.001));
+    assert_true(is(tremolo_digits_up(2.0 + 1e-13, 4), 2.0));
+    assert_true(is(tremolo_digits_down(1.99999, 4), 1.999));
+    assert_true(is(tremolo_digits_up(1.0001e-5, 3), 1.01e-5));
+    assert_true(is(tremolo_percent_up(0.79123), 79.2));
+    assert_true(is(tremolo_percent_up(0.792), 79.2));
+    assert_true(tremolo_percent_up(0.99999) == 100.0 && tremolo_percent_up(1.0) == 100.0);
+    assert_true(tremolo_digits_up(0.0, 4) == 0.0 && isinf(tremolo_digits_up(INFINITY, 4)));
+}
+
 static void words_match_the_neighbours(void **state)
 {
     (void)state;
@@ -382,6 +401,7 @@ int main(void)
         cmocka_unit_test(sensitivity_is_a_maximum),
         cmocka_unit_test(information_falls_with_modulation),
         cmocka_unit_test(reconstruction_bounds_are_ordered),
+        cmocka_unit_test(what_is_shown_never_promises_more),
         cmocka_unit_test(words_match_the_neighbours),
         cmocka_unit_test(words_count_samples_and_rounds),
         cmocka_unit_test(rows_round_up),

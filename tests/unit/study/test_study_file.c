@@ -415,6 +415,32 @@ static void test_words(void **state)
     tremolo_study_file_free(file);
 }
 
+/* Rows at other distances are what the device's integers prove, rounding included: in
+ * proportion to the promised distance mu would be 0.0003315 at distance 2. */
+static void test_rows_include_the_rounding(void **state)
+{
+    static struct tremolo_explanation words;
+    struct tremolo_study_file *file = study_with("privacy",
+                                                 "{\"epsilon\": 0.001, \"delta\": 1e-5,"
+                                                 "\"protects\": \"features\","
+                                                 "\"neighbours\": {\"distance\": 3.5}}",
+                                                 NULL, NULL);
+    (void)state;
+    assert_status(tremolo_study_file_explain(&words, file, 1e-5), TREMOLO_OK);
+    for (size_t i = 0; i < words.difference_count; i++) {
+        const struct tremolo_difference *row = &words.differences[i];
+        struct tremolo_study_guarantee proved;
+        assert_status(tremolo_study_file_guarantee_at(&proved, file, 1e-5, row->distance),
+                      TREMOLO_OK);
+        /* A row may exceed what it rounds by one of its last digits, and is never below it. */
+        assert_true(row->mu >= proved.mu * (1 - 1e-12) && row->mu <= proved.mu * 1.001);
+        assert_true(row->epsilon >= proved.epsilon * (1 - 1e-9));
+    }
+    double in_proportion = words.differences[words.difference_count - 2].mu * 2 / 3.5;
+    assert_true(words.differences[0].distance == 2 && words.differences[0].mu > in_proportion);
+    tremolo_study_file_free(file);
+}
+
 /* What the documents say of a guarantee is what the struct says; the infinite is null. */
 static void test_guarantee_json(void **state)
 {
@@ -509,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_samples_share_the_budget),
         cmocka_unit_test(test_release_matches_the_wire_format),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_rows_include_the_rounding),
         cmocka_unit_test(test_guarantee_json),
         cmocka_unit_test(test_budget_is_the_largest),
         cmocka_unit_test(test_starters_are_studies),
