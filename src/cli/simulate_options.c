@@ -127,7 +127,8 @@ static const struct option_rule rules[] = {
                 OPTION_FROM(1, TREMOLO_MAX_FOLD_THREADS), .help = "all processors unless given"),
     {.help = "Output:"},
     OPTION_RULE("reports", "FILE", TEXT, TO(reports),
-                .help = "keep the first repeat's reports, of all rounds, for 'tremolo fit'"),
+                .help = "keep the first repeat's reports, of all rounds, for 'tremolo fit'; the "
+                        "device core makes them, from other random bits than without"),
     RESULT_RULES(struct simulate_options),
 };
 

@@ -32,7 +32,7 @@ study_text '{"kind": "one-shot"}' |
 simulate="$tremolo simulate $work/people.csv --study $work/one.json --test-share 0 --seed 3"
 $simulate --reports "$work/reports" --json >"$work/simulate.json"
 expect "simulate" $? 0
-$simulate --save "$work/saved.json" >/dev/null
+$simulate --reports "$work/again" --save "$work/saved.json" >/dev/null
 expect "simulate --save" $? 0
 $tremolo fit "$work/reports" --json >"$work/file.json"
 expect "fit FILE" $? 0

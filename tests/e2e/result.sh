@@ -18,7 +18,7 @@ $tremolo simulate "$work/people.csv" --response pulse --neighbours distance=1 --
     --reports "$work/reports" --save "$work/simulate.html" >"$work/out" 2>&1
 expect "simulate saves a page" $? 0
 $tremolo simulate "$work/people.csv" --response pulse --neighbours distance=1 --protect features --epsilon 4 --seed 5 --repeats 4 \
-    --save "$work/simulate.json" >"$work/out" 2>&1
+    --reports "$work/again" --save "$work/simulate.json" >"$work/out" 2>&1
 expect "and a document" $? 0
 for form in html json csv; do
     $tremolo fit "$work/reports" --save "$work/fit.$form" >"$work/out" 2>&1
