@@ -114,6 +114,7 @@ enum tremolo_status tremolo_audit_run(struct tremolo_audit_result *result,
         audit->device.random = tremolo_random_from(plan->seed, 0);
         audit->device.seeded = plan->seeded;
         audit->device.flipped = SIZE_MAX;
+        audit->device.studies = 1;
         audit->progress = progress;
         tremolo_progress_begin(progress, "auditing", plan->pairs);
         status = audit_ledger_run(audit);

@@ -33,7 +33,7 @@ static int give_entropy(void *context, uint8_t *bytes, size_t length)
 static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length)
 {
     struct audit_device *device = context;
-    if (slot >= 2 || length > sizeof device->slots[0]) {
+    if (slot >= 2 * device->studies || length > sizeof device->slots[0]) {
         return -1;
     }
     memcpy(bytes, &device->slots[slot], length);
@@ -43,7 +43,8 @@ static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length
 static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t length)
 {
     struct audit_device *device = context;
-    if (slot >= 2 || length > sizeof device->slots[0] || device->without_storage) {
+    if (slot >= 2 * device->studies || length > sizeof device->slots[0] ||
+        device->without_storage) {
         return -1;
     }
     memcpy(&device->slots[slot], bytes, length);
@@ -57,8 +58,14 @@ struct tremolo_platform audit_platform(struct audit *audit)
         .entropy = give_entropy,
         .read = read_slot,
         .write = write_slot,
-        .studies = 1,
+        .studies = audit->device.studies,
     };
+}
+
+static bool is_zero(const void *object, size_t length)
+{
+    static const uint8_t zeros[sizeof(struct tremolo_work)];
+    return length <= sizeof zeros && memcmp(object, zeros, length) == 0;
 }
 
 enum tremolo_status audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon)
@@ -80,6 +87,9 @@ enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *rep
     *length = TREMOLO_MAX_REPORT_BYTES;
     enum tremolo_status status =
         tremolo_device_report(&audit->work, bytes, length, study, round, &given, &platform);
+    bool wiped = is_zero(&audit->work, sizeof audit->work);
+    audit_note(audit, CHECK_WIPED, wiped ? 1.0 : 0.0, wiped ? 0.0 : 1.0, 0.0,
+               "the working memory is not wiped after a report");
     if (status == TREMOLO_OK) {
         bool first = audit->length_of != study;
         audit->length = first ? *length : audit->length;
@@ -91,6 +101,11 @@ enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *rep
     }
     audit_note(audit, CHECK_READ, status == TREMOLO_OK ? 1.0 : 0.0, status, 0.0,
                "a report was refused or cannot be read: %s", tremolo_status_sentence(status));
+    if (status == TREMOLO_OK) {
+        audit_note(audit, CHECK_READ, report->round == round->number ? 1.0 : 0.0, report->round,
+                   round->number, "a report of round %u says round %u", round->number,
+                   report->round);
+    }
     return status;
 }
 

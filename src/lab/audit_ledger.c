@@ -180,7 +180,43 @@ static enum tremolo_status check_spending(struct life *life)
     audit_note(audit, CHECK_LEDGER_REPEAT, same && !charged ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
                "asked again, the device %s",
                same ? "charges again" : "makes another report of the same round and sample");
-    return TREMOLO_OK;
+    /* The next release is charged as the first was, and then the first is gone. */
+    status = ask(life, 1, NULL);
+    double twice = before - left(life);
+    audit_note(audit, CHECK_LEDGER_CHARGE,
+               status != TREMOLO_OK || twice == 2.0 * charge ? 1.0 : 0.0, twice, 2.0 * charge,
+               "two reports took %.0f / 2^24 from the budget, their charge is "
+               "%.0f / 2^24",
+               twice, 2.0 * charge);
+    bool passed = status != TREMOLO_OK || (ask(life, 0, NULL) != TREMOLO_OK && is_wiped(life));
+    audit_note(audit, CHECK_LEDGER_REPEAT, passed ? 1.0 : 0.0, passed ? 0.0 : 1.0, 0.0,
+               "a round that has passed is reported again");
+    return status == TREMOLO_BUDGET_EXHAUSTED ? TREMOLO_OK : status; /* one is all a ledger held */
+}
+
+/* Two studies share one budget. */
+static enum tremolo_status check_shared(struct life *life)
+{
+    struct audit *audit = life->audit;
+    const struct tremolo_study study = life->study;
+    double charge = tremolo_study_charge(&study);
+    audit->device.studies = 2;
+    enum tremolo_status status = enrol(life, room(life));
+    double before = left(life);
+    if (status == TREMOLO_OK && before >= 2.0 * charge) {
+        status = ask(life, 0, NULL);
+        life->study.id[0] ^= 1;
+        status = status == TREMOLO_OK ? ask(life, 0, NULL) : status;
+        double spent = before - left(life);
+        audit_note(audit, CHECK_LEDGER_CHARGE, spent == 2.0 * charge ? 1.0 : 0.0, spent,
+                   2.0 * charge,
+                   "two studies together took %.0f / 2^24 from the budget, their "
+                   "charge is %.0f / 2^24",
+                   spent, 2.0 * charge);
+    }
+    life->study = study;
+    audit->device.studies = 1;
+    return status;
 }
 
 /* After one report with a budget for one, and at once without any. */
@@ -197,6 +233,11 @@ static enum tremolo_status check_budget(struct life *life)
                    "a second report leaves on a budget for one");
     }
     if (status == TREMOLO_OK) {
+        const struct tremolo_platform platform = audit_platform(audit);
+        bool refused = tremolo_device_enrol(&audit->work, &platform, UINT32_MAX, UINT32_MAX) ==
+                       TREMOLO_LEDGER_EXISTS;
+        audit_note(audit, CHECK_LEDGER_BUDGET, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
+                   "a device that is enrolled again has a new budget");
         status = audit_enrol(audit, 0, 0);
     }
     if (status == TREMOLO_OK) {
@@ -212,7 +253,7 @@ static enum tremolo_status check_storage(struct life *life)
 {
     struct audit *audit = life->audit;
     struct audit_device *device = &audit->device;
-    struct tremolo_slot stored[2];
+    struct tremolo_slot stored[4];
     enum tremolo_status status = enrol(life, room(life));
     double before = left(life);
     memcpy(stored, device->slots, sizeof stored);
@@ -229,7 +270,7 @@ static enum tremolo_status check_storage(struct life *life)
                 device->slots[0].check == device->slots[1].check;
     audit_note(audit, CHECK_LEDGER_STORAGE, both ? 1.0 : 0.0, both ? 2.0 : 1.0, 2.0,
                "a charge is not stored in both slots");
-    struct tremolo_slot now[2];
+    struct tremolo_slot now[4];
     memcpy(now, device->slots, sizeof now);
     double after = left(life);
     memcpy(device->slots, stored, sizeof stored);
@@ -238,6 +279,17 @@ static enum tremolo_status check_storage(struct life *life)
     reads = reads && left(life) == after && after < before;
     audit_note(audit, CHECK_LEDGER_STORAGE, reads ? 1.0 : 0.0, after, before,
                "what is left of the budget is not what the storage says");
+    device->slots[0] = stored[0];
+    bool forgotten = left(life) > after;
+    device->slots[0] = now[0];
+    device->slots[1] = stored[1];
+    forgotten |= left(life) > after;
+    audit_note(audit, CHECK_LEDGER_STORAGE, forgotten ? 0.0 : 1.0, forgotten ? 1.0 : 0.0, 0.0,
+               "an older copy of one slot takes a charge back");
+    memset(device->slots, 0x5a, sizeof device->slots);
+    bool opened = ask(life, 0, NULL) == TREMOLO_OK || !is_wiped(life);
+    audit_note(audit, CHECK_LEDGER_STORAGE, opened ? 0.0 : 1.0, opened ? 1.0 : 0.0, 0.0,
+               "a report leaves although the ledger is unreadable");
     return status;
 }
 
@@ -390,6 +442,7 @@ enum tremolo_status audit_ledger_run(struct audit *audit)
     place_all(&life, 0.5);
     check_charges(audit);
     enum tremolo_status status = check_spending(&life);
+    status = status == TREMOLO_OK ? check_shared(&life) : status;
     status = status == TREMOLO_OK ? check_budget(&life) : status;
     status = status == TREMOLO_OK ? check_storage(&life) : status;
     status = status == TREMOLO_OK ? check_entropy(&life) : status;

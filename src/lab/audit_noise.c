@@ -321,9 +321,9 @@ enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audi
 {
     const struct audit_scene *scene = battery->scene;
     unsigned n = scene->n;
-    double score[AUDIT_COORDINATES_MAX];
-    double size[AUDIT_COORDINATES_MAX];
-    double kept[AUDIT_COORDINATES_MAX];
+    double score[AUDIT_COORDINATES_MAX] = {0.0};
+    double size[AUDIT_COORDINATES_MAX] = {0.0};
+    double kept[AUDIT_COORDINATES_MAX] = {0.0};
     double radius = scene->keep * scene->study.clip;
     double sum = 0.0;
     for (unsigned i = 0; i < n; i++) {

@@ -18,6 +18,7 @@
     X(READ, "bytes.read", "reports are made and can be read")                                      \
     X(LENGTH, "bytes.length", "reports have one length")                                           \
     X(RESPONSE, "bytes.response", "the response is sent as the study says, or not at all")         \
+    X(WIPED, "bytes.wiped", "nothing is left in the working memory")                               \
     X(MAC, "bytes.mac", "the MAC holds, and notices changes")                                      \
     X(ENTROPY, "entropy", "all chance comes from the entropy source, and none means no report")    \
     X(LEDGER_CHARGE, "ledger.charge", "the ledger subtracts the charge, once")                     \
@@ -61,7 +62,8 @@ enum { AUDIT_COORDINATES_MAX = TREMOLO_MAX_DIMENSION + 1 };
 /* A device in memory. What is written to it can be made to fail or be lost, and its
  * entropy to fail. */
 struct audit_device {
-    struct tremolo_slot slots[2];
+    struct tremolo_slot slots[4];
+    unsigned studies; /* 1 or 2 */
     struct tremolo_random random;
     bool seeded;
     bool without_entropy;

@@ -21,6 +21,8 @@ enum {
     RELEASES = 4,        /* of a device */
     REPORTS_MAX = 12000, /* of a frame: enough for all that is looked for here */
     APART_TRIES = 100,
+    WIDE = 40, /* features: the generator fills its buffer several times a report */
+    WIDE_REPORTS_MAX = 1500,
 };
 
 /* The study with too little noise. Its claim is nothing to go by. */
@@ -179,12 +181,36 @@ static enum tremolo_status run_magnified(struct audit *audit, bool modulated)
     return status;
 }
 
+/* As many features as take the generator through several buffers. */
+static enum tremolo_status run_wide(struct audit *audit)
+{
+    struct tremolo_bounds bounds[WIDE];
+    struct audit_scene scene;
+    struct tremolo_study study = magnify(&audit->plan->study, false);
+    uint64_t wanted = audit->plan->pairs;
+    for (unsigned i = 0; i < WIDE; i++) {
+        bounds[i] = study.bounds[i % study.dimension];
+    }
+    study.bounds = bounds;
+    study.dimension = WIDE;
+    enum tremolo_status status = audit_scene_open(&scene, "40 features", &study, audit);
+    if (status == TREMOLO_OK) {
+        status = run_frame(audit, &scene, &scene.frame[0],
+                           wanted < WIDE_REPORTS_MAX ? (unsigned)wanted : WIDE_REPORTS_MAX);
+    }
+    audit_scene_close(&scene);
+    return status;
+}
+
 enum tremolo_status audit_noise_run(struct audit *audit)
 {
     struct audit_scene scene;
     enum tremolo_status status = run_magnified(audit, false);
     if (status == TREMOLO_OK && audit->plan->study.vectors > 0) {
         status = run_magnified(audit, true);
+    }
+    if (status == TREMOLO_OK && audit->plan->study.dimension < WIDE) {
+        status = run_wide(audit);
     }
     if (status != TREMOLO_OK) {
         return status;

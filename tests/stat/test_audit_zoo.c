@@ -41,6 +41,10 @@ enum tremolo_status sound_device_report(struct tremolo_work *work, uint8_t *repo
                                         const struct tremolo_round *round,
                                         const struct tremolo_sample *sample,
                                         const struct tremolo_platform *platform);
+void sound_generator_refill(struct tremolo_generator *generator);
+enum tremolo_status sound_device_enrol(struct tremolo_work *work,
+                                       const struct tremolo_platform *platform, uint32_t budget,
+                                       uint32_t epsilon);
 uint32_t sound_study_charge(const struct tremolo_study *study);
 struct tremolo_sample_release sound_release_of(const struct tremolo_study *study,
                                                double feature_bound, double response_bound);
@@ -56,6 +60,7 @@ struct tremolo_sample_release sound_release_of(const struct tremolo_study *study
 #define tremolo_ledger_stored  zoo_ledger_stored
 #define tremolo_study_charge   zoo_paid
 #define tremolo_device_report  sound_device_report
+#define tremolo_device_enrol   sound_device_enrol
 #include "../../src/device/device.c"
 #undef tremolo_noise_draw
 #undef tremolo_generator_word
@@ -67,6 +72,10 @@ struct tremolo_sample_release sound_release_of(const struct tremolo_study *study
 #undef tremolo_ledger_stored
 #undef tremolo_study_charge
 #undef tremolo_device_report
+#undef tremolo_device_enrol
+#define tremolo_generator_refill sound_generator_refill
+#include "../../src/device/generator.c"
+#undef tremolo_generator_refill
 #define tremolo_study_charge sound_study_charge
 #include "../../src/device/study.c"
 #undef tremolo_study_charge
@@ -86,8 +95,9 @@ static struct {
     unsigned noise_log2;
     uint32_t phase;
     uint32_t reports;
-    uint8_t id[TREMOLO_REPORT_ID_BYTES];
     unsigned rank;
+    unsigned refills;
+    uint8_t block[256];
 } memory;
 
 /* ---------------------------------------------------------------- noise */
@@ -141,6 +151,15 @@ static uint32_t zoo_generator_word(struct tremolo_generator *generator)
     }
     memory.phase = is("phases shared") ? word | 1 : 0;
     return word;
+}
+
+void tremolo_generator_refill(struct tremolo_generator *generator)
+{
+    sound_generator_refill(generator);
+    if (is("the generator repeats itself") && memory.refills++ > 0) {
+        memcpy(generator->block, memory.block, sizeof memory.block);
+    }
+    memcpy(memory.block, generator->block, sizeof memory.block);
 }
 
 /* ---------------------------------------------------------------- samples */
@@ -236,6 +255,7 @@ static size_t zoo_report_encode(struct tremolo_work *work)
         break_noise(work, tremolo_study_coordinates(work->study));
         memory.draws = 0;
         memory.phase = 0;
+        memory.refills = 0;
     }
     if (is("ids repeat") && work->id[0] < 8) {
         memset(work->id, 7, sizeof work->id);
@@ -345,7 +365,23 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
     broken.entropy = is("the same entropy always") ? same_entropy
                      : is("two bytes of entropy")  ? short_entropy
                                                    : platform->entropy;
-    return sound_device_report(work, report, length, study, round, sample, &broken);
+    enum tremolo_status status =
+        sound_device_report(work, report, length, study, round, sample, &broken);
+    if (is("memory not wiped")) {
+        work->value[0] = sample->features[0];
+    }
+    return status;
+}
+
+enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
+                                         const struct tremolo_platform *platform, uint32_t budget,
+                                         uint32_t epsilon)
+{
+    struct tremolo_slot empty = {0};
+    for (unsigned i = 0; i < 2 * platform->studies && is("enrolled twice"); i++) {
+        (void)platform->write(platform->context, i, (const uint8_t *)&empty, sizeof empty);
+    }
+    return sound_device_enrol(work, platform, budget, epsilon);
 }
 
 struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
@@ -385,6 +421,7 @@ static struct animal animals[] = {
     {"noise kept between rounds", "noise.rounds", "repeats noise of the one", 0},
     {"noise of the first report", "noise.devices", "repeats noise of another", 0},
     {"noise moves on by one", "noise.rounds", "had a report before", 0},
+    {"the generator repeats itself", "noise.coordinates", "(40 features)", 0},
     {"one scale a report", "noise.coordinates", "of one size", 0},
     {"noise grows with the sample", "noise.sample", NULL, 0},
     {"a coordinate without noise", "noise.scale", "coordinate 0", 0},
@@ -407,6 +444,8 @@ static struct animal animals[] = {
     {"nothing stored", "ledger.storage", NULL, 0},
     {"storage errors ignored", "ledger.storage", "although nothing could be stored", 0},
     {"a new report when asked again", "ledger.repeat", "another report", 0},
+    {"enrolled twice", "ledger.budget", "enrolled again", 0},
+    {"memory not wiped", "bytes.wiped", "not wiped", 0},
     {"length tells the sample", "bytes.length", "bytes and", 0},
     {"ids repeat", "ids.repeated", "came before", 0},
     {"ids tell the sample", "ids.sample", "tells the sample", 0},
