@@ -2,6 +2,8 @@
  * study is charged at the distance that policy protects. */
 #include "client_world.h"
 
+#include <math.h>
+
 static void test_policy_refuses(void **state)
 {
     struct world world;
@@ -148,6 +150,40 @@ static void test_half_ranges_of_a_policy(void **state)
         struct tremolo_study wanted = tremolo_study_file_device_at(file, cases[i].half_ranges);
         assert_int_equal(tremolo_policy_device(&policy, file).distance, wanted.distance);
     }
+    tremolo_study_file_free(file);
+}
+
+/* Two people whom the policy calls neighbours are so at the distance that is charged: any point
+ * of the ellipsoid of its differences lies within that many fine units. */
+static void test_neighbours_are_within_the_charge(void **state)
+{
+    static const double range[3] = {10, 2, 100}; /* of a, b and r */
+    struct tremolo_study_file *file =
+        study_with("privacy.neighbours", "{\"distance\": 1}", NULL, NULL);
+    struct fake_entropy random = {.state = 7};
+    unsigned near = 0;
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++) {
+        struct tremolo_policy policy = policy_of(one_half_range);
+        double step[3], norm = 0, apart = 0;
+        static const size_t place[3] = {0, 1, 4};
+        for (size_t k = 0; k < 3; k++) {
+            double share = fake_between(&random, 1, 1000) / 1000.0;
+            policy.features[place[k]].apart = share * range[k];
+            step[k] = fake_between(&random, -1000, 1000) / 1000.0;
+            norm += step[k] * step[k];
+        }
+        for (size_t k = 0; k < 3; k++) {
+            double difference = step[k] / sqrt(norm) * policy.features[place[k]].apart;
+            apart += pow(2 * difference / range[k], 2);
+        }
+        struct tremolo_study study = tremolo_policy_device(&policy, file);
+        assert_true(study.distance > 0 && norm > 0);
+        /* A billionth for the rounding of this sum. */
+        assert_true(sqrt(apart) * study.unit <= study.distance * (1 + 1e-9));
+        near += sqrt(apart) * study.unit > 0.9 * study.distance;
+    }
+    assert_true(near > 20); /* the bound is met, not only kept */
     tremolo_study_file_free(file);
 }
 
@@ -408,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_bounds_do_not_move_the_policy),
         cmocka_unit_test(test_every_feature_is_named),
         cmocka_unit_test(test_half_ranges_of_a_policy),
+        cmocka_unit_test(test_neighbours_are_within_the_charge),
         cmocka_unit_test(test_policies_are_written),
         cmocka_unit_test(test_charged_at_the_policys_distance),
         cmocka_unit_test(test_total_is_the_ledgers),
