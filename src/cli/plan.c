@@ -10,18 +10,11 @@
 
 /* ---------------------------------------------------------------- options */
 
-/* Values that a study fixes; a study without a limit on devices leaves that. */
-static const char *take_study(void *place, const char *path)
+void plan_request_of(struct tremolo_plan_request *request, const struct tremolo_study_file *file)
 {
-    struct plan_options *options = place;
-    struct tremolo_plan_request *request = &options->request;
-    if (cli_read_study(&options->study, "plan", path) != CLI_DONE) {
-        return "";
-    }
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study);
-    request->guess.dimension = tremolo_study_file_dimension(options->study);
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    request->guess.dimension = tremolo_study_file_dimension(file);
     request->guess.vectors = terms->vectors;
-    options->devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES ? terms->devices : 0;
     request->epsilon = terms->epsilon;
     request->release = terms->release;
     if (terms->release == TREMOLO_RELEASE_SAMPLE) {
@@ -36,6 +29,18 @@ static const char *take_study(void *place, const char *path)
     request->distance = terms->distance;
     request->response_private = terms->response_private;
     request->calibration = terms->calibration;
+}
+
+/* Values that a study fixes; a study without a limit on devices leaves that. */
+static const char *take_study(void *place, const char *path)
+{
+    struct plan_options *options = place;
+    if (cli_read_study(&options->study, "plan", path) != CLI_DONE) {
+        return "";
+    }
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study);
+    options->devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES ? terms->devices : 0;
+    plan_request_of(&options->request, options->study);
     return NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "study.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include <time.h>
 
 #include "cli.h"
+#include "estimate_json.h"
+#include "plan.h"
 #include "tremolo_table.h"
 #include "files.h"
 #include "store_options.h"
@@ -192,13 +195,47 @@ static json_t *problems_json(const struct tremolo_study_problems *problems,
                      (json_int_t)problems->count, "problems", list, "warnings", warned);
 }
 
+/* How many of its devices could turn a sign; NaN when the study limits no devices. */
+static double liars_of(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    struct tremolo_plan_request request = {
+        .guess = {.devices = (double)terms->devices,
+                  .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+                  .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+                  .r2 = TREMOLO_PLAN_R2},
+        .rounds = 1,
+    };
+    plan_request_of(&request, file);
+    return terms->devices < TREMOLO_STUDY_MAX_DEVICES ? tremolo_plan_liars(&request) : NAN;
+}
+
+static void print_liars(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    double liars = liars_of(file);
+    if (liars < (double)terms->devices) {
+        (void)printf("about %.0f liars among %llu devices could turn the sign of a usual "
+                     "coefficient\n",
+                     liars, (unsigned long long)terms->devices);
+    }
+    if (terms->enrolment == TREMOLO_STUDY_OPEN) {
+        (void)puts("enrolment is open: nothing ties a report to a person, so one person can be all "
+                   "of them; with \"keys\" a device counts limits.samples times a round");
+    }
+}
+
 static int report_check(const struct study_options *options, const struct tremolo_study_file *file,
                         const struct tremolo_study_problems *problems, int code)
 {
     char warnings[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES];
     size_t count = code == CLI_DONE ? study_warnings(warnings, file, (int64_t)time(NULL)) : 0;
     if (options->json) {
-        int printed = study_print_json(problems_json(problems, warnings, count));
+        json_t *told = problems_json(problems, warnings, count);
+        if (code == CLI_DONE) {
+            (void)json_object_set_new(told, "liars_turn_sign", estimate_number(liars_of(file)));
+        }
+        int printed = study_print_json(told);
         return printed == CLI_DONE ? code : printed;
     }
     for (size_t i = 0; i < count; i++) {
@@ -213,6 +250,7 @@ static int report_check(const struct study_options *options, const struct tremol
     if (code == CLI_DONE) {
         (void)printf("%s: a study of %zu features in %zu coordinates\n", options->file,
                      tremolo_study_file_feature_count(file), tremolo_study_file_dimension(file));
+        print_liars(file);
     }
     return code;
 }

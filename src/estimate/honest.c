@@ -21,7 +21,8 @@
 #include "tremolo_regression.h"
 #include "tremolo_release.h"
 
-static const double norm_probability[TREMOLO_TAIL_LIMITS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
+static const double norm_probability[TREMOLO_TAIL_LIMITS] = {1e-2, 1e-3, TREMOLO_CUT_PROBABILITY,
+                                                             1e-5, 1e-6};
 static const double value_probability = 1e-4;
 
 enum { LEADING_BITS = 10, BALLOT_HALVES = 160, BALLOT_VARIANCE = 40 };

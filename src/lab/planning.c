@@ -107,6 +107,7 @@ static void fill_verdict(struct tremolo_plan_answer *answer,
     verdict->least = TREMOLO_PLAN_STANDS_OUT * answer->result.standard_error;
     verdict->guessed = plan_guessed(request);
     verdict->devices = answer->levers[0].devices;
+    verdict->liars = tremolo_plan_liars(request);
     verdict->told = verdict->devices > 0 && request->guess.devices >= verdict->devices;
 }
 

@@ -8,9 +8,8 @@
 
 #define MAX_DEVICES 1e15
 
-/* The study that would be written: its integers give h, g and the law. */
-static enum tremolo_status ballot_study(struct tremolo_study *study,
-                                        const struct tremolo_plan_request *request)
+enum tremolo_status plan_ballot_study(struct tremolo_study *study,
+                                      const struct tremolo_plan_request *request)
 {
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
     for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
@@ -36,7 +35,7 @@ static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
     const struct tremolo_plan_input *guess = &request->guess;
     struct tremolo_study study;
     double scale = 0;
-    enum tremolo_status status = ballot_study(&study, request);
+    enum tremolo_status status = plan_ballot_study(&study, request);
     if (status == TREMOLO_OK) {
         const struct tremolo_rank_law law = law_of(&study);
         status = tremolo_rank_scale(&scale, &law);
@@ -138,7 +137,7 @@ double plan_ballot_attack(const struct tremolo_plan_request *request)
 {
     struct tremolo_rank_attack attack;
     struct tremolo_study study;
-    if (request->samples > 1 || ballot_study(&study, request) != TREMOLO_OK) {
+    if (request->samples > 1 || plan_ballot_study(&study, request) != TREMOLO_OK) {
         return attack_by_epsilon(request->epsilon);
     }
     const struct tremolo_rank_law law = law_of(&study);

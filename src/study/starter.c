@@ -10,6 +10,10 @@
 
 enum { STARTER_FLAGS = JSON_INDENT(2) | JSON_REAL_PRECISION(12) };
 
+#define OPEN_MEANS                                                                                 \
+    "enrolment: 'open' lets anybody report, as often as they like, so a few liars can turn the "   \
+    "result; 'keys' takes reports of devices you enrolled, limits.samples of each."
+
 static const char starter_text[] =
     "{\n"
     "  \"tremolo\": 1,\n"
@@ -34,7 +38,8 @@ static const char starter_text[] =
     "for distances, with rounds and modulation if you like.\",\n"
     "    \"release\": \"ballot\", \"kind\": \"one-shot\"\n"
     "  },\n"
-    "  \"limits\": {\"comment\": \"What so many devices will teach: tremolo plan --study.\",\n"
+    "  \"limits\": {\"comment\": \"What so many devices will teach: tremolo plan "
+    "--study. " OPEN_MEANS "\",\n"
     "             \"devices\": 50000, \"samples\": 1, \"closes\": \"2030-01-01\", "
     "\"enrolment\": \"open\"}\n"
     "}\n";
@@ -106,11 +111,12 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
                 features, placeholder(names[i], looks != NULL ? looks[i] : TREMOLO_LOOKS_NUMBER));
         }
     }
-    json_t *object = json_pack(
-        "{s:i, s:s, s:o, s:o, s:{s:f, s:s, s:s}, s:{s:s}, s:{s:s}}", "tremolo", STUDY_VERSION,
-        "title", TREMOLO_STUDY_UNTITLED, "features", features, "response",
-        placeholder(names[chosen], TREMOLO_LOOKS_NUMBER), "privacy", "epsilon", 2.0, "neighbours",
-        "any", "protects", "all", "protocol", "release", "ballot", "limits", "enrolment", "open");
+    json_t *object =
+        json_pack("{s:i, s:s, s:o, s:o, s:{s:f, s:s, s:s}, s:{s:s}, s:{s:s, s:s}}", "tremolo",
+                  STUDY_VERSION, "title", TREMOLO_STUDY_UNTITLED, "features", features, "response",
+                  placeholder(names[chosen], TREMOLO_LOOKS_NUMBER), "privacy", "epsilon", 2.0,
+                  "neighbours", "any", "protects", "all", "protocol", "release", "ballot", "limits",
+                  "comment", OPEN_MEANS, "enrolment", "open");
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);

@@ -70,6 +70,7 @@ paper_plan --dimension 2 --devices 1000000 --epsilon 2 >"$out"
 expect_match "a better one" "$out" '^Verdict: with 1000000 devices all of the 2 coefficients will be told from'
 paper_plan --dimension 2 --devices 1000000 --epsilon 2 --json >"$out"
 expect_match "and in JSON" "$out" '"told_from_zero": true'
+expect_match "with the liars that turn a sign" "$out" '"liars_turn_sign": [1-9][0-9.]+'
 paper_plan --dimension 8 --devices 10000 --epsilon 1 --theory >"$out"
 expect_match "the gradient's variance and its bound" "$out" \
     '^Gradient variance at the guess 8\.82[0-9]*, at most 19\.7[45] for \|beta\| <= 0\.7071, \|x\| <= 8\.485, \|y\| <= 3$'

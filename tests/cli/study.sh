@@ -33,8 +33,14 @@ expect "with the whole text" "$(cmp "$out" "$dir/study.json")" ""
 $tremolo study check "$dir/study.json" >"$out"
 expect "the starter is a study" $? 0
 expect_match "in one line" "$out" 'a study of 2 features in 2 coordinates$'
+expect_match "which says how many liars turn a sign" "$out" '^about [0-9]+ liars among 50000 devices could turn the sign'
+expect_match "and what open enrolment means" "$out" '^enrolment is open: nothing ties a report to a person'
+expect_match "as the starter itself does" "$dir/study.json" "enrolment: 'open' lets anybody report"
+sed 's/"enrolment": "open"/"enrolment": "keys"/' "$dir/study.json" >"$dir/keys.json"
+expect "with keys there is nothing to say of it" "$($tremolo study check "$dir/keys.json" | grep -c 'enrolment is open')" 0
 $tremolo study check - --json <"$dir/study.json" >"$out"
 expect_match "check --json" "$out" '"valid": true'
+expect_match "with the number" "$out" '"liars_turn_sign": [1-9][0-9.]+'
 
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"

@@ -19,6 +19,7 @@
 
 #include "expand.h"
 #include "tremolo_estimate.h"
+#include "tremolo_planning.h"
 #include "tremolo_random.h"
 #include "tremolo_release.h"
 
@@ -214,6 +215,47 @@ static void test_liars_are_seen_and_left_out(void **state)
                             0.55 * (found.plain.estimate - slope[0]));
         }
     }
+}
+
+/* A plan for the population above: the guessed coefficient is the first slope's size. */
+static struct tremolo_plan_request plan_of(enum tremolo_release_kind release, double devices)
+{
+    return (struct tremolo_plan_request){
+        .guess = {.dimension = D,
+                  .devices = devices,
+                  .feature_variance = 1.0 / 3.0,
+                  .r2 = slope[0] * slope[0],
+                  .response_variance = 1.0},
+        .release = release,
+        .epsilon = 2.0,
+        .delta = 1e-5,
+        .radius = 2.0,
+        .response_private = true,
+        .rounds = 1,
+        .samples = 1,
+    };
+}
+
+/* So many as `plan` says leave nothing of the slope: within four standard errors of zero. */
+static void test_plan_counts_liars(void **state)
+{
+    struct tremolo_study study = sample_study(true);
+    struct tremolo_plan_request request = plan_of(TREMOLO_RELEASE_SAMPLE, DEVICES);
+    double high = 100.0;
+    (void)state;
+    for (int i = 0; i < 50; i++) { /* the epsilon at which the noise is two half ranges */
+        double middle = 0.5 * (request.epsilon + high);
+        struct tremolo_plan_request tried = request;
+        tried.epsilon = middle;
+        *(tremolo_plan_noise(&tried) > 2.0 ? &request.epsilon : &high) = middle;
+    }
+    double liars = tremolo_plan_liars(&request);
+    struct found found = attack(&study, (size_t)liars, false);
+    (void)printf("# plan: %.0f liars turn the sign, slope %.3f +- %.3f\n", liars,
+                 found.robust.estimate, found.robust.standard_error);
+    assert_true(fabs(found.robust.estimate) < 4 * found.robust.standard_error);
+    request.guess.devices *= 2;
+    assert_true(fabs(tremolo_plan_liars(&request) / liars - 2.0) < 2.0 / liars);
 }
 
 static void test_honest_reports_raise_no_alarm(void **state)
@@ -455,7 +497,7 @@ static void test_ground_ballots_are_seen_and_left_out(void **state)
     assert_true(honest.tails.set_aside <= 12); /* 2 expected at most; Poisson: 1e-6 */
     assert_true(fabs(honest.robust.standard_error / honest.plain.standard_error - 1.0) < 0.02);
     struct grinder grinder = {tremolo_random_from(15, 4), 45, first_times_response}; /* 7.1 sd */
-    for (size_t k = 0; k < 400; k++) {
+    for (size_t k = 0; k < sizeof buckets; k++) {
         buckets[k] = (uint8_t)(k % TREMOLO_BUCKETS);
     }
     assert_status(tremolo_moments_add_ballots(moments, ground_row, &grinder, buckets, 400),
@@ -470,6 +512,19 @@ static void test_ground_ballots_are_seen_and_left_out(void **state)
     assert_true(found.plain.estimate > 0.5 * slope[0]);
     assert_true(fabs(found.robust.estimate - honest.robust.estimate) <
                 0.1 * honest.robust.standard_error);
+    /* As many as `plan` says, no farther out than is kept: little is left of the slope. Rows of
+     * liars are noise but for one entry, honest ones pull the others, so a fifth may be. */
+    struct tremolo_honest law;
+    struct tremolo_plan_request request = plan_of(TREMOLO_RELEASE_BALLOT, BALLOT_DEVICES);
+    tremolo_honest_law(&law, &study);
+    size_t liars = (size_t)tremolo_plan_liars(&request);
+    assert_true(liars <= sizeof buckets);
+    grinder.best = (int8_t)law.limits.value;
+    assert_status(tremolo_moments_add_ballots(moments, ground_row, &grinder, buckets, liars),
+                  TREMOLO_OK);
+    struct found kept = find_ballots(moments, &study);
+    print_row("ballots, largest kept", liars, &kept);
+    assert_true(fabs(kept.robust.estimate) < 0.2 * fabs(slope[0]) + 3 * kept.robust.standard_error);
     tremolo_moments_free(moments);
 }
 
@@ -477,6 +532,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_liars_are_seen_and_left_out),
+        cmocka_unit_test(test_plan_counts_liars),
         cmocka_unit_test(test_honest_reports_raise_no_alarm),
         cmocka_unit_test(test_robust_costs_honest_studies_nothing),
         cmocka_unit_test(test_ground_ballots_are_seen_and_left_out),

@@ -277,6 +277,13 @@ static void print_verdict(const struct plan_options *options,
     }
     (void)putchar('\n');
     coefficients_paragraph(text);
+    if (verdict->liars < devices) {
+        (void)snprintf(text, sizeof text,
+                       "Liars: about %.0f of them who work together and stay within honest noise "
+                       "turn the sign of a coefficient of the guessed size.",
+                       verdict->liars);
+        coefficients_paragraph(text);
+    }
 }
 
 /* The last sentence: what to do. */
@@ -340,9 +347,10 @@ static json_t *levers_json(const struct tremolo_plan_answer *answer)
 
 static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
 {
-    return json_pack("{s:b, s:f, s:f, s:o, s:i}", "told_from_zero", verdict->told,
+    return json_pack("{s:b, s:f, s:f, s:o, s:i, s:o}", "told_from_zero", verdict->told,
                      "least_coefficient", verdict->least, "guessed_coefficient", verdict->guessed,
-                     "devices_needed", positive(verdict->devices), "lever", (int)verdict->instead);
+                     "devices_needed", positive(verdict->devices), "lever", (int)verdict->instead,
+                     "liars_turn_sign", estimate_number(verdict->liars));
 }
 
 static json_t *result_json(const struct tremolo_plan_result *r)

@@ -26,6 +26,9 @@
 extern "C" {
 #endif
 
+/* That an honest report is beyond the cut, at most. */
+#define TREMOLO_CUT_PROBABILITY 1e-4
+
 /* Honest reports are called into question with at most this probability. */
 #define TREMOLO_TAILS_FALSE_ALARM 1e-6
 

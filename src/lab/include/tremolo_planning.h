@@ -75,6 +75,7 @@ struct tremolo_plan_verdict {
     double guessed; /* coefficient */
     double devices; /* needed for the guessed one, however many there are; 0: no number that
                      * could be had */
+    double liars;   /* among the devices, who turn the sign of the guessed one together */
     size_t instead; /* lever to try when there are fewer; 0: none */
 };
 
@@ -105,6 +106,10 @@ double tremolo_plan_noise(const struct tremolo_plan_request *request);
  * it is, without its noise. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_plan_expect(struct tremolo_plan_result *result, const struct tremolo_plan_request *request);
+
+/* How many of the devices turn the sign of a coefficient of the guessed size when they lie together
+ * and stay within what the robust estimate keeps; NaN when it cannot be said. */
+double tremolo_plan_liars(const struct tremolo_plan_request *request);
 
 /* How often an attacker is right at best about two people `distance` apart, noisy samples. */
 double tremolo_plan_attack(const struct tremolo_plan_request *request, double distance);
