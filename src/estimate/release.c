@@ -15,6 +15,11 @@ static int wire_max(const struct tremolo_study *study)
     return (1 << (study->wire_bits - 1)) - 1;
 }
 
+static int response_max(const struct tremolo_study *study)
+{
+    return study->response == TREMOLO_RESPONSE_PRIVATE ? wire_max(study) : TREMOLO_RESPONSE_MAX;
+}
+
 enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                          const struct tremolo_study *study)
 {
@@ -25,7 +30,7 @@ enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
         study->release == TREMOLO_RELEASE_BALLOT
             ? tremolo_moments_new_ballots(&made, tremolo_ballot_entries(study), !is_private)
             : tremolo_moments_new(&made, study->dimension + 1u, wire_max(study),
-                                  is_private ? wire_max(study) : TREMOLO_RESPONSE_MAX);
+                                  response_max(study));
     if (status == TREMOLO_OK) {
         tremolo_honest_law(&law, study);
         status = tremolo_moments_watch(made, &law.limits);
@@ -38,12 +43,20 @@ enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
     return TREMOLO_OK;
 }
 
+/* A sample's response is one coordinate more whether it is private or not; how large it can
+ * be tells the two apart. */
 bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study)
 {
-    bool ballots = study->release == TREMOLO_RELEASE_BALLOT;
-    size_t coordinates = ballots ? tremolo_ballot_entries(study) : study->dimension + 1u;
-    return tremolo_moments_are_ballots(moments) == ballots &&
-           tremolo_moments_coordinates(moments) == coordinates;
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return tremolo_moments_are_ballots(moments) &&
+               tremolo_moments_coordinates(moments) == tremolo_ballot_entries(study) &&
+               (tremolo_moments_response_max(moments) != 0) ==
+                   (study->response == TREMOLO_RESPONSE_PUBLIC);
+    }
+    return !tremolo_moments_are_ballots(moments) &&
+           tremolo_moments_coordinates(moments) == study->dimension + 1u &&
+           tremolo_moments_feature_max(moments) == wire_max(study) &&
+           tremolo_moments_response_max(moments) == response_max(study);
 }
 
 bool tremolo_release_watches(const struct tremolo_moments *moments,

@@ -276,6 +276,16 @@ bool tremolo_moments_are_ballots(const struct tremolo_moments *moments)
     return moments->ballot_parts > 0;
 }
 
+int tremolo_moments_feature_max(const struct tremolo_moments *moments)
+{
+    return moments->feature_max;
+}
+
+int tremolo_moments_response_max(const struct tremolo_moments *moments)
+{
+    return moments->response_max;
+}
+
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments)
 {
     uint64_t count = 0;

@@ -158,6 +158,8 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_ballots(struct tremolo_ball
 
 size_t tremolo_moments_coordinates(const struct tremolo_moments *moments); /* or entries */
 bool tremolo_moments_are_ballots(const struct tremolo_moments *moments);
+int tremolo_moments_feature_max(const struct tremolo_moments *moments);
+int tremolo_moments_response_max(const struct tremolo_moments *moments); /* 0: none, of ballots */
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments);
 uint64_t tremolo_moments_reports_max(const struct tremolo_moments *moments); /* that it holds */
 

@@ -187,6 +187,36 @@ static void test_parts_merge_to_the_bit(void **state)
     }
 }
 
+/* Sums of one study are not taken for those of another release, response, dimension or
+ * grid. */
+static void test_sums_fit_their_study_alone(void **state)
+{
+    struct tremolo_study studies[7];
+    (void)state;
+    for (unsigned i = 0; i < 7; i++) {
+        studies[i] = study_of(4 + i / 6, i & 1);
+        studies[i].wire_bits = (uint8_t)(i < 4 ? 12 : 11);
+        studies[i].release = i < 2 ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
+    }
+    for (unsigned i = 0; i < 7; i++) {
+        struct tremolo_moments *moments = NULL;
+        assert_status(tremolo_release_sums(&moments, &studies[i]), TREMOLO_OK);
+        for (unsigned j = 0; j < 7; j++) {
+            assert_int_equal(tremolo_release_fits(moments, &studies[j]), i == j);
+        }
+        tremolo_moments_free(moments);
+    }
+    /* As many entries of ballots that have no public response. */
+    for (unsigned d = 1; d < 40; d++) {
+        struct tremolo_moments *moments = NULL;
+        struct tremolo_study study = study_of(d, TREMOLO_RESPONSE_PUBLIC);
+        assert_status(tremolo_moments_new_ballots(&moments, tremolo_ballot_entries(&study), false),
+                      TREMOLO_OK);
+        assert_false(tremolo_release_fits(moments, &study));
+        tremolo_moments_free(moments);
+    }
+}
+
 /* Bytes with one bit changed are never taken for others. */
 static void test_damage_is_found(void **state)
 {
@@ -370,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_rows_are_those_of_the_core),
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_parts_merge_to_the_bit),
+        cmocka_unit_test(test_sums_fit_their_study_alone),
         cmocka_unit_test(test_damage_is_found),
         cmocka_unit_test(test_kinds_do_not_mix),
         cmocka_unit_test(test_a_file_says_what_its_ballots_say),
