@@ -461,7 +461,7 @@ static struct animal animals[] = {
     {"ids repeat", "ids.repeated", "came before", 1},
     {"ids of few bits", "ids.law", "byte 3", 1},
     {"ids tell the sample", "ids.sample", NULL, 1},
-    {"the same entropy always", "ids.repeated", NULL, 1},
+    {"the same entropy always", "entropy", NULL, 1},
     {"charge rounded down", "claim.charge", "its epsilon", 1},
     {"length tells the sample", "bytes.length", NULL, 1},
 };
