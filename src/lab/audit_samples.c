@@ -23,6 +23,10 @@ enum {
     APART_TRIES = 100,
     WIDE = 40, /* features: the generator fills its buffer several times a report */
     WIDE_REPORTS_MAX = 1500,
+    FINE_NOISE_LOG2 =
+        10, /* on the finest grid, with samples in the middle, a report is the noise */
+    FINE_UNIT = 1 << 14,
+    FINE_REPORTS_MAX = 8000,
 };
 
 /* The study with too little noise. Its claim is nothing to go by. */
@@ -87,8 +91,10 @@ static void draw_place(double *place, unsigned family, const struct audit_scene 
     }
 }
 
+/* Samples of all families, or of the first so many. */
 static enum tremolo_status run_frame(struct audit *audit, const struct audit_scene *scene,
-                                     const struct audit_frame *frame, unsigned reports)
+                                     const struct audit_frame *frame, unsigned families,
+                                     unsigned reports)
 {
     struct audit_view view;
     struct audit_sample sample;
@@ -96,7 +102,7 @@ static enum tremolo_status run_frame(struct audit *audit, const struct audit_sce
     enum tremolo_status status = battery == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
     for (unsigned k = 0; k < reports && status == TREMOLO_OK; k++) {
         double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
-        unsigned family = (unsigned)(tremolo_random_bits(&audit->random) % FAMILIES);
+        unsigned family = (unsigned)(tremolo_random_bits(&audit->random) % families);
         draw_place(place, family, scene, frame, &audit->random);
         if (scene->n == scene->d) { /* a public response is any */
             place[scene->n] = 2.0 * tremolo_random_uniform(&audit->random) - 1.0;
@@ -172,7 +178,7 @@ static enum tremolo_status run_magnified(struct audit *audit, bool modulated)
     enum tremolo_status status = audit_scene_open(
         &scene, modulated ? "little noise, modulated" : "little noise", &study, audit);
     for (unsigned f = 0; f < 2 && status == TREMOLO_OK; f++) {
-        status = run_frame(audit, &scene, &scene.frame[f], reports);
+        status = run_frame(audit, &scene, &scene.frame[f], FAMILIES, reports);
     }
     if (status == TREMOLO_OK && !modulated) {
         status = try_apart(audit, &scene);
@@ -181,9 +187,11 @@ static enum tremolo_status run_magnified(struct audit *audit, bool modulated)
     return status;
 }
 
-/* As many features as take the generator through several buffers. */
-static enum tremolo_status run_wide(struct audit *audit)
+/* As many features as take the generator through several buffers: with all kinds of samples,
+ * or on the finest grid, where a value that comes too often, as two zeros would, is seen. */
+static enum tremolo_status run_wide(struct audit *audit, bool fine)
 {
+    const unsigned most = fine ? FINE_REPORTS_MAX : WIDE_REPORTS_MAX;
     struct tremolo_bounds bounds[WIDE];
     struct audit_scene scene;
     struct tremolo_study study = magnify(&audit->plan->study, false);
@@ -193,10 +201,17 @@ static enum tremolo_status run_wide(struct audit *audit)
     }
     study.bounds = bounds;
     study.dimension = WIDE;
-    enum tremolo_status status = audit_scene_open(&scene, "40 features", &study, audit);
+    if (fine) {
+        study.noise_log2 = FINE_NOISE_LOG2;
+        study.wire_shift = 0;
+        study.unit = FINE_UNIT;
+        study.clip = FINE_UNIT;
+    }
+    enum tremolo_status status =
+        audit_scene_open(&scene, fine ? "the finest grid" : "40 features", &study, audit);
     if (status == TREMOLO_OK) {
-        status = run_frame(audit, &scene, &scene.frame[0],
-                           wanted < WIDE_REPORTS_MAX ? (unsigned)wanted : WIDE_REPORTS_MAX);
+        status = run_frame(audit, &scene, &scene.frame[0], fine ? 1 : FAMILIES,
+                           wanted < most ? (unsigned)wanted : most);
     }
     audit_scene_close(&scene);
     return status;
@@ -210,7 +225,12 @@ enum tremolo_status audit_noise_run(struct audit *audit)
         status = run_magnified(audit, true);
     }
     if (status == TREMOLO_OK && audit->plan->study.dimension < WIDE) {
-        status = run_wide(audit);
+        status = run_wide(audit, false);
+    }
+    /* Fewer reports hold too few of each value. */
+    if (status == TREMOLO_OK && audit->plan->study.dimension < WIDE &&
+        audit->plan->pairs >= FINE_REPORTS_MAX) {
+        status = run_wide(audit, true);
     }
     if (status != TREMOLO_OK) {
         return status;
