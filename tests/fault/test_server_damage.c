@@ -204,6 +204,46 @@ static void test_rows_must_agree(void **state)
 
 /* ---------------------------------------------------------------- directories of before */
 
+/* The checkpoint as a version wrote it that watched no tails: the log is folded anew, and they are
+ * known. */
+static void test_unwatched_sums_are_folded_anew(void **state)
+{
+    struct writer *writer = start_writer(open_store());
+    struct found_state found = {0};
+    struct tremolo_moments *moments = NULL;
+    struct tremolo_tail tail;
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    struct store *store = open_store();
+    assert_status(store->each(store, "checkpoint", keep_state, &found), TREMOLO_OK);
+    assert_status(tremolo_moments_decode(&moments, found.value + 8, found.length - 8), TREMOLO_OK);
+    uint64_t reports = tremolo_moments_count(moments);
+    assert_true(reports > 0 && tremolo_moments_tail(&tail, moments));
+    tremolo_moments_unwatch(moments);
+    size_t length = tremolo_moments_encoded_bytes(moments);
+    assert_true(8 + length < found.length);
+    assert_status(tremolo_moments_encode(moments, found.value + 8, length), TREMOLO_OK);
+    assert_status(
+        store->put(store, "checkpoint", found.key, found.key_length, found.value, 8 + length),
+        TREMOLO_OK);
+    assert_status(store->sync(store), TREMOLO_OK);
+    store->close(store);
+    assert_status(try_writer(&writer, STORE_CAREFUL, words, sizeof words), TREMOLO_OK);
+    size_t seen = 0;
+    for (size_t i = 0; i < writer_study_count(writer); i++) {
+        const struct served_study *served = writer_study(writer, i);
+        for (unsigned t = 0; t < served->opened; t++) {
+            assert_true(tremolo_moments_tail(&tail, served->rounds[t].moments));
+            seen += tail.reports == reports;
+        }
+    }
+    assert_true(seen > 0);
+    writer_stop(writer);
+    tremolo_moments_free(moments);
+    free(found.value);
+}
+
 static void make_old(void)
 {
     run_sql("DELETE FROM state WHERE kind = 'manifest';"
@@ -527,6 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_changed_rows_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rows_must_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unwatched_sums_are_folded_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_old_directory_is_upgraded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage_in_the_middle_of_a_log, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_that_lost_its_end, set_up, tear_down),
