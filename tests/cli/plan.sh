@@ -202,14 +202,14 @@ agrees() { # features, epsilon, protect, rows to spare: at least so many
     rows=$(python3 -c 'import json, sys
 print(max(int(sys.argv[2]), int(json.load(open(sys.argv[1]))["verdict"]["devices_needed"] / 0.8) + 1))' "$dir/planned" "$4")
     generate "$1" "$rows"
-    for seed in 1 2 3 4; do
-        $tremolo simulate "$dir/people.csv" --response y --epsilon "$2" --protect "$3" --repeats 2 \
-            --seed $seed --json >"$dir/simulated.$seed"
+    for seed in 1 2 3 4 5 6 7 8; do
+        $tremolo simulate "$dir/people.csv" --response y --epsilon "$2" --protect "$3" --seed $seed \
+            --json >"$dir/simulated.$seed"
     done
     $tremolo plan --dimension "$1" --devices $((rows - rows / 5)) --epsilon "$2" --protect "$3" \
         --json >"$dir/planned"
     # A coefficient is 1, and stands out when its standard error is 1/2.8. A jackknife's variance
-    # has an error of a quarter and rare large values; the median of a dozen one of a tenth.
+    # has an error of a quarter and rare large values; the median over eight runs one of a tenth.
     python3 - "$dir/planned" "$dir"/simulated.? >"$out" <<'PYTHON'
 import json, statistics, sys
 planned, *runs = (json.load(open(path)) for path in sys.argv[1:])

@@ -190,6 +190,27 @@ static void test_no_signal_costs_little_more_than_the_mean(void **state)
     }
 }
 
+/* Where the mean's noise leaves room for it, R^2 without a signal is at least -0.01. A draw
+ * has a standard deviation of 0.01 at most, a mean of 20 one of 0.002. */
+static void test_no_signal_keeps_to_the_mean(void **state)
+{
+    (void)state;
+    static const struct {
+        double c, devices;
+        bool response_public;
+    } cells[] = {
+        {0.671, 2000, false}, {1.279, 10000, false}, {2.522, 40000, false}, {1.279, 2000, true}};
+    for (size_t k = 0; k < sizeof cells / sizeof *cells; k++) {
+        struct made_population made =
+            made_population(D, cells[k].response_public, cells[k].devices, cells[k].c);
+        memset(made.slope, 0, sizeof made.slope);
+        made.residual = 0.3;
+        double r2 = mean_r2(&made, 20, 71);
+        print_message("# no signal, c %.2f, %.0f devices: R^2 %.4f\n", made.c, made.devices, r2);
+        assert_true(r2 >= -0.01 && r2 <= 0.0);
+    }
+}
+
 /* ---------------------------------------------------------------- plans */
 
 /* The population that a plan guesses. */
@@ -323,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_wrong_noise_is_noticed),
         cmocka_unit_test(test_many_features),
         cmocka_unit_test(test_no_signal_costs_little_more_than_the_mean),
+        cmocka_unit_test(test_no_signal_keeps_to_the_mean),
         cmocka_unit_test(test_plan_is_what_happens),
         cmocka_unit_test(test_devices_needed_are_enough),
         cmocka_unit_test(test_trust_buys_devices),
