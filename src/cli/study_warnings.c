@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "privacy_warnings.h"
 #include "tremolo_policy.h"
 
 static const double distance_low = 1;
-static const double epsilon_high = 10;
 
 /* A policy that allows the study, if there is one: for the study's own neighbours
  * where it names a distance, else for any two people. */
@@ -90,6 +90,31 @@ static size_t warn_of_init(char text[][STUDY_WARNING_BYTES], const struct tremol
     return count;
 }
 
+/* What rounding on the device's grid adds to the sensitivity, as a share of it. */
+static double rounding_of(const struct tremolo_study *device)
+{
+    if (device->release == TREMOLO_RELEASE_BALLOT) {
+        return 0;
+    }
+    double apart = device->distance != 0 ? device->distance : 2.0 * device->clip;
+    double kept = apart * device->keep / TREMOLO_KEEP_ONE;
+    return tremolo_study_sensitivity(device) / kept - 1;
+}
+
+static size_t warn_of_privacy(char text[][STUDY_WARNING_BYTES],
+                              const struct tremolo_study_file *file)
+{
+    struct privacy_warning found[PRIVACY_WARNINGS];
+    size_t count = privacy_warnings(found, tremolo_study_file_terms(file)->epsilon,
+                                    rounding_of(tremolo_study_file_device(file)));
+    for (size_t i = 0; i < count; i++) {
+        char words[PRIVACY_WARNING_BYTES];
+        privacy_warning_words(words, &found[i]);
+        (void)snprintf(text[i], STUDY_WARNING_BYTES, "privacy: %s", words);
+    }
+    return count;
+}
+
 size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
                       const struct tremolo_study_file *file, int64_t now)
 {
@@ -102,11 +127,7 @@ size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
                        "two ends (2)",
                        terms->distance);
     }
-    if (terms->epsilon > epsilon_high) {
-        (void)snprintf(text[count++], STUDY_WARNING_BYTES,
-                       "privacy.epsilon: %g protects hardly anything; most studies stay below %g",
-                       terms->epsilon, epsilon_high);
-    }
+    count += warn_of_privacy(text + count, file);
     if (terms->closes < now) {
         (void)snprintf(text[count++], STUDY_WARNING_BYTES,
                        "limits.closes: is past; no device could report");

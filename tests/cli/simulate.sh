@@ -78,6 +78,7 @@ $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 --m
 expect_match "rounds: the gradient's variance" "$out" '^Gradient variance at the estimate '
 expect_match "and both convergence bounds" "$out" '^Excess loss after 10 rounds: .* as printed '
 $tremolo simulate "$dir/known.csv" --response y $paper --epsilon 20 --seed 1 >"$out"
+expect_match "a large epsilon is warned of" "$out" '^Epsilon 20 protects hardly anything'
 expect "of rounds only" "$(grep -c '^Gradient variance' "$out")" 0
 $tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 --explain >"$out"
 expect_match "a distance without a study is in no study's half ranges" "$out" "distance in the promise's unit, delta 1e-05"

@@ -190,8 +190,16 @@ expect_match "of devices that refuse it" "$err" "warning: devices with the defau
 expect_match "with a policy that takes it, in the features' own units" "$err" \
     'takes part with the policy \{"epsilon_per_study": [0-9.]+, "epsilon_total": .*"distance": .*"b": 125000.*"c": false, "d": false'
 expect_match "of pairs that are not covered" "$err" 'yes/no answer .2 apart., two categories .2\.83.'
-expect_match "of the epsilon" "$err" 'privacy\.epsilon: 12'
+expect_match "of the epsilon" "$err" 'privacy: Epsilon 12'
 expect_match "of its end" "$err" 'limits\.closes: is past'
+cat >"$dir/coarse.json" <<'TEXT'
+{"tremolo": 1, "title": "grid", "features": [{"name": "a", "low": 0, "high": 1}],
+ "response": {"name": "r", "low": 0, "high": 1},
+ "privacy": {"epsilon": 0.0001, "delta": 1e-6, "neighbours": {"distance": 1}, "protects": "all"},
+ "protocol": {"kind": "one-shot"}}
+TEXT
+$tremolo study check "$dir/coarse.json" >"$out" 2>"$err"
+expect_match "of a grid whose rounding costs noise" "$err" "privacy: The device's grid is coarse: rounding on it costs [0-9.]+% more noise"
 $tremolo study check "$dir/weak.json" --json >"$out"
 expect_match "as JSON, too" "$out" '"warnings": \[$'
 $tremolo study show "$dir/weak.json" >"$out"

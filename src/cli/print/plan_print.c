@@ -8,8 +8,7 @@
 #include "convergence.h"
 #include "estimate_json.h"
 #include "plan.h"
-
-#define LARGE_EPSILON 10.0
+#include "privacy_warnings.h"
 
 static const char *const release_names[] = {"sample", "ballot"};
 
@@ -73,12 +72,7 @@ static void print_warnings(const struct tremolo_plan_request *request)
             tremolo_percent_up(tremolo_plan_attack(request, tremolo_plan_sensitivity(&any))));
         coefficients_paragraph(text);
     }
-    if (request->epsilon > LARGE_EPSILON) {
-        (void)snprintf(text, sizeof text,
-                       "Epsilon %g protects hardly anything; most studies stay below %g.",
-                       request->epsilon, LARGE_EPSILON);
-        coefficients_paragraph(text);
-    }
+    privacy_warnings_print(request->epsilon);
 }
 
 static void print_table(const struct tremolo_plan_request *request,

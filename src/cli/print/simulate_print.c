@@ -1,5 +1,6 @@
 /* simulate_print.c -- what `tremolo simulate` adds to the print of its estimate. */
 #include "coefficients.h"
+#include "privacy_warnings.h"
 #include "simulate.h"
 
 #include <stdio.h>
@@ -35,6 +36,7 @@ static void print_privacy(const struct simulate_options *options,
                tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon,
                result->privacy.sigma);
     }
+    privacy_warnings_print(experiment->epsilon);
     if (tremolo_simulation_clamps(&options->simulation, design)) {
         simulate_clamped_words(clamped, design, result);
         coefficients_paragraph(clamped);
