@@ -9,10 +9,15 @@
 #include "tremolo_server.h"
 
 struct check_arguments {
+    const char *rescued;
     bool json;
 };
 
 static const struct option_rule rules[] = {
+    OPTION_RULE("rescue", "NEW", TEXT, OPTION_TO(struct check_arguments, rescued),
+                .help = "make this directory and copy into it what is sound: studies, rounds and "
+                        "reports; sums are made again, and studies in rounds end with the newest "
+                        "round that is left"),
     OPTION_RULE("json", NULL, FLAG, OPTION_TO(struct check_arguments, json),
                 .help = "the findings as JSON"),
 };
@@ -47,8 +52,8 @@ static void print_remedy(const json_t *found)
                    "--accept-loss`\ngoes on with what is there; studies in rounds end with the "
                    "round they are in.");
     } else {
-        (void)puts("No server starts on it. Restore a backup, and start once with "
-                   "--accept-loss.");
+        (void)puts("No server starts on it. Restore a backup and start once with --accept-loss, or "
+                   "copy what is\nsound with --rescue NEW.");
     }
 }
 
@@ -76,7 +81,7 @@ static void print_findings(const json_t *found)
 
 static int run(int argc, char **argv)
 {
-    struct check_arguments arguments = {.json = false};
+    struct check_arguments arguments = {.rescued = NULL};
     struct options_given given;
     char words[512] = "";
     char *text = NULL;
@@ -84,7 +89,8 @@ static int run(int argc, char **argv)
     if (!options_parse(&given, &arguments, &code, &cli_check, argc, argv)) {
         return code;
     }
-    enum tremolo_status status = tremolo_server_check(&text, given.operand[0], words, sizeof words);
+    enum tremolo_status status =
+        tremolo_server_check(&text, given.operand[0], arguments.rescued, words, sizeof words);
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "check", "%s: %s", given.operand[0],
                         words[0] != '\0' ? words : tremolo_status_sentence(status));
@@ -110,7 +116,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_check = {
     .name = "check",
     .summary = "is a data directory sound, and what is left of it if not",
-    .usage = "check DIR [--json]",
+    .usage = "check DIR [--rescue NEW] [--json]",
     .about = "Reads a server's data directory that no server is using, and changes nothing. Exits "
              "with 0 if it is sound and with 1 if it is not.",
     .operand = "a data directory",

@@ -112,6 +112,15 @@ expect "  in JSON as well" "$(python3 -c 'import json,sys; d = json.load(open(sy
 serve "  a server on it" "segment [0-9]*, of study" "$work/damaged"
 refused "  an estimate from it" "segment [0-9]*, of study" "$tremolo" fit "$work/damaged"
 
+"$tremolo" check "$work/damaged" --rescue "$work/rescued" >"$work/json"
+saved=$(sed -n 's/^can be saved: \([0-9]*\) reports.*/\1/p' "$work/json")
+expect "what is sound is copied" "$("$tremolo" check "$work/rescued" >"$work/out" && grep -c "^study $id: $saved reports" "$work/out")" 1
+refused "  and nothing is overwritten" "is there already" "$tremolo" check "$work/damaged" --rescue "$work/rescued"
+cp "$work/data/signing.seed" "$work/data/device.secret" "$work/data/operator.token" "$work/rescued"
+open_server "$work/rescued"
+expect "  and served with the keys beside it" "$(count)" "$saved"
+stop_server
+
 cp -r "$work/backup" "$work/killed"
 open_server "$work/killed" --moved
 send 0 6 >/dev/null

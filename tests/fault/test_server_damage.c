@@ -11,6 +11,7 @@
 #include "fault_vfs.h"
 #include "server_files.h"
 #include "store_wal.h"
+#include "tremolo_server.h"
 
 enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };
 
@@ -51,6 +52,19 @@ static void expect_started(enum store_consent consent, uint64_t reports)
     }
     assert_int_equal(found, reports);
     writer_stop(writer);
+}
+
+/* What `tremolo check` says of the directory as it is. */
+static void expect_checked(bool sound)
+{
+    char *json = NULL;
+    enum tremolo_status status = tremolo_server_check(&json, directory, NULL, words, sizeof words);
+    bool said = status == TREMOLO_OK && strstr(json, "\"sound\":true") != NULL;
+    if (said != sound) {
+        fail_msg("expected %ssound, got %s%s", sound ? "" : "not ", words,
+                 json != NULL ? json : "");
+    }
+    free(json);
 }
 
 static void run_sql(const char *text)
@@ -124,10 +138,12 @@ static void test_changed_rows_are_found(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         files_save(images);
         run_sql(cases[i].sql);
+        expect_checked(false);
         expect_refused(STORE_CAREFUL, cases[i].why);
         expect_refused(STORE_ACCEPT_LOSS, cases[i].why); /* which is not a loss */
     }
     files_save(images);
+    expect_checked(true);
     expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
 }
 
@@ -194,6 +210,7 @@ static void test_rows_must_agree(void **state)
         assert_status(store->sync(store), TREMOLO_OK);
         store->close(store);
         free(found.value);
+        expect_checked(false);
         expect_refused(STORE_CAREFUL, cases[i].why);
     }
     struct store *store = open_store();
@@ -324,6 +341,7 @@ static void test_damage_in_the_middle_of_a_log(void **state)
         uint8_t *byte = frame_at(i) + places[i % 5];
         *byte ^= 0x10;
         put_back();
+        expect_checked(false);
         expect_refused(STORE_CAREFUL, "tremolo.db-wal is damaged: after frame ");
         *byte ^= 0x10;
     }
@@ -351,6 +369,7 @@ static void test_a_log_that_lost_its_end(void **state)
     for (size_t cut = 1; cut < frames; cut += 5) {
         images[FILE_LOG].length = whole - cut * WAL_FRAME;
         put_back();
+        expect_checked(false);
         expect_refused(STORE_CAREFUL, "of the");
     }
     images[FILE_LOG].length = 0;

@@ -89,10 +89,12 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const c
                                                             char *words, size_t words_capacity);
 
 /* Everything that is wrong with a data directory that no server is using, and what is left of it, as
- * a JSON document (tremolo-check(1)); nothing in it changes. OK whatever is found; on failure *json is
- * untouched and words says why. The caller frees *json. */
+ * a JSON document (tremolo-check(1)); nothing in it changes. With `rescued`, a directory that is made,
+ * the studies and segments that are sound are copied there, without keys. OK whatever is found;
+ * on failure *json is untouched and words says why. The caller frees *json. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_server_check(char **json, const char *data,
-                                                          char *words, size_t words_capacity);
+                                                          const char *rescued, char *words,
+                                                          size_t words_capacity);
 
 /* ---- folding a clustered store ---- */
 

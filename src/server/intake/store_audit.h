@@ -3,7 +3,7 @@
  * Opening a store ends at the first finding, which is right for a server and little help to whoever has
  * to decide what to do. An audit makes the same checks one by one, changes nothing, and leaves
  * a store whose segments can be read one after the other: each read says by itself whether
- * that segment is sound. */
+ * that segment is sound. Of its states it shows those that are. */
 #ifndef SERVER_STORE_AUDIT_H
 #define SERVER_STORE_AUDIT_H
 

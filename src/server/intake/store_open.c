@@ -567,6 +567,7 @@ static void audit_all(struct sqlite_store *store, struct store_audit *audit)
     }
     if (versioned && sqlite_prepare(store) == TREMOLO_OK) {
         store->manifest.segments.rows = 0; /* one by one, without the manifest's word */
+        store->lenient = true;
     }
 }
 

@@ -17,6 +17,7 @@
  * have dropped the pages and would report the next sync as good. */
 #include "store_sqlite.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,8 +268,11 @@ static enum tremolo_status sqlite_present(struct store *base)
     struct stat about;
     for (size_t i = 0; i < STORE_FILES && store->accepted; i++) {
         const struct store_file *file = &store->file[i];
-        if (stat(file->path, &about) != 0 || about.st_dev != file->device ||
-            about.st_ino != file->inode) {
+        bool found = stat(file->path, &about) == 0;
+        /* Any other failure is the disk's, and shows when something is written. */
+        bool gone = !found && (errno == ENOENT || errno == ENOTDIR || errno == ESTALE);
+        bool other = found && (about.st_dev != file->device || about.st_ino != file->inode);
+        if (gone || other) {
             return sqlite_say(store, TREMOLO_STORE_FAILED,
                               "%s was removed or replaced while it was in use", file->path);
         }
@@ -384,6 +388,10 @@ static enum tremolo_status sqlite_each(struct store *base, const char *kind, sto
         const uint8_t *key = sqlite3_column_blob(each, 0);
         size_t key_length = (size_t)sqlite3_column_bytes(each, 0);
         status = check_state(store, kind, key, key_length);
+        if (status == TREMOLO_MALFORMED && store->lenient) {
+            status = TREMOLO_OK;
+            continue;
+        }
         if (status == TREMOLO_OK) {
             status = visit(context, key, key_length, sqlite3_column_blob(each, 1),
                            (size_t)sqlite3_column_bytes(each, 1));

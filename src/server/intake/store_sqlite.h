@@ -46,6 +46,7 @@ struct sqlite_store {
     struct store_file file[STORE_FILES]; /* database, log, tip */
     bool checked;                        /* its rows have check values: not of an old directory */
     bool upgraded;                       /* just now, or made */
+    bool lenient; /* an audit's: states without their check value are left out */
     bool staging;
     bool unsure; /* a sync was not confirmed */
     bool accepted;

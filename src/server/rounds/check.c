@@ -7,6 +7,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "json_latch.h"
 #include "served_study.h"
@@ -47,6 +48,123 @@ static bool count_records(struct check *check, const struct store_segment *segme
     check->reports += records;
     return records == segment_count(segment->bytes);
 }
+
+/* ---------------------------------------------------------------- saving */
+
+/* A new store that gets what is sound of another. */
+struct rescue {
+    struct store *from, *to;
+    const char *kind; /* of the states that are copied now */
+    uint8_t tags[WRITER_STUDIES_MAX][STORE_STUDY_BYTES];
+    uint16_t newest[WRITER_STUDIES_MAX]; /* round of each study */
+    size_t count;
+};
+
+static size_t find_tag(const struct rescue *rescue, const uint8_t *tag)
+{
+    size_t i = 0;
+    while (i < rescue->count && memcmp(rescue->tags[i], tag, STORE_STUDY_BYTES) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Studies first, then their rounds in order; sums are made from the log again. */
+static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    struct rescue *rescue = context;
+    size_t at = key_length >= STORE_STUDY_BYTES ? find_tag(rescue, key) : rescue->count;
+    if (strcmp(rescue->kind, "study") == 0 && key_length == STORE_STUDY_BYTES &&
+        rescue->count < WRITER_STUDIES_MAX) {
+        memcpy(rescue->tags[rescue->count++], key, STORE_STUDY_BYTES);
+    } else if (at == rescue->count) {
+        return TREMOLO_OK;
+    } else if (key_length == SERVED_ROUND_KEY_BYTES) {
+        rescue->newest[at] = (uint16_t)(key[key_length - 2] << 8 | key[key_length - 1]);
+    }
+    return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
+}
+
+static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (uint64_t at = 1; at <= last && status == TREMOLO_OK; at++) {
+        struct store_segment segment = {0};
+        uint64_t position;
+        if (rescue->from->read(rescue->from, at, &segment) == TREMOLO_OK &&
+            segment.position == at && find_tag(rescue, segment.study) < rescue->count &&
+            segment_check(segment.bytes, segment.length) == TREMOLO_OK) {
+            status = rescue->to->append(rescue->to, segment.study, segment.bytes, segment.length,
+                                        &position);
+        }
+    }
+    return status;
+}
+
+/* Later rounds may have been broadcast: each study ends with the newest that is left. */
+static enum tremolo_status end_rounds(struct rescue *rescue)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < rescue->count && status == TREMOLO_OK; i++) {
+        uint8_t last[2] = {(uint8_t)(rescue->newest[i] >> 8), (uint8_t)rescue->newest[i]};
+        status = rescue->to->put(rescue->to, "final", rescue->tags[i], STORE_STUDY_BYTES, last,
+                                 sizeof last);
+    }
+    return status;
+}
+
+static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length);
+
+/* What is staged is recovered as a server would before it becomes durable. */
+static enum tremolo_status fill_rescue(struct rescue *rescue, struct check *check, uint64_t last,
+                                       char *words, size_t words_capacity)
+{
+    static const char *const kinds[] = {"study", "round"};
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < 2 && status == TREMOLO_OK; i++) {
+        rescue->kind = kinds[i];
+        status = rescue->from->each(rescue->from, kinds[i], copy_state, rescue);
+    }
+    if (status == TREMOLO_OK) {
+        status = end_rounds(rescue);
+    }
+    if (status == TREMOLO_OK) {
+        status = copy_segments(rescue, last);
+    }
+    if (status == TREMOLO_OK) {
+        status = served_each_study(rescue->to, take_study, check);
+    }
+    if (status == TREMOLO_OK) {
+        status = served_recover_all(check->studies, check->count, true, rescue->to, words,
+                                    words_capacity);
+    }
+    return status == TREMOLO_OK ? rescue->to->sync(rescue->to) : status;
+}
+
+static enum tremolo_status save(struct check *check, struct store *store, uint64_t last,
+                                const char *directory, char *words, size_t words_capacity)
+{
+    struct rescue *rescue = calloc(1, sizeof *rescue);
+    enum tremolo_status status =
+        rescue == NULL ? TREMOLO_NO_MEMORY
+        : mkdir(directory, 0700) != 0
+            ? TREMOLO_BAD_ARGUMENT
+            : store_open_sqlite(&rescue->to, directory, STORE_CAREFUL, words, words_capacity);
+    if (status == TREMOLO_BAD_ARGUMENT) {
+        (void)snprintf(words, words_capacity, "%s cannot be made, or is there already", directory);
+    }
+    if (status == TREMOLO_OK) {
+        rescue->from = store;
+        status = fill_rescue(rescue, check, last, words, words_capacity);
+        rescue->to->close(rescue->to);
+    }
+    free(rescue);
+    return status;
+}
+
+/* ---------------------------------------------------------------- looking */
 
 /* Damaged segments that follow each other are one finding. */
 static void note_range(struct check *check, uint64_t first, uint64_t last)
@@ -148,8 +266,8 @@ static json_t *document(struct check *check, const struct store_audit *audit, co
                      "studies", studies_json(check));
 }
 
-enum tremolo_status tremolo_server_check(char **json, const char *data, char *words,
-                                         size_t words_capacity)
+enum tremolo_status tremolo_server_check(char **json, const char *data, const char *rescued,
+                                         char *words, size_t words_capacity)
 {
     struct check *check = calloc(1, sizeof *check);
     struct store *store = NULL;
@@ -162,10 +280,15 @@ enum tremolo_status tremolo_server_check(char **json, const char *data, char *wo
     enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words, words_capacity);
     if (status == TREMOLO_OK) {
         check_segments(check, store, audit.last);
+        if (rescued != NULL) {
+            status = save(check, store, audit.last, rescued, words, words_capacity);
+        }
         store->close(store);
-        if (check->found == 0) {
+        if (check->found == 0 && rescued == NULL) {
             recover(check, data);
         }
+    }
+    if (status == TREMOLO_OK) {
         status = json_latch_text(json, document(check, &audit, data), JSON_COMPACT);
     }
     for (size_t i = 0; i < check->count; i++) {
