@@ -17,15 +17,16 @@
  *
  * Whether a proposal is taken is decided in double precision unless the two sides are closer than
  * 2^-40 f and what 64 bits leave open of the uniform number: x and its square have relative errors
- * below 2^-51, which is below 2^-43 in exp(-x^2/2) for x < 19, and no libm errs by as much as 2^-45. Otherwise, 1e-11
- * of the numbers, further bits are drawn and 256-bit integers decide. What they leave open, with
- * probability below 2^-200, is rejected, as is what lies beyond 19 in their error (the device's own
- * sampler gives up in 2^-120 of the draws).
+ * below 2^-51, which is below 2^-43 in exp(-x^2/2) for x < 19, and no libm errs by as much as 2^-45.
+ * Otherwise, for 1e-11 of the numbers, further bits are drawn and 256-bit integers decide. What they
+ * leave open, and what lies beyond 22, is rejected: together that moves the law by less than 2^-200
+ * (the device's own sampler gives up in 2^-120 of the draws).
  *
  * The deviate is known to 2^-24 and as many further bits as the comparison needed, so shifting
  * its magnitude is floor(2^p |N|); below zero floor(-m - fraction) is -m - 1, all bits of m turned. */
 #include "exact_noise.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -139,6 +140,8 @@ static void make_tables(struct exact_noise_tables *tables)
         tables->share[j] = (uint8_t)share;
         tables->weight[j] =
             (uint16_t)ceil(ldexp(above, j < EXACT_NOISE_CELLS ? WEIGHT_LOG2 : TAIL_LOG2));
+        assert(cells + tables->share[j] <= sizeof tables->cell);
+        assert(slots + tables->weight[j] <= sizeof tables->slot);
         memset(tables->cell + cells, (int)j, tables->share[j]);
         memset(tables->slot + slots, (int)j, tables->weight[j]);
         cells += tables->share[j];

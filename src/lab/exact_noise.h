@@ -73,7 +73,7 @@ struct exact_noise_trial {
 const struct exact_noise_tables *exact_noise_tables(void);
 
 /* Is the proposal taken? By double precision: 1 and 0, or -1 where its error bound leaves it open.
- * By 256 bits: the same, -1 with probability below 2^-120. */
+ * By 256 bits: the same; -1 hardly ever, and beyond 22. */
 int exact_noise_quick(const struct exact_noise_tables *tables,
                       const struct exact_noise_trial *trial);
 int exact_noise_sure(const struct exact_noise_tables *tables,

@@ -48,7 +48,7 @@ $tremolo report --study "$three" --state "$work/device" --sample "$work/sample" 
     --policy "$work/policy" >"$work/out" 2>&1
 expect "all of the budget is left for a study that is open" $? 0
 
-# One source's quota: a report a minute, so that no pause of this machine lets a second one in.
+# One source's quota: a report a minute, so that a second one soon after is over it.
 stop_server
 start_server "$work/data" --quota 1 --source-header X-Forwarded-For
 study_text '{"kind": "one-shot"}' '{"devices": 50}' >"$work/open.json"
@@ -108,7 +108,10 @@ sleep 5
 curl -s "$time/round" >"$work/round"
 expect_match "but not while nobody has reported" "$work/round" '"round":1,.*"state":"open"'
 
-# More bodies than the server has memory for, all of which stall. Its time limit is 30 s.
+# More bodies than the server has memory for, all of which stall; no time limit would end them.
+stop_server
+start_server "$work/data" --timeout 600
+time=$url/v1/studies/${time##*/}
 cat >"$work/stall.py" <<'END'
 import socket, sys
 head = ("POST %s/reports HTTP/1.1\r\nHost: a\r\nContent-Type: application/cbor-seq\r\n"
@@ -131,11 +134,8 @@ head -c 3000000 /dev/zero >"$work/batch"
 batch_is_read() {
     [ "$(http_status -X POST -H 'Content-Type: application/cbor-seq' --data-binary @"$work/batch" "$time/reports")" != 503 ]
 }
-began=$(date +%s)
 wait_for batch_is_read
-took=$(($(date +%s) - began))
-[ $took -lt 25 ]
-expect "bodies that stall lose their memory to one that does not (after $took s)" $? 0
+expect "bodies that stall lose their memory to one that does not" $? 0
 exec 9>&-
 wait $stall_pid
 

@@ -12,14 +12,13 @@
 #include "framing.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* Later versions lie otherwise in memory, and refuse such lines themselves. */
-enum { PARSES_IN_PLACE = MHD_VERSION < 0x00097600 };
-
 struct head {
     const char *next; /* where the next name must begin; NULL: a line ended wrongly */
+    bool in_place;
     unsigned hosts;
     unsigned lengths;
     unsigned codings;
@@ -39,10 +38,18 @@ bool framing_target_is_sound(const char *target)
     return target[length] == '\0' && strncmp(target + length + 1, "HTTP/1.", 7) == 0;
 }
 
-/* Where the line after the one that ends here begins. */
-static const char *next_line(const char *end)
+/* Later versions lie otherwise in memory, and refuse such lines themselves. What counts is the
+ * version that runs, not the one that was compiled with. */
+static bool parses_in_place(void)
 {
-    return !PARSES_IN_PLACE || end[1] == '\0' ? end + 2 : NULL;
+    return strncmp(MHD_get_version(), "0.9.", 4) == 0 &&
+           strtoul(MHD_get_version() + 4, NULL, 10) < 76;
+}
+
+/* Where the line after the one that ends here begins. */
+static const char *next_line(const struct head *head, const char *end)
+{
+    return !head->in_place || end[1] == '\0' ? end + 2 : NULL;
 }
 
 /* RFC 9110, 5.6.2. */
@@ -68,7 +75,7 @@ static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const cha
 {
     struct head *head = context;
     (void)kind;
-    if (value == NULL || (PARSES_IN_PLACE && name != head->next)) {
+    if (value == NULL || (head->in_place && name != head->next)) {
         head->problem = "a line of the head is folded, or does not end with CR LF";
         return MHD_NO;
     }
@@ -76,7 +83,7 @@ static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const cha
         head->problem = "a header's name or value has a character that it may not have";
         return MHD_NO;
     }
-    head->next = next_line(value + strlen(value));
+    head->next = next_line(head, value + strlen(value));
     head->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
     head->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
     head->codings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
@@ -85,7 +92,8 @@ static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const cha
 
 struct framing_fault framing_check(struct MHD_Connection *connection, const char *version)
 {
-    struct head head = {.next = next_line(version + strlen(version))};
+    struct head head = {.in_place = parses_in_place()};
+    head.next = next_line(&head, version + strlen(version));
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &head);
     bool host_needed = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
     if (head.problem == NULL && head.next == NULL) {
