@@ -4,9 +4,10 @@
  * hundredth as wide, the same number protects a hundredth. A policy therefore says
  * how far apart people may be in each feature, in the feature's own unit, and
  * the half ranges of a study in which these people lie follow from its bounds:
- * two people whose differences, each as a share of what the policy names for that
+ * two people whose differences, each as a share of the number the policy names for that
  * feature, have squares that add up to at most 1 are at most the largest
- * 2 apart / (high - low) half ranges apart. */
+ * 2 apart / (high - low) half ranges apart in these features together. In a feature that is
+ * `true` they may differ by all they can besides, so that its square is added. */
 #include "policy_distance.h"
 
 #include <math.h>
@@ -71,10 +72,17 @@ static const struct tremolo_study_feature *protected_feature(const struct tremol
                : NULL;
 }
 
-/* How far apart two people are who differ in this feature by all they can. */
-static double widest(const struct tremolo_study_feature *feature)
+/* How far apart two people are who differ in this feature by all they can, squared. */
+static double widest2(const struct tremolo_study_feature *feature)
 {
-    return feature->kind == TREMOLO_STUDY_CATEGORY && feature->level_count > 2 ? sqrt(8) : 2;
+    return feature->kind == TREMOLO_STUDY_CATEGORY && feature->level_count > 2 ? 8 : 4;
+}
+
+/* Half ranges between people who are so many apart in the numbers, and differ by all they can
+ * in what is true. */
+static double together(double numbers, double squares)
+{
+    return sqrt(numbers * numbers + squares);
 }
 
 bool policy_is_any_two(const struct tremolo_policy *policy, const struct tremolo_study_file *file)
@@ -88,7 +96,8 @@ const char *policy_half_ranges(double *half_ranges, const struct tremolo_study_f
                                const struct tremolo_policy *policy,
                                const struct tremolo_study_file *file)
 {
-    *half_ranges = 0;
+    double largest = 0; /* of the numbers */
+    double squares = 0; /* of what is true */
     for (size_t i = 0; (*at = protected_feature(file, i)) != NULL; i++) {
         const struct tremolo_policy_feature *named = find(policy, (*at)->name);
         if (named == NULL) {
@@ -98,10 +107,13 @@ const char *policy_half_ranges(double *half_ranges, const struct tremolo_study_f
         if (number && (*at)->kind != TREMOLO_STUDY_NUMERIC) {
             return "has a number, but is a choice of answers in the study: true or false";
         }
-        double range = (*at)->high - (*at)->low;
-        double apart = number ? 2 * named->apart / range : named->apart > 0 ? widest(*at) : 0;
-        *half_ranges = fmax(*half_ranges, apart);
+        if (number) {
+            largest = fmax(largest, 2 * named->apart / ((*at)->high - (*at)->low));
+        } else if (named->apart > 0) {
+            squares += widest2(*at);
+        }
     }
+    *half_ranges = together(largest, squares);
     return NULL;
 }
 
@@ -117,12 +129,23 @@ struct tremolo_study tremolo_policy_device(const struct tremolo_policy *policy,
 
 /* ---------------------------------------------------------------- writing */
 
-/* Six significant digits, rounded down: what is written is never further apart than the
+/* How far apart in a number, beside what is true: six significant digits as they are
+ * written and read again, rounded down, so that policy_half_ranges() finds no more than the
  * study protects. */
-static double digits_down(double apart)
+static double name_number(double distance, double squares, const struct tremolo_study_feature *of)
 {
-    double unit = pow(10, floor(log10(apart)) - 5);
-    return floor(apart / unit + 1e-6) * unit;
+    double range = of->high - of->low;
+    double below = sqrt(distance * distance - squares) * range / 2;
+    double half_a_digit = pow(10, floor(log10(below)) - 5) / 2;
+    for (int i = 0; i < 3; i++, below -= half_a_digit) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%.6g", below);
+        double written = strtod(text, NULL);
+        if (together(2 * written / range, squares) <= distance) {
+            return written;
+        }
+    }
+    return 0;
 }
 
 bool tremolo_policy_name_distance(struct tremolo_policy *policy,
@@ -130,20 +153,29 @@ bool tremolo_policy_name_distance(struct tremolo_policy *policy,
 {
     double distance = tremolo_study_file_terms(file)->distance;
     const struct tremolo_study_feature *from;
-    policy->feature_count = 0;
-    for (size_t i = 0; distance > 0 && (from = protected_feature(file, i)) != NULL; i++) {
-        if (i == TREMOLO_POLICY_MAX_FEATURES) {
-            policy->feature_count = 0;
-            return false;
-        }
-        struct tremolo_policy_feature *to = &policy->features[policy->feature_count++];
-        (void)snprintf(to->name, sizeof to->name, "%s", from->name);
-        to->apart = from->kind == TREMOLO_STUDY_NUMERIC
-                        ? digits_down(distance * (from->high - from->low) / 2)
-                    : distance >= widest(from) ? INFINITY
-                                               : 0;
+    size_t count = 0;
+    double least = 0; /* left for the numbers: from end to end of one, squared */
+    double squares = 0;
+    for (; (from = protected_feature(file, count)) != NULL; count++) {
+        least = from->kind == TREMOLO_STUDY_NUMERIC ? widest2(from) : least;
     }
-    return true;
+    bool named = count <= TREMOLO_POLICY_MAX_FEATURES;
+    policy->feature_count = distance > 0 && named ? count : 0;
+    for (size_t i = 0; i < policy->feature_count; i++) {
+        from = protected_feature(file, i);
+        double more = squares + widest2(from);
+        bool any = from->kind != TREMOLO_STUDY_NUMERIC && together(sqrt(least), more) <= distance;
+        (void)snprintf(policy->features[i].name, sizeof policy->features[i].name, "%s", from->name);
+        policy->features[i].apart = any ? INFINITY : 0;
+        squares = any ? more : squares;
+    }
+    for (size_t i = 0; i < policy->feature_count; i++) {
+        from = protected_feature(file, i);
+        if (from->kind == TREMOLO_STUDY_NUMERIC) {
+            policy->features[i].apart = name_number(distance, squares, from);
+        }
+    }
+    return named || !(distance > 0);
 }
 
 static json_t *number(double value)

@@ -12,9 +12,9 @@
  * calls neighbours: "distance": "any" two (the default), or those who differ by
  * at most so much in each feature, in the unit in which this device gives it:
  * ten years of age alone, or 2500 steps alone, or part of each (shares of
- * these, whose squares add up to at most 1). For a choice of answers, and for a
- * number, too, true means any difference, false that people who differ there
- * are not protected. A study with a distance is refused unless all of its features, and a
+ * these, whose squares add up to at most 1; not ten years and 2500 steps at once). For a choice
+ * of answers, and for a number, too, true means any difference, beside all others; false that
+ * people who differ there are not protected. A study with a distance is refused unless all of its features, and a
  * private response, are named; its bounds turn what they say into half ranges, the
  * unit in which the device core charges. No number of half ranges is accepted
  * here: its size in years or steps would be the server's choice.
@@ -87,8 +87,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_policy_ask(const struct tremolo_pol
 struct tremolo_study tremolo_policy_device(const struct tremolo_policy *policy,
                                            const struct tremolo_study_file *file);
 
-/* Have the policy call those neighbours whom the study does, in the features' own units:
- * what a person who trusts the study's bounds would write. False when there are more
+/* Have the policy call people neighbours in the features' own units who are so in the study:
+ * what a person who trusts the study's bounds would write. Choices of answers are true, in their
+ * order, while the study protects any difference in them beside that from one end of a number to
+ * the other; the numbers have what is left of its distance. False when there are more
  * features than a policy names; the policy is for any two people then. */
 bool tremolo_policy_name_distance(struct tremolo_policy *policy,
                                   const struct tremolo_study_file *file);

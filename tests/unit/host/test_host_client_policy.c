@@ -127,7 +127,8 @@ static void test_every_feature_is_named(void **state)
     end(&world);
 }
 
-/* The largest share of a half range decides; an answer is 2, or sqrt(8), apart. */
+/* The largest number of half ranges decides among numbers; what is true adds its square: 4, or 8
+ * between answers of three. */
 static void test_half_ranges_of_a_policy(void **state)
 {
     static const struct {
@@ -136,10 +137,14 @@ static void test_half_ranges_of_a_policy(void **state)
     } cases[] = {
         {"{\"distance\": {\"a\": 5, \"b\": 1, \"c\": false, \"d\": false, \"r\": 50}}", 1},
         {"{\"distance\": {\"a\": 1, \"b\": 1.5, \"c\": false, \"d\": false, \"r\": 5}}", 1.5},
-        {"{\"distance\": {\"a\": 1, \"b\": 0.1, \"c\": false, \"d\": true, \"r\": 5}}", 2},
+        {"{\"distance\": {\"a\": 1, \"b\": 0.1, \"c\": false, \"d\": true, \"r\": 5}}",
+         2.009975124224178},
         {"{\"distance\": {\"a\": 1, \"b\": 0.1, \"c\": true, \"d\": true, \"r\": 5}}",
+         3.46987031457949},
+        {"{\"distance\": {\"a\": true, \"b\": 0.2, \"c\": false, \"d\": false, \"r\": 5}}",
+         2.009975124224178},
+        {"{\"distance\": {\"a\": false, \"b\": true, \"c\": false, \"d\": true, \"r\": false}}",
          2.8284271247461903},
-        {"{\"distance\": {\"a\": true, \"b\": 0.1, \"c\": false, \"d\": false, \"r\": 5}}", 2},
         {"{\"distance\": {\"a\": 5e9, \"b\": 1, \"c\": false, \"d\": false, \"r\": 50}}", 0},
     };
     struct tremolo_study_file *file =
@@ -153,11 +158,28 @@ static void test_half_ranges_of_a_policy(void **state)
     tremolo_study_file_free(file);
 }
 
-/* Two people whom the policy calls neighbours are so at the distance that is charged: any point
- * of the ellipsoid of its differences lies within that many fine units. */
+/* How far apart, in half ranges and squared, two people are who differ in a number by this share of
+ * what the policy names for it. */
+static double number_apart2(double *apart, double share, double range, struct fake_entropy *random)
+{
+    bool any = fake_between(random, 0, 3) == 0;
+    *apart = any ? INFINITY : fake_between(random, 1, 1000) / 1000.0 * range;
+    return any ? 4 : pow(2 * share * *apart / range, 2);
+}
+
+/* The same of a choice of answers: as far as two answers are. */
+static double answers_apart2(double *apart, double widest2, struct fake_entropy *random)
+{
+    *apart = fake_between(random, 0, 1) == 0 ? INFINITY : 0;
+    return *apart > 0 ? widest2 : 0;
+}
+
+/* Two people whom the policy calls neighbours are so at the distance that is charged: any point of the
+ * ellipsoid of its numbers, with any difference in what is true, lies within that many fine units. */
 static void test_neighbours_are_within_the_charge(void **state)
 {
     static const double range[3] = {10, 2, 100}; /* of a, b and r */
+    static const size_t place[3] = {0, 1, 4};
     struct tremolo_study_file *file =
         study_with("privacy.neighbours", "{\"distance\": 1}", NULL, NULL);
     struct fake_entropy random = {.state = 7};
@@ -165,26 +187,71 @@ static void test_neighbours_are_within_the_charge(void **state)
     (void)state;
     for (unsigned i = 0; i < 2000; i++) {
         struct tremolo_policy policy = policy_of(one_half_range);
-        double step[3], norm = 0, apart = 0;
-        static const size_t place[3] = {0, 1, 4};
+        double step[3], norm = 0;
         for (size_t k = 0; k < 3; k++) {
-            double share = fake_between(&random, 1, 1000) / 1000.0;
-            policy.features[place[k]].apart = share * range[k];
             step[k] = fake_between(&random, -1000, 1000) / 1000.0;
             norm += step[k] * step[k];
         }
+        assert_true(norm > 0);
+        double apart2 = answers_apart2(&policy.features[2].apart, 8, &random) +
+                        answers_apart2(&policy.features[3].apart, 4, &random);
         for (size_t k = 0; k < 3; k++) {
-            double difference = step[k] / sqrt(norm) * policy.features[place[k]].apart;
-            apart += pow(2 * difference / range[k], 2);
+            apart2 += number_apart2(&policy.features[place[k]].apart, step[k] / sqrt(norm),
+                                    range[k], &random);
         }
         struct tremolo_study study = tremolo_policy_device(&policy, file);
-        assert_true(study.distance > 0 && norm > 0);
-        /* A billionth for the rounding of this sum. */
-        assert_true(sqrt(apart) * study.unit <= study.distance * (1 + 1e-9));
-        near += sqrt(apart) * study.unit > 0.9 * study.distance;
+        /* A billionth for the rounding of this sum; 0 is for any two people. */
+        assert_true(study.distance == 0 ||
+                    sqrt(apart2) * study.unit <= study.distance * (1 + 1e-9));
+        near += sqrt(apart2) * study.unit > 0.9 * study.distance && study.distance > 0;
     }
     assert_true(near > 20); /* the bound is met, not only kept */
     tremolo_study_file_free(file);
+}
+
+/* A policy that was written for a study, and read again, is charged for no more than the study
+ * protects, and for what it protects to six digits where only numbers are named. */
+static void test_written_policies_stay_within_the_study(void **state)
+{
+    static const char *const distances[] = {"0.001",
+                                            "0.0123456789",
+                                            "0.29",
+                                            "0.7",
+                                            "0.9999999999999",
+                                            "1",
+                                            "1.2345675",
+                                            "1.9999999",
+                                            "2",
+                                            "2.83",
+                                            "2.9",
+                                            "3",
+                                            "3.5",
+                                            "3.9999999",
+                                            "4",
+                                            "4.5"};
+    (void)state;
+    for (size_t i = 0; i < sizeof distances / sizeof distances[0]; i++) {
+        char json[64];
+        char text[1024];
+        struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
+        (void)snprintf(json, sizeof json, "{\"distance\": %s}", distances[i]);
+        struct tremolo_study_file *file = study_with("privacy.neighbours", json, NULL, NULL);
+        uint32_t own = tremolo_study_file_device(file)->distance;
+        assert_true(tremolo_policy_name_distance(&policy, file));
+        assert_true(tremolo_policy_write(text, sizeof text, &policy));
+        policy = policy_of(text);
+        uint32_t charged = tremolo_policy_device(&policy, file).distance;
+        assert_in_range(charged, 1, own);
+        assert_true(charged >= own * (1 - 2e-5)); /* two of the sixth digit, and a fine unit */
+        /* 0.9999999999999 of a half range is not a whole one. */
+        assert_true(2 * policy.features[1].apart / 2 <= strtod(distances[i], NULL));
+        /* The number from end to end, and two answers, or two of three. */
+        double distance = strtod(distances[i], NULL);
+        assert_int_equal(isinf(policy.features[2].apart), distance >= sqrt(12));
+        assert_int_equal(isinf(policy.features[3].apart),
+                         distance >= sqrt(16) || (distance >= sqrt(8) && distance < sqrt(12)));
+        tremolo_study_file_free(file);
+    }
 }
 
 /* What a policy file says of a study is what the study says of itself, and the text can be
@@ -445,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_every_feature_is_named),
         cmocka_unit_test(test_half_ranges_of_a_policy),
         cmocka_unit_test(test_neighbours_are_within_the_charge),
+        cmocka_unit_test(test_written_policies_stay_within_the_study),
         cmocka_unit_test(test_policies_are_written),
         cmocka_unit_test(test_charged_at_the_policys_distance),
         cmocka_unit_test(test_total_is_the_ledgers),
