@@ -12,8 +12,10 @@
  * the row's squared norm below that of 40 chi^2, and Chernoff's bound holds:
  *     P(|row|^2 > 40 x) <= exp(-(x - D - D ln(x / D)) / 2).
  *
- * Limits are integers, rounded up to ten leading bits, so that two libraries whose
- * logarithms differ in the last place agree about them. */
+ * Limits are integers, rounded up to ten leading bits, so that two libraries whose logarithms
+ * differ in the last place agree about them, unless a value lies on a step. Where they do not, a
+ * server folds its log anew, and sums of workers that counted with different limits are added
+ * up without their tails, which are then null. */
 #include "tremolo_honest.h"
 
 #include <math.h>
@@ -61,7 +63,7 @@ static void sample_law(struct tremolo_honest *law, const struct tremolo_study *s
         set_norm(law, k, sd * sd * tremolo_chi2_quantile(n, reach * reach, norm_probability[k]));
     }
     double value = one - sd * tremolo_normal_quantile(value_probability);
-    law->limits.value = (int32_t)fmin(ceil(value), TREMOLO_MAX_FOLD_VALUE);
+    law->limits.value = (int32_t)fmin((double)round_up(value), TREMOLO_MAX_FOLD_VALUE);
     law->value_probability = value_probability;
     double cut = (double)law->limits.norm2[TREMOLO_TAIL_CUT] / (sd * sd);
     law->noise_within =

@@ -2,8 +2,8 @@
  *
  * They are taken to work together, to push one coefficient of the guessed size, and to stay within
  * what the robust estimate keeps (tremolo_honest.h). A coefficient b of a feature of variance v
- * adds b v to the mean product of feature and response; a liar adds his largest product to
- * their sum, so f of n turn the sign when f push = (n - f) b v. Features are taken to be
+ * adds b v to the mean product of feature and response; a liar adds the largest product
+ * to their sum, so f of n turn the sign when f push = (n - f) b v. Features are taken to be
  * uncorrelated. */
 #include "planning_parts.h"
 
@@ -17,16 +17,53 @@ static double turning(double devices, double honest, double push)
     return ceil(devices * honest / (honest + push));
 }
 
+/* The study of noisy samples that would be written, of one round: the noise of a plan. */
+static enum tremolo_status sample_study(struct tremolo_study *study,
+                                        const struct tremolo_plan_request *request)
+{
+    struct tremolo_mechanism_request asked = TREMOLO_MECHANISM_DEFAULTS;
+    struct tremolo_mechanism_scales scales;
+    struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
+    bool modulated = request->guess.vectors > 0;
+    double released = (double)request->guess.dimension + (request->response_private ? 1.0 : 0.0);
+    asked.dimension = request->guess.dimension;
+    asked.response_private = request->response_private;
+    asked.radius = request->radius > 0.0 ? request->radius : sqrt(released);
+    asked.neighbours =
+        request->distance > 0.0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
+    asked.distance = fmin(request->distance, 2.0 * asked.radius);
+    asked.epsilon = request->epsilon;
+    asked.delta = request->delta;
+    asked.rounds = (uint16_t)request->samples;
+    asked.calibration = request->calibration;
+    asked.alpha = request->alpha;
+    asked.vectors = request->guess.vectors;
+    asked.lambda = modulated ? request->lambda : 0.0;
+    asked.omega = modulated ? request->omega : 0.0;
+    for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
+        bounds[i] = (struct tremolo_bounds){-1, 1};
+    }
+    struct tremolo_study made = {.bounds = bounds, .response_bounds = {-1, 1}};
+    enum tremolo_status status = tremolo_mechanism_fill(&made, &scales, &asked);
+    made.bounds = NULL;
+    *study = made;
+    return status;
+}
+
 /* Feature and response share the norm where both are released; a public response ends at its
- * bound. */
+ * bound. The norm is the one at which reports are set aside, in half ranges. */
 static double sample_liars(const struct tremolo_plan_request *request)
 {
     const struct tremolo_plan_input *guess = &request->guess;
-    unsigned released = (unsigned)guess->dimension + (request->response_private ? 1 : 0);
-    double noise = tremolo_plan_noise(request);
-    double reach = (request->radius > 0.0 ? request->radius : sqrt(released)) / noise;
+    struct tremolo_study study;
+    struct tremolo_honest law;
+    if (sample_study(&study, request) != TREMOLO_OK) {
+        return NAN;
+    }
+    tremolo_honest_law(&law, &study);
+    double half_range = (double)study.unit * study.keep / TREMOLO_KEEP_ONE;
     double cut =
-        noise * sqrt(tremolo_chi2_quantile(released, reach * reach, TREMOLO_CUT_PROBABILITY));
+        ldexp(sqrt((double)law.limits.norm2[TREMOLO_TAIL_CUT]), study.wire_shift) / half_range;
     double push = request->response_private ? cut * cut / 2.0 : cut;
     return turning(guess->devices, plan_guessed(request) * guess->feature_variance, push);
 }

@@ -35,7 +35,7 @@ function rowsOf({ norms, coordinates }) {
 
 function sentence({ alarm, set_aside: setAside }) {
     if (!alarm) return 'Nothing here is beyond what honest devices send.';
-    return 'Some reports are no honest device\u2019s: honest ones look like this with a probability below one in a million. '
+    return 'Some reports are no honest device\u2019s: honest ones look like this, at one look, with a probability below one in a million. '
         + `Without the ${count(setAside)} beyond honest noise the coefficients are those below.`;
 }
 

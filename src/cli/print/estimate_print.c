@@ -155,8 +155,9 @@ static void print_tails(const json_t *tails)
                      member_integer(value, "seen"));
     }
     if (json_is_true(json_object_get(tails, "alarm"))) {
-        coefficients_paragraph("Some reports are no honest device's: honest ones look like this "
-                               "with a probability below one in a million.");
+        coefficients_paragraph(
+            "Some reports are no honest device's: honest ones look like this, at "
+            "one look, with a probability below one in a million.");
         if (json_is_array(robust)) {
             (void)printf("Coefficients without the %lld report%s beyond honest noise:\n", set_aside,
                          plural(set_aside));

@@ -277,8 +277,9 @@ static void tails(FILE *out, const json_t *result)
     }
     html(out, "<section class=\"card\"><h2>How far reports reach</h2>\n<p>%s</p>\n",
          json_is_true(json_object_get(told, "alarm"))
-             ? "Some reports are no honest device's: honest ones look like this with a probability "
-               "below one in a million. The document's <code>tails.robust</code> has the "
+             ? "Some reports are no honest device's: honest ones look like this, at one look, with "
+               "a probability below one in a million. The document's <code>tails.robust</code> has "
+               "the "
                "coefficients without those beyond honest noise."
              : "Nothing here is beyond what honest devices send.");
     begin_table(out, "How far reports reach", " class=\"terms\" id=\"tails\"");

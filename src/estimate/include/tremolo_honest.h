@@ -29,7 +29,8 @@ extern "C" {
 /* That an honest report is beyond the cut, at most. */
 #define TREMOLO_CUT_PROBABILITY 1e-4
 
-/* Honest reports are called into question with at most this probability. */
+/* Honest reports are called into question with at most this probability at one look. Whoever looks
+ * again as reports come in has more chances of a false alarm: at most their number times as many. */
 #define TREMOLO_TAILS_FALSE_ALARM 1e-6
 
 struct tremolo_honest {
@@ -65,7 +66,7 @@ struct tremolo_tails {
         uint64_t seen;
     } value[TREMOLO_TAILS_NOTABLE]; /* those that honest reports do not explain */
     size_t values;
-    double probability; /* that honest reports look like this somewhere, at most */
+    double probability; /* that honest reports look like this somewhere at one look, at most */
     bool alarm;         /* it is below TREMOLO_TAILS_FALSE_ALARM */
 };
 

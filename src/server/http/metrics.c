@@ -72,7 +72,8 @@ static void write_tails(struct prometheus *out, struct writer *writer)
     } gauges[] = {
         {"tremolo_study_reports_beyond", "Reports beyond what honest ones reach once in 10000."},
         {"tremolo_study_reports_beyond_expected", "The same of honest devices, at most."},
-        {"tremolo_study_reports_suspicious", "1: honest devices do not explain the reports."},
+        {"tremolo_study_reports_suspicious",
+         "1: honest devices do not explain the reports (1e-6 at one look)."},
     };
     size_t count = writer_study_count(writer);
     for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tremolo_honest.h"
 #include "tremolo_release.h"
 
 enum { D = 3, VECTORS = 2, REPORTS = 200 };
@@ -92,6 +93,32 @@ static void test_vectors_private(void **state)
     check_vectors(true);
 }
 
+static bool has_ten_bits(int64_t limit)
+{
+    while (limit % 2 == 0) {
+        limit /= 2;
+    }
+    return limit < 1 << 10;
+}
+
+/* Every limit is one of few numbers, so that libraries whose last places differ agree; here all
+ * are beyond ten bits, where that is more than being an integer. */
+static void test_limits_have_ten_leading_bits(void **state)
+{
+    (void)state;
+    for (uint32_t clip = 1 << 16; clip < 1 << 18; clip += 9973) {
+        struct tremolo_study study = study_of(true);
+        struct tremolo_honest law;
+        study.clip = study.unit = clip;
+        study.wire_bits = 16;
+        tremolo_honest_law(&law, &study);
+        assert_true(law.limits.value > 1 << 10 && has_ten_bits(law.limits.value));
+        for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+            assert_true(law.limits.norm2[k] > 1 << 10 && has_ten_bits(law.limits.norm2[k]));
+        }
+    }
+}
+
 static void test_wire_vectors(void **state)
 {
     int16_t back[VECTORS * D];
@@ -109,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_vectors_public),
         cmocka_unit_test(test_vectors_private),
         cmocka_unit_test(test_wire_vectors),
+        cmocka_unit_test(test_limits_have_ten_leading_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

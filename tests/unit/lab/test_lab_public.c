@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tremolo_audit.h"
+#include "tremolo_honest.h"
 #include "tremolo_planning.h"
 #include "tremolo_random.h"
 #include "tremolo_simulation.h"
@@ -149,6 +150,61 @@ static void test_plan_ballots(void **state)
     assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_UNREACHABLE);
 }
 
+/* How many liars turn a sign follows from the cut of the study that a file would make of the same
+ * request: with its modulation and rounding, in half ranges. */
+static void test_plan_liars_by_the_study(void **state)
+{
+    (void)state;
+    static const double lambdas[3] = {0.0, 0.5, 2.0};
+    double fewest = INFINITY;
+    for (size_t i = 0; i < 3; i++) {
+        struct tremolo_plan_request request = {.guess = {.dimension = 4,
+                                                         .devices = 1e6,
+                                                         .feature_variance = 1.0 / 3.0,
+                                                         .r2 = 0.5,
+                                                         .response_variance = 1,
+                                                         .vectors = i > 0 ? 2 : 0},
+                                               .epsilon = 3,
+                                               .delta = 1e-5,
+                                               .radius = 2,
+                                               .response_private = true,
+                                               .alpha = i > 0 ? 0.25 : 0.0,
+                                               .lambda = lambdas[i],
+                                               .omega = i > 0 ? 1.0 : 0.0,
+                                               .rounds = 1,
+                                               .samples = 2};
+        const struct tremolo_bounds bounds[4] = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}};
+        struct tremolo_study study = {.bounds = bounds, .response_bounds = {-1, 1}};
+        struct tremolo_mechanism_scales scales;
+        const struct tremolo_mechanism_request asked = {4,
+                                                        true,
+                                                        1.0,
+                                                        2.0,
+                                                        TREMOLO_NEIGHBOURS_ANY,
+                                                        0.0,
+                                                        3.0,
+                                                        1e-5,
+                                                        2,
+                                                        TREMOLO_CALIBRATION_EXACT,
+                                                        request.alpha,
+                                                        lambdas[i],
+                                                        request.omega,
+                                                        request.guess.vectors};
+        struct tremolo_honest law;
+        assert_int_equal(tremolo_mechanism_fill(&study, &scales, &asked), TREMOLO_OK);
+        tremolo_honest_law(&law, &study);
+        /* scales.sigma is the noise in half ranges times 1 - alpha, law.unit the same in wire units. */
+        double wire = scales.sigma / (1.0 - request.alpha) / law.unit;
+        double push = 0.5 * (double)law.limits.norm2[TREMOLO_TAIL_CUT] * wire * wire;
+        double honest = sqrt(0.5 * 1.0 / (4.0 / 3.0)) / 3.0;
+        double liars = tremolo_plan_liars(&request);
+        /* One for rounding up, and a ten thousandth for the integers. */
+        assert_true(fabs(liars - 1e6 * honest / (honest + push)) < 1.0 + 1e-4 * liars);
+        assert_true(liars < fewest); /* modulation hides liars */
+        fewest = liars;
+    }
+}
+
 /* An honest build fails with probability 1e-6; samples twice as large as claimed are caught,
  * and so is the law of twice the epsilon. Ballots of too many features are refused. */
 static void test_audit(void **state)
@@ -195,8 +251,11 @@ static void test_generator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulation),   cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_plan_ballots), cmocka_unit_test(test_audit),
+        cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_plan_liars_by_the_study),
+        cmocka_unit_test(test_plan_ballots),
+        cmocka_unit_test(test_audit),
         cmocka_unit_test(test_generator),
     };
     return cmocka_run_group_tests_name("lab", tests, NULL, NULL);
