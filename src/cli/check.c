@@ -48,8 +48,9 @@ static void print_remedy(const json_t *found)
     (void)printf("can be saved: %lld reports in %lld of %lld segments\n", number(saved, "reports"),
                  number(saved, "segments"), number(saved, "of"));
     if (json_is_true(json_object_get(found, "lossy"))) {
-        (void)puts("Acknowledged reports are missing. If there is no better copy, `tremolo serve "
-                   "--accept-loss`\ngoes on with what is there; studies in rounds end with the "
+        (void)puts("Acknowledged reports are missing, or may be. If there is no better copy, "
+                   "`tremolo\nserve --accept-loss` goes on with what is there; studies in rounds "
+                   "end with the "
                    "round they are in.");
     } else {
         (void)puts("No server starts on it. Restore a backup and start once with --accept-loss, or "

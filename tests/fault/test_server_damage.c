@@ -10,6 +10,7 @@
 
 #include "fault_vfs.h"
 #include "server_files.h"
+#include "store_tip.h"
 #include "store_wal.h"
 #include "tremolo_server.h"
 
@@ -113,6 +114,10 @@ static void test_changed_rows_are_found(void **state)
         {"UPDATE segment SET study = zeroblob(16), check_value = NULL WHERE position = 2",
          "segment 2 belongs to no study"},
         {"UPDATE segment SET position = 100 WHERE position = 3", "does not end where"},
+        {"UPDATE segment SET position = 1 << 40"
+         " WHERE position = (SELECT max(position) FROM segment)",
+         "does not end where"},
+        {"DROP TABLE segment", "its schema is not a server's"},
         {"DELETE FROM segment WHERE position = 3", "segment 3 is missing"},
         {"DELETE FROM segment WHERE position = (SELECT max(position) FROM segment)",
          "does not end where"},
@@ -302,6 +307,131 @@ static void test_an_old_directory_is_upgraded(void **state)
     expect_refused(STORE_CAREFUL, "segment 1 belongs to no study");
 }
 
+/* What an upgrade gives a check value it vouches for. */
+static void test_an_old_directory_with_unknown_states(void **state)
+{
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    make_old();
+    run_sql("UPDATE state SET kind = 'rounc' WHERE kind = 'round'");
+    for (int i = 0; i < 2; i++) { /* nothing was changed by the first */
+        expect_refused(STORE_MOVED, "is of no known kind");
+    }
+    run_sql("UPDATE state SET kind = 'round' WHERE kind = 'rounc'");
+    expect_started(STORE_MOVED, OPEN_REPORTS + 9);
+}
+
+/* ---------------------------------------------------------------- the tip */
+
+enum { TIP_BYTES = 48, OLD_TIP_BYTES = 40, TIP_BORN = 24, TIP_CHECK_BYTES = 16 };
+
+static uint8_t tip_now[TIP_BYTES];
+
+static void load_tip(void)
+{
+    file_load(&images[FILE_TIP], FILE_TIP);
+    assert_int_equal(images[FILE_TIP].length, TIP_BYTES);
+    if (images[FILE_TIP].bytes != NULL) {
+        memcpy(tip_now, images[FILE_TIP].bytes, sizeof tip_now);
+    }
+}
+
+static void save_tip(size_t length)
+{
+    struct file_image image = {.bytes = tip_now, .length = length};
+    file_save(&image, FILE_TIP);
+}
+
+/* A directory whose study has no rounds to come: nothing asks whether it is a copy. */
+static void leave_single(void)
+{
+    struct served_study *served = NULL;
+    struct server_report report;
+    struct writer *writer = start_writer(open_store());
+    assert_status(create_study(&served, writer, server_study_open), TREMOLO_OK);
+    server_report_make(&report, served->study, 0, NULL, NULL);
+    assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
+    writer_stop(writer);
+}
+
+static void expect_bad_tip(size_t length)
+{
+    save_tip(length);
+    expect_checked(false);
+    expect_refused(STORE_CAREFUL, "tremolo.db-tip is damaged");
+    expect_refused(STORE_MOVED, "tremolo.db-tip is damaged");
+}
+
+static void test_a_damaged_tip(void **state)
+{
+    (void)state;
+    leave_single();
+    load_tip();
+    for (size_t i = 0; i < TIP_BYTES; i++) {
+        tip_now[i] ^= 0x20;
+        expect_bad_tip(TIP_BYTES);
+        tip_now[i] ^= 0x20;
+    }
+    for (size_t length = 1; length < TIP_BYTES; length += 23) {
+        expect_bad_tip(length);
+    }
+    expect_started(STORE_ACCEPT_LOSS, 1);
+    expect_checked(true);
+    expect_started(STORE_CAREFUL, 1);
+}
+
+/* A tip that is whole, whatever it says of its place. */
+static void sign_tip(size_t length)
+{
+    size_t covered = length - TIP_CHECK_BYTES;
+    tip_now[7] = length == TIP_BYTES ? '2' : '1';
+    assert_int_equal(
+        crypto_generichash(tip_now + covered, TIP_CHECK_BYTES, tip_now, covered, NULL, 0), 0);
+    save_tip(length);
+}
+
+/* A file made anew may get the inode number of one that was removed, and is another file. */
+static void test_a_tip_with_a_used_inode(void **state)
+{
+    static const uint8_t unknown[8] = {0};
+    struct writer *writer = start_writer(open_store());
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    load_tip();
+    if (memcmp(tip_now + TIP_BORN, unknown, sizeof unknown) != 0) { /* the file system knows */
+        tip_now[TIP_BORN + 7] ^= 1;
+        sign_tip(TIP_BYTES);
+        expect_refused(STORE_CAREFUL, "the directory is a copy");
+        tip_now[TIP_BORN + 7] ^= 1;
+    }
+    sign_tip(TIP_BYTES);
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+    load_tip();
+    sign_tip(OLD_TIP_BYTES); /* of a version that did not ask for the time */
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+    load_tip(); /* which is a new one */
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+}
+
+static void test_places_of_tips(void **state)
+{
+    static const struct {
+        struct tip_place written, now;
+        bool same;
+    } cases[] = {
+        {{12, 1000}, {12, 1000}, true},  {{12, 1000}, {12, 1001}, false},
+        {{12, 1000}, {13, 1000}, false}, {{12, 0}, {12, 1000}, true},
+        {{12, 1000}, {12, 0}, true},     {{12, 0}, {13, 0}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(tip_place_is_same(&cases[i].written, &cases[i].now), cases[i].same);
+    }
+}
+
 /* ---------------------------------------------------------------- the write-ahead log */
 
 /* A directory as a killed server leaves it; returns how many frames its log has. */
@@ -352,6 +482,21 @@ static void test_damage_in_the_middle_of_a_log(void **state)
         images[FILE_LOG].bytes[i] ^= 0x04;
     }
     put_back();
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+}
+
+/* Each start carries the log over: one that cannot must not go on, or what a crash left stays
+ * in it, with later frames behind. */
+static void test_a_log_that_is_not_carried_over(void **state)
+{
+    (void)leave_log();
+    (void)state;
+    struct store *store = open_store();
+    atomic_store(&fault.writes_left, 0);
+    enum tremolo_status status = store->sync(store);
+    atomic_store(&fault.writes_left, -1);
+    assert_status(status, TREMOLO_STORE_FULL);
+    store->close(store);
     expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
 }
 
@@ -588,7 +733,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows_must_agree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unwatched_sums_are_folded_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_old_directory_is_upgraded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_old_directory_with_unknown_states, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_tip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_tip_with_a_used_inode, set_up, tear_down),
+        cmocka_unit_test(test_places_of_tips),
         cmocka_unit_test_setup_teardown(test_damage_in_the_middle_of_a_log, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_that_is_not_carried_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_that_lost_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_write_is_no_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_earlier_generation_is_no_damage, set_up, tear_down),

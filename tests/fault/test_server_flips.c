@@ -6,7 +6,8 @@
  * as before. Not one may be silently wrong.
  *
  * Each try takes milliseconds and a directory has some hundred thousand bytes, so here every STRIDE-th is
- * taken, a prime, so that it is another one in each page; with TREMOLO_FLIPS=all every byte. */
+ * taken, a prime, so that it is another one in each page, and every one of the tip; with TREMOLO_FLIPS=all
+ * every byte. */
 #include "testing.h"
 
 #include "fault_vfs.h"
@@ -71,7 +72,8 @@ static void flip_file(struct counts *server, struct counts *reader, size_t which
 {
     struct file_image *image = &images[which];
     const char *all = getenv("TREMOLO_FLIPS");
-    size_t stride = all != NULL && strcmp(all, "all") == 0 ? 1 : STRIDE;
+    bool each = which == FILE_TIP || (all != NULL && strcmp(all, "all") == 0);
+    size_t stride = each ? 1 : STRIDE;
     for (size_t i = 0; i < image->length; i += stride) {
         uint8_t was = image->bytes[i];
         image->bytes[i] = (uint8_t)~was;
@@ -96,6 +98,9 @@ static void flip_directory(void)
         flip_file(&server, &reader, which);
         assert_int_equal(server.wrong, 0);
         assert_int_equal(reader.wrong, 0);
+        if (which == FILE_TIP) { /* nothing in it is unused */
+            assert_int_equal(server.harmless + reader.harmless, 0);
+        }
         if (which == full) { /* or the check itself is broken */
             assert_true(server.refused > 0 && reader.refused > 0);
         }

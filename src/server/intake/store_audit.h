@@ -17,8 +17,9 @@ struct store_audit {
     int format;            /* of the database; below 2 it has no check values */
     uint64_t commits;      /* in the database */
     uint64_t acknowledged; /* by the tip; 0: there is none */
-    uint64_t last;         /* position of the last segment there should be */
-    bool is_copy;          /* the tip was written elsewhere, or is not there */
+    bool tip_damaged;      /* nobody knows how many */
+    uint64_t last; /* position of the last segment there should be; as many fit into the files */
+    bool is_copy;  /* the tip was written elsewhere, or is not there */
     struct wal_findings log;
 };
 

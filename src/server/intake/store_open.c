@@ -21,8 +21,6 @@
 
 #include "store_audit.h"
 
-enum { DATABASE, LOG, TIP };
-
 enum { URI_BYTES_MAX = 3 * STORE_PATH_BYTES + 32 };
 
 static const char settings[] = "PRAGMA page_size = 4096;"
@@ -88,8 +86,9 @@ static enum tremolo_status check_pages(struct sqlite_store *store)
     char first[160] = "its pages cannot be read";
     int code = sqlite3_prepare_v2(store->database, "PRAGMA quick_check(1)", -1, &query, NULL);
     code = code == SQLITE_OK ? sqlite3_step(query) : code;
-    if (code == SQLITE_ROW) {
-        (void)snprintf(first, sizeof first, "%s", (const char *)sqlite3_column_text(query, 0));
+    const char *said = code == SQLITE_ROW ? (const char *)sqlite3_column_text(query, 0) : NULL;
+    if (said != NULL) {
+        (void)snprintf(first, sizeof first, "%s", said);
     }
     (void)sqlite3_finalize(query);
     return strcmp(first, "ok") == 0 ? TREMOLO_OK : damaged(store, first);
@@ -99,35 +98,54 @@ static enum tremolo_status bad_state(struct sqlite_store *store, sqlite3_stmt *r
                                      const char *what)
 {
     char key[2 * 20 + 1] = "";
+    const char *kind = (const char *)sqlite3_column_text(row, 0);
     const uint8_t *bytes = sqlite3_column_blob(row, 1);
-    for (int i = 0; i < sqlite3_column_bytes(row, 1) && i < 20; i++) {
+    for (int i = 0; bytes != NULL && i < sqlite3_column_bytes(row, 1) && i < 20; i++) {
         (void)snprintf(key + 2 * i, 3, "%02x", bytes[i]);
     }
     return sqlite_say(store, TREMOLO_MALFORMED, "%s is damaged: the state %.24s %s %s",
-                      store->file[DATABASE].path, (const char *)sqlite3_column_text(row, 0), key,
-                      what);
+                      store->file[DATABASE].path, kind != NULL ? kind : "?", key, what);
+}
+
+/* Kind, key and value of a row, and the check value they should have. SQLite says NULL for what is not
+ * there and for what it has no memory for. */
+static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
+                                        struct sqlite_store *store, sqlite3_stmt *row)
+{
+    const char *kind = (const char *)sqlite3_column_text(row, 0);
+    const uint8_t *key = sqlite3_column_blob(row, 1);
+    const uint8_t *value = sqlite3_column_blob(row, 2);
+    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (kind == NULL || key == NULL || value == NULL || !store_kind_is_known(kind)) {
+        return bad_state(store, row, "is of no known kind");
+    }
+    store_check_state(check, kind, key, (size_t)sqlite3_column_bytes(row, 1), value,
+                      (size_t)sqlite3_column_bytes(row, 2));
+    return TREMOLO_OK;
 }
 
 static enum tremolo_status take_state(struct sqlite_store *store, sqlite3_stmt *row,
                                       struct store_tally *seen, bool *has_manifest)
 {
     uint8_t check[STORE_CHECK_BYTES];
-    const char *kind = (const char *)sqlite3_column_text(row, 0);
-    const uint8_t *key = sqlite3_column_blob(row, 1);
-    const uint8_t *value = sqlite3_column_blob(row, 2);
-    size_t length = (size_t)sqlite3_column_bytes(row, 2);
-    if (kind == NULL || key == NULL || value == NULL || !store_kind_is_known(kind)) {
-        return bad_state(store, row, "is of no known kind");
+    enum tremolo_status status = check_of_row(check, store, row);
+    if (status != TREMOLO_OK) {
+        return status;
     }
-    store_check_state(check, kind, key, (size_t)sqlite3_column_bytes(row, 1), value, length);
-    if (sqlite3_column_bytes(row, 3) != STORE_CHECK_BYTES ||
-        memcmp(check, sqlite3_column_blob(row, 3), sizeof check) != 0) {
+    const uint8_t *stored = sqlite3_column_blob(row, 3);
+    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (stored == NULL || sqlite3_column_bytes(row, 3) != STORE_CHECK_BYTES ||
+        memcmp(check, stored, sizeof check) != 0) {
         return bad_state(store, row, "does not have its check value");
     }
-    if (strcmp(kind, "manifest") != 0) {
+    if (strcmp((const char *)sqlite3_column_text(row, 0), "manifest") != 0) {
         tally_add(seen, check);
-    } else if (length == MANIFEST_BYTES && !*has_manifest) {
-        manifest_decode(&store->manifest, value);
+    } else if (sqlite3_column_bytes(row, 2) == MANIFEST_BYTES && !*has_manifest) {
+        manifest_decode(&store->manifest, sqlite3_column_blob(row, 2));
         *has_manifest = true;
     } else {
         return bad_state(store, row, "has another length, or there are two");
@@ -186,6 +204,12 @@ static enum tremolo_status check_log(struct sqlite_store *store)
 static enum tremolo_status check_tip(struct sqlite_store *store)
 {
     uint64_t here = store->committed.commits;
+    if (store->tip.damaged) {
+        return sqlite_say(store, TREMOLO_STORE_FAILED,
+                          "%s is damaged: nobody knows how many commits were acknowledged; see "
+                          "tremolo check, and serve --accept-loss",
+                          store->file[TIP].path);
+    }
     return store->tip.commits <= here
                ? TREMOLO_OK
                : sqlite_say(store, TREMOLO_STORE_FAILED,
@@ -216,9 +240,10 @@ static enum tremolo_status mark_states(struct sqlite_store *store)
     int code = SQLITE_DONE;
     while (status == TREMOLO_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
         uint8_t check[STORE_CHECK_BYTES];
-        store_check_state(check, (const char *)sqlite3_column_text(row, 0),
-                          sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1),
-                          sqlite3_column_blob(row, 2), (size_t)sqlite3_column_bytes(row, 2));
+        status = check_of_row(check, store, row);
+        if (status != TREMOLO_OK) {
+            break;
+        }
         (void)sqlite3_bind_value(mark, 1, sqlite3_column_value(row, 0));
         (void)sqlite3_bind_value(mark, 2, sqlite3_column_value(row, 1));
         (void)sqlite3_bind_blob(mark, 3, check, sizeof check, SQLITE_STATIC);
@@ -540,6 +565,40 @@ static enum tremolo_status read_database(struct sqlite_store *store, const char 
 
 typedef enum tremolo_status (*check_fn)(struct sqlite_store *store);
 
+/* More segments than this the files cannot hold: positions count from 1 without a gap, and a row has
+ * its tag, its check values and a segment's head. */
+static sqlite3_int64 count_possible(const struct sqlite_store *store)
+{
+    enum { ROW_BYTES_MIN = STORE_STUDY_BYTES + STORE_CHECK_BYTES + 8 };
+    sqlite3_int64 bytes = 0;
+    for (size_t i = DATABASE; i <= LOG; i++) {
+        struct stat about;
+        bytes += stat(store->file[i].path, &about) == 0 ? (sqlite3_int64)about.st_size : 0;
+    }
+    return bytes / ROW_BYTES_MIN;
+}
+
+/* The last position there should be. Both numbers may be damaged, and whoever reads from 1 up to
+ * this one must come to an end. */
+static uint64_t find_last(struct sqlite_store *store, struct store_audit *audit)
+{
+    sqlite3_int64 possible = count_possible(store);
+    sqlite3_int64 last = ask(store, "SELECT coalesce(max(position), 0) FROM segment");
+    if (last < 0 || last > possible) {
+        (void)damaged(store, last < 0 ? "the end of its log cannot be read"
+                                      : "a segment's position is beyond what it can hold");
+        audit->finding(audit->context, store->words);
+        char text[96];
+        (void)snprintf(text, sizeof text,
+                       "SELECT coalesce(max(position), 0) FROM segment WHERE position <= %lld",
+                       (long long)possible);
+        last = ask(store, text);
+    }
+    uint64_t found = last > 0 ? (uint64_t)last : 0;
+    uint64_t meant = store->checked ? store->manifest.segments.rows : 0;
+    return meant > found && meant <= (uint64_t)possible ? meant : found;
+}
+
 /* Each check by itself, whatever the one before found. */
 static void audit_all(struct sqlite_store *store, struct store_audit *audit)
 {
@@ -560,11 +619,9 @@ static void audit_all(struct sqlite_store *store, struct store_audit *audit)
     (void)store_wal_look(&audit->log, store->file[LOG].path);
     audit->commits = store->committed.commits;
     audit->acknowledged = store->tip.commits;
-    audit->is_copy = store->checked && !store->tip.here;
-    audit->last = (uint64_t)ask(store, "SELECT coalesce(max(position), 0) FROM segment");
-    if (store->checked && store->manifest.segments.rows > audit->last) {
-        audit->last = store->manifest.segments.rows;
-    }
+    audit->is_copy = store->checked && !store->tip.here && !store->tip.damaged;
+    audit->tip_damaged = store->tip.damaged;
+    audit->last = find_last(store, audit);
     if (versioned && sqlite_prepare(store) == TREMOLO_OK) {
         store->manifest.segments.rows = 0; /* one by one, without the manifest's word */
         store->lenient = true;

@@ -211,13 +211,15 @@ static void sqlite_discard(struct store *base)
     store->manifest = store->committed;
 }
 
-static void remember(struct store_file *file)
+static bool remember(struct store_file *file)
 {
     struct stat about;
-    if (stat(file->path, &about) == 0) {
+    bool found = stat(file->path, &about) == 0;
+    if (found) {
         file->device = about.st_dev;
         file->inode = about.st_ino;
     }
+    return found;
 }
 
 /* The first sync: whoever opened the store has seen what is in it and goes on. The log begins
@@ -228,13 +230,22 @@ static enum tremolo_status accept(struct sqlite_store *store)
         return store->unsure ? TREMOLO_NOT_SYNCED : TREMOLO_OK;
     }
     (void)sqlite3_reset(store->statement[READ]);
-    (void)sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    enum tremolo_status status =
+        sqlite_judge(store, sqlite3_wal_checkpoint_v2(store->database, NULL,
+                                                      SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL));
+    if (status != TREMOLO_OK) {
+        return status;
+    }
     (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    if (!store_tip_write(&store->tip, store->file[2].path, store->committed.commits)) {
-        return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be written", store->file[2].path);
+    if (!store_tip_write(&store->tip, store->file[TIP].path, store->committed.commits)) {
+        return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be written",
+                          store->file[TIP].path);
     }
     for (size_t i = 0; i < STORE_FILES; i++) {
-        remember(&store->file[i]);
+        if (!remember(&store->file[i])) {
+            return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be found: %s",
+                              store->file[i].path, strerror(errno));
+        }
     }
     store->accepted = true;
     return TREMOLO_OK;
@@ -251,15 +262,17 @@ static enum tremolo_status sqlite_sync(struct store *base)
     if (status == TREMOLO_OK) {
         status = run(store, COMMIT);
     }
-    if (status == TREMOLO_OK) {
-        store->staging = false;
-        store->committed = store->manifest;
-        status = accept(store);
+    if (status != TREMOLO_OK) {
+        return status;
     }
-    if (status == TREMOLO_OK) {
-        (void)store_tip_write(&store->tip, store->file[2].path, store->committed.commits);
+    store->staging = false;
+    store->committed = store->manifest;
+    if (accept(store) != TREMOLO_OK) { /* what is committed cannot be taken back */
+        store->unsure = true;
+        return TREMOLO_NOT_SYNCED;
     }
-    return status;
+    (void)store_tip_write(&store->tip, store->file[TIP].path, store->committed.commits);
+    return TREMOLO_OK;
 }
 
 static enum tremolo_status sqlite_present(struct store *base)

@@ -27,7 +27,9 @@ enum statement {
     STATEMENT_COUNT,
 };
 
-enum { STORE_PATH_BYTES = 4096, STORE_FORMAT = 2, STORE_FILES = 3 };
+enum { STORE_PATH_BYTES = 4096, STORE_FORMAT = 2 };
+
+enum { DATABASE, LOG, TIP, STORE_FILES };
 
 /* A file that must stay the one that was opened. */
 struct store_file {
@@ -43,10 +45,10 @@ struct sqlite_store {
     struct store_manifest manifest, committed;
     struct store_tally seen; /* of a pass over the log, up to its next position */
     struct store_tip tip;
-    struct store_file file[STORE_FILES]; /* database, log, tip */
-    bool checked;                        /* its rows have check values: not of an old directory */
-    bool upgraded;                       /* just now, or made */
-    bool lenient; /* an audit's: states without their check value are left out */
+    struct store_file file[STORE_FILES];
+    bool checked;  /* its rows have check values: not of an old directory */
+    bool upgraded; /* just now, or made */
+    bool lenient;  /* an audit's: states without their check value are left out */
     bool staging;
     bool unsure; /* a sync was not confirmed */
     bool accepted;

@@ -251,7 +251,7 @@ static json_t *studies_json(const struct check *check)
 
 static json_t *document(struct check *check, const struct store_audit *audit, const char *data)
 {
-    bool lossy = audit->log.lost || audit->acknowledged > audit->commits;
+    bool lossy = audit->log.lost || audit->tip_damaged || audit->acknowledged > audit->commits;
     json_t *log = json_pack("{s:I, s:I, s:I, s:b}", "frames", (json_int_t)audit->log.frames,
                             "passed_over", (json_int_t)audit->log.passed_over, "transactions",
                             (json_int_t)audit->log.transactions, "lost", audit->log.lost);
