@@ -69,6 +69,10 @@ expect "the last address counts, which is the proxy's word" "$(from '192.0.2.9, 
 expect "another source is not affected" "$(from 192.0.2.2)" 200
 expect "what a client wrote before is not believed" "$(from 192.0.2.1 -H 'X-Forwarded-For: 192.0.2.3' \
     -H 'Content-Type: application/cbor' --data-binary @"$work/report")" 200
+cp "$work/report" "$work/stored"
+expect "a report that is stored already" "$(from 192.0.2.6 -H 'Content-Type: application/cbor' \
+    --data-binary @"$work/stored")" 200
+expect "takes nothing of its source's quota" "$(from 192.0.2.6) $(from 192.0.2.6)" "200 429"
 expect "two hosts of an IPv6 network are one source" "$(from 2001:db8::1) $(from 2001:db8::2)" "200 429"
 { for i in 1 2 3; do
     $forge "$work/published" "$work/report" --round 0
@@ -80,7 +84,7 @@ expect "of a sequence the quota is taken" \
     "$(from 192.0.2.4 -H 'Content-Type: application/cbor-seq' --data-binary @"$work/sequence")" 200
 expect_match "and the others are named" "$work/body" '"accepted":1.*"index":1,"status":429.*"index":2,"status":429'
 curl -s "$url/metrics" >"$work/metrics"
-expect_match "metrics count what was over a quota" "$work/metrics" '^tremolo_reports_total\{outcome="over_quota"\} 5$'
+expect_match "metrics count what was over a quota" "$work/metrics" '^tremolo_reports_total\{outcome="over_quota"\} 6$'
 stop_server
 $tremolo serve --data "$work/gateway" --store nats://127.0.0.1:1 --quota 1 >/dev/null 2>"$work/out"
 expect "a gateway cannot tell sources without a header" $? 1

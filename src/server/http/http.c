@@ -339,6 +339,7 @@ void http_refuse(struct request *request)
             request->arrivals[i].outcome = OUTCOME_BUSY;
         }
     }
+    reports_give_back(request);
     writer_count(request->server->writer, request->served, request->arrivals, count);
     request_problem(request, 429, "too many reports are waiting; try again");
     atomic_store_explicit(&request->decided, true, memory_order_relaxed);

@@ -77,8 +77,10 @@ static size_t limit_source(struct request *request, size_t pending)
     if (sources == NULL || request->served->check.secret != NULL || pending == 0) {
         return pending;
     }
-    size_t allowed = sources_take(sources, request_source(request), pending, clock_us(),
-                                  &request->quota_seconds);
+    request->source = request_source(request);
+    size_t allowed =
+        sources_take(sources, request->source, pending, clock_us(), &request->quota_seconds);
+    request->quota_taken = allowed;
     for (size_t i = count; i > 0 && pending > allowed; i--) {
         if (request->arrivals[i - 1].outcome == OUTCOME_PENDING) {
             request->arrivals[i - 1].outcome = OUTCOME_OVER_QUOTA;
@@ -86,6 +88,21 @@ static size_t limit_source(struct request *request, size_t pending)
         }
     }
     return allowed;
+}
+
+/* A report that was there before, or that the server could not take, adds nothing to the study: a
+ * device that has to send it again still has the quota for it. */
+void reports_give_back(struct request *request)
+{
+    size_t spared = 0;
+    for (size_t i = 0; i < request->job.reports.count && request->quota_taken > 0; i++) {
+        enum server_outcome outcome = request->arrivals[i].outcome;
+        spared +=
+            outcome == OUTCOME_REPEATED || outcome == OUTCOME_NOT_STORED || outcome == OUTCOME_BUSY;
+    }
+    if (spared > 0) {
+        sources_give_back(request->server->sources, request->source, spared);
+    }
 }
 
 /* Everything that the log has no part in, on this thread. */
@@ -194,6 +211,7 @@ void reports_finish(struct request *request)
     enum server_outcome first = request->arrivals[0].outcome;
     size_t accepted = 0;
     size_t repeated = 0;
+    reports_give_back(request);
     if (answer_plainly(request)) {
         return;
     }

@@ -85,8 +85,10 @@ struct request {
     struct answer answer;
     bool answered; /* answer is ready */
     enum { NOBODY, WRITER, ESTIMATOR } waits_for;
-    _Atomic bool decided;   /* hands their results over, whatever the library does */
-    bool sequence;          /* many reports, answered by index */
+    _Atomic bool decided; /* hands their results over, whatever the library does */
+    bool sequence;        /* many reports, answered by index */
+    size_t quota_taken;   /* reports charged to `source` */
+    uint64_t source;
     unsigned quota_seconds; /* until those fit that are over their source's quota; 0: none are */
     uint8_t *body;
     size_t length;

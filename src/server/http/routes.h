@@ -12,6 +12,7 @@ void routes_round(struct request *request);
 /* reports.c */
 void reports_run(struct request *request);
 void reports_finish(struct request *request);
+void reports_give_back(struct request *request); /* of the quota, once all is decided */
 
 /* operator.c */
 void operator_create(struct request *request);

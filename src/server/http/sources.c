@@ -126,7 +126,8 @@ bool sources_parse(uint64_t *key, const struct sources *sources, const char *hea
 
 /* ---------------------------------------------------------------- how many */
 
-/* The source's place; that of the one whose quota is whole soonest where it has none. Lock held. */
+/* The source's place; that of the one whose quota is whole soonest where it has none, which is
+ * the caller's to take. Lock held. */
 static struct source *find(struct sources *sources, uint64_t key)
 {
     struct source *set = sources->table[key % SOURCES_SETS];
@@ -139,7 +140,6 @@ static struct source *find(struct sources *sources, uint64_t key)
             place = &set[i];
         }
     }
-    *place = (struct source){key, 0};
     return place;
 }
 
@@ -148,6 +148,9 @@ size_t sources_take(struct sources *sources, uint64_t key, size_t wanted, int64_
 {
     (void)pthread_mutex_lock(&sources->lock);
     struct source *source = find(sources, key);
+    if (source->key != key) {
+        *source = (struct source){key, 0};
+    }
     int64_t used_us = source->whole_us > now_us ? source->whole_us - now_us : 0;
     double room = used_us < MINUTE_US ? (double)(MINUTE_US - used_us) / sources->cost_us : 0.0;
     /* A millionth of a report more, so that a whole quota is not cut by rounding. */
@@ -161,4 +164,16 @@ size_t sources_take(struct sources *sources, uint64_t key, size_t wanted, int64_
     }
     (void)pthread_mutex_unlock(&sources->lock);
     return taken;
+}
+
+/* What is whole already stays so: time that has passed is not given back. */
+void sources_give_back(struct sources *sources, uint64_t key, size_t count)
+{
+    (void)pthread_mutex_lock(&sources->lock);
+    struct source *source = find(sources, key);
+    if (source->key == key) {
+        int64_t whole_us = source->whole_us - (int64_t)((double)count * sources->cost_us);
+        source->whole_us = whole_us > 0 ? whole_us : 0;
+    }
+    (void)pthread_mutex_unlock(&sources->lock);
 }

@@ -36,4 +36,7 @@ bool sources_parse(uint64_t *key, const struct sources *sources, const char *hea
 size_t sources_take(struct sources *sources, uint64_t key, size_t wanted, int64_t now_us,
                     unsigned *wait_seconds);
 
+/* So many that were taken turned out to add nothing to a study: they are charged no longer. */
+void sources_give_back(struct sources *sources, uint64_t key, size_t count);
+
 #endif

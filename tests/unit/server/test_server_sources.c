@@ -47,6 +47,24 @@ static void test_a_minute_has_its_quota(void **state)
     sources_free(sources);
 }
 
+/* What is given back can be sent again, by its source alone, and never more than was taken. */
+static void test_given_back(void **state)
+{
+    struct sources *sources = made(60);
+    unsigned wait = 0;
+    (void)state;
+    sources_give_back(sources, 1, 5); /* of one that took none */
+    assert_int_equal(sources_take(sources, 1, 61, START, &wait), 60);
+    sources_give_back(sources, 2, 5);
+    assert_int_equal(sources_take(sources, 1, 1, START, &wait), 0);
+    sources_give_back(sources, 1, 5);
+    assert_int_equal(sources_take(sources, 1, 60, START, &wait), 5);
+    /* Ten minutes later the quota is whole, and no more than that. */
+    sources_give_back(sources, 1, 60);
+    assert_int_equal(sources_take(sources, 1, 100, START + 600 * (int64_t)SECOND, &wait), 60);
+    sources_free(sources);
+}
+
 /* Whatever the steps, an hour has a quota for each minute and the first one's at once. */
 static void test_no_pattern_gains(void **state)
 {
@@ -111,9 +129,8 @@ static void test_memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_minute_has_its_quota),
-        cmocka_unit_test(test_no_pattern_gains),
-        cmocka_unit_test(test_who_is_one_source),
+        cmocka_unit_test(test_a_minute_has_its_quota), cmocka_unit_test(test_given_back),
+        cmocka_unit_test(test_no_pattern_gains),       cmocka_unit_test(test_who_is_one_source),
         cmocka_unit_test(test_memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
