@@ -93,10 +93,17 @@ static json_t *checks_json(const struct tremolo_audit_result *result)
         const struct tremolo_audit_check *check = &result->checks[i];
         if (check->tests > 0) {
             (void)json_array_append_new(
-                array, json_pack("{s:s,s:s,s:I,s:f,s:f,s:f,s:b,s:s}", "name", check->name, "what",
-                                 check->what, "tests", (json_int_t)check->tests, "p", check->p,
-                                 "seen", check->seen, "claimed", check->claimed, "failed",
-                                 (int)check->failed, "finding", check->finding));
+                array, json_pack("{s:s,s:s,s:I,s:I,s:f,s:f,s:f,s:b,s:s}", "name", check->name,
+                                 "what", check->what, "tests", (json_int_t)check->tests, "left_out",
+                                 (json_int_t)check->left_out, "p", check->p, "seen", check->seen,
+                                 "claimed", check->claimed, "failed", (int)check->failed, "finding",
+                                 check->finding));
+        } else if (check->left_out > 0) {
+            (void)json_array_append_new(array,
+                                        json_pack("{s:s,s:s,s:i,s:I,s:n,s:n,s:n,s:n,s:s}", "name",
+                                                  check->name, "what", check->what, "tests", 0,
+                                                  "left_out", (json_int_t)check->left_out, "p",
+                                                  "seen", "claimed", "failed", "finding", ""));
         }
     }
     return array;
@@ -131,12 +138,12 @@ static json_t *audit_json(const struct tremolo_audit_result *result,
         (void)json_object_set_new(measured, "epsilon_lower_gaussian",
                                   json_real(result->epsilon_by_mu));
     }
-    json_t *object =
-        json_pack("{s:s,s:o,s:I,s:I,s:f,s:o,s:f,s:o,s:b}", "release", ballot ? "ballot" : "sample",
-                  "claimed", claim_json(&plan->claim, ballot), "pairs", (json_int_t)plan->pairs,
-                  "releases", (json_int_t)tremolo_audit_releases(plan), "confidence",
-                  plan->confidence, "measured", measured, "check_p", result->check_p, "checks",
-                  checks_json(result), "exceeds_claim", (int)result->caught);
+    json_t *object = json_pack(
+        "{s:s,s:o,s:I,s:I,s:f,s:o,s:f,s:o,s:i,s:b}", "release", ballot ? "ballot" : "sample",
+        "claimed", claim_json(&plan->claim, ballot), "pairs", (json_int_t)plan->pairs, "releases",
+        (json_int_t)tremolo_audit_releases(plan), "confidence", plan->confidence, "measured",
+        measured, "check_p", result->check_p, "checks", checks_json(result), "not_tested",
+        (int)result->untested, "exceeds_claim", (int)result->caught);
     if (!ballot) {
         (void)json_object_set_new(object, "people", people_json(result));
         (void)json_object_set_new(object, "reconstruction",
@@ -193,6 +200,9 @@ static void print_checks(const struct tremolo_audit_result *result)
         if (check->tests > 0) {
             (void)printf("%-6s  %-19s %-64s %11.4g %11.4g %8.2g\n", check->failed ? "FAILED" : "ok",
                          check->name, check->what, check->seen, check->claimed, check->p);
+        } else if (check->left_out > 0) {
+            (void)printf("%-6s  %-19s %-64s %32s\n", "-", check->name, check->what,
+                         "not tested (too few reports)");
         }
     }
     (void)printf("\n");
@@ -235,8 +245,15 @@ static void print_text(const struct tremolo_audit_result *result,
             (void)printf("%s: %s\n", result->checks[i].name, result->checks[i].finding);
         }
     }
-    (void)printf(result->caught ? "CAUGHT: this build does not do what is claimed\n\n"
-                                : "nothing exceeds the claim\n\n");
+    const char *verdict = result->caught         ? "CAUGHT: this build does not do what is claimed"
+                          : result->untested > 0 ? "nothing that was tested exceeds the claim"
+                                                 : "nothing exceeds the claim";
+    (void)printf("%s", verdict);
+    if (result->untested > 0) {
+        (void)printf("; %u check%s not tested, for which --pairs is too small", result->untested,
+                     result->untested == 1 ? " was" : "s were");
+    }
+    (void)printf("\n\n");
 }
 
 /* ---------------------------------------------------------------- running */

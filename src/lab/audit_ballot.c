@@ -396,7 +396,7 @@ static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_
             share = seen = 0.0;
         }
     }
-    return all >= 100.0 && cells > 1 ? audit_p_chi_squared(square, cells - 1) : 1.0;
+    return all >= 100.0 && cells > 1 ? audit_p_chi_squared(square, cells - 1) : AUDIT_TOO_FEW;
 }
 
 static void judge_pairs(const struct ballots *ballots, struct audit *audit)
@@ -415,14 +415,15 @@ static void judge_pairs(const struct ballots *ballots, struct audit *audit)
             double n = (double)pair->person[person].reports;
             double early = (double)pair->person[person].early;
             audit_note(
-                audit, CHECK_RANK_SAMPLE, n >= 1.0 ? audit_p_binomial(early, n, top) : 1.0,
-                early / fmax(n, 1.0), top,
-                "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
+                audit, CHECK_RANK_SAMPLE,
+                n >= 1.0 ? audit_p_binomial(early, n, top) : AUDIT_TOO_FEW, early / fmax(n, 1.0),
+                top, "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
                 pair->kind, pair->index, person, early / fmax(n, 1.0), top);
-            double place = pair->person[person].place / fmax(1.0, (double)pair->reports[person]);
+            double reports = (double)pair->reports[person];
+            double place = pair->person[person].place / fmax(1.0, reports);
             audit_note(
                 audit, CHECK_RANK_SAMPLE,
-                audit_p_normal(place * sqrt((double)pair->reports[person])), place, 0.0,
+                reports >= 1.0 ? audit_p_normal(place * sqrt(reports)) : AUDIT_TOO_FEW, place, 0.0,
                 "of one sample (%s %u, person %u) answers are %s among their kind by %.3g sd",
                 pair->kind, pair->index, person, place < 0.0 ? "too early" : "too late",
                 fabs(place));
@@ -436,9 +437,11 @@ static void judge_lags(const struct ballots *ballots, struct audit *audit)
         for (unsigned same = 0; same < 2; same++) {
             const struct lag *lag = same ? &ballots->same[k] : &ballots->other[k];
             const double product[2] = {lag->early, lag->place};
-            for (unsigned what = 0; what < 2 && lag->count >= 500.0; what++) {
+            for (unsigned what = 0; what < 2 && lag->count > 0.0; what++) {
                 double r = product[what] / lag->count;
-                audit_note(audit, CHECK_RANK_OTHERS, audit_p_normal(r * sqrt(lag->count)), r, 0.0,
+                double p =
+                    lag->count >= 500.0 ? audit_p_normal(r * sqrt(lag->count)) : AUDIT_TOO_FEW;
+                audit_note(audit, CHECK_RANK_OTHERS, p, r, 0.0,
                            "a ballot's rank goes along with that of %s, %u before: correlation "
                            "%.3f",
                            same ? "the same device" : "another device", k, r);
@@ -464,8 +467,9 @@ static void judge(struct ballots *ballots, struct audit *audit)
     }
     result->early = (double)early / n;
     result->early_claimed = law->top / 0x1p32;
-    audit_note(audit, CHECK_RANK_LAW, audit_p_binomial((double)early, n, result->early_claimed),
-               result->early, result->early_claimed,
+    double p_early = audit_p_binomial((double)early, n, result->early_claimed);
+    audit_note(audit, CHECK_RANK_LAW, ballots->clear > 0 ? p_early : AUDIT_TOO_FEW, result->early,
+               result->early_claimed,
                "%.4g of answers are among the first %u of their sender's order, by the law %.4g",
                result->early, law->first, result->early_claimed);
     audit_note(audit, CHECK_RANK_LAW, p_of_law(ballots, law), (double)ballots->rank[0] / n,

@@ -15,6 +15,10 @@ void audit_note(struct audit *audit, enum audit_check id, double p, double seen,
                 const char *format, ...)
 {
     struct tremolo_audit_check *check = &audit->result->checks[id];
+    if (p == AUDIT_TOO_FEW) {
+        check->left_out++;
+        return;
+    }
     if (check->tests++ == 0 || p < check->p) {
         va_list arguments;
         check->p = p;
@@ -46,6 +50,7 @@ void audit_judge(struct tremolo_audit_result *result, double false_alarm)
         check->p = check->tests == 0 ? 1.0 : fmin(1.0, check->p * (double)check->tests);
         check->failed = check->tests > 0 && !(check->p >= result->check_p);
         result->caught |= check->failed;
+        result->untested += check->tests == 0 && check->left_out > 0;
         if (!check->failed) {
             check->finding[0] = '\0';
         }
@@ -68,7 +73,7 @@ double audit_p_normal(double z)
 double audit_p_correlation(double r, double n)
 {
     r = fmin(fabs(r), 1.0 - 1e-12);
-    return n < 8.0 ? 1.0 : audit_p_normal(atanh(r) * sqrt(n - 2.0));
+    return n < 8.0 ? AUDIT_TOO_FEW : audit_p_normal(atanh(r) * sqrt(n - 2.0));
 }
 
 /* Wilson and Hilferty: the cube root of a chi-squared mean is close to normal. */
@@ -113,7 +118,7 @@ double audit_p_uniform(const uint32_t *count, unsigned cells)
         double off = count[i] - expected;
         square += off * off / fmax(expected, 1.0);
     }
-    return expected < 8.0 ? 1.0 : audit_p_chi_squared(square, cells - 1);
+    return expected < 8.0 ? AUDIT_TOO_FEW : audit_p_chi_squared(square, cells - 1);
 }
 
 /* Cells make the distance smaller, so that this errs toward silence. */
@@ -129,7 +134,7 @@ double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t 
     }
     if (all[0] < 50.0 || all[1] < 50.0) {
         *distance = 0.0;
-        return 1.0;
+        return AUDIT_TOO_FEW;
     }
     for (unsigned i = 0; i < cells; i++) {
         sum[0] += one[i];
@@ -205,15 +210,25 @@ double audit_bound_mu(const uint64_t above[2], const uint64_t trials[2], double 
     return mu_of(bound_rates(above, trials, 1.0 - confidence));
 }
 
+static bool exceeds(const uint64_t above[2], const uint64_t trials[2], double error, double claim,
+                    double delta, bool is_mu)
+{
+    struct rates rates = bound_rates(above, trials, error);
+    return (is_mu ? mu_of(rates) : epsilon_of(rates, delta)) > claim;
+}
+
 /* The smallest error, of a few powers of ten, at which the bound still exceeds the claim. */
 static double smallest_error(const uint64_t above[2], const uint64_t trials[2], double claim,
                              double delta, bool is_mu)
 {
+    const uint64_t all[2] = {trials[0], 0};
     double p = 1.0;
+    if (!exceeds(all, trials, 1e-2, claim, delta, is_mu)) {
+        return AUDIT_TOO_FEW;
+    }
     for (unsigned digits = 2; digits <= 14; digits++) {
         double error = pow(10.0, -(double)digits);
-        struct rates rates = bound_rates(above, trials, error);
-        if ((is_mu ? mu_of(rates) : epsilon_of(rates, delta)) <= claim) {
+        if (!exceeds(above, trials, error, claim, delta, is_mu)) {
             break;
         }
         p = error;

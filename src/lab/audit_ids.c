@@ -84,6 +84,9 @@ void audit_ids_judge(struct audit_ids *ids, struct audit *audit, const struct au
                    "byte %u of the ids is not uniform: its %s half is 0 in %.4g of reports", i / 2,
                    i % 2 == 0 ? "upper" : "lower", ids->nibble[i][0] / n);
     }
+    for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL && n <= 100.0; k++) {
+        audit_note(audit, tells[k].check, AUDIT_TOO_FEW, 0.0, 0.0, "%s", tells[k].name);
+    }
     for (unsigned bit = 0; bit < BITS && n > 100.0; bit++) {
         double changed = (double)ids->changed[bit];
         audit_note(audit, CHECK_IDS_LAW, audit_p_binomial(changed, n - 1.0, 0.5),

@@ -365,6 +365,12 @@ static const char *name_of(char name[AUDIT_NAMES], const struct audit_battery *b
     return name;
 }
 
+/* Of a sum of `reports` skewed terms, as a standard normal. */
+static double p_skewed(double z, double reports)
+{
+    return reports >= skew_reports_min ? audit_p_normal(z / skew_slack) : AUDIT_TOO_FEW;
+}
+
 static void judge_direction(const struct audit_battery *battery, struct audit *audit, unsigned i)
 {
     char name[AUDIT_NAMES];
@@ -390,10 +396,10 @@ static void judge_direction(const struct audit_battery *battery, struct audit *a
                phase ? "%s (%s): the phase is not uniform (skewness %.3g)"
                      : "%s (%s): noise has not its law (skewness %.3g)",
                what, where, skew);
-    if (!wave && n >= skew_reports_min) {
+    if (!wave) {
         double off = (battery->cube[i] - 3.0 * battery->sum[i]) / n; /* variance 6 */
-        audit_note(audit, CHECK_NOISE_SHAPE, audit_p_normal(off * sqrt(n / 6.0) / skew_slack), off,
-                   0.0, "%s (%s): noise is skewed by %.3g", what, where, off);
+        audit_note(audit, CHECK_NOISE_SHAPE, p_skewed(off * sqrt(n / 6.0), n), off, 0.0,
+                   "%s (%s): noise is skewed by %.3g", what, where, off);
     }
 }
 
@@ -462,7 +468,6 @@ static void judge_coordinates(const struct audit_battery *battery, struct audit 
             double r = correlation(battery->cross, battery->square, i, j, n);
             double s = size_correlation(battery, i, j);
             bool waves = battery->scene->waves && i < battery->scene->m;
-            bool enough = battery->count >= skew_reports_min;
             enum audit_check check = waves ? CHECK_WAVES : CHECK_NOISE_COORDINATES;
             const char *one = name_of(name[0], battery, j);
             const char *two = name_of(name[1], battery, i);
@@ -470,8 +475,7 @@ static void judge_coordinates(const struct audit_battery *battery, struct audit 
             audit_note(audit, check, audit_p_correlation(r, battery->count), r, 0.0,
                        "%s and %s share %s: correlation %.3f (%s)", one, two, what, r,
                        battery->scene->name);
-            audit_note(audit, check,
-                       enough ? audit_p_normal(s * sqrt(battery->count) / skew_slack) : 1.0, s, 0.0,
+            audit_note(audit, check, p_skewed(s * sqrt(battery->count), battery->count), s, 0.0,
                        "%s and %s have %s of one size: correlation of sizes %.3f (%s)", one, two,
                        what, s, battery->scene->name);
         }
@@ -484,6 +488,9 @@ static void judge_lag(const struct audit_battery *battery, struct audit *audit,
     const struct audit_scene *scene = battery->scene;
     enum audit_check check = same ? CHECK_NOISE_ROUNDS : CHECK_NOISE_DEVICES;
     if (lag->count < 200.0) {
+        if (lag->count > 0.0) {
+            audit_note(audit, check, AUDIT_TOO_FEW, 0.0, 0.0, "%s", scene->name);
+        }
         return;
     }
     double mean2 = 0.0; /* what products would have for their mean were there nothing in common */
@@ -504,10 +511,7 @@ static void judge_lag(const struct audit_battery *battery, struct audit *audit,
                same ? "a report repeats noise of the one %u before it: correlation %.3f (%s)"
                     : "a device repeats noise of another, %u reports before: correlation %.3f (%s)",
                by, r, scene->name);
-    audit_note(audit, check,
-               lag->count >= skew_reports_min ? audit_p_normal(s * sqrt(lag->count) / skew_slack)
-                                              : 1.0,
-               s, 0.0,
+    audit_note(audit, check, p_skewed(s * sqrt(lag->count), lag->count), s, 0.0,
                same ? "noise has the size it had %u reports before: correlation %.3f (%s)"
                     : "noise has the size another device had %u before: correlation %.3f (%s)",
                by, s, scene->name);
@@ -548,11 +552,11 @@ static void judge_sizes(const struct audit_battery *battery, struct audit *audit
                                battery->spread[(size_t)i * n + j]};
     /* As if so many reports counted alike. */
     double reports = battery->kept2[j] * battery->kept2[j] / fmax(battery->kept4[j], 1e-300);
-    for (unsigned k = 0; k < 2 && reports >= skew_reports_min; k++) {
+    for (unsigned k = 0; k < 2 && reports > 0.0; k++) {
         double variance = fmax(square[k] - sum[k] * sum[k] / count, 1e-300);
         double z = (product[k] - battery->size[i] / count * sum[k]) /
                    sqrt(variance * variance_of_size(battery, i));
-        audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE, audit_p_normal(z / skew_slack),
+        audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE, p_skewed(z, reports),
                    z / sqrt(count), 0.0,
                    "%s: the size of %s goes along with %s%s of the sample: correlation %.3f (%s)",
                    name_of(name[0], battery, i), phase ? "the wave" : "noise",
@@ -653,12 +657,12 @@ static void judge_families(const struct audit_battery *battery, struct audit *au
             double n = family->reports;
             double seen = family->radius / fmax(n, 1.0);
             double claimed = family->claimed / fmax(n, 1.0);
-            if (n >= 30.0) {
+            if (n > 0.0) {
                 audit_note(audit, beyond ? CHECK_CLIP : CHECK_SCALE,
-                           audit_p_normal(family->radial / sqrt(n)), seen, claimed,
-                           "samples %s %s keep %.4g clip radii, not %.4g (%s)", names[f],
-                           beyond ? "and beyond the clip" : "and within it", seen, claimed,
-                           battery->scene->name);
+                           n >= 30.0 ? audit_p_normal(family->radial / sqrt(n)) : AUDIT_TOO_FEW,
+                           seen, claimed, "samples %s %s keep %.4g clip radii, not %.4g (%s)",
+                           names[f], beyond ? "and beyond the clip" : "and within it", seen,
+                           claimed, battery->scene->name);
             }
         }
     }
@@ -704,6 +708,20 @@ static enum tremolo_status judge_moments(const struct audit_battery *battery, st
     return status;
 }
 
+/* All that the battery would have looked at. */
+static void leave_out(const struct audit_battery *battery, struct audit *audit)
+{
+    static const enum audit_check checks[] = {
+        CHECK_IDS_LAW,     CHECK_IDS_REPEATED,      CHECK_IDS_SAMPLE,    CHECK_SCALE,
+        CHECK_CLIP,        CHECK_NOISE_COORDINATES, CHECK_NOISE_DEVICES, CHECK_NOISE_SAMPLE,
+        CHECK_NOISE_GRID,  CHECK_NOISE_MEAN,        CHECK_NOISE_SCALE,   CHECK_NOISE_TAILS,
+        CHECK_NOISE_SHAPE, CHECK_MOMENTS,           CHECK_PHASE,         CHECK_WAVES};
+    size_t count = sizeof checks / sizeof checks[0] - (battery->scene->waves ? 0 : 2);
+    for (size_t i = 0; i < count; i++) {
+        audit_note(audit, checks[i], AUDIT_TOO_FEW, 0.0, 0.0, "%s", battery->scene->name);
+    }
+}
+
 enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct audit *audit)
 {
     static const struct audit_tell tells[AUDIT_TELLS] = {
@@ -714,6 +732,7 @@ enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct au
         {"the sample's last coordinate", CHECK_IDS_SAMPLE},
         {"whether the sample was clipped", CHECK_IDS_SAMPLE}};
     if (battery->count < 100.0) {
+        leave_out(battery, audit);
         return TREMOLO_OK;
     }
     for (unsigned i = 0; i < battery->scene->n; i++) {
@@ -727,7 +746,11 @@ enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct au
     judge_families(battery, audit);
     judge_waves(battery, audit);
     audit_ids_judge(battery->ids, audit, tells);
-    return battery->count >= skew_reports_min ? judge_moments(battery, audit) : TREMOLO_OK;
+    if (battery->count < skew_reports_min) {
+        audit_note(audit, CHECK_MOMENTS, AUDIT_TOO_FEW, 0.0, 0.0, "%s", battery->scene->name);
+        return TREMOLO_OK;
+    }
+    return judge_moments(battery, audit);
 }
 
 double audit_battery_error(const struct audit_battery *battery, double *coordinates)

@@ -84,13 +84,16 @@ struct audit {
     const struct tremolo_progress *progress;
 };
 
+/* In place of a p-value: there are too few reports for this test. */
+#define AUDIT_TOO_FEW (-1.0)
+
 /* One single test of a check: its p-value, what was seen and claimed, and what is wrong if it
  * is too small. Where nothing is left to chance p is 0 or 1. */
 void audit_note(struct audit *audit, enum audit_check check, double p, double seen, double claimed,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));
 void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
-/* P-values. Two-sided: of a standard normal, a correlation of n pairs, a mean square of n
+/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, a correlation of n pairs, a mean square of n
  * standard normals, k successes of n at probability q. One-sided: chi-squared, and the
  * Kolmogorov-Smirnov distance of two histograms of `cells` cells. */
 double audit_p_normal(double z);
@@ -104,7 +107,8 @@ double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t 
 double audit_normal_cdf(double z);
 
 /* How sure is it that two rates exceed T <= e^epsilon F + delta, or have more than mu between
- * them? p-values, 1 where 1% would not do. above[] of trials[] for each person. */
+ * them? p-values, 1 where 1% would not do, AUDIT_TOO_FEW where that is so
+ * of people who are always told apart. above[] of trials[] for each person. */
 double audit_p_epsilon(const uint64_t above[2], const uint64_t trials[2], double epsilon,
                        double delta);
 double audit_p_mu(const uint64_t above[2], const uint64_t trials[2], double mu);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { REPORTS_MAX = 200000 };
+enum { REPORTS_MIN = 1000, REPORTS_MAX = 200000 };
 
 struct timed {
     double seconds;
@@ -97,8 +97,10 @@ enum tremolo_status audit_timing_run(struct audit *audit)
             }
             timed[k].seconds += seconds();
         }
-        if (status == TREMOLO_OK && count >= 1000) {
+        if (status == TREMOLO_OK && count >= REPORTS_MIN) {
             judge(audit, timed, count, names[pair]);
+        } else if (status == TREMOLO_OK) {
+            audit_note(audit, CHECK_TIMING, AUDIT_TOO_FEW, 0.0, 0.0, "%s", names[pair]);
         }
     }
     free(vectors);

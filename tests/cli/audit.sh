@@ -93,8 +93,22 @@ two=$($tremolo audit --seed 3 --pairs 500)
 [ "$one" = "$two" ]
 say $? "a seed repeats the audit"
 $tremolo audit --pairs 500 --timing --false-alarm 1e-12 >"$work/out"
-[ "$(grep -c ' timing ' "$work/out")" -eq 0 ]
-say $? "too few reports tell nothing about time"
+[ "$(grep -c '^- *timing .* not tested (too few reports)$' "$work/out")" -eq 2 ]
+say $? "too few reports tell nothing about time, which is said"
+$tremolo audit --pairs 100 --seed 1 >"$work/out"
+[ "$(grep -c '^- .* not tested (too few reports)$' "$work/out")" -eq 4 ] &&
+    grep -q '^nothing that was tested exceeds the claim; 3 checks were not tested' "$work/out" &&
+    grep -q '^nothing that was tested exceeds the claim; 1 check was not tested' "$work/out"
+say $? "checks without a test are named and counted"
+$tremolo audit --pairs 100 --seed 1 --json >"$work/few"
+get few 'a["not_tested"] == 3 and checks["server.moments"]["failed"] is None and checks["server.moments"]["p"] is None and checks["server.moments"]["left_out"] > 0'
+say $? "and neither failed nor passed in the document"
+# Had all of 100 reports told two people apart, epsilon 12 would not be exceeded with confidence.
+$tremolo audit --pairs 100 --epsilon 12 --release ballot --seed 1 --json >"$work/few"
+get few 'checks["claim.epsilon"]["failed"] is None'
+say $? "a claim that these reports could not contradict is not tested"
+get sound 'all(x["not_tested"] == 0 for x in d["audits"])'
+say $? "with reports enough all checks are tests"
 
 refused() {
     name=$1

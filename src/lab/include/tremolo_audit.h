@@ -62,11 +62,12 @@ struct tremolo_audit_plan {
 
 /* One check: many single tests, of which the worst is told. */
 struct tremolo_audit_check {
-    const char *name; /* "noise.scale", stable */
-    const char *what; /* in words */
-    uint64_t tests;   /* 0: nothing here that it could look at */
-    double p;         /* corrected for the number of tests; 0 where nothing is left to chance */
-    double seen;      /* by the worst of the tests */
+    const char *name;  /* "noise.scale", stable */
+    const char *what;  /* in words */
+    uint64_t tests;    /* 0: nothing here that it could look at */
+    uint64_t left_out; /* tests that had too few reports; with `tests` 0 the check was not made */
+    double p;          /* corrected for the number of tests; 0 where nothing is left to chance */
+    double seen;       /* by the worst of the tests */
     double claimed;
     bool failed;
     char finding[TREMOLO_AUDIT_FINDING_BYTES]; /* what is wrong; "" when nothing is */
@@ -84,8 +85,9 @@ struct tremolo_audit_pairs {
 struct tremolo_audit_result {
     struct tremolo_audit_check checks[TREMOLO_AUDIT_CHECKS_MAX];
     unsigned check_count;
-    double check_p; /* a check fails below it */
-    bool caught;    /* a check failed */
+    double check_p;    /* a check fails below it */
+    bool caught;       /* a check failed */
+    unsigned untested; /* checks that had too few reports for any of their tests */
     /* Of the two people who are told apart best: */
     double epsilon_lower; /* no assumption */
     double true_positive;
