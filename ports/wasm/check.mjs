@@ -112,6 +112,30 @@ async function checkRandom(wasm, vectors, open, note) {
     if (hex(await other.report(study, round, edge(study))) === hex(bytes)) note("two devices made the same report");
 }
 
+/* A store that tells what was called, in order; commits of nothing left out. */
+const watched = (store, calls) => ({
+    exclusively: (work) => store.exclusively((session) => work(new Proxy(session, {
+        get: (_, name) => (...given) => {
+            if (name !== "commit" || given[0].length > 0) calls.push(name);
+            return session[name](...given);
+        },
+    }))),
+});
+
+/* Storage is asked to last before anything is in it, and the note is made after the ledger. A
+ * note that was lost is made again before anything else. */
+async function checkEnrolment(wasm, open, note) {
+    const calls = [];
+    const device = new Device(wasm, watched(open("fourth"), calls));
+    await device.enrol(1, 1);
+    if (calls.join() !== "slots,wasEnrolled,persist,commit,markEnrolled") note(`enrolled by ${calls}`);
+    const forgetful = { get: (session, name) => (name === "wasEnrolled" ? async () => false : session[name].bind(session)) };
+    const store = { exclusively: (work) => open("fourth").exclusively((session) => work(new Proxy(session, forgetful))) };
+    calls.length = 0;
+    await new Device(wasm, watched(store, calls)).left();
+    if (calls.join() !== "slots,wasEnrolled,markEnrolled") note(`a lost note led to ${calls}`);
+}
+
 /* What a store that loses or damages something leads to. */
 async function checkLosses(wasm, vectors, open, note) {
     const study = studyNamed(vectors, ONE_STUDY);
@@ -157,6 +181,7 @@ export async function check(wasm, vectors, open) {
         checked++;
     }
     await checkRandom(wasm, vectors, open, note);
+    await checkEnrolment(wasm, open, note);
     await checkLosses(wasm, vectors, open, note);
     return [...differences, "also reports with crypto.getRandomValues",
         `${checked} vectors, ${differences.length} differences`].join("\n");

@@ -24,8 +24,11 @@
  *     slots()             a Map from number to Uint8Array, all that was stored
  *     commit(writes)      store [{slot, bytes}] one after the other, each durable before the
  *                         next; resolved when the last one is
+ *     persist()           ask for storage that is not cleared for want of space, before a ledger
+ *                         is made in it; resolved whether that was granted or not
  *     wasEnrolled()       is there the note?
- *     markEnrolled()      make it, durably */
+ *     markEnrolled()      make it; one that a power cut takes back is made again with the next
+ *                         step that finds the ledger, so it need not be durable at once */
 import { Tremolo, TremoloError } from "./tremolo.mjs";
 
 /* How a core answers that has nothing to repeat and may not make anything. */
@@ -93,6 +96,7 @@ export class Device {
     /** Make the ledger, with budgets of mu^2 and of epsilon in 2^-24. LEDGER_EXISTS when there is one. */
     enrol(budget, epsilon) {
         return this.#run(async (bench, session) => {
+            await session.persist();
             bench.core.enrol(budget, epsilon);
             await this.#settle(bench, session);
             await session.markEnrolled();

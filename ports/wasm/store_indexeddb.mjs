@@ -2,11 +2,12 @@
  *
  * Slots are in IndexedDB, each stored in a strict transaction of its own. One tab at a time
  * works on them, under a Web Lock; the others wait, and then see what it did. Storage is asked
- * to be persistent when the device is enrolled: a browser that is short of space then leaves
+ * to be persistent before the ledger is made: a browser that is short of space then leaves
  * it alone, if it grants that.
  *
  * That there is a ledger is noted in localStorage as well, so that losing the database alone
- * is noticed. Whoever clears all of the site's data makes a new device: no page can tell.
+ * is noticed. Browsers write localStorage when they please: a note that a power cut took is
+ * made again by the next visit, and a database lost in between goes unnoticed. Whoever clears all of the site's data makes a new device: no page can tell.
  *
  * Beside the slots is what the server has answered: for each study the newest
  * round's report that it took. Whoever comes back then sends nothing. */
@@ -56,13 +57,16 @@ class Session {
         }
     }
 
+    async persist() {
+        await globalThis.navigator.storage?.persist?.();
+    }
+
     async wasEnrolled() {
         return globalThis.localStorage.getItem(this.#mark) !== null;
     }
 
     async markEnrolled() {
         globalThis.localStorage.setItem(this.#mark, "yes");
-        await globalThis.navigator.storage?.persist?.();
     }
 
     /* The {round, bytes} of a study that the server took last, or undefined. */

@@ -9,6 +9,7 @@ export class MemoryStore {
         const turn = this.#last.then(() => work({
             slots: async () => new Map(this.slots),
             commit: async (writes) => writes.forEach(({ slot, bytes }) => this.slots.set(slot, bytes)),
+            persist: async () => {},
             wasEnrolled: async () => this.enrolled,
             markEnrolled: async () => { this.enrolled = true; },
         }));
