@@ -62,7 +62,7 @@ stop_server
 # The backup comes back.
 mv "$work/data" "$work/lost"
 cp -r "$work/backup" "$work/data"
-serve "a restored directory without a word" "the directory is a copy, and study $id has rounds to come" "$work/data"
+serve "a restored directory without a word" "the directory is a copy, or an older version's, and study $id has rounds to come" "$work/data"
 serve "  and once more" "the directory is a copy" "$work/data"
 open_server "$work/data" --accept-loss
 expect "with a word it is served" $? 0

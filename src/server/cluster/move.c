@@ -247,10 +247,10 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
     if (status == TREMOLO_OK && move->served->opened < move->served->terms->rounds &&
         (move->store->past != STORE_ITS_OWN ||
          move->served->round_limit < move->served->terms->rounds)) {
-        status =
-            say(move, TREMOLO_BAD_ARGUMENT,
-                "the directory is a copy or was restored, and the study has rounds to come, which "
-                "may have been broadcast before; serve a moved directory once with --moved");
+        status = say(move, TREMOLO_BAD_ARGUMENT,
+                     "the directory is a copy, an older version's or was restored, and the study "
+                     "has rounds to come, which may have been broadcast before; serve a moved "
+                     "directory once with --moved");
     }
     if (status == TREMOLO_OK) {
         status = bus_open_nats(&move->bus, &options->to_store, "gateway", move->words,

@@ -434,9 +434,10 @@ static enum tremolo_status settle_rounds(struct writer *writer, char *words, siz
         }
         if (store->past == STORE_COPIED) {
             (void)snprintf(words, words_capacity,
-                           "the directory is a copy, and study %s has rounds to come: start once "
-                           "with --moved if this is its newest state, or with --accept-loss if it "
-                           "is a backup; the study then ends with round %u",
+                           "the directory is a copy, or an older version's, and study %s has "
+                           "rounds to come: start once with --moved if this is its newest state, "
+                           "or with --accept-loss if it is a backup; the study then ends with "
+                           "round %u",
                            served->id_text, served->opened - 1);
             return TREMOLO_STORE_FAILED;
         }

@@ -45,7 +45,7 @@ typedef enum tremolo_status (*store_state_fn)(void *context, const uint8_t *key,
  * elsewhere after this content was copied may not be opened again with other vectors. */
 enum store_past {
     STORE_ITS_OWN, /* all that was written here */
-    STORE_COPIED,  /* a copy: nobody knows what the original did afterwards */
+    STORE_COPIED,  /* for all we know a copy: nobody knows what the original did afterwards */
     STORE_BEHIND,  /* the caller said that it lacks what was acknowledged */
 };
 

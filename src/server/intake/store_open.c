@@ -412,7 +412,6 @@ static enum tremolo_status check_for_writing(struct sqlite_store *store, bool ca
         /* A database that is empty beside a tip that is not has lost everything. */
         status = careful ? check_tip(store) : TREMOLO_OK;
         status = status == TREMOLO_OK ? upgrade(store) : status;
-        store->upgraded = true; /* there was no tip: nothing says that it is a copy */
         store->committed = store->manifest;
         return status;
     }
@@ -459,7 +458,9 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
     if (status == TREMOLO_OK && careful) {
         status = check_tip(store);
     }
-    bool own = consent == STORE_MOVED || store->tip.here || store->upgraded;
+    /* An old directory has no tip, and may be a backup of before its upgrade. So has a new one, which
+     * has no rounds either. */
+    bool own = consent == STORE_MOVED || store->tip.here;
     store->base.past = !careful ? STORE_BEHIND : own ? STORE_ITS_OWN : STORE_COPIED;
     if (status != TREMOLO_OK && store->words[0] == '\0') {
         (void)sqlite_judge(store, sqlite3_errcode(store->database));

@@ -46,9 +46,8 @@ struct sqlite_store {
     struct store_tally seen; /* of a pass over the log, up to its next position */
     struct store_tip tip;
     struct store_file file[STORE_FILES];
-    bool checked;  /* its rows have check values: not of an old directory */
-    bool upgraded; /* just now, or made */
-    bool lenient;  /* an audit's: states without their check value are left out */
+    bool checked; /* its rows have check values: not of an old directory */
+    bool lenient; /* an audit's: states without their check value are left out */
     bool staging;
     bool unsure; /* a sync was not confirmed */
     bool accepted;
