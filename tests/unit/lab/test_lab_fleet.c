@@ -20,7 +20,8 @@ static struct tremolo_random chance;
 
 static int32_t between(int32_t low, int32_t high)
 {
-    return low + (int32_t)(tremolo_random_bits(&chance) % ((uint64_t)(high - low) + 1));
+    uint64_t count = (uint64_t)((int64_t)high - low) + 1;
+    return (int32_t)(low + (int64_t)(tremolo_random_bits(&chance) % count));
 }
 
 /* Anything from the narrowest to the widest range. */
