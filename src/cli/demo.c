@@ -330,8 +330,9 @@ static void print_comparison(const struct demo *demo)
     if (tremolo_plan_study(&plan, &request) == TREMOLO_OK) {
         const struct tremolo_plan_lever *ballots = &plan.levers[1];
         (void)snprintf(text, sizeof text,
-                       "At the ballot's guarantee the paper's release would have given R^2 %.2f "
-                       "with these devices, ballots %.2f, and would need about %.2g million "
+                       "For any two people, all protected, at epsilon 2 (delta 1e-5) the paper's "
+                       "release would have given R^2 %.2f with these devices, ballots %.2f, and "
+                       "would need about %.2g million "
                        "devices for its coefficients, ballots %.2g thousand ('tremolo plan').",
                        plan.result.r2_auto, ballots->r2, plan.verdict.devices / 1e6,
                        ballots->devices / 1e3);

@@ -87,10 +87,10 @@ static void warn_of_placeholders(const struct study_options *options, const char
                                  const enum tremolo_column_look *looks, size_t count)
 {
     (void)fprintf(stderr,
-                  "tremolo study: every number of this starter has the bounds 0 and 1, which are "
-                  "placeholders: values outside of them are cut off.\n"
-                  "Edit low and high%s%s to what is publicly known of each, never to what the data "
-                  "show; name the levels of every category.\n",
+                  "tremolo study: every number of this starter has the range 0 to 1, which is a "
+                  "placeholder.\n"
+                  "Edit low and high%s%s so that about nine of ten people lie between, from public "
+                  "knowledge, never from the data; name the levels of every category.\n",
                   options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
     for (size_t i = 0; i < count; i++) {
         if (looks[i] == TREMOLO_LOOKS_CODE || looks[i] == TREMOLO_LOOKS_DATE) {

@@ -174,6 +174,10 @@ int study_publish(const struct study_options *options, const struct tremolo_stud
     char url[TREMOLO_CLIENT_MAX_URL];
     char *body = NULL;
     json_t *answer = NULL;
+    char why[STUDY_WARNING_BYTES];
+    if (study_placeholders(why, file) > 0) {
+        return cli_fail(CLI_USAGE, "study", "%s", why);
+    }
     int code = join(url, options->server, "/v1/studies");
     if (code != CLI_DONE) {
         return code;

@@ -52,7 +52,7 @@ bool study_is_refused(char why[STUDY_WARNING_BYTES], char policy[STUDY_POLICY_BY
 }
 
 /* Bounds that `study init` wrote and nobody replaced. */
-static size_t warn_of_placeholders(char *text, const struct tremolo_study_file *file)
+size_t study_placeholders(char text[STUDY_WARNING_BYTES], const struct tremolo_study_file *file)
 {
     size_t features = tremolo_study_file_feature_count(file);
     size_t found = 0;
@@ -73,15 +73,15 @@ static size_t warn_of_placeholders(char *text, const struct tremolo_study_file *
         (void)snprintf(others, sizeof others, " and of %zu more", found - 1);
     }
     (void)snprintf(text, STUDY_WARNING_BYTES,
-                   "features: the bounds of %.64s%s are placeholders that init wrote, by the "
-                   "comment beside them: replace both, and the comment",
+                   "features: the range of %.64s%s is a placeholder that init wrote, by the "
+                   "comment beside it: replace low and high, and the comment",
                    feature->name, others);
     return 1;
 }
 
 static size_t warn_of_init(char text[][STUDY_WARNING_BYTES], const struct tremolo_study_file *file)
 {
-    size_t count = warn_of_placeholders(text[0], file);
+    size_t count = study_placeholders(text[0], file);
     if (strcmp(tremolo_study_file_terms(file)->title, TREMOLO_STUDY_UNTITLED) == 0) {
         (void)snprintf(text[count++], STUDY_WARNING_BYTES,
                        "title: is still \"%s\"; participants read it first",

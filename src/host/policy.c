@@ -81,7 +81,10 @@ static enum tremolo_status read_policy(struct tremolo_policy *policy, char *why,
 {
     const char *unknown = unknown_key(root);
     if (unknown != NULL) {
-        return refuse(TREMOLO_BAD_POLICY, why, bytes, "%.64s is not a key of a policy", unknown);
+        return refuse(TREMOLO_BAD_POLICY, why, bytes,
+                      "%.64s is not a key of a policy; there are epsilon_per_study, epsilon_total, "
+                      "delta, distance, studies and comment",
+                      unknown);
     }
     if (!read_number(&policy->epsilon_per_study, root, "epsilon_per_study", 100) ||
         !read_number(&policy->epsilon_total, root, "epsilon_total", 100)) {

@@ -380,6 +380,10 @@ static void fill_names(struct tremolo_design *design, const struct tremolo_table
 
 static bool refuse_constant(const struct tremolo_design *design, char *error)
 {
+    if (design->rows < 2) {
+        return refuse(error, "%zu row%s of data that can be used: too few", design->rows,
+                      design->rows == 1 ? "" : "s");
+    }
     for (size_t f = 0; f < design->features; f++) {
         size_t r = 1;
         while (r < design->rows && design->X[r * design->features + f] == design->X[f]) {

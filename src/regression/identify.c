@@ -52,7 +52,7 @@ static void say_needed(char *text, size_t capacity, double needed, uint64_t devi
     char count[COUNT_BYTES];
     append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
     if (needed <= (double)devices) {
-        append(text, capacity, "enough for features that vary more or are less alike");
+        append(text, capacity, "enough if features varied more or were less alike");
     } else if (needed <= COUNT_MAX) {
         say_count(count, needed);
         append(text, capacity, "about %s would be needed", count);

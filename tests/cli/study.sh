@@ -48,7 +48,7 @@ expect "a header alone is enough" $? 0
 $tremolo study check "$dir/csv.json" >/dev/null 2>&1
 expect "what it makes is a study" $? 0
 $tremolo study check "$dir/csv.json" >/dev/null 2>"$out"
-expect_match "check warns of bounds that nobody replaced" "$out" 'csv.json: warning: features: the bounds of age and of 2 more are placeholders'
+expect_match "check warns of bounds that nobody replaced" "$out" 'csv.json: warning: features: the range of age and of 2 more is a placeholder'
 expect_match "and of no title" "$out" 'csv.json: warning: title: is still "Untitled study"'
 expect "it ends with a line feed" "$(tail -c 1 "$dir/csv.json" | od -An -c | tr -d ' ')" '\n'
 printf '\357\273\277"steps, daily";"a ""quoted"" name";pulse\n1;2;3\n' >"$dir/semicolons.csv"
@@ -69,7 +69,7 @@ $tremolo study check "$dir/words.json" >/dev/null 2>"$out"
 expect "whose levels somebody must name" "$? $(grep -c 'features\[1\]\.levels: ' "$out")" "2 1"
 $tremolo plan --study "$dir/study.json" >"$out"
 expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices all of the 2 coefficients will be told from'
-expect_match "a starter from a header says that its bounds are placeholders" "$err" 'placeholders'
+expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
 $tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null
 expect_match "the response can be chosen" "$out" '"response"'

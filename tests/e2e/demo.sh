@@ -21,7 +21,7 @@ expect_match "both releases stand side by side" "$work/out" "the paper's release
 expect "truth and least squares of every coefficient, and both estimates" \
     "$(grep -cE '^(age|steps|sleep|\(intercept\)) +-?[0-9.]+ +-?[0-9.]+ \|.*\|' "$work/out")" 4
 expect "one line says what the paper's release would give for any two people" \
-    "$(grep -c "^At the ballot's guarantee the paper's release would have given" "$work/out")" 1
+    "$(grep -c "^For any two people, all protected, at epsilon 2 (delta 1e-5) the paper's" "$work/out")" 1
 expect_match "the paper's distance is said plainly" "$work/out" 'each pair at$'
 expect_match "and what it is worth for others" "$work/out" \
     '^typical pair +distance .*attacker right 9[0-9]'

@@ -20,6 +20,10 @@ id=$($tremolo study id "$work/one.json")
 expect_match "with its id" "$out" "^id +$id\$"
 expect_match "its address" "$out" "^url +$url/v1/studies/$id\$"
 expect_match "and the server's key" "$out" "^key +$(sed -n 's/^server key //p' "$work/server.out")\$"
+printf 'age,pulse\n30,60\n40,70\n' >"$work/header.csv"
+$tremolo study init --csv "$work/header.csv" --out "$work/starter.json" 2>/dev/null
+study publish "$work/starter.json" --server "$url"
+expect "a starter whose ranges nobody replaced is not" $? 2
 study publish "$work/one.json" --server "$url" --json
 expect "publishing again changes nothing" $? 0
 expect_match "and names the same study" "$out" "\"url\": \"$url/v1/studies/$id\""

@@ -231,7 +231,7 @@ static void print_prediction(const json_t *document)
     } else if (json_is_object(json_object_get(document, "prediction")) &&
                json_is_object(
                    json_object_get(document, "guarantee"))) { /* else there is no noise */
-        (void)printf("\nPrediction: no R-squared can be estimated at this noise\n");
+        (void)printf("\nPrediction: its R-squared is too uncertain to be shown at this noise\n");
     }
 }
 

@@ -48,6 +48,10 @@ static void print_privacy(const struct plan_options *options,
     if (!is_ballot(request)) {
         (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n",
                      answer->noise_sd, sqrt(request->guess.feature_variance));
+    } else {
+        (void)printf("guessed: R^2 %g without privacy, features that are unlike each other, with "
+                     "sd %.3g (--r2, --feature-sd)\n",
+                     request->guess.r2, sqrt(request->guess.feature_variance));
     }
 }
 
@@ -260,8 +264,9 @@ static void print_verdict(const struct plan_options *options,
                        devices, request->guess.dimension, size);
     } else if (verdict->devices > devices) {
         (void)snprintf(text, sizeof text,
-                       "Verdict: with %.0f devices no coefficient will be told from zero; about "
-                       "%.0f devices are needed for coefficients of the guessed size, %s.",
+                       "Verdict: with %.0f devices not all coefficients will be told from zero in "
+                       "four studies of five; about %.0f devices are needed for coefficients of "
+                       "the guessed size, %s.",
                        devices, round_up(verdict->devices), size);
     } else {
         (void)snprintf(text, sizeof text,

@@ -118,18 +118,20 @@ static json_t *simulation_json(const struct simulate_options *options,
     size_t repeats = simulation->repeats;
     static const char *const scales[] = {"standard", "bounds", "ranges"};
     bool standard = simulation->scaling == TREMOLO_SCALING_STANDARD;
-    json_t *object = json_pack(
-        "{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "held_out",
-        (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2", "mean",
-        estimate_number(simulate_mean(result->r2, repeats)), "sd",
-        estimate_number(simulate_sd(result->r2, repeats)), "values",
-        estimate_numbers(result->r2, repeats), "r2_ols",
-        estimate_number(simulate_mean(result->r2_ols, repeats)), "noise",
-        noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed, "seconds",
-        estimate_number(result->seconds), "scale", scales[simulation->scaling], "scale_is_private",
-        options->study != NULL && !standard, "sigma", estimate_number(result->privacy.sigma),
-        "sensitivity", estimate_number(result->privacy.sensitivity), "epsilon_asked",
-        estimate_number(simulation->experiment.epsilon));
+    bool noisy = simulation->experiment.release == TREMOLO_RELEASE_SAMPLE;
+    json_t *object =
+        json_pack("{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "held_out",
+                  (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2",
+                  "mean", estimate_number(simulate_mean(result->r2, repeats)), "sd",
+                  estimate_number(repeats > 1 ? simulate_sd(result->r2, repeats) : NAN), "values",
+                  estimate_numbers(result->r2, repeats), "r2_ols",
+                  estimate_number(simulate_mean(result->r2_ols, repeats)), "noise",
+                  noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed,
+                  "seconds", estimate_number(result->seconds), "scale", scales[simulation->scaling],
+                  "scale_is_private", options->study != NULL && !standard, "sigma",
+                  estimate_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
+                  estimate_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
+                  estimate_number(simulation->experiment.epsilon));
     if (tremolo_simulation_clamps(simulation, design)) {
         (void)json_object_set_new(object, "clamped", simulate_clamped_json(design, result));
     }

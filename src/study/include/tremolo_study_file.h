@@ -363,8 +363,10 @@ enum tremolo_column_look {
     TREMOLO_LOOKS_CODE = 3, /* digits that are a name, not an amount */
     TREMOLO_LOOKS_DATE = 4,
 };
-#define TREMOLO_STUDY_PLACEHOLDER "replace low and high by public bounds"
-#define TREMOLO_STUDY_UNTITLED    "Untitled study"
+#define TREMOLO_STUDY_PLACEHOLDER                                                                  \
+    "replace low and high by a typical range, between which about nine of ten people lie, from "   \
+    "public knowledge"
+#define TREMOLO_STUDY_UNTITLED "Untitled study"
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_starter_for(char **json, const char *const *names, size_t count, const char *response,

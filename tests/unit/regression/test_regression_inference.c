@@ -178,7 +178,7 @@ static void test_hidden_coefficients_are_named_once(void **state)
                               "devices reported, about 39,000 would be needed");
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 39000);
     assert_string_equal(text, "a and c are not identified at this noise: 39000 devices reported, "
-                              "enough for features that vary more or are less alike");
+                              "enough if features varied more or were less alike");
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 7);
     assert_string_equal(text, "too few reports yet: 7 devices reported, and 3 coefficients with "
                               "standard errors need at least 64");
