@@ -65,9 +65,6 @@ static void sample_law(struct tremolo_honest *law, const struct tremolo_study *s
     double value = one - sd * tremolo_normal_quantile(value_probability);
     law->limits.value = (int32_t)fmin((double)round_up(value), TREMOLO_MAX_FOLD_VALUE);
     law->value_probability = value_probability;
-    double cut = (double)law->limits.norm2[TREMOLO_TAIL_CUT] / (sd * sd);
-    law->noise_within =
-        (1.0 - tremolo_chi2_tail(n + 2, 0.0, cut)) / (1.0 - tremolo_chi2_tail(n, 0.0, cut));
 }
 
 /* ---------------------------------------------------------------- ballots */
@@ -125,7 +122,7 @@ static void ballot_law(struct tremolo_honest *law, const struct tremolo_study *s
 
 void tremolo_honest_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
-    *law = (struct tremolo_honest){.noise_within = 1.0};
+    *law = (struct tremolo_honest){.numbers = 0};
     if (study->release == TREMOLO_RELEASE_BALLOT) {
         ballot_law(law, study);
     } else {

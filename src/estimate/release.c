@@ -9,6 +9,8 @@
 #include "tremolo_honest.h"
 #include "tremolo_privacy.h"
 
+static const double ROUNDING_VARIANCE = 1.0 / 12; /* to the wire */
+
 /* No released coordinate exceeds this in magnitude. */
 static int wire_max(const struct tremolo_study *study)
 {
@@ -20,17 +22,22 @@ static int response_max(const struct tremolo_study *study)
     return study->response == TREMOLO_RESPONSE_PRIVATE ? wire_max(study) : TREMOLO_RESPONSE_MAX;
 }
 
+enum tremolo_status tremolo_release_plain_sums(struct tremolo_moments **moments,
+                                               const struct tremolo_study *study)
+{
+    bool is_private = study->response == TREMOLO_RESPONSE_PRIVATE;
+    return study->release == TREMOLO_RELEASE_BALLOT
+               ? tremolo_moments_new_ballots(moments, tremolo_ballot_entries(study), !is_private)
+               : tremolo_moments_new(moments, study->dimension + 1u, wire_max(study),
+                                     response_max(study));
+}
+
 enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                          const struct tremolo_study *study)
 {
-    bool is_private = study->response == TREMOLO_RESPONSE_PRIVATE;
     struct tremolo_moments *made = NULL;
     struct tremolo_honest law;
-    enum tremolo_status status =
-        study->release == TREMOLO_RELEASE_BALLOT
-            ? tremolo_moments_new_ballots(&made, tremolo_ballot_entries(study), !is_private)
-            : tremolo_moments_new(&made, study->dimension + 1u, wire_max(study),
-                                  response_max(study));
+    enum tremolo_status status = tremolo_release_plain_sums(&made, study);
     if (status == TREMOLO_OK) {
         tremolo_honest_law(&law, study);
         status = tremolo_moments_watch(made, &law.limits);
@@ -145,13 +152,10 @@ struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *stu
     double noise = ldexp(1, study->noise_log2) / wire;
     double amplitude = study->amplitude / wire;
     double feature_scale = study->unit / feature_bound / wire;
-    struct tremolo_honest law;
-    tremolo_honest_law(&law, study);
     return (struct tremolo_sample_release){
         .dimension = study->dimension,
         .keep = (double)study->keep / TREMOLO_KEEP_ONE,
-        .noise_variance = noise * noise + 1.0 / 12,
-        .noise_within = law.noise_within,
+        .noise_variance = noise * noise + ROUNDING_VARIANCE,
         .modulation = amplitude * amplitude / 2,
         .vectors = study->vectors,
         .feature_scale = feature_scale,
@@ -220,6 +224,20 @@ static enum tremolo_status take_within(struct tremolo_moments **within,
     return tremolo_moments_within(within, moments);
 }
 
+/* The noise variance of reports that are not beyond the cut, by that of all. */
+static double noise_within(const struct tremolo_moments *moments,
+                           const struct tremolo_sample_release *release)
+{
+    struct tremolo_tail tail;
+    if (!tremolo_moments_tail(&tail, moments)) {
+        return 1.0;
+    }
+    unsigned n = (unsigned)tail.limits.released;
+    double cut =
+        (double)tail.limits.norm2[TREMOLO_TAIL_CUT] / (release->noise_variance - ROUNDING_VARIANCE);
+    return (1.0 - tremolo_chi2_tail(n + 2, 0.0, cut)) / (1.0 - tremolo_chi2_tail(n, 0.0, cut));
+}
+
 enum tremolo_status tremolo_release_robust(struct tremolo_debiased **evidence,
                                            const struct tremolo_moments *moments,
                                            const struct tremolo_sample_release *release,
@@ -227,7 +245,7 @@ enum tremolo_status tremolo_release_robust(struct tremolo_debiased **evidence,
 {
     struct tremolo_moments *within = NULL;
     struct tremolo_sample_release left = *release;
-    left.noise_variance *= release->noise_within;
+    left.noise_variance *= noise_within(moments, release);
     enum tremolo_status status = take_within(&within, moments);
     *evidence = NULL;
     if (within != NULL) {

@@ -172,7 +172,7 @@ void fleet_free(struct fleet *fleet)
 
 enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet)
 {
-    return tremolo_release_sums(moments, &fleet->study);
+    return tremolo_release_plain_sums(moments, &fleet->study);
 }
 
 struct worker {

@@ -39,8 +39,6 @@ struct tremolo_honest {
     double unit;    /* wire units of one standard deviation, in which limits are told */
     double probability[TREMOLO_TAIL_LIMITS]; /* that an honest report is beyond, at most */
     double value_probability;                /* the same of one coordinate, to one side */
-    double noise_within; /* of noisy samples: noise variance of those that are not beyond the cut,
-                          * by that of all */
 };
 
 void tremolo_honest_law(struct tremolo_honest *law, const struct tremolo_study *study);

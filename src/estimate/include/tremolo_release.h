@@ -46,9 +46,13 @@ double tremolo_row_norm2_max(const struct tremolo_study *study);
 /* The largest norm of what a noisy sample is without its noise, wire units. */
 double tremolo_row_reach(const struct tremolo_study *study);
 
-/* Empty sums for a study's rows, watched by its law (tremolo_honest.h); free with tremolo_moments_free. */
+/* Empty sums for a study's rows; free with tremolo_moments_free. Those of tremolo_release_sums are
+ * watched by the study's law (tremolo_honest.h), which takes milliseconds to compute; plain ones
+ * are for devices that nobody can lie for, simulated ones. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                                           const struct tremolo_study *study);
+TREMOLO_MUST_USE enum tremolo_status tremolo_release_plain_sums(struct tremolo_moments **moments,
+                                                                const struct tremolo_study *study);
 
 /* Can the sums be this study's? For sums that were stored. */
 bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study);

@@ -54,7 +54,6 @@ struct tremolo_sample_release {
     size_t dimension;      /* d, features only */
     double keep;           /* 1 - alpha, in (0, 1] */
     double noise_variance; /* wire units^2: sigma^2 + 1/12 for the rounding */
-    double noise_within;   /* its share left in reports within the cut, see tremolo_honest.h */
     double modulation;     /* wire units^2: lambda^2 / (2 m); 0 without */
     size_t vectors;        /* m; 0 without modulation */
     const double *V;       /* m rows of d numbers; used as they are, not orthonormalised */

@@ -32,8 +32,8 @@ static const char *const statement_text[STATEMENT_COUNT] = {
             " ON CONFLICT (kind, key) DO UPDATE"
             " SET value = excluded.value, check_value = excluded.check_value",
     [OLD] = "SELECT check_value FROM state WHERE kind = ?1 AND key = ?2",
-    [READ] = "SELECT position, study, bytes, check_value FROM segment WHERE position >= ?1"
-             " ORDER BY position LIMIT 1",
+    [READ] = ("SELECT position, study, bytes, check_value FROM segment WHERE position >= ?1"
+              " ORDER BY position LIMIT 1"),
     [EACH] = "SELECT key, value, check_value FROM state WHERE kind = ?1 ORDER BY key",
 };
 
