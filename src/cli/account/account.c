@@ -1,7 +1,7 @@
 /* account.c -- `tremolo account`: what a release costs.
  *
  * This file has the options and the questions; the answers are in
- * account_numbers.c (one number each), print/account_reports.c (tables and words)
+ * account_numbers.c (one number each), ../print/account_reports.c (tables and words)
  * and print/account_figures.c. What only the accountant can know comes back as a status. */
 #include "account.h"
 #include "options.h"
