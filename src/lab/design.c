@@ -60,6 +60,9 @@ static bool is_infinity(const char *text)
 static bool column_is_numeric(const struct tremolo_table *table, size_t column)
 {
     size_t numbers = 0, present = 0;
+    if (tremolo_table_holds_numbers(table, column)) {
+        return true;
+    }
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, column);
         double value;
@@ -74,22 +77,22 @@ static bool column_is_numeric(const struct tremolo_table *table, size_t column)
 static bool check_numbers(const struct tremolo_table *table, size_t column, char *error)
 {
     for (size_t r = 0; r < table->rows; r++) {
-        const char *text = tremolo_table_cell(table, r, column);
-        double value;
-        if (tremolo_table_is_missing(text)) {
+        double value = 0;
+        if (tremolo_table_is_missing_at(table, r, column)) {
             continue;
         }
-        if (!tremolo_table_is_number(text, &value)) {
-            return refuse(error, "line %zu, column '%.80s': '%.40s' is not a finite number; %s",
-                          table->line[r], table->name[column], text,
+        if (!tremolo_table_number_at(&value, table, r, column)) {
+            const char *text = tremolo_table_cell(table, r, column);
+            return refuse(error, "%s %zu, column '%.80s': '%.40s' is not a finite number; %s",
+                          table->place, tremolo_table_line(table, r), table->name[column], text,
                           tremolo_column_look(table->name[column], text) == TREMOLO_LOOKS_YES_NO
                               ? "write 1 for yes and 0 for no"
                               : "a missing value is " TREMOLO_TABLE_MISSING);
         }
         if (!(fabs(value) <= VALUE_MAX)) {
-            return refuse(error,
-                          "line %zu, column '%.80s': '%.40s' is beyond %g, the largest taken",
-                          table->line[r], table->name[column], text, VALUE_MAX);
+            return refuse(error, "%s %zu, column '%.80s': '%.40s' is beyond %g, the largest taken",
+                          table->place, tremolo_table_line(table, r), table->name[column],
+                          tremolo_table_cell(table, r, column), VALUE_MAX);
         }
     }
     return true;
@@ -117,6 +120,9 @@ static bool has_decimal_comma(const char *text)
 static bool refuse_commas(const struct tremolo_table *table, size_t column, char *error)
 {
     size_t commas = 0, numbers = 0, present = 0, first = 0;
+    if (tremolo_table_holds_numbers(table, column)) {
+        return true;
+    }
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, column);
         double value;
@@ -132,9 +138,10 @@ static bool refuse_commas(const struct tremolo_table *table, size_t column, char
     if (commas == 0 || 2 * (commas + numbers) <= present) {
         return true;
     }
-    return refuse(
-        error, "line %zu, column '%.80s': '%.40s' has a decimal comma; write numbers with a point",
-        table->line[first], table->name[column], tremolo_table_cell(table, first, column));
+    return refuse(error,
+                  "%s %zu, column '%.80s': '%.40s' has a decimal comma; write numbers with a point",
+                  table->place, tremolo_table_line(table, first), table->name[column],
+                  tremolo_table_cell(table, first, column));
 }
 
 static int compare_levels(const void *a, const void *b)
@@ -144,6 +151,10 @@ static int compare_levels(const void *a, const void *b)
 
 static bool collect_levels(struct column_plan *plan, const struct tremolo_table *table, char *error)
 {
+    if (tremolo_table_holds_numbers(table, plan->column)) {
+        return refuse(error, "column '%.80s' is to be a category and holds numbers; give words",
+                      table->name[plan->column]);
+    }
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, plan->column);
         size_t i = 0;
@@ -154,8 +165,9 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
             continue;
         }
         if (plan->levels == TREMOLO_DESIGN_LEVELS_MAX) {
-            return refuse(error, "line %zu, column '%.80s': more than %d categories",
-                          table->line[r], table->name[plan->column], TREMOLO_DESIGN_LEVELS_MAX);
+            return refuse(error, "%s %zu, column '%.80s': more than %d categories", table->place,
+                          tremolo_table_line(table, r), table->name[plan->column],
+                          TREMOLO_DESIGN_LEVELS_MAX);
         }
         plan->level[plan->levels++] = text;
     }
@@ -224,9 +236,9 @@ static bool plan_words(struct column_plan *plan, const struct tremolo_table *tab
         const char *text = tremolo_table_cell(table, r, plan->column);
         if (tremolo_column_look(name, text) == TREMOLO_LOOKS_DATE) {
             return refuse(error,
-                          "line %zu, column '%.80s': '%.40s' looks like a date, which is no "
+                          "%s %zu, column '%.80s': '%.40s' looks like a date, which is no "
                           "number; give the days since one that you name, or leave the column out",
-                          table->line[r], name, text);
+                          table->place, tremolo_table_line(table, r), name, text);
         }
     }
     if (!collect_levels(plan, table, error)) {
@@ -317,9 +329,9 @@ static size_t plan_features(struct column_plan *plans, size_t *expanded, const b
 static bool row_is_complete(const struct tremolo_table *table, const struct column_plan *plans,
                             size_t count, size_t response, size_t row)
 {
-    bool complete = !tremolo_table_is_missing(tremolo_table_cell(table, row, response));
+    bool complete = !tremolo_table_is_missing_at(table, row, response);
     for (size_t p = 0; p < count && complete; p++) {
-        complete = !tremolo_table_is_missing(tremolo_table_cell(table, row, plans[p].column));
+        complete = !tremolo_table_is_missing_at(table, row, plans[p].column);
     }
     return complete;
 }
@@ -328,10 +340,11 @@ static void fill_row(double *x, const struct tremolo_table *table, const struct 
                      size_t count, size_t row)
 {
     for (size_t p = 0; p < count; p++) {
-        const char *text = tremolo_table_cell(table, row, plans[p].column);
         if (plans[p].levels == 0) {
-            (void)tremolo_table_is_number(text, x++);
+            (void)tremolo_table_number_at(x++, table, row, plans[p].column);
+            continue;
         }
+        const char *text = tremolo_table_cell(table, row, plans[p].column);
         for (size_t level = 1; level < plans[p].levels; level++) {
             *x++ = strcmp(text, plans[p].level[level]) == 0;
         }
@@ -420,8 +433,7 @@ static bool fill_design(struct tremolo_design *design, const struct tremolo_tabl
             continue;
         }
         fill_row(design->X + design->rows * design->features, table, plans, count, r);
-        (void)tremolo_table_is_number(tremolo_table_cell(table, r, response),
-                                      &design->y[design->rows]);
+        (void)tremolo_table_number_at(&design->y[design->rows], table, r, response);
         design->rows++;
     }
     if (design->rows == 0) {
@@ -441,8 +453,7 @@ static void add_remark(struct tremolo_design *design, const struct tremolo_table
     const char *name = table->name[plan->column];
     size_t used = strlen(design->remark), row = 0;
     char words[96] = "looks like a code and is taken as an amount";
-    while (row + 1 < table->rows &&
-           tremolo_table_is_missing(tremolo_table_cell(table, row, plan->column))) {
+    while (row + 1 < table->rows && tremolo_table_is_missing_at(table, row, plan->column)) {
         row++;
     }
     const char *cell = tremolo_table_cell(table, row, plan->column);

@@ -231,6 +231,7 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path, char sep
     if (reading.table == NULL) {
         fail(&reading, "out of memory");
     } else {
+        reading.table->place = "line";
         parse(&reading, file, separator);
     }
     (void)fclose(file);
@@ -260,12 +261,8 @@ void tremolo_table_free(struct tremolo_table *table)
     free(table->text);
     free(table->cell);
     free(table->line);
+    free(table->column);
     free(table);
-}
-
-const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column)
-{
-    return table->text + table->cell[row * table->columns + column];
 }
 
 size_t tremolo_table_find(const struct tremolo_table *table, const char *name)

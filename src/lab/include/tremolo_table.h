@@ -1,4 +1,4 @@
-/* tremolo_table.h -- a CSV file as cells of text, and lists of its columns.
+/* tremolo_table.h -- a CSV file, or columns in memory, as cells; and lists of columns.
  *
  *     struct tremolo_table *table = NULL;
  *     char error[TREMOLO_TABLE_ERROR_BYTES];
@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "tremolo_study_file.h"
@@ -30,21 +31,49 @@ enum {
     TREMOLO_CSV_HEADER_BYTES_MAX = 64 * 1024,
 };
 
+/* A column that a program holds: numbers, or words as codes into their list. */
+struct tremolo_table_column {
+    const char *name;
+    const double *numbers; /* of row r at r * stride; NaN is missing; NULL: words */
+    size_t stride;
+    const int32_t *codes; /* of each row, the place of its word; negative is missing */
+    const char *const *words;
+    size_t word_count;
+};
+
 struct tremolo_table {
     size_t rows, columns;
     char **name;  /* columns texts */
     char *text;   /* all cells, each ended by a zero byte */
     size_t *cell; /* rows * columns offsets into text, row by row */
     size_t *line; /* the line each row starts on */
+    /* Or columns in memory: numbers, codes and words are the caller's. NULL: read from a file. */
+    struct tremolo_table_column *column;
+    const char *place; /* what tremolo_table_line() counts: "line" or "row" */
 };
 
 /* Read the file; separator 0 means to choose among , ; tab and | by the first
  * line. On failure *table is untouched and `error` says why. */
 bool tremolo_table_read(struct tremolo_table **table, const char *path, char separator,
                         char error[TREMOLO_TABLE_ERROR_BYTES]);
+/* A table over columns that the caller keeps for as long as the table is used. Names and
+ * words are checked as those of a file are. On failure *table is untouched and `error`
+ * says why. */
+bool tremolo_table_of_columns(struct tremolo_table **table,
+                              const struct tremolo_table_column *columns, size_t count, size_t rows,
+                              char error[TREMOLO_TABLE_ERROR_BYTES]);
 void tremolo_table_free(struct tremolo_table *table);
 
+/* The text of a cell; that of a number in memory holds until the thread's next call. */
 const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column);
+bool tremolo_table_is_missing_at(const struct tremolo_table *table, size_t row, size_t column);
+/* Is the cell a finite number? */
+bool tremolo_table_number_at(double *value, const struct tremolo_table *table, size_t row,
+                             size_t column);
+/* Does a program hold the column as numbers, so that no cell can be a word? */
+bool tremolo_table_holds_numbers(const struct tremolo_table *table, size_t column);
+/* The line of a file, or the row in memory, counted from 0, for sentences. */
+size_t tremolo_table_line(const struct tremolo_table *table, size_t row);
 /* The column of that name, or table->columns. */
 size_t tremolo_table_find(const struct tremolo_table *table, const char *name);
 

@@ -1,5 +1,6 @@
 /* test_lab_table.c -- CSV reading: quotes, separators, missing values,
  * categories, and errors that name line and column. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,9 +194,69 @@ static void test_bad_designs(void **unused)
     check_design_refused("y\n1\n", "there is no feature besides the response");
 }
 
+/* A program's columns give the design that the same file gives, and the same sentences. */
+static void test_columns_in_memory(void **unused)
+{
+    (void)unused;
+    static const double numbers[] = {1, 2, 3, NAN, 4, 5, 6, 7.5}; /* y and x by turns */
+    static const int32_t codes[] = {1, 0, -1, 0};
+    static const char *const words[] = {"blue", "red"};
+    struct tremolo_table_column columns[] = {
+        {.name = "y", .numbers = numbers, .stride = 2},
+        {.name = "x", .numbers = numbers + 1, .stride = 2},
+        {.name = "colour", .codes = codes, .words = words, .word_count = 2},
+    };
+    char error[TREMOLO_TABLE_ERROR_BYTES] = "";
+    struct tremolo_table *table = NULL;
+    struct tremolo_design design;
+    assert_true(tremolo_table_of_columns(&table, columns, 3, 4, error));
+    assert_true(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_int_equal(design.rows, 2);
+    assert_int_equal(design.dropped, 2);
+    assert_string_equal(design.name[1], "colour=red");
+    static const double expected[] = {2, 1, 7.5, 0};
+    assert_memory_equal(design.X, expected, sizeof expected);
+    tremolo_design_free(&design);
+    tremolo_table_free(table);
+
+    static const double infinite[] = {1, 2, INFINITY, 4};
+    columns[1].numbers = infinite;
+    columns[1].stride = 1;
+    assert_true(tremolo_table_of_columns(&table, columns, 3, 4, error));
+    assert_false(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_string_equal(error, "row 2, column 'x': 'inf' is not a finite number" OR_MISSING);
+    tremolo_table_free(table);
+}
+
+static void test_bad_columns(void **unused)
+{
+    (void)unused;
+    static const double numbers[] = {1, 2};
+    static const int32_t codes[] = {0, 2};
+    static const char *const words[] = {"blue", "red"};
+    struct tremolo_table_column columns[] = {
+        {.name = "y", .numbers = numbers, .stride = 1},
+        {.name = "g", .codes = codes, .words = words, .word_count = 2},
+    };
+    char error[TREMOLO_TABLE_ERROR_BYTES] = "";
+    struct tremolo_table *table = NULL;
+    assert_false(tremolo_table_of_columns(&table, columns, 2, 2, error));
+    assert_string_equal(error, "row 1, column 'g': code 2 of 2 words");
+    assert_false(tremolo_table_of_columns(&table, columns, 1, 0, error));
+    assert_string_equal(error, "there is no row of data");
+    columns[1] = columns[0];
+    assert_false(tremolo_table_of_columns(&table, columns, 2, 2, error));
+    assert_string_equal(error, "two columns are called 'y'");
+    columns[1].name = "\xff";
+    assert_false(tremolo_table_of_columns(&table, columns, 2, 2, error));
+    assert_null(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns_in_memory),
+        cmocka_unit_test(test_bad_columns),
         cmocka_unit_test(test_quotes_and_line_ends),
         cmocka_unit_test(test_separators),
         cmocka_unit_test(test_malformed_files),
