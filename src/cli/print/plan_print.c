@@ -172,9 +172,11 @@ static void lever_name(char *text, size_t bytes, const struct tremolo_plan_lever
 /* What each choice costs and buys. */
 static void print_levers(const struct tremolo_plan_answer *answer, double devices)
 {
-    (void)printf("\nchange one thing                     devices needed  R^2 with %-8.3g  attacker "
-                 "right\n",
-                 devices);
+    char heading[48];
+    int width = snprintf(heading, sizeof heading, "R^2 with %.0f", devices);
+    width = width < 18 ? 18 : width;
+    (void)printf("\n%-34s %16s %*s %15s\n", "change one thing", "devices needed", width, heading,
+                 "attacker right");
     for (size_t i = 0; i < answer->lever_count; i++) {
         const struct tremolo_plan_lever *lever = &answer->levers[i];
         char name[80];
@@ -187,7 +189,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         if (isfinite(lever->r2)) {
             (void)snprintf(r2, sizeof r2, "%.3f", lever->r2);
         }
-        (void)printf("%-34s %16s %18s %14.1f%%\n", name, needed, r2,
+        (void)printf("%-34s %16s %*s %14.1f%%\n", name, needed, width, r2,
                      tremolo_percent_up(lever->attack));
     }
     (void)printf("The attacker must tell any two people apart at even odds; 50%% is a coin.\n");
