@@ -79,3 +79,52 @@ fetch -I "$url/"
 expect "HEAD" "$(status) $(header Content-Length)" "200 $(wc -c <"$work/plain" | tr -d ' ')"
 fetch -X POST "$url/"
 expect "nothing to send there" "$(status)" 405
+
+# What is computed has tags and compression, too.
+study_text '{"kind": "one-shot"}' >"$work/one.json"
+id=$(create_study "$work/one.json")
+answer=$url/v1/studies/$id/guarantee
+fetch "$answer"
+expect "an answer is asked for anew" "$(status) $(header Cache-Control) $(header Vary) $(header Content-Encoding)" "200 no-cache Accept-Encoding "
+cp "$work/body" "$work/plain"
+tag=$(header ETag)
+expect "plain bytes have a strong tag" "$(echo "$tag" | grep -cx '"[A-Za-z0-9_-]\{22\}"')" 1
+for known in "$tag" "W/$tag" "\"other\", $tag" "W/\"a\" ,W/$tag,\"b\"" '*'; do
+    fetch -H "If-None-Match: $known" "$answer"
+    expect "known by $known" "$(status) $(header ETag) $(wc -c <"$work/body" | tr -d ' ')" "304 $tag 0"
+done
+for unknown in '"other"' "${tag%?}x\"" "$(echo "$tag" | tr -d '"')" ''; do
+    fetch -H "If-None-Match: $unknown" "$answer"
+    expect "not by '$unknown'" "$(status)" 200
+done
+fetch -H 'Accept-Encoding: gzip' "$answer"
+expect "compressed" "$(header Content-Encoding) $(header Vary)" "gzip Accept-Encoding"
+expect "  to less" "$([ "$(header Content-Length)" -lt "$(wc -c <"$work/plain")" ] && echo less)" less
+expect "  of the same" "$(gzip -dc "$work/body" | cmp - "$work/plain" && echo same)" same
+squeezed=$(header ETag)
+expect "  under a weak tag of its own" "$squeezed" "W/\"$(echo "$tag" | tr -d '"')-gz\""
+fetch -H 'Accept-Encoding: gzip' -H "If-None-Match: $squeezed" "$answer"
+expect "  which is known again" "$(status) $(header ETag) $(header Content-Encoding)" "304 $squeezed "
+fetch -H "If-None-Match: $squeezed" "$answer"
+expect "  and stands for no plain bytes" "$(status)" 200
+fetch -I -H 'Accept-Encoding: gzip' "$answer"
+expect "HEAD says the same" "$(status) $(header ETag) $(header Content-Encoding)" "200 $squeezed gzip"
+fetch -I -H "If-None-Match: $tag" "$answer"
+expect "  and that it is known" "$(status) $(header ETag)" "304 $tag"
+fetch -H 'Accept-Encoding: gzip' "$url/healthz"
+expect "what fits a packet stays as it is" "$(status) $(header Content-Encoding)" "200 "
+for path in /v1/studies/$nobody "/v1/studies/$id/estimate?%00"; do
+    fetch -H 'If-None-Match: *' -H 'Accept-Encoding: gzip' "$url$path"
+    expect "a star for $path" "$(status)" "$([ "$path" = "/v1/studies/$nobody" ] && echo 404 || echo 304)"
+done
+fetch -X POST -H 'If-None-Match: *' -H "Authorization: Bearer $(cat "$work/data/operator.token")" \
+    --data-binary @"$work/one.json" "$url/v1/studies"
+expect "what changes something is answered in full" "$(status) $(header ETag)" "201 "
+for words in '*' 'identity, GZIP' 'x-gzip' '*;q=0.1' 'br;q=1 , gzip ; q=0.5'; do
+    fetch -H "Accept-Encoding: $words" "$answer"
+    expect "compressed for '$words'" "$(header Content-Encoding)" gzip
+done
+for words in 'gzip;q=0, *' '*;q=0' 'deflate;q=1;gzip' ''; do
+    fetch -H "Accept-Encoding: $words" "$answer"
+    expect "plain for '$words'" "$(header Content-Encoding)" ""
+done

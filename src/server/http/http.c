@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "framing.h"
+#include "represent.h"
 #include "request.h"
 #include "routes.h"
 
@@ -80,12 +81,15 @@ static void add_headers(struct MHD_Response *response, const struct answer *answ
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (answer->tag[0] != '\0') {
+        represent_headers(response, answer);
+    }
     if (answer->policy != NULL) {
         pages_headers(response, answer);
     } else if (answer->shared) {
         (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
     }
-    if (answer->type != NULL) {
+    if (answer->type != NULL && answer->status != MHD_HTTP_NOT_MODIFIED) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     }
     if (answer->location[0] != '\0') {
@@ -134,6 +138,7 @@ static enum MHD_Result send_answer(struct request *request)
     if (answer->ready != NULL) {
         return queue_answer(request, answer->ready);
     }
+    represent_made(request);
     bool owned = answer->body != NULL;
     if (!owned && answer->constant == NULL) {
         answer->length = 0;

@@ -10,9 +10,9 @@
  *
  * What a page shows it fetches from /v1 like any other client; there is no
  * second way to a study's numbers. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "represent.h"
 #include "routes.h"
 
 /* The participant's page compiles the device core, which needs one more word. */
@@ -22,33 +22,10 @@
 static const char policy_strict[] = POLICY("");
 static const char policy_core[] = POLICY(" 'wasm-unsafe-eval'");
 
-/* Is the coding named, and not with a weight of zero? */
-static bool accepts_gzip(const char *header)
-{
-    const char *at = header != NULL ? strstr(header, "gzip") : NULL;
-    if (at == NULL) {
-        return false;
-    }
-    at += strlen("gzip");
-    at += strspn(at, " ");
-    if (*at != ';') {
-        return *at == ',' || *at == '\0';
-    }
-    const char *weight = strchr(at, '=');
-    return weight == NULL || strtod(weight + 1, NULL) > 0.0;
-}
-
 /* Plain and compressed are two representations, so their tags differ. */
 static void tag_of(char tag[ANSWER_TAG_BYTES], const struct web_file *file, bool gzip)
 {
     (void)snprintf(tag, ANSWER_TAG_BYTES, "\"%s%s\"", file->hash, gzip ? "-gz" : "");
-}
-
-/* Tags are hashes in quotes: finding one in the list is finding it. */
-static bool is_known(const char *if_none_match, const char *tag)
-{
-    return if_none_match != NULL &&
-           (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, tag) != NULL);
 }
 
 static void set_file(struct request *request, unsigned status, const struct web_file *file,
@@ -56,7 +33,7 @@ static void set_file(struct request *request, unsigned status, const struct web_
 {
     request_answer(request, status, file->type, NULL);
     struct answer *answer = &request->answer;
-    bool gzip = accepts_gzip(request_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+    bool gzip = represent_accepts_gzip(request_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING));
     tag_of(answer->tag, file, gzip);
     answer->policy = policy;
     answer->keep = file->path != NULL;
@@ -73,7 +50,7 @@ static void send_file(struct request *request, const struct web_file *file, cons
     }
     set_file(request, 200, file, policy);
     struct answer *answer = &request->answer;
-    if (is_known(request_header(request, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->tag)) {
+    if (represent_is_known(request_header(request, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->tag)) {
         answer->status = MHD_HTTP_NOT_MODIFIED;
         answer->constant = NULL;
     }
@@ -149,16 +126,6 @@ bool pages_redirect(struct request *request)
 
 void pages_headers(struct MHD_Response *response, const struct answer *answer)
 {
-    bool negotiated = answer->status == MHD_HTTP_NOT_FOUND;
-    if (answer->gzip && answer->status != MHD_HTTP_NOT_MODIFIED) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-    }
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
-                                  negotiated ? "Accept, Accept-Encoding" : "Accept-Encoding");
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->tag);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-                                  answer->keep ? "public, max-age=31536000, immutable"
-                                               : "no-cache");
     (void)MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
     (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     (void)MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");

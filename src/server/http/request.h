@@ -24,7 +24,7 @@ enum {
     REQUEST_TOKEN_MAX = 1024,
     REQUEST_SMALL_BODY = 512,   /* bytes that a request has room for itself, */
     REQUEST_SMALL_ROWS = 64,    /* and values */
-    ANSWER_TAG_BYTES = 24,      /* a hash, "-gz", quotes */
+    ANSWER_TAG_BYTES = 32,      /* W/, a hash, "-gz", quotes */
     ANSWER_LOCATION_BYTES = 96, /* the longest path with an id */
 };
 
@@ -63,8 +63,8 @@ struct answer {
     const char *type;
     unsigned retry_after; /* seconds; 0: no header */
     const unsigned char *constant;
-    const char *policy; /* what the page may load; NULL: no file */
-    char tag[ANSWER_TAG_BYTES];
+    const char *policy;                   /* what the page may load; NULL: no file */
+    char tag[ANSWER_TAG_BYTES];           /* with its quotes; "": none */
     char location[ANSWER_LOCATION_BYTES]; /* where a redirection leads; "": none */
     bool gzip;                            /* the bytes are compressed */
     bool keep;                            /* its name changes with its bytes */
