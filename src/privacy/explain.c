@@ -88,14 +88,19 @@ static enum tremolo_status rate_ballots(struct tremolo_difference *row,
     return status;
 }
 
+/* mu between samples so far apart, over all releases. */
+static double mu_of(const struct tremolo_promise *promise, double distance)
+{
+    return distance != promise->distance && promise->mu_at != NULL
+               ? promise->mu_at(promise->context, distance)
+               : promise->mu * (distance / promise->distance);
+}
+
 /* The guarantee at the row's distance; its name stays. */
 static enum tremolo_status rate(struct tremolo_difference *row,
                                 const struct tremolo_promise *promise)
 {
-    bool promised = row->distance == promise->distance;
-    double mu = !promised && promise->mu_at != NULL
-                    ? promise->mu_at(promise->context, row->distance)
-                    : promise->mu * (row->distance / promise->distance);
+    double mu = mu_of(promise, row->distance);
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified bound;
     struct tremolo_certified accuracy;
@@ -258,18 +263,32 @@ static uint64_t sample_count(const struct tremolo_promise *promise)
     return promise->samples > 0 ? promise->samples : 1;
 }
 
-/* What nobody sees, and what everybody would. */
-static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise)
+/* What nobody sees, as long as that is nearly so, and what everybody would. */
+static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise,
+                             enum tremolo_strength strength)
 {
-    if (promise->response_private) {
-        (void)snprintf(text, bytes, "nobody sees your sample%s, not even us.",
-                       plural(sample_count(promise)));
-        return;
+    const char *what = promise->response_private ? sample_count(promise) > 1 ? "samples" : "sample"
+                                                 : name_or(promise->features, "features");
+    size_t used;
+    if (strength == TREMOLO_STRENGTH_POLICY) {
+        (void)snprintf(text, bytes, "nobody sees your %s, not even us.", what);
+    } else if (strength == TREMOLO_STRENGTH_PAST) {
+        (void)snprintf(text, bytes,
+                       "whoever sees the result can guess more about your %s than devices allow "
+                       "unless they are told otherwise.",
+                       what);
+    } else {
+        (void)snprintf(text, bytes,
+                       "whoever sees the result knows your %s nearly as if it had been sent "
+                       "openly: the %s protects hardly anything.",
+                       what, is_ballot(promise) ? "chance" : "noise");
     }
-    (void)snprintf(text, bytes,
-                   "nobody sees your %s, not even us. Your %s is not protected: it is sent as it "
-                   "is, without noise.",
-                   name_or(promise->features, "features"), name_or(promise->response, "response"));
+    used = strlen(text);
+    if (!promise->response_private) {
+        (void)snprintf(text + used, bytes - used,
+                       " Your %s is not protected: it is sent as it is, without noise.",
+                       name_or(promise->response, "response"));
+    }
 }
 
 /* How chance protects, up to "and": in a participant's words. */
@@ -283,19 +302,20 @@ static void say_chance(char *text, size_t bytes, const struct tremolo_promise *p
     (void)snprintf(text, bytes,
                    "Your device is asked a random question about your answers, and chance decides "
                    "before it looks at them whether it tells the truth: about %.0f times in 100 "
-                   "the reply is one that fits, about %.0f times it is a random wrong one. Nobody "
-                   "can tell which it was",
+                   "the reply is one that fits, about %.0f times it is a random wrong one. It does "
+                   "not say which it was",
                    100.0 * fitting, 100.0 - round(100.0 * fitting));
 }
 
 static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
                                            const struct tremolo_promise *promise,
-                                           const struct tremolo_difference *promised)
+                                           const struct tremolo_difference *promised,
+                                           enum tremolo_strength strength)
 {
-    char what[2 * TREMOLO_EXPLAIN_NAMES + 128];
+    char what[2 * TREMOLO_EXPLAIN_NAMES + 256];
     char chance[384];
     say_chance(chance, sizeof chance, promise);
-    say_what_is_seen(what, sizeof what, promise);
+    say_what_is_seen(what, sizeof what, promise, strength);
     char who[160];
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
         (void)snprintf(who, sizeof who, "guessing between any two candidates");
@@ -372,6 +392,43 @@ static enum tremolo_status add_rows(struct tremolo_explanation *made,
     return status;
 }
 
+/* ---------------------------------------------------------------- strength */
+
+const char *tremolo_strength_name(enum tremolo_strength strength)
+{
+    static const char *const names[] = {"policy", "past", "hardly"};
+    return names[strength];
+}
+
+/* Between any two people, at the default policy's delta; infinite where that is not known. */
+static double epsilon_any_two(const struct tremolo_promise *promise,
+                              const struct tremolo_difference *promised)
+{
+    if (is_ballot(promise)) {
+        return promised->epsilon;
+    }
+    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    double widest = any ? promise->distance : promise->diameter;
+    double mu = widest > 0.0 ? mu_of(promise, widest) : INFINITY;
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified bound;
+    bool known = isfinite(mu) && tremolo_gaussian_add(&cost, mu, 1.0, 1) == TREMOLO_OK &&
+                 tremolo_gaussian_epsilon(&bound, &cost, TREMOLO_POLICY_DELTA) == TREMOLO_OK;
+    return known ? bound.upper : INFINITY;
+}
+
+static enum tremolo_strength strength_of(const struct tremolo_promise *promise,
+                                         const struct tremolo_difference *promised)
+{
+    static const double rounding = 1.0 + 1e-6; /* a device's charge is rounded up to its unit */
+    if (promised->epsilon > TREMOLO_EPSILON_HARDLY * rounding) {
+        return TREMOLO_STRENGTH_HARDLY;
+    }
+    return epsilon_any_two(promise, promised) <= TREMOLO_POLICY_EPSILON * rounding
+               ? TREMOLO_STRENGTH_POLICY
+               : TREMOLO_STRENGTH_PAST;
+}
+
 enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
                                     const struct tremolo_promise *promise)
 {
@@ -387,11 +444,14 @@ enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
         status = say_reviewer(made.reviewer, promise, &promised);
     }
     if (status == TREMOLO_OK) {
-        status = say_participant(made.participant, promise, &promised);
+        made.strength = strength_of(promise, &promised);
+        status = say_participant(made.participant, promise, &promised, made.strength);
     }
     if (status == TREMOLO_OK) {
         status = add_rows(&made, promise, &promised);
     }
+    bool far = promise->neighbours == TREMOLO_NEIGHBOURS_ANY || promise->diameter > 0.0;
+    made.any_two = made.difference_count - (far ? 1 : 0); /* it comes last */
     if (status == TREMOLO_OK) {
         *explanation = made;
     }

@@ -73,6 +73,16 @@ static double attacker_right(double mu, const struct tremolo_explanation *explan
     return rows > 0 ? explanation->differences[rows - 1].attacker_right : NAN;
 }
 
+/* The promise for any two people; null where nobody knows how far apart they can be. */
+static json_t *any_two_json(const struct tremolo_explanation *explanation)
+{
+    const struct tremolo_difference *row = &explanation->differences[explanation->any_two];
+    return explanation->any_two < explanation->difference_count
+               ? json_pack("{s:o, s:o}", "epsilon", number(row->epsilon), "attacker_right",
+                           number(row->attacker_right))
+               : json_null();
+}
+
 /* A distance is written as it was asked for; 0: any two. */
 static json_t *guarantee_json(const struct tremolo_promise *promise, double epsilon,
                               const struct tremolo_explanation *explanation)
@@ -81,10 +91,12 @@ static json_t *guarantee_json(const struct tremolo_promise *promise, double epsi
     json_t *neighbours = promise->distance > 0 ? json_sprintf("distance=%.15g", promise->distance)
                                                : json_string("any");
     json_t *facts = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o}", "epsilon", number(epsilon), "delta",
-        number(promise->delta), "mu", number(mu), "rho", number(nextafter(mu * mu / 2, INFINITY)),
-        "neighbours", neighbours, "protects", promise->response_private ? "all" : "features",
-        "releases", (json_int_t)promise->releases, "attacker_right", number(right), "tradeoff",
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o}", "epsilon", number(epsilon),
+        "delta", number(promise->delta), "mu", number(mu), "rho",
+        number(nextafter(mu * mu / 2, INFINITY)), "neighbours", neighbours, "protects",
+        promise->response_private ? "all" : "features", "releases", (json_int_t)promise->releases,
+        "attacker_right", number(right), "any_two", any_two_json(explanation), "strength",
+        tremolo_strength_name(explanation->strength), "tradeoff",
         tradeoff_json(mu, epsilon, right, promise->law.first > 0));
     if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
         json_decref(facts);

@@ -149,7 +149,7 @@ expect_match "and prints limits" "$out" '^limits   2 samples of a device in each
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
 expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
 tr '\n' ' ' <"$out" >"$dir/joined" # its lines have 80 columns
-expect_match "in words for the participant" "$dir/joined" 'nobody sees your a, b, c and d, not even us'
+expect_match "in words for the participant" "$dir/joined" 'guess more about your a, b, c and d than devices allow'
 expect_match "the response by its name" "$dir/joined" 'Your y is not protected: it is sent as it is'
 $tremolo study show "$dir/full.json" --json >"$out"
 expect_match "10 releases" "$out" '"releases": 10'

@@ -6,14 +6,13 @@
 #include "coefficients.h"
 #include "tremolo_privacy.h"
 
-static const double epsilon_high = 10;
 static const double rounding_high = 0.01;
 
 size_t privacy_warnings(struct privacy_warning warnings[PRIVACY_WARNINGS], double epsilon,
                         double rounding)
 {
     size_t count = 0;
-    if (epsilon > epsilon_high) {
+    if (epsilon > TREMOLO_EPSILON_HARDLY) {
         warnings[count++] = (struct privacy_warning){PRIVACY_EPSILON_LARGE, epsilon};
     }
     if (rounding > rounding_high) {
@@ -27,7 +26,7 @@ void privacy_warning_words(char text[PRIVACY_WARNING_BYTES], const struct privac
     if (warning->kind == PRIVACY_EPSILON_LARGE) {
         (void)snprintf(text, PRIVACY_WARNING_BYTES,
                        "Epsilon %g protects hardly anything; most studies stay below %g",
-                       tremolo_digits_up(warning->value, 6), epsilon_high);
+                       tremolo_digits_up(warning->value, 6), TREMOLO_EPSILON_HARDLY);
     } else {
         (void)snprintf(
             text, PRIVACY_WARNING_BYTES,

@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "tremolo_device.h"
+#include "tremolo_privacy.h"
 #include "tremolo_study_file.h"
 
 #ifdef __cplusplus
@@ -67,7 +68,8 @@ struct tremolo_policy {
  * two people, any study. */
 #define TREMOLO_POLICY_DEFAULTS                                                                    \
     {                                                                                              \
-        .epsilon_per_study = 2.0, .epsilon_total = 8.0, .delta = 1e-5                              \
+        .epsilon_per_study = TREMOLO_POLICY_EPSILON, .epsilon_total = 8.0,                         \
+        .delta = TREMOLO_POLICY_DELTA                                                              \
     }
 
 /* Read a policy; keys that are left out have the defaults. BAD_POLICY with a

@@ -432,11 +432,28 @@ struct tremolo_promise {
 #define TREMOLO_EXPLAIN_NAMES 400 /* longer names or lists are not named */
 #define TREMOLO_EXPLAIN_WAYS  8
 #define TREMOLO_EXPLAIN_ROWS  (TREMOLO_EXPLAIN_WAYS + 3)
+
+/* What devices allow a study unless they are told otherwise: so much between any two people. */
+#define TREMOLO_POLICY_EPSILON 2.0
+#define TREMOLO_POLICY_DELTA   1e-5
+/* From a promised epsilon beyond this on noise protects hardly anything. */
+#define TREMOLO_EPSILON_HARDLY 10.0
+
+/* A promise beside these two. */
+enum tremolo_strength {
+    TREMOLO_STRENGTH_POLICY, /* devices allow it by default */
+    TREMOLO_STRENGTH_PAST,   /* they refuse it: people far apart are protected less */
+    TREMOLO_STRENGTH_HARDLY, /* nobody is protected */
+};
+const char *tremolo_strength_name(enum tremolo_strength strength); /* "policy", "past", "hardly" */
+
 struct tremolo_explanation {
     char reviewer[TREMOLO_EXPLAIN_BYTES];
     char participant[TREMOLO_EXPLAIN_BYTES];
     struct tremolo_difference differences[TREMOLO_EXPLAIN_ROWS];
     size_t difference_count;
+    size_t any_two; /* which of them is about any two people; difference_count: none */
+    enum tremolo_strength strength;
 };
 TREMOLO_MUST_USE enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
                                                      const struct tremolo_promise *promise);

@@ -245,12 +245,14 @@ static void words_match_the_neighbours(void **state)
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_null(strstr(words.participant, "nobody sees your sample"));
     assert_non_null(strstr(words.participant,
-                           "nobody sees your age and steps, not even us. Your pulse is not"));
+                           "can guess more about your age and steps than devices allow unless they "
+                           "are told otherwise. Your pulse is not"));
+    assert_null(strstr(words.participant, "not even us"));
     promise.features = NULL;
     promise.response = NULL;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_non_null(
-        strstr(words.participant, "nobody sees your features, not even us. Your response is not"));
+        strstr(words.participant, "unless they are told otherwise. Your response is not"));
     assert_int_equal(words.difference_count, 3);
     assert_string_equal(words.differences[1].name, "typical pair");
     assert_true(words.differences[1].distance == 4.0);
@@ -266,6 +268,42 @@ static void words_match_the_neighbours(void **state)
     promise.mu = 0.26805102825;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_non_null(strstr(words.reviewer, "mu = 0.268052 (rho = 0.0359257 zCDP)"));
+}
+
+/* Strength goes by any two people at the default policy's delta, whatever delta is quoted. */
+static void strength_is_the_policys(void **state)
+{
+    (void)state;
+    struct tremolo_explanation words;
+    struct tremolo_promise promise = any_two;
+    double mu_two = 0.5; /* epsilon 2 at delta 1e-5: between this and 0.55 */
+    const double deltas[] = {1e-9, 1e-5, 1e-2};
+    for (size_t i = 0; i < 3; i++) {
+        promise.delta = deltas[i];
+        promise.mu = mu_two;
+        assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+        assert_int_equal(words.strength, TREMOLO_STRENGTH_POLICY);
+        assert_int_equal(words.any_two, words.difference_count - 1);
+        promise.mu = 0.55;
+        assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+        assert_int_equal(words.strength, TREMOLO_STRENGTH_PAST);
+    }
+    promise = any_two;
+    promise.mu = 4.0; /* epsilon 23 */
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_int_equal(words.strength, TREMOLO_STRENGTH_HARDLY);
+    assert_non_null(strstr(words.participant, "the noise protects hardly anything"));
+    promise = any_two; /* a distance: how far any two are apart decides, where it is known */
+    promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+    promise.mu = 0.05;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_int_equal(words.strength, TREMOLO_STRENGTH_PAST);
+    assert_int_equal(words.any_two, words.difference_count);
+    promise.diameter = 8.0;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_int_equal(words.strength, TREMOLO_STRENGTH_POLICY);
+    assert_string_equal(words.differences[words.any_two].name, "any two");
+    assert_string_equal(tremolo_strength_name(words.strength), "policy");
 }
 
 /* The noise pays for neighbours that differ in every release: the words must say so, and
@@ -374,6 +412,8 @@ static void words_of_ballots(void **state)
     assert_string_equal(words.differences[0].name, "any two");
     assert_true(isinf(words.differences[0].distance) && isinf(words.differences[0].mu));
     assert_true(words.differences[0].epsilon == 2.0);
+    assert_int_equal(words.strength, TREMOLO_STRENGTH_POLICY);
+    assert_int_equal(words.any_two, 0);
     assert_true(words.differences[0].attacker_right >= attack.any.lower);
     assert_true(words.differences[0].attacker_right < attack.any.upper + 0.001);
     promise.releases = promise.samples = 3;
@@ -381,6 +421,7 @@ static void words_of_ballots(void **state)
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_true(words.differences[0].epsilon == 6.0);
     assert_true(words.differences[0].attacker_right > attack.any.upper);
+    assert_int_equal(words.strength, TREMOLO_STRENGTH_PAST);
     assert_non_null(strstr(words.reviewer, "sends 3 ballots, of up to 3 samples."));
     assert_non_null(strstr(words.participant, "Your response is not protected"));
     promise.releases = promise.samples = 1000000; /* epsilon 2,000,000 */
@@ -388,6 +429,9 @@ static void words_of_ballots(void **state)
     promise.releases = promise.samples = 100000; /* too many to compose: epsilon tells */
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_true(words.differences[0].attacker_right == 1.0);
+    assert_int_equal(words.strength, TREMOLO_STRENGTH_HARDLY);
+    assert_non_null(
+        strstr(words.participant, "the chance protects hardly anything. Your response"));
     promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_BAD_ARGUMENT);
 }
@@ -403,6 +447,7 @@ int main(void)
         cmocka_unit_test(reconstruction_bounds_are_ordered),
         cmocka_unit_test(what_is_shown_never_promises_more),
         cmocka_unit_test(words_match_the_neighbours),
+        cmocka_unit_test(strength_is_the_policys),
         cmocka_unit_test(words_count_samples_and_rounds),
         cmocka_unit_test(rows_round_up),
         cmocka_unit_test(words_of_ballots),
