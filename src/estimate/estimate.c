@@ -25,11 +25,11 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
         .r2_high = NAN,
         .noise_ratio = NAN,
         .shift_max = NAN,
-        .residual_sd = NAN,
         .condition = NAN,
         .noise_sd = NAN,
         .negative = TREMOLO_UNKNOWN,
     };
+    tremolo_diagnosis_begin(&estimate->diagnosis);
 }
 
 const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row)
@@ -117,10 +117,43 @@ static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
     return status;
 }
 
-enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
-                                             const struct tremolo_debiased *evidence,
-                                             const double *beta, const struct tremolo_fit *fit,
-                                             const struct tremolo_units *units)
+/* What noise hides has no error, and no covariance with others either. */
+static void hide_covariance(struct tremolo_estimate *estimate)
+{
+    size_t p = estimate->features + 1;
+    double *covariance = estimate->diagnosis.covariance;
+    for (size_t i = 0; covariance != NULL && i < p * p; i++) {
+        if (estimate->rows == NULL || !estimate->rows[i / p].identified ||
+            !estimate->rows[i % p].identified) {
+            covariance[i] = NAN;
+        }
+    }
+}
+
+static enum tremolo_status diagnose(struct tremolo_estimate *estimate,
+                                    const struct tremolo_debiased *evidence,
+                                    const struct tremolo_ballot *ballots, const double *beta,
+                                    const struct tremolo_fit *fit,
+                                    const struct tremolo_units *units)
+{
+    struct tremolo_fit judged = *fit;
+    bool solved = !isnan(fit->condition);
+    if (evidence == NULL && ballots == NULL) {
+        estimate->diagnosis.residual_sd.estimate =
+            solved ? sqrt(fmax(0.0, fit->residual_variance)) * units->response_scale : NAN;
+        return TREMOLO_OK;
+    }
+    judged.residual_variance = solved ? fit->residual_variance : NAN;
+    enum tremolo_status status = tremolo_diagnose(&estimate->diagnosis, evidence, ballots, beta,
+                                                  &judged, units, estimate->level);
+    hide_covariance(estimate);
+    return status;
+}
+
+static enum tremolo_status predict(struct tremolo_estimate *estimate,
+                                   const struct tremolo_debiased *evidence,
+                                   const struct tremolo_ballot *ballots, const double *beta,
+                                   const struct tremolo_fit *fit, const struct tremolo_units *units)
 {
     size_t d = estimate->features;
     double *own = calloc(d + 1, sizeof *own);
@@ -130,11 +163,19 @@ enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
     tremolo_fit_to_own(own, &own[d], beta, fit->intercept, d, units);
     estimate->prediction = own;
     if (!isnan(fit->condition)) { /* else no matrix was solved */
-        estimate->residual_sd = sqrt(fmax(0.0, fit->residual_variance)) * units->response_scale;
         estimate->condition = fit->condition;
         estimate->negative = (int64_t)fit->negative;
     }
-    return set_r2(estimate, evidence, beta, fit);
+    enum tremolo_status status = diagnose(estimate, evidence, ballots, beta, fit, units);
+    return status == TREMOLO_OK ? set_r2(estimate, evidence, beta, fit) : status;
+}
+
+enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
+                                             const struct tremolo_debiased *evidence,
+                                             const double *beta, const struct tremolo_fit *fit,
+                                             const struct tremolo_units *units)
+{
+    return predict(estimate, evidence, NULL, beta, fit, units);
 }
 
 enum tremolo_status tremolo_estimate_solve(struct tremolo_estimate *estimate,
@@ -169,7 +210,7 @@ enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
         status = tremolo_ballot_fit(beta, &fit, ballots, method, estimate->level);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_estimate_predict(estimate, NULL, beta, &fit.fit, units);
+        status = predict(estimate, NULL, ballots, beta, &fit.fit, units);
     }
     if (status == TREMOLO_OK) {
         estimate->r2 = fit.fit.r2;
@@ -187,6 +228,7 @@ void tremolo_estimate_free(struct tremolo_estimate *estimate)
     free(estimate->robust);
     estimate->robust = NULL;
     free(estimate->prediction);
+    tremolo_diagnosis_free(&estimate->diagnosis);
     estimate->rows = NULL;
     estimate->prediction = NULL;
 }

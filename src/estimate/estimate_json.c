@@ -146,10 +146,52 @@ static json_t *prediction_json(const struct tremolo_estimate *estimate)
     return json_pack("{s:o, s:o}", "method", text(estimate->method), "coefficients", list);
 }
 
+/* The lower triangle, row by row. */
+static json_t *covariance_json(const struct tremolo_estimate *estimate)
+{
+    size_t p = estimate->features + 1;
+    const double *covariance = estimate->diagnosis.covariance;
+    if (covariance == NULL || estimate->rows == NULL) {
+        return json_null();
+    }
+    json_t *list = json_array();
+    for (size_t i = 0; i < p; i++) {
+        (void)json_array_append_new(list, estimate_numbers(covariance + i * p, i + 1));
+    }
+    return list;
+}
+
+static json_t *f_test_json(const struct tremolo_f_test *test)
+{
+    return isnan(test->p)
+               ? json_null()
+               : json_pack("{s:o, s:o, s:o, s:o}", "f", estimate_number(test->f), "numerator",
+                           estimate_number(test->numerator), "denominator",
+                           estimate_number(test->denominator), "p", estimate_number(test->p));
+}
+
+static json_t *inflation_json(const struct tremolo_estimate *estimate)
+{
+    const struct tremolo_measured *inflation = estimate->diagnosis.inflation;
+    json_t *list = inflation != NULL ? json_array() : json_null();
+    for (size_t i = 0; inflation != NULL && i < estimate->features; i++) {
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:o, s:o, s:o}", "name", estimate->names[i],
+                                              "estimate", estimate_number(inflation[i].estimate),
+                                              "low", estimate_number(inflation[i].low), "high",
+                                              estimate_number(inflation[i].high)));
+    }
+    return list;
+}
+
 static json_t *diagnostics_json(const struct tremolo_estimate *estimate)
 {
+    const struct tremolo_measured *residual = &estimate->diagnosis.residual_sd;
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o}", "residual_sd", estimate_number(estimate->residual_sd),
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "residual_sd",
+        estimate_number(residual->estimate), "residual_sd_low", estimate_number(residual->low),
+        "residual_sd_high", estimate_number(residual->high), "f_test",
+        f_test_json(&estimate->diagnosis.f_test), "variance_inflation", inflation_json(estimate),
         "condition", estimate_number(estimate->condition), "negative_eigenvalues",
         whole(estimate->negative), "noise_sd", estimate_number(estimate->noise_sd), "noise_ratio",
         estimate_number(estimate->noise_ratio), "shift_max", estimate_number(estimate->shift_max));
@@ -174,13 +216,13 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
                   whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
                   whole(estimate->round_reports), "repeated", whole(estimate->repeated));
     json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
         estimate_number(estimate->level), "coefficients",
-        coefficients_json(estimate, estimate->rows), "inference", inference_json(estimate),
-        "not_identified", unclear_json(estimate), "remark", text(estimate->remark), "prediction",
-        prediction_json(estimate), "r2", estimate_number(estimate->r2), "r2_low",
-        estimate_number(estimate->r2_low), "r2_high", estimate_number(estimate->r2_high),
-        "diagnostics", diagnostics_json(estimate), "tails",
+        coefficients_json(estimate, estimate->rows), "covariance", covariance_json(estimate),
+        "inference", inference_json(estimate), "not_identified", unclear_json(estimate), "remark",
+        text(estimate->remark), "prediction", prediction_json(estimate), "r2",
+        estimate_number(estimate->r2), "r2_low", estimate_number(estimate->r2_low), "r2_high",
+        estimate_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "tails",
         estimate->tails != NULL ? tails_json(estimate) : json_null(), "guarantee");
     if (json_object_update_new(document, rest) != 0) {
         json_decref(document);
@@ -220,12 +262,44 @@ static void set_level(json_t *rows, double level, double degrees)
     }
 }
 
+/* Intervals of inflations are symmetric in the logarithm, those of the residuals in the square,
+ * and both are proportional to Student's quantile. */
+static void stretch_diagnostics(json_t *diagnostics, double ratio)
+{
+    json_t *row;
+    size_t index;
+    double middle = json_number_value(json_object_get(diagnostics, "residual_sd"));
+    double end = json_number_value(json_object_get(diagnostics, "residual_sd_high"));
+    double half = ratio * (end * end - middle * middle);
+    bool known = end > 0 && middle * middle > half;
+    (void)json_object_set_new(diagnostics, "residual_sd_low",
+                              estimate_number(known ? sqrt(middle * middle - half) : NAN));
+    (void)json_object_set_new(diagnostics, "residual_sd_high",
+                              estimate_number(known ? sqrt(middle * middle + half) : NAN));
+    json_array_foreach(json_object_get(diagnostics, "variance_inflation"), index, row)
+    {
+        middle = json_number_value(json_object_get(row, "estimate"));
+        end = json_number_value(json_object_get(row, "high"));
+        if (middle > 0 && end > 0) {
+            double factor = pow(end / middle, ratio);
+            (void)json_object_set_new(row, "low", estimate_number(fmax(middle / factor, 1.0)));
+            (void)json_object_set_new(row, "high", estimate_number(middle * factor));
+        }
+    }
+}
+
 void estimate_document_level(json_t *document, double level)
 {
     const json_t *inference = json_object_get(document, "inference");
     double degrees = json_number_value(json_object_get(inference, "degrees"));
-    if (json_number_value(json_object_get(document, "level")) == level) {
+    double before = json_number_value(json_object_get(document, "level"));
+    if (before == level) {
         return;
+    }
+    if (degrees > 0) {
+        stretch_diagnostics(json_object_get(document, "diagnostics"),
+                            tremolo_student_quantile(0.5 + level / 2, degrees) /
+                                tremolo_student_quantile(0.5 + before / 2, degrees));
     }
     set_level(json_object_get(document, "coefficients"), level, degrees);
     set_level(json_object_get(json_object_get(document, "tails"), "robust"), level, degrees);

@@ -326,7 +326,7 @@ cat >"$dir/fruit.json" <<'STUDY'
  "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot", "release": "sample"}}
 STUDY
 $tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --json >"$out"
-expect "a category is compared with the study's first level" "$? $(grep -c 'c=apple' "$out")" "0 3"
+expect "a category is compared with the study's first level" "$? $(grep -c 'c=apple' "$out")" "0 4"
 sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
 refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
     --response y --features a,b --epsilon 3 --study "$dir/other.json"

@@ -41,7 +41,7 @@ for row, one, said, guess in zip(rows, saved["coefficients"], printed["coefficie
     assert float(row["prediction"]) == guess["estimate"]
 assert saved["guarantee"]["epsilon"] == printed["guarantee"]["epsilon"]
 assert all(0 < point["false_alarms"] < point["caught"] < 1 for point in saved["guarantee"]["tradeoff"])
-assert set(saved["diagnostics"]) == {"residual_sd", "condition", "negative_eigenvalues", "noise_sd", "noise_ratio",
+assert set(saved["diagnostics"]) == {"residual_sd", "residual_sd_low", "residual_sd_high", "f_test", "variance_inflation", "condition", "negative_eigenvalues", "noise_sd", "noise_ratio",
                                      "shift_max"}
 assert saved["made"]["command"].startswith("tremolo fit ")
 TEXT

@@ -119,6 +119,66 @@ static void print_table(const json_t *document)
     print_hidden(json_object_get(document, "not_identified"));
 }
 
+/* ---------------------------------------------------------------- diagnostics */
+
+static void print_f_test(const json_t *test)
+{
+    double p = member_number(test, "p");
+    if (json_is_object(test)) {
+        (void)printf("F test that all slopes are zero: F = %.4g on %g and %g degrees of freedom, "
+                     "p %s %.3g\n",
+                     member_number(test, "f"), member_number(test, "numerator"),
+                     member_number(test, "denominator"), p < 1e-16 ? "<" : "=", fmax(p, 1e-16));
+    }
+}
+
+/* The largest factor alone unless all are asked for. */
+static void print_inflation(const json_t *rows, bool all)
+{
+    const json_t *largest = NULL;
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        if (has_number(row, "estimate") &&
+            (largest == NULL ||
+             member_number(row, "estimate") > member_number(largest, "estimate"))) {
+            largest = row;
+        }
+    }
+    if (largest == NULL || json_array_size(rows) < 2) {
+        return;
+    }
+    (void)printf(all ? "Variance inflation:\n" : "Largest variance inflation: ");
+    json_array_foreach(rows, index, row)
+    {
+        if (all && has_number(row, "estimate")) {
+            (void)printf("  %s %.3g [%.3g, %.3g]\n", member_text(row, "name"),
+                         member_number(row, "estimate"), member_number(row, "low"),
+                         member_number(row, "high"));
+        } else if (all) {
+            (void)printf("  %s -\n", member_text(row, "name"));
+        }
+    }
+    if (!all) {
+        (void)printf("%.3g [%.3g, %.3g] of %s\n", member_number(largest, "estimate"),
+                     member_number(largest, "low"), member_number(largest, "high"),
+                     member_text(largest, "name"));
+    }
+}
+
+static void print_diagnostics(const json_t *document, bool explain)
+{
+    const json_t *told = json_object_get(document, "diagnostics");
+    if (has_number(told, "residual_sd_low")) {
+        (void)printf("Residual standard error: %.4g [%.4g, %.4g]\n",
+                     member_number(told, "residual_sd"), member_number(told, "residual_sd_low"),
+                     member_number(told, "residual_sd_high"));
+    }
+    print_f_test(json_object_get(told, "f_test"));
+    print_inflation(json_object_get(told, "variance_inflation"), explain);
+}
+
 /* ---------------------------------------------------------------- tails */
 
 static void print_robust(const json_t *rows)
@@ -284,6 +344,7 @@ void estimate_print(const json_t *document, bool explain)
     }
     print_tails(json_object_get(document, "tails"));
     print_prediction(document);
+    print_diagnostics(document, explain);
     if (member_integer(document, "rounds") > 1 &&
         json_object_get(document, "convergence") != NULL) {
         convergence_print(json_object_get(document, "convergence"), "the estimate");

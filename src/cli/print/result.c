@@ -117,10 +117,12 @@ static void csv_coefficients(FILE *out, const json_t *result)
     const json_t *rows = json_object_get(result, "coefficients");
     const json_t *predictions =
         json_object_get(json_object_get(result, "prediction"), "coefficients");
+    const json_t *inflations =
+        json_object_get(json_object_get(result, "diagnostics"), "variance_inflation");
     bool inferred = json_array_size(rows) > 0;
     size_t count = json_array_size(inferred ? rows : predictions);
     (void)fputs("name,estimate,standard_error,low,high,z,p,identified,score_shape,score_low,"
-                "score_high,prediction\r\n",
+                "score_high,prediction,variance_inflation\r\n",
                 out);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = inferred ? json_array_get(rows, i) : NULL;
@@ -135,6 +137,7 @@ static void csv_coefficients(FILE *out, const json_t *result)
         csv_number(out, json_object_get(score, "low"));
         csv_number(out, json_object_get(score, "high"));
         csv_number(out, json_object_get(prediction, "estimate"));
+        csv_number(out, json_object_get(json_array_get(inflations, i), "estimate"));
         (void)fputs("\r\n", out);
     }
 }

@@ -235,8 +235,6 @@ static void prediction(FILE *out, const json_t *result)
 static const struct {
     const char *key, *name, *words;
 } facts[] = {
-    {"residual_sd", "residual",
-     "standard deviation of what is not explained, in the response's own unit"},
     {"condition", "condition",
      "of the moment matrix that was solved for the prediction; a large one means that some "
      "combination of features hardly varies"},
@@ -248,6 +246,43 @@ static const struct {
      "feature"},
 };
 
+/* "3.2, 3.0 to 3.4". */
+static void interval(FILE *out, const json_t *object, const char *key, const char *low,
+                     const char *high)
+{
+    html(out, "%n", json_object_get(object, key), "");
+    if (json_is_number(json_object_get(object, low))) {
+        html(out, ", %n to %n", json_object_get(object, low), "", json_object_get(object, high),
+             "");
+    }
+}
+
+static void f_test(FILE *out, const json_t *test)
+{
+    if (json_is_object(test)) {
+        html(out,
+             "<tr><th scope=\"row\">F test</th><td>%n</td><td>on %n and %n degrees of freedom, p "
+             "%n: small when some slope is not zero; holds its level at any noise</td></tr>\n",
+             MEMBER(test, "f"), MEMBER(test, "numerator"), MEMBER(test, "denominator"),
+             MEMBER(test, "p"));
+    }
+}
+
+static void inflations(FILE *out, const json_t *rows)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        html(out, "<tr><th scope=\"row\">inflation of %t</th><td>", member_text(row, "name"));
+        interval(out, row, "estimate", "low", "high");
+        html(out, "</td><td>%s</td></tr>\n",
+             index == 0 ? "how much the variance of a coefficient grows because other features "
+                          "resemble its own"
+                        : "");
+    }
+}
+
 static void diagnostics(FILE *out, const json_t *result)
 {
     const json_t *told = json_object_get(result, "diagnostics");
@@ -256,11 +291,16 @@ static void diagnostics(FILE *out, const json_t *result)
     }
     html(out, "<section class=\"card\"><h2>Diagnostics</h2>\n");
     begin_table(out, "Diagnostics", " class=\"terms\" id=\"diagnostics\"");
-    html(out, "<tbody>\n");
+    html(out, "<tbody>\n<tr><th scope=\"row\">residual</th><td>");
+    interval(out, told, "residual_sd", "residual_sd_low", "residual_sd_high");
+    html(out, "</td><td>standard deviation of what is not explained, in the response's own "
+              "unit</td></tr>\n");
+    f_test(out, json_object_get(told, "f_test"));
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         html(out, "<tr><th scope=\"row\">%s</th><td>%n</td><td>%s</td></tr>\n", facts[i].name,
              json_object_get(told, facts[i].key), "", facts[i].words);
     }
+    inflations(out, json_object_get(told, "variance_inflation"));
     html(out, "</tbody></table></div></section>\n");
 }
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "tremolo_ballot.h"
+#include "tremolo_diagnosis.h"
 #include "tremolo_honest.h"
 #include "tremolo_regression.h"
 
@@ -63,9 +64,10 @@ struct tremolo_estimate {
     double *prediction;     /* features, then intercept, own units; owned; NULL: none */
     double r2;              /* NAN unless some feature is identified */
     double r2_low, r2_high; /* hold it at the level */
-    double residual_sd, condition, noise_sd;
-    double noise_ratio, shift_max; /* of ballots, see tremolo_ballot.h */
-    int64_t negative;              /* eigenvalues that the method had to bend */
+    double condition, noise_sd;
+    double noise_ratio, shift_max;      /* of ballots, see tremolo_ballot.h */
+    int64_t negative;                   /* eigenvalues that the method had to bend */
+    struct tremolo_diagnosis diagnosis; /* owned; NaN in the covariance of what noise hides */
 };
 
 /* Nothing is known, and the level is 95 %. */

@@ -1,0 +1,397 @@
+/* diagnose.c -- covariance, F test, variance inflation and residuals from sums in buckets.
+ *
+ * Both releases come down to the same thing: joint moments M of (1, x, y), debiased, scaled
+ * units, M_00 = 1, of all buckets and without each bucket in turn. From one M follow
+ *     S = M_xx - m m',  Z = M_xy - m M_1y,    m = M_1x,
+ *     the coefficients S^-1 Z, the inflations S_jj (S^-1)_jj, the score Z itself,
+ *     the loss c'Mc at the given prediction c = (intercept, beta, -1),
+ * and the jackknife over the buckets says how far each would move.
+ *
+ * The F test uses Z: under the hypothesis its mean is zero whatever S is, so noise in S, which
+ * makes S^-1 Z far from normal, does not matter. Over g buckets its pseudo-values are close to
+ * normal, and Hotelling's T^2 (g - d) / (d (g - 1)) has the F distribution of d and g - d. */
+#include "tremolo_diagnosis.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ballot.h"
+#include "infer.h"
+#include "linear.h"
+#include "tremolo_privacy.h"
+
+static const double INFLATION_SPAN_MAX = 10.0; /* an interval that is wider says nothing */
+
+/* What the sums came from, and how one M is got from it. */
+struct source {
+    const struct tremolo_debiased *evidence;
+    const struct tremolo_ballot *ballots;
+    size_t d;
+    size_t buckets;
+};
+
+/* The statistics of one M, one after the other. */
+struct layout {
+    size_t coefficients; /* d + 1 of them, own units */
+    size_t scores;       /* d */
+    size_t inflations;   /* d, logarithms */
+    size_t loss;
+    size_t width;
+};
+
+struct replicates {
+    struct layout at;
+    size_t groups;
+    double share[TREMOLO_BUCKETS]; /* devices of all / of the one left out */
+    double *value;                 /* of all, then without each bucket: (groups + 1) * width */
+    double *off;                   /* groups * width: their cross products are the covariance */
+    bool positive;                 /* S was, every time: else scores and loss alone hold */
+};
+
+static struct layout layout_of(size_t d)
+{
+    return (struct layout){.coefficients = 0,
+                           .scores = d + 1,
+                           .inflations = 2 * d + 1,
+                           .loss = 3 * d + 1,
+                           .width = 3 * d + 2};
+}
+
+static double bucket_count(const struct source *source, size_t b)
+{
+    return source->ballots != NULL ? source->ballots->count[b] : source->evidence->bucket[b].count;
+}
+
+/* ---------------------------------------------------------------- moments */
+
+static enum tremolo_status sample_moments(double *M, const struct tremolo_debiased *evidence,
+                                          size_t skip)
+{
+    struct system system;
+    size_t d = evidence->d;
+    size_t n = d + 2;
+    enum tremolo_status status = system_take(&system, evidence, true, skip);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < n * n; i++) { /* (x, 1, y) to (1, x, y) */
+        size_t row = i / n;
+        size_t column = i % n;
+        size_t from = (row == 0   ? d
+                       : row <= d ? row - 1
+                                  : row) *
+                          n +
+                      (column == 0   ? d
+                       : column <= d ? column - 1
+                                     : column);
+        M[i] = system.raw[from] - system.bias[from];
+    }
+    system_drop(&system);
+    return TREMOLO_OK;
+}
+
+/* (h, x, w) weighted by s^2 to (1, x, y) weighted so that weights have the mean 1. */
+static enum tremolo_status ballot_joint(double *M, const struct tremolo_ballot *ballots,
+                                        size_t skip)
+{
+    size_t n = ballots->n;
+    size_t y = n - 1;
+    (void)ballot_moments(M, ballots, skip);
+    double mass = M[0] / (ballots->h * ballots->h);
+    if (!(mass > 0.0)) {
+        return TREMOLO_SINGULAR;
+    }
+    for (size_t i = 0; i < n * n; i++) {
+        double row = i / n == 0 ? ballots->h : i / n == y ? 1.0 / ballots->w_scale : 1.0;
+        double column = i % n == 0 ? ballots->h : i % n == y ? 1.0 / ballots->w_scale : 1.0;
+        M[i] /= mass * row * column;
+    }
+    double square = M[y * n + y] + ballots->w_mean * (2.0 * M[y] + ballots->w_mean);
+    for (size_t i = 0; i < y; i++) {
+        M[i * n + y] += ballots->w_mean * M[i];
+        M[y * n + i] = M[i * n + y];
+    }
+    M[y * n + y] = square;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status joint_moments(double *M, const struct source *source, size_t skip)
+{
+    return source->ballots != NULL ? ballot_joint(M, source->ballots, skip)
+                                   : sample_moments(M, source->evidence, skip);
+}
+
+/* ---------------------------------------------------------------- statistics of one M */
+
+/* S, and S^-1 by its Cholesky factor; false when it is not positive. */
+static bool invert(double *inverse, double *S, const double *M, size_t d)
+{
+    size_t n = d + 2;
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            S[i * d + j] = M[(i + 1) * n + j + 1] - M[i + 1] * M[j + 1];
+            inverse[i * d + j] = i == j ? 1.0 : 0.0;
+        }
+    }
+    double *factor = linear_new(d * d);
+    bool good = factor != NULL;
+    if (good) {
+        memcpy(factor, S, d * d * sizeof *S);
+        good = linear_cholesky(factor, d);
+    }
+    if (good) {
+        linear_cholesky_solve(inverse, factor, d, d);
+    }
+    free(factor);
+    return good;
+}
+
+static double loss_of(const double *M, size_t d, const double *beta, double intercept)
+{
+    double c[INFER_MAX];
+    c[0] = intercept;
+    memcpy(c + 1, beta, d * sizeof *beta);
+    c[d + 1] = -1.0;
+    return linear_form(c, M, c, d + 2);
+}
+
+struct scratch {
+    double *M, *S, *inverse;
+};
+
+/* Fill one row of replicates; `positive` becomes false when S is not. */
+static void statistics(double *row, bool *positive, const struct layout *at,
+                       const struct scratch *scratch, size_t d, const double *beta,
+                       double intercept, const struct tremolo_units *units)
+{
+    size_t n = d + 2;
+    const double *M = scratch->M;
+    double slope[TREMOLO_MAX_FEATURES];
+    double *score = row + at->scores;
+    for (size_t i = 0; i < d; i++) {
+        score[i] = M[(i + 1) * n + d + 1] - M[i + 1] * M[d + 1];
+    }
+    row[at->loss] = loss_of(M, d, beta, intercept);
+    if (!invert(scratch->inverse, scratch->S, M, d)) {
+        *positive = false;
+        return;
+    }
+    linear_apply(slope, scratch->inverse, score, d);
+    double constant = M[d + 1] - linear_dot(slope, M + 1, d);
+    double *own = row + at->coefficients;
+    memcpy(own, slope, d * sizeof *own);
+    own[d] = constant;
+    if (units != NULL) {
+        tremolo_fit_to_own(own, &own[d], slope, constant, d, units);
+    }
+    for (size_t i = 0; i < d; i++) {
+        row[at->inflations + i] = log(scratch->S[i * d + i]) + log(scratch->inverse[i * d + i]);
+    }
+}
+
+/* ---------------------------------------------------------------- the jackknife */
+
+/* Pseudo-values of groups of unequal size, as in infer.c, about their mean. */
+static void deviate(struct replicates *made)
+{
+    size_t width = made->at.width;
+    double g = (double)made->groups;
+    for (size_t j = 0; j < width; j++) {
+        double full = made->value[j];
+        double centre = g * full;
+        for (size_t k = 0; k < made->groups; k++) {
+            centre -= (1.0 - 1.0 / made->share[k]) * made->value[(k + 1) * width + j];
+        }
+        for (size_t k = 0; k < made->groups; k++) {
+            double h = made->share[k];
+            double pseudo = h * full - (h - 1.0) * made->value[(k + 1) * width + j];
+            made->off[k * width + j] = (pseudo - centre) / sqrt((h - 1.0) * g);
+        }
+    }
+}
+
+static double covariance_of(const struct replicates *made, size_t i, size_t j)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < made->groups; k++) {
+        const double *off = made->off + k * made->at.width;
+        sum += off[i] * off[j];
+    }
+    return sum;
+}
+
+static enum tremolo_status replicate(struct replicates *made, const struct source *source,
+                                     const double *beta, double intercept,
+                                     const struct tremolo_units *units)
+{
+    size_t d = source->d;
+    double devices = 0.0;
+    struct scratch scratch = {linear_new((d + 2) * (d + 2)), linear_new(d * d), linear_new(d * d)};
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (scratch.M == NULL || scratch.S == NULL || scratch.inverse == NULL) {
+        goto done;
+    }
+    status = joint_moments(scratch.M, source, TREMOLO_BUCKETS);
+    if (status == TREMOLO_OK) {
+        statistics(made->value, &made->positive, &made->at, &scratch, d, beta, intercept, units);
+    }
+    for (size_t b = 0; b < source->buckets; b++) {
+        devices += bucket_count(source, b);
+    }
+    for (size_t b = 0; status == TREMOLO_OK && b < source->buckets; b++) {
+        if (bucket_count(source, b) > 0.0) {
+            status = joint_moments(scratch.M, source, b);
+            made->share[made->groups++] = devices / bucket_count(source, b);
+            statistics(made->value + made->groups * made->at.width, &made->positive, &made->at,
+                       &scratch, d, beta, intercept, units);
+        }
+    }
+    if (status == TREMOLO_OK && made->groups < 2) {
+        status = TREMOLO_SINGULAR;
+    }
+    if (status == TREMOLO_OK) {
+        deviate(made);
+    }
+done:
+    free(scratch.M);
+    free(scratch.S);
+    free(scratch.inverse);
+    return status;
+}
+
+/* ---------------------------------------------------------------- what is told */
+
+static struct tremolo_f_test f_test_of(const struct replicates *made, size_t d)
+{
+    struct tremolo_f_test test = {NAN, NAN, NAN, NAN};
+    double g = (double)made->groups;
+    double solved[TREMOLO_BUCKETS];
+    const double *score = made->value + made->at.scores;
+    if (d >= made->groups) {
+        return test;
+    }
+    double *C = linear_new(d * d);
+    for (size_t i = 0; C != NULL && i < d * d; i++) {
+        C[i] = covariance_of(made, made->at.scores + i / d, made->at.scores + i % d);
+    }
+    if (C != NULL && linear_cholesky(C, d)) {
+        memcpy(solved, score, d * sizeof *solved);
+        linear_cholesky_solve(solved, C, d, 1);
+        test.numerator = (double)d;
+        test.denominator = g - (double)d;
+        test.f = linear_dot(solved, score, d) * test.denominator / (test.numerator * (g - 1.0));
+        double share = test.denominator / (test.denominator + test.numerator * test.f);
+        test.p = tremolo_beta_tail(0.5 * test.denominator, 0.5 * test.numerator, share, false);
+    }
+    free(C);
+    return test;
+}
+
+static struct tremolo_measured residual_of(const struct replicates *made, double variance,
+                                           double scale, double t)
+{
+    double error = sqrt(covariance_of(made, made->at.loss, made->at.loss));
+    variance = isnan(variance) ? made->value[made->at.loss] : variance;
+    double low = variance - t * error;
+    bool known = low > 0.0 && isfinite(error);
+    return (struct tremolo_measured){.estimate = scale * sqrt(fmax(variance, 0.0)),
+                                     .low = known ? scale * sqrt(low) : NAN,
+                                     .high = known ? scale * sqrt(variance + t * error) : NAN};
+}
+
+static struct tremolo_measured inflation_of(const struct replicates *made, size_t i, double t)
+{
+    size_t at = made->at.inflations + i;
+    double half = t * sqrt(covariance_of(made, at, at));
+    bool known = 2.0 * half <= log(INFLATION_SPAN_MAX);
+    double middle = made->value[at];
+    return (struct tremolo_measured){.estimate = known ? exp(middle) : NAN,
+                                     .low = known ? exp(fmax(middle - half, 0.0)) : NAN,
+                                     .high = known ? exp(middle + half) : NAN};
+}
+
+static enum tremolo_status tell(struct tremolo_diagnosis *diagnosis, const struct replicates *made,
+                                size_t d, double t)
+{
+    size_t p = d + 1;
+    diagnosis->f_test = f_test_of(made, d);
+    if (!made->positive) {
+        return TREMOLO_OK;
+    }
+    diagnosis->covariance = linear_new(p * p);
+    diagnosis->inflation = calloc(d, sizeof *diagnosis->inflation);
+    if (diagnosis->covariance == NULL || diagnosis->inflation == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < p * p; i++) {
+        diagnosis->covariance[i] = covariance_of(made, i / p, i % p);
+    }
+    for (size_t i = 0; i < d; i++) {
+        diagnosis->inflation[i] = inflation_of(made, i, t);
+    }
+    return TREMOLO_OK;
+}
+
+void tremolo_diagnosis_begin(struct tremolo_diagnosis *diagnosis)
+{
+    *diagnosis =
+        (struct tremolo_diagnosis){.residual_sd = {NAN, NAN, NAN}, .f_test = {NAN, NAN, NAN, NAN}};
+}
+
+static enum tremolo_status diagnose(struct tremolo_diagnosis *diagnosis,
+                                    const struct source *source, const double *beta,
+                                    const struct tremolo_fit *fit,
+                                    const struct tremolo_units *units, double level)
+{
+    size_t d = source->d;
+    struct replicates made = {.at = layout_of(d), .positive = true};
+    made.value = linear_new((TREMOLO_BUCKETS + 1) * made.at.width);
+    made.off = linear_new(TREMOLO_BUCKETS * made.at.width);
+    enum tremolo_status status = made.value != NULL && made.off != NULL
+                                     ? replicate(&made, source, beta, fit->intercept, units)
+                                     : TREMOLO_NO_MEMORY;
+    if (status == TREMOLO_OK) {
+        double t = tremolo_student_quantile(0.5 + 0.5 * level, (double)(made.groups - 1));
+        double scale = units != NULL ? units->response_scale : 1.0;
+        diagnosis->features = d;
+        diagnosis->residual_sd = residual_of(&made, fit->residual_variance, scale, t);
+        status = tell(diagnosis, &made, d, t);
+    }
+    free(made.value);
+    free(made.off);
+    return status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
+}
+
+enum tremolo_status tremolo_diagnose(struct tremolo_diagnosis *diagnosis,
+                                     const struct tremolo_debiased *evidence,
+                                     const struct tremolo_ballot *ballots, const double *beta,
+                                     const struct tremolo_fit *fit,
+                                     const struct tremolo_units *units, double level)
+{
+    if (diagnosis == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    tremolo_diagnosis_begin(diagnosis);
+    if ((evidence == NULL) == (ballots == NULL) || beta == NULL || fit == NULL ||
+        !(level > 0.0 && level < 1.0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const struct source source = {.evidence = evidence,
+                                  .ballots = ballots,
+                                  .d = ballots != NULL ? ballots->d : evidence->d,
+                                  .buckets =
+                                      ballots != NULL ? ballots->buckets : evidence->buckets};
+    enum tremolo_status status = diagnose(diagnosis, &source, beta, fit, units, level);
+    if (status != TREMOLO_OK) {
+        tremolo_diagnosis_free(diagnosis);
+    }
+    return status;
+}
+
+void tremolo_diagnosis_free(struct tremolo_diagnosis *diagnosis)
+{
+    free(diagnosis->covariance);
+    free(diagnosis->inflation);
+    tremolo_diagnosis_begin(diagnosis);
+}
