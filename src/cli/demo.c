@@ -192,7 +192,7 @@ static void *run_devices(void *context)
                 take_part(demo, index, i);
             }
         }
-        progress_bar.add(1);
+        (void)progress_bar.add(NULL, 1);
     }
     return NULL;
 }
@@ -241,7 +241,7 @@ static int send_reports(struct demo *demo)
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
         rounds = tremolo_demo_study[i].rounds > rounds ? tremolo_demo_study[i].rounds : rounds;
     }
-    progress_bar.begin("devices, round by round", rounds * demo->devices);
+    progress_bar.begin(NULL, "devices, round by round", rounds * demo->devices);
     for (demo->round = 0; demo->round < rounds && demo->failed == 0 && code == CLI_DONE;
          demo->round++) {
         run_round(demo);
@@ -249,7 +249,7 @@ static int send_reports(struct demo *demo)
             code = demo->round + 1 < tremolo_demo_study[i].rounds ? close_round(demo, i) : code;
         }
     }
-    progress_bar.end();
+    progress_bar.end(NULL);
     if (demo->failed > 0) {
         return cli_fail(CLI_FAILED, "demo", "%zu reports could not be made: %s",
                         (size_t)demo->failed, demo->why);

@@ -1,14 +1,11 @@
 /* fit.c -- `tremolo fit`: a regression from a file of reports, a server or its directory. */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "convergence.h"
 #include "estimate_json.h"
 #include "estimate_show.h"
-#include "guarantee_json.h"
 #include "options.h"
 #include "result.h"
 #include "tremolo_report_fit.h"
@@ -61,58 +58,19 @@ static bool parse(struct fit_options *options, int *code, int argc, char **argv)
 
 /* -------------------------------------------------------------- estimating */
 
-static int show(const struct fit_options *options, const struct tremolo_report_fit *fit)
+static int fit_file(const struct fit_options *options)
 {
-    json_t *guarantee = guarantee_promise_json(&fit->promise, fit->epsilon);
-    json_t *document = estimate_document(&fit->estimate);
-    (void)json_object_set_new(document, "guarantee", guarantee != NULL ? guarantee : json_null());
-    if (fit->promise.law.first == 0) { /* ballots are no gradients */
-        (void)json_object_set_new(document, "convergence", convergence_json(&fit->convergence));
-    }
+    char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
+    json_t *document = NULL;
     const struct estimate_wish wish = {.as_json = options->json,
                                        .explain = options->explain,
                                        .save = options->save,
                                        .line = options->line};
-    return estimate_show(command, document, &wish);
-}
-
-static int fit_rounds(const struct fit_options *options, const struct tremolo_report_header *header,
-                      struct tremolo_report_rounds *rounds)
-{
-    struct tremolo_report_fit fit;
-    if (rounds->count < 2 && options->fit.predictor >= TREMOLO_PREDICTOR_POOLED) {
-        return cli_fail(CLI_USAGE, command, "%s: one round only, and --method %s needs several",
-                        options->path, tremolo_predictor_names[options->fit.predictor]);
-    }
-    if (header->study.release == TREMOLO_RELEASE_BALLOT &&
-        options->fit.predictor == TREMOLO_PREDICTOR_ONE_SHOT) {
-        return cli_fail(CLI_USAGE, command,
-                        "%s: a file of ballots, from which auto or unbiased predicts",
-                        options->path);
-    }
-    enum tremolo_status status = tremolo_report_fit(&fit, header, rounds, &options->fit);
-    int code = status == TREMOLO_OK
-                   ? show(options, &fit)
-                   : cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
-    tremolo_report_fit_free(&fit);
-    return code;
-}
-
-static int fit_file(const struct fit_options *options, FILE *file)
-{
-    char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
-    struct tremolo_report_header header;
-    struct tremolo_report_rounds rounds;
-    if (!tremolo_report_file_open(&header, file, error)) {
-        return cli_fail(CLI_USAGE, command, "%s: %s", options->path, error);
-    }
-    enum tremolo_status status = tremolo_report_rounds_read(&rounds, &header, file, error);
-    int code = status == TREMOLO_OK
-                   ? fit_rounds(options, &header, &rounds)
-                   : cli_fail(cli_exit_of(status), command, "%s: %s", options->path, error);
-    tremolo_report_rounds_free(&rounds);
-    tremolo_report_header_free(&header);
-    return code;
+    enum tremolo_status status =
+        estimate_of_reports(&document, options->path, &options->fit, error);
+    return status == TREMOLO_OK
+               ? estimate_show(command, document, &wish)
+               : cli_fail(cli_exit_of(status), command, "%s: %s", options->path, error);
 }
 
 static int run(int argc, char **argv)
@@ -133,13 +91,7 @@ static int run(int argc, char **argv)
                                            .line = options.line};
         return estimate_find(command, options.path, &wish);
     }
-    FILE *file = fopen(options.path, "rb");
-    if (file == NULL) {
-        return cli_fail(CLI_USAGE, command, "%s: %s", options.path, strerror(errno));
-    }
-    code = fit_file(&options, file);
-    (void)fclose(file);
-    return code;
+    return fit_file(&options);
 }
 
 const struct cli_command cli_fit = {

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,73 +18,14 @@
 
 static const char command[] = "simulate";
 
-double simulate_mean(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += values[i];
-    }
-    return sum / (double)count;
-}
-
-double simulate_sd(const double *values, size_t count)
-{
-    double mean = simulate_mean(values, count), squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        squares += (values[i] - mean) * (values[i] - mean);
-    }
-    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-}
-
-static int explain_failure(enum tremolo_status status, const char *constant,
-                           const struct simulate_options *options)
-{
-    if (status == TREMOLO_SINGULAR && constant != NULL) {
-        return cli_fail(CLI_USAGE, command,
-                        "column '%s' is constant on the training rows, or too large to scale",
-                        constant);
-    }
-    if (status == TREMOLO_SINGULAR) {
-        return cli_fail(CLI_USAGE, command,
-                        "the features of %s depend linearly on one another; leave some out",
-                        options->path);
-    }
-    if (status == TREMOLO_UNREACHABLE) {
-        return cli_fail(CLI_REFUSED, command,
-                        "no noise the device can make gives epsilon %g for this data's range; "
-                        "clip outliers or ask for another epsilon",
-                        options->simulation.experiment.epsilon);
-    }
-    return cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
-}
-
-/* Checks that need the data. */
-static int check_against(const struct simulate_options *options,
-                         const struct tremolo_design *design)
-{
-    size_t train = design->rows - (size_t)(options->simulation.test_share * (double)design->rows);
-    if (train < design->features + 2) {
-        return cli_fail(CLI_USAGE, command,
-                        "%zu features need at least %zu devices, and %zu are left of %zu rows",
-                        design->features, design->features + 2, train, design->rows);
-    }
-    size_t m = options->simulation.experiment.vectors;
-    if (options->simulation.experiment.method != TREMOLO_EXPERIMENT_OLS && m > 0 &&
-        m + (tremolo_experiment_takes_rounds(options->simulation.experiment.method) ? 1 : 0) >
-            design->features) {
-        return cli_fail(CLI_USAGE, command, "%zu vectors do not fit into %zu features", m,
-                        design->features);
-    }
-    return CLI_DONE;
-}
-
 static int run_design(struct simulate_options *options, const struct tremolo_design *design)
 {
     struct tremolo_simulation_result result;
     const char *constant = NULL;
-    int code = check_against(options, design);
-    if (code != CLI_DONE) {
-        return code;
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    int code = CLI_DONE;
+    if (!tremolo_simulation_fits(&options->simulation, design, error)) {
+        return cli_fail(CLI_USAGE, command, "%s", error);
     }
     double start = cli_seconds();
     options->simulation.experiment.progress = &progress_bar;
@@ -93,13 +33,18 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
         tremolo_simulation_run(&result, &constant, &options->simulation, design);
     result.seconds = cli_seconds() - start;
     if (status != TREMOLO_OK) {
-        code = explain_failure(status, constant, options);
+        tremolo_simulation_explain(error, status, constant, &options->simulation);
+        code = cli_fail(status == TREMOLO_SINGULAR ? CLI_USAGE : cli_exit_of(status), command, "%s",
+                        error);
     } else {
         const struct estimate_wish wish = {.as_json = options->json,
                                            .explain = options->explain,
                                            .save = options->save,
                                            .line = options->line};
-        code = estimate_show(command, simulate_document(options, design, &result), &wish);
+        code = estimate_show(
+            command,
+            simulation_document(&options->simulation, design, &result, options->save != NULL),
+            &wish);
     }
     if (status == TREMOLO_OK && !options->json) {
         simulate_print(options, design, &result);

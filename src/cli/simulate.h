@@ -2,10 +2,9 @@
 #ifndef TREMOLO_CLI_SIMULATE_H
 #define TREMOLO_CLI_SIMULATE_H
 
-#include "convergence.h"
 #include "result.h"
 #include "tremolo_privacy.h"
-#include "tremolo_simulation.h"
+#include "simulation_json.h"
 #include "tremolo_study_file.h"
 
 enum { SIMULATE_REPEATS_MAX = 100000, SIMULATE_WITHOUT_MAX = 64 };
@@ -44,24 +43,8 @@ bool simulate_leave_out(struct simulate_options *options, const struct tremolo_t
 /* What simulate_parse() made. */
 void simulate_options_free(struct simulate_options *options);
 
-/* The estimate's document, with the members that only a simulation has. */
-json_t *simulate_document(const struct simulate_options *options,
-                          const struct tremolo_design *design,
-                          const struct tremolo_simulation_result *result);
-
 /* What is said after the estimate. */
 void simulate_print(const struct simulate_options *options, const struct tremolo_design *design,
                     const struct tremolo_simulation_result *result);
-
-enum { SIMULATE_SENTENCE_BYTES = 1024 };
-
-/* How many values were clamped, and in which columns most; where there are bounds. */
-void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct tremolo_design *design,
-                            const struct tremolo_simulation_result *result);
-json_t *simulate_clamped_json(const struct tremolo_design *design,
-                              const struct tremolo_simulation_result *result);
-
-double simulate_mean(const double *values, size_t count);
-double simulate_sd(const double *values, size_t count);
 
 #endif

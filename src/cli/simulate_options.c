@@ -1,13 +1,11 @@
 /* simulate_options.c -- the command line of `tremolo simulate`. */
 #include "simulate.h"
 
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "options.h"
-#include "tremolo_host.h"
 
 static const char command[] = "simulate";
 
@@ -132,132 +130,13 @@ static const struct option_rule rules[] = {
     RESULT_RULES(struct simulate_options),
 };
 
-/* Options of some methods only. What is asked of privacy is not among them: the output
- * states what was given. */
-#define FOR(method) (1u << (method))
-
-static const struct {
-    const char *name;
-    unsigned methods;
-} method_rules[] = {
-    {"rounds", FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED) |
-                   FOR(TREMOLO_EXPERIMENT_DP_SGD)},
-    {"step", FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED) |
-                 FOR(TREMOLO_EXPERIMENT_DP_SGD)},
-    {"radius", FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED)},
-    {"ridge", FOR(TREMOLO_EXPERIMENT_ONE_SHOT)},
-    {"clip", FOR(TREMOLO_EXPERIMENT_DP_SGD)},
-    {"vectors", ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
-    {"alpha", ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
-    {"lambda", ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
-    {"omega", ~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS))},
-};
-
-enum { METHOD_RULES = sizeof method_rules / sizeof method_rules[0] };
-
-static void set_default(double *value, double otherwise)
-{
-    if (isnan(*value)) {
-        *value = otherwise;
-    }
-}
-
-/* `auto` and `ols` need no modulation; the paper's methods get the paper's. */
-static void set_defaults(struct simulate_options *options, bool scaled)
-{
-    struct tremolo_experiment_options *experiment = &options->simulation.experiment;
-    bool plain = experiment->method == TREMOLO_EXPERIMENT_AUTO ||
-                 experiment->method == TREMOLO_EXPERIMENT_OLS ||
-                 experiment->method == TREMOLO_EXPERIMENT_DP_SGD;
-    if (experiment->vectors == SIZE_MAX) {
-        bool asked = !isnan(experiment->lambda) || !isnan(experiment->omega);
-        experiment->vectors = plain && !asked ? 0 : 1;
-    }
-    set_default(&experiment->alpha, plain ? 0 : 0.5);
-    set_default(&experiment->lambda, 0.2);
-    set_default(&experiment->omega, 1);
-    set_default(&experiment->ridge, 0.5);
-    bool bounds = options->study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    if (!scaled) {
-        options->simulation.scaling = experiment->release == TREMOLO_RELEASE_BALLOT
-                                          ? TREMOLO_SCALING_RANGES
-                                      : bounds ? TREMOLO_SCALING_BOUNDS
-                                               : TREMOLO_SCALING_STANDARD;
-    }
-    const struct tremolo_study_terms *terms =
-        options->study_file != NULL && tremolo_experiment_takes_rounds(experiment->method)
-            ? tremolo_study_file_terms(options->study_file)
-            : NULL;
-    bool theirs = terms != NULL && terms->protocol == TREMOLO_STUDY_ITERATIVE;
-    set_default(&experiment->step, theirs                                            ? terms->step
-                                   : experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? 0.1
-                                                                                     : 0.8);
-    /* The study's ball is in its own units. */
-    set_default(&experiment->radius, theirs && options->simulation.scaling == TREMOLO_SCALING_BOUNDS
-                                         ? terms->radius
-                                         : 0);
-    set_default(&experiment->clip, 2);
-}
-
-/* Any two people are told apart least by ballots, which have one method. */
-static void set_release(struct tremolo_experiment_options *experiment)
-{
-    bool can = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY &&
-               experiment->method == TREMOLO_EXPERIMENT_AUTO;
-    experiment->release = can ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
-}
-
-/* What has no meaning for ballots is refused, not passed over. */
-static int check_ballot(const struct simulate_options *options, const struct options_given *given)
-{
-    static const char *const of_samples[] = {"delta", "calibration", "vectors",
-                                             "alpha", "lambda",      "omega"};
-    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
-    if (experiment->release != TREMOLO_RELEASE_BALLOT) {
-        return CLI_DONE;
-    }
-    if (experiment->neighbours != TREMOLO_NEIGHBOURS_ANY) {
-        return cli_fail(CLI_USAGE, command,
-                        "a ballot protects any two people; a distance needs --release sample");
-    }
-    if (experiment->method != TREMOLO_EXPERIMENT_AUTO) {
-        return cli_fail(CLI_USAGE, command, "the method %s needs --release sample",
-                        tremolo_experiment_method_name(experiment->method));
-    }
-    for (size_t i = 0; i < sizeof of_samples / sizeof of_samples[0]; i++) {
-        if (options_has(given, of_samples[i])) {
-            return cli_fail(CLI_USAGE, command,
-                            "--%s has no effect on ballots; it needs "
-                            "--release sample",
-                            of_samples[i]);
-        }
-    }
-    if (!(experiment->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
-          experiment->epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
-        return cli_fail(CLI_USAGE, command, "--epsilon of ballots must be from %g to %g",
-                        TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
-    }
-    if (options_has(given, "scale") && options->simulation.scaling == TREMOLO_SCALING_STANDARD) {
-        return cli_fail(CLI_USAGE, command, "--scale standard needs --release sample");
-    }
-    return CLI_DONE;
-}
-
 /* What options must be together, and with the method. */
 static int check_whole(const struct simulate_options *options)
 {
-    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
-    enum tremolo_experiment_method method = experiment->method;
+    enum tremolo_experiment_method method = options->simulation.experiment.method;
     bool reports = method != TREMOLO_EXPERIMENT_DP_SGD && method != TREMOLO_EXPERIMENT_OLS;
     if (options->response == NULL) {
         return cli_fail(CLI_USAGE, command, "--response NAME is needed");
-    }
-    if (method != TREMOLO_EXPERIMENT_DP_SGD &&
-        tremolo_experiment_releases(experiment) > UINT16_MAX) {
-        return cli_fail(CLI_USAGE, command,
-                        "--rounds %zu with %zu samples of a device in each are more than %d "
-                        "releases",
-                        experiment->rounds, experiment->samples, UINT16_MAX);
     }
     if (options->reports != NULL && !reports) {
         return cli_fail(CLI_USAGE, command, "--reports needs a method whose devices report");
@@ -266,56 +145,36 @@ static int check_whole(const struct simulate_options *options)
         return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",
                         options->reports);
     }
-    if (isnan(experiment->epsilon) && method != TREMOLO_EXPERIMENT_OLS) {
-        return cli_fail(CLI_USAGE, command, "--epsilon E is needed");
-    }
     return result_check(command, options->save, options->force);
 }
 
-/* What the method would ignore is refused: whoever gave it expects an effect. */
-static int check_method(const struct tremolo_experiment_options *experiment,
-                        const struct options_given *given)
+/* Which of those that may have no effect were asked for. */
+static uint32_t given_of(const struct options_given *given)
 {
-    for (unsigned i = 0; i < METHOD_RULES; i++) {
-        if (options_has(given, method_rules[i].name) &&
-            (method_rules[i].methods & FOR(experiment->method)) == 0) {
-            return cli_fail(CLI_USAGE, command, "--%s has no effect with the method %s",
-                            method_rules[i].name,
-                            tremolo_experiment_method_name(experiment->method));
-        }
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < TREMOLO_SIMULATION_OPTIONS; i++) {
+        bits |= options_has(given, tremolo_simulation_option_names[i]) ? 1u << i : 0;
     }
-    return experiment->vectors == 0 && (!isnan(experiment->lambda) || !isnan(experiment->omega))
-               ? cli_fail(CLI_USAGE, command, "--lambda and --omega have no effect without vectors")
-               : CLI_DONE;
+    return bits;
 }
 
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv)
 {
     struct options_given given;
-    *options = (struct simulate_options){
-        .simulation.experiment = {.vectors = SIZE_MAX, .threads = tremolo_processors()}};
-    if (tremolo_host_entropy(NULL, (uint8_t *)&options->simulation.seed,
-                             sizeof options->simulation.seed) != 0) {
-        options->simulation.seed = 1;
-    }
-    options->simulation.seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    *options = (struct simulate_options){.path = NULL};
+    tremolo_simulation_begin(&options->simulation);
+    options->simulation.dashes = "--";
     result_command_line(options->line, argc, argv);
     if (!options_parse(&given, options, code, &cli_simulate, argc, argv)) {
         return false;
     }
     options->path = given.operand[0];
-    if (!options_has(&given, "release") && options->study == NULL) {
-        set_release(&options->simulation.experiment);
-    }
+    options->simulation.given = given_of(&given);
     *code = check_whole(options);
-    if (*code == CLI_DONE) {
-        *code = check_ballot(options, &given);
-    }
-    if (*code == CLI_DONE) {
-        *code = check_method(&options->simulation.experiment, &given);
-    }
-    if (*code == CLI_DONE) {
-        set_defaults(options, options_has(&given, "scale"));
+    if (*code == CLI_DONE &&
+        !tremolo_simulation_settle(&options->simulation, options->study_file, error)) {
+        *code = cli_fail(CLI_USAGE, command, "%s", error);
     }
     return *code == CLI_DONE;
 }

@@ -3,7 +3,6 @@
  * The study is read before all other options, so that each of them overrides it.
  * Columns come by the study's names, its response included; the bounds are taken
  * once the data are there (design_bounds.c). */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,30 +56,6 @@ static char *quoted_features(const struct tremolo_study_file *file)
     return fclose(out) == 0 ? text : NULL;
 }
 
-static void fill(struct tremolo_experiment_options *experiment,
-                 const struct tremolo_study_terms *terms)
-{
-    experiment->release = terms->release;
-    experiment->epsilon = terms->epsilon;
-    experiment->delta = terms->delta;
-    experiment->neighbours =
-        terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
-    experiment->distance = terms->distance > 0 ? terms->distance : experiment->distance;
-    experiment->protect_all = terms->response_private;
-    experiment->calibration = terms->calibration;
-    experiment->samples = terms->samples;
-    experiment->vectors = terms->vectors;
-    experiment->alpha = terms->alpha;
-    if (terms->vectors > 0) {
-        experiment->lambda = terms->lambda;
-        experiment->omega = terms->omega;
-    }
-    if (terms->protocol != TREMOLO_STUDY_ONE_SHOT) {
-        experiment->method = TREMOLO_EXPERIMENT_ITERATIVE;
-        experiment->rounds = terms->rounds;
-    }
-}
-
 const char *simulate_take_study(void *place, const char *path)
 {
     struct simulate_options *options = place;
@@ -95,13 +70,7 @@ const char *simulate_take_study(void *place, const char *path)
     }
     options->response = tremolo_study_file_response(options->study_file)->name;
     options->features = options->listed_features;
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study_file);
-    options->simulation.experiment.study = tremolo_study_file_device(options->study_file);
-    size_t coordinates =
-        tremolo_study_file_dimension(options->study_file) + terms->response_private;
-    /* The whole box is that of the columns which are simulated, and has their size. */
-    options->simulation.clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
-    fill(&options->simulation.experiment, terms);
+    tremolo_simulation_take_study(&options->simulation, options->study_file);
     return NULL;
 }
 

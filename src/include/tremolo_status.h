@@ -54,6 +54,7 @@ extern "C" {
     X(NO_MEMORY, 52, "out of memory")                                                              \
     X(LEDGER_BUSY, 53, "another process is using this ledger")                                     \
     X(NETWORK_FAILED, 54, "the server could not be reached in time")                               \
+    X(STOPPED, 55, "the work was stopped before its end")                                          \
     X(STORE_FULL, 60, "there is no room left on the disk")                                         \
     X(STORE_FAILED, 61, "the store could not be read or written")                                  \
     X(NOT_SYNCED, 62, "the disk did not confirm a write")                                          \

@@ -201,7 +201,7 @@ static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size
         int16_t *at = rows + done * fleet->width;
         status = fleet->bulk ? fleet_bulk_block(at, fleet, from + done, block, &worker->pass)
                              : fleet_core_block(at, fleet, from + done, block, &worker->pass);
-        tremolo_progress_add(fleet->progress, block);
+        status = tremolo_progress_add(fleet->progress, block, status);
     }
     return status;
 }

@@ -46,10 +46,10 @@ static void *take(void *argument)
             return NULL;
         }
         enum tremolo_status status = run_trial(&queue->trials[mine]);
+        status = tremolo_progress_add(queue->progress, 1, status);
         if (status != TREMOLO_OK) {
             atomic_store(&queue->status, (int)status);
         }
-        tremolo_progress_add(queue->progress, 1);
     }
 }
 

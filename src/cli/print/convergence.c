@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "coefficients.h"
-#include "estimate_json.h"
 #include "members.h"
 
 void convergence_print(const json_t *convergence, const char *where)
@@ -32,33 +31,4 @@ void convergence_print(const json_t *convergence, const char *where)
     coefficients_paragraph(
         "The bound as printed does not hold: it divides by the number of devices a variance that "
         "holds that division already, and its step 1/L leaves the proof no room for noise.");
-}
-
-json_t *convergence_json(const struct tremolo_convergence_answer *convergence)
-{
-    const struct tremolo_convergence_input *input = &convergence->input;
-    const struct tremolo_convergence *result = &convergence->result;
-    if (!convergence->known) {
-        return json_null();
-    }
-    const struct {
-        const char *name;
-        double value;
-    } members[] = {
-        {"rounds", input->rounds},
-        {"gradient_variance", result->variance},
-        {"gradient_variance_bound", result->variance_bound},
-        {"beta_bound", input->B},
-        {"feature_bound", input->R},
-        {"response_bound", input->M},
-        {"smoothness", input->smoothness},
-        {"excess_loss_bound", result->corrected},
-        {"excess_loss_as_printed", result->printed},
-    };
-    json_t *object = json_object();
-    /* A moment that is almost 0 makes bounds infinite, which is null in JSON. */
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        (void)json_object_set_new(object, members[i].name, estimate_number(members[i].value));
-    }
-    return object;
 }

@@ -382,7 +382,7 @@ static void add_sample_json(json_t *root, const struct tremolo_plan_request *req
                                                     result_json(&way->result)));
     }
     (void)json_object_set_new(root, "alternatives", ways);
-    (void)json_object_set_new(root, "convergence", convergence_json(&answer->convergence));
+    (void)json_object_set_new(root, "convergence", estimate_convergence(&answer->convergence));
 }
 
 int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer)
@@ -436,7 +436,7 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
         (void)printf("\nthe paper's %ld rounds, noise sd %.4g each (scaled units)\n",
                      request->rounds,
                      answer->convergence.input.mechanism.sigma / (1.0 - request->alpha));
-        json_t *convergence = convergence_json(&answer->convergence);
+        json_t *convergence = estimate_convergence(&answer->convergence);
         convergence_print(convergence, "the guess");
         json_decref(convergence);
     }

@@ -18,8 +18,9 @@ static struct {
     double start, drawn;
 } bar = {.drawing = PTHREAD_MUTEX_INITIALIZER};
 
-static void begin(const char *what, size_t steps)
+static void begin(void *unused, const char *what, size_t steps)
 {
+    (void)unused;
     bar.what = what;
     bar.total = isatty(STDERR_FILENO) ? steps : 0;
     bar.start = bar.drawn = cli_seconds();
@@ -41,11 +42,12 @@ static void draw(size_t done, double time)
     (void)fflush(stderr);
 }
 
-static void add(size_t steps)
+static bool add(void *unused, size_t steps)
 {
+    (void)unused;
     size_t done = atomic_fetch_add(&bar.done, steps) + steps;
     if (bar.total == 0 || pthread_mutex_trylock(&bar.drawing) != 0) {
-        return;
+        return true;
     }
     double time = cli_seconds();
     if (time - bar.drawn >= 0.1) {
@@ -53,14 +55,16 @@ static void add(size_t steps)
         draw(done, time);
     }
     (void)pthread_mutex_unlock(&bar.drawing);
+    return true;
 }
 
-static void end(void)
+static void end(void *unused)
 {
+    (void)unused;
     if (bar.total > 0) {
         (void)fputs("\r\033[K", stderr);
     }
     bar.total = 0;
 }
 
-const struct tremolo_progress progress_bar = {begin, add, end};
+const struct tremolo_progress progress_bar = {begin, add, end, NULL};

@@ -22,7 +22,7 @@ static void print_privacy(const struct simulate_options *options,
                           const struct tremolo_design *design,
                           const struct tremolo_simulation_result *result)
 {
-    char clamped[SIMULATE_SENTENCE_BYTES];
+    char clamped[SIMULATION_SENTENCE_BYTES];
     const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
     if (experiment->method == TREMOLO_EXPERIMENT_OLS) {
         printf("Privacy: none; ordinary least squares reads the raw data.\n");
@@ -38,7 +38,7 @@ static void print_privacy(const struct simulate_options *options,
     }
     privacy_warnings_print(experiment->epsilon);
     if (tremolo_simulation_clamps(&options->simulation, design)) {
-        simulate_clamped_words(clamped, design, result);
+        simulation_clamped_words(clamped, design, result);
         coefficients_paragraph(clamped);
     }
     print_clip(options, design, result);
@@ -72,13 +72,13 @@ void simulate_print(const struct simulate_options *options, const struct tremolo
            "missing values\n",
            tremolo_experiment_method_name(simulation->experiment.method), result->devices,
            result->held_out, design->dropped);
-    printf("R-squared %.4f on %s", simulate_mean(result->r2, simulation->repeats),
+    printf("R-squared %.4f on %s", simulation_mean(result->r2, simulation->repeats),
            result->held_out > 0 ? "rows held out" : "the training rows");
     if (simulation->repeats > 1) {
-        printf(" (sd %.4f over %zu repeats)", simulate_sd(result->r2, simulation->repeats),
+        printf(" (sd %.4f over %zu repeats)", simulation_sd(result->r2, simulation->repeats),
                simulation->repeats);
     }
-    printf("; without privacy (ols) %.4f\n", simulate_mean(result->r2_ols, simulation->repeats));
+    printf("; without privacy (ols) %.4f\n", simulation_mean(result->r2_ols, simulation->repeats));
     print_privacy(options, design, result);
     printf("Seed %llu, %.2f seconds.\n", (unsigned long long)simulation->seed, result->seconds);
 }

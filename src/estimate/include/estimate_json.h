@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "tremolo_estimate.h"
+#include "tremolo_report_file.h"
 
 enum { ESTIMATE_DOCUMENT_VERSION = 1 };
 
@@ -20,6 +21,22 @@ bool estimate_document_is(const json_t *document);
  * follows from the reports alone, the score test's sets of coefficients that noise
  * hides, becomes null. */
 void estimate_document_level(json_t *document, double level);
+
+/* What the paper's theorems say of rounds: an object, or null when nothing is known. */
+json_t *estimate_convergence(const struct tremolo_convergence_answer *convergence);
+
+struct tremolo_report_fit_options;
+
+/* The document of the reports in a file, guarantee and all. On failure *document is untouched
+ * and `error` is one sentence, without the path. */
+TREMOLO_MUST_USE enum tremolo_status
+estimate_of_reports(json_t **document, const char *path,
+                    const struct tremolo_report_fit_options *options,
+                    char error[TREMOLO_REPORT_FILE_ERROR_BYTES]);
+
+/* The document as text for programs, which the caller frees; the document is freed. NULL
+ * without memory. */
+char *estimate_text(json_t *document);
 
 /* JSON has no NaN and no infinity: what is not a number is null. */
 json_t *estimate_number(double value);

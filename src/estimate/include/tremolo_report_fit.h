@@ -49,6 +49,14 @@ tremolo_report_fit(struct tremolo_report_fit *fit, const struct tremolo_report_h
                    const struct tremolo_report_fit_options *options);
 void tremolo_report_fit_free(struct tremolo_report_fit *fit);
 
+/* From the file at `path` to the document that 'tremolo fit' prints
+ * (docs/estimate.schema.json), which the caller frees. On failure *json is untouched and
+ * `error` is one sentence, without the path. */
+TREMOLO_MUST_USE enum tremolo_status
+tremolo_report_fit_json(char **json, const char *path,
+                        const struct tremolo_report_fit_options *options,
+                        char error[TREMOLO_REPORT_FILE_ERROR_BYTES]);
+
 #ifdef __cplusplus
 }
 #endif

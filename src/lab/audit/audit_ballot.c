@@ -519,7 +519,7 @@ enum tremolo_status audit_ballot_run(struct audit *audit)
         if (status == TREMOLO_OK) {
             status = one_device(ballots, audit, pair, 1);
         }
-        tremolo_progress_add(audit->progress, RELEASES);
+        status = tremolo_progress_add(audit->progress, RELEASES, status);
     }
     if (status == TREMOLO_OK) {
         judge(ballots, audit);

@@ -226,7 +226,7 @@ static enum tremolo_status run_frame(struct pairs *pairs, struct audit *audit, u
         if (status == TREMOLO_OK) {
             status = one_device(pairs, pair, 1, audit);
         }
-        tremolo_progress_add(audit->progress, 1);
+        status = tremolo_progress_add(audit->progress, 1, status);
     }
     return status;
 }

@@ -1,37 +1,42 @@
-/* tremolo_progress.h -- how far a long computation is, for whoever shows it.
+/* tremolo_progress.h -- how far a long computation is, for whoever shows it or stops it.
  *
  * begin() and end() are called by the thread that computes, add() by any. A pointer
  * to this that is NULL stands for nobody who wants to know. */
 #ifndef TREMOLO_PROGRESS_H
 #define TREMOLO_PROGRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "tremolo_status.h"
+
 struct tremolo_progress {
-    void (*begin)(const char *what, size_t steps);
-    void (*add)(size_t steps);
-    void (*end)(void);
+    void (*begin)(void *context, const char *what, size_t steps);
+    bool (*add)(void *context, size_t steps); /* false: stop, and say TREMOLO_STOPPED */
+    void (*end)(void *context);
+    void *context;
 };
 
 static inline void tremolo_progress_begin(const struct tremolo_progress *progress, const char *what,
                                           size_t steps)
 {
     if (progress != NULL) {
-        progress->begin(what, steps);
+        progress->begin(progress->context, what, steps);
     }
 }
 
-static inline void tremolo_progress_add(const struct tremolo_progress *progress, size_t steps)
+/* Count steps that ended with this status; STOPPED in the place of OK when nobody wants more. */
+static inline enum tremolo_status tremolo_progress_add(const struct tremolo_progress *progress,
+                                                       size_t steps, enum tremolo_status status)
 {
-    if (progress != NULL) {
-        progress->add(steps);
-    }
+    bool go_on = progress == NULL || progress->add(progress->context, steps);
+    return status == TREMOLO_OK && !go_on ? TREMOLO_STOPPED : status;
 }
 
 static inline void tremolo_progress_end(const struct tremolo_progress *progress)
 {
     if (progress != NULL) {
-        progress->end();
+        progress->end(progress->context);
     }
 }
 

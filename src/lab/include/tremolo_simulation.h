@@ -13,6 +13,25 @@
 extern "C" {
 #endif
 
+/* What is refused where it would have no effect; names as a command line has them. */
+enum tremolo_simulation_option {
+    TREMOLO_SIMULATION_DELTA,
+    TREMOLO_SIMULATION_CALIBRATION,
+    TREMOLO_SIMULATION_VECTORS,
+    TREMOLO_SIMULATION_ALPHA,
+    TREMOLO_SIMULATION_LAMBDA,
+    TREMOLO_SIMULATION_OMEGA,
+    TREMOLO_SIMULATION_ROUNDS,
+    TREMOLO_SIMULATION_STEP,
+    TREMOLO_SIMULATION_RADIUS,
+    TREMOLO_SIMULATION_RIDGE,
+    TREMOLO_SIMULATION_CLIP,
+    TREMOLO_SIMULATION_SCALE,
+    TREMOLO_SIMULATION_RELEASE,
+    TREMOLO_SIMULATION_OPTIONS,
+};
+extern const char *const tremolo_simulation_option_names[TREMOLO_SIMULATION_OPTIONS];
+
 struct tremolo_simulation {
     struct tremolo_experiment_options experiment;
     enum tremolo_scaling scaling;
@@ -20,7 +39,28 @@ struct tremolo_simulation {
     double test_share;
     size_t repeats;
     uint64_t seed;
+    uint32_t given;     /* bit 1 << OPTION for what somebody asked for */
+    const char *dashes; /* before an option's name in sentences: "--" on a command line; or "" */
 };
+
+/* Defaults, with NaN, or SIZE_MAX for vectors, where they depend on the method; a seed from
+ * the system, all processors. */
+void tremolo_simulation_begin(struct tremolo_simulation *simulation);
+
+/* What a study fixes of a simulation, before all else is asked for. */
+void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
+                                   const struct tremolo_study_file *study);
+
+/* Fill in what follows from the rest and check that all of it has an effect. `study` may be
+ * NULL. False with a sentence in `error`. */
+bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
+                               const struct tremolo_study_file *study,
+                               char error[TREMOLO_TABLE_ERROR_BYTES]);
+
+/* Are there enough rows and features for it? */
+bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
+                             const struct tremolo_design *design,
+                             char error[TREMOLO_TABLE_ERROR_BYTES]);
 
 struct tremolo_simulation_result {
     size_t dimension, devices, held_out;
@@ -53,6 +93,16 @@ tremolo_simulation_run(struct tremolo_simulation_result *result, const char **co
                        const struct tremolo_simulation *simulation,
                        const struct tremolo_design *design);
 void tremolo_simulation_free(struct tremolo_simulation_result *result);
+
+/* Why it failed, in a sentence. */
+void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum tremolo_status status,
+                                const char *constant, const struct tremolo_simulation *simulation);
+
+/* The estimate's document (docs/estimate.schema.json) with the members that only a simulation
+ * has; "figures" and "how" are for saved results. The caller frees it; NULL without memory. */
+char *tremolo_simulation_json(const struct tremolo_simulation *simulation,
+                              const struct tremolo_design *design,
+                              const struct tremolo_simulation_result *result, bool for_saving);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
-/* simulate_clamped.c -- how many values the study's bounds cut off, in words and as JSON.
+/* simulation_clamped.c -- how many values the study's bounds cut off, in words and as JSON.
  *
  * Bounds that are too narrow bias a study without a trace in its reports; a simulation
  * has the raw values and can tell. Counted are those of the first repeat's devices. */
 #include <stdio.h>
 #include <string.h>
 
-#include "simulate.h"
+#include "simulation_json.h"
 #include "tremolo_words.h"
 
 enum { NAMED = 3 };
@@ -43,15 +43,17 @@ static size_t worst(size_t chosen[NAMED], const size_t *counts, size_t columns)
     return found;
 }
 
-void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct tremolo_design *design,
-                            const struct tremolo_simulation_result *result)
+void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
+                              const struct tremolo_design *design,
+                              const struct tremolo_simulation_result *result)
 {
     size_t columns = design->features + 1, chosen[NAMED];
     size_t total = sum_of(result->clamped, columns);
     char item[NAMED][TREMOLO_NAME_BYTES + 32], list[NAMED * sizeof item[0]];
     const char *items[NAMED] = {item[0], item[1], item[2]};
     if (total == 0) {
-        (void)snprintf(text, SIMULATE_SENTENCE_BYTES, "No value is outside of the study's bounds.");
+        (void)snprintf(text, SIMULATION_SENTENCE_BYTES,
+                       "No value is outside of the study's bounds.");
         return;
     }
     size_t named = 0, found = worst(chosen, result->clamped, columns);
@@ -61,15 +63,15 @@ void simulate_clamped_words(char text[SIMULATE_SENTENCE_BYTES], const struct tre
         named += result->clamped[chosen[i]];
     }
     tremolo_words_list(list, sizeof list, items, found);
-    (void)snprintf(text, SIMULATE_SENTENCE_BYTES,
+    (void)snprintf(text, SIMULATION_SENTENCE_BYTES,
                    "%zu of %zu values are outside of the study's bounds and were clamped to them, "
                    "which biases the estimates; %s in %s.",
                    total, columns * result->devices, named == total ? "they are" : "most are",
                    list);
 }
 
-json_t *simulate_clamped_json(const struct tremolo_design *design,
-                              const struct tremolo_simulation_result *result)
+json_t *simulation_clamped_json(const struct tremolo_design *design,
+                                const struct tremolo_simulation_result *result)
 {
     json_t *list = json_array();
     for (size_t i = 0; i <= design->features; i++) {

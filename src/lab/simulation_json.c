@@ -1,14 +1,32 @@
-/* simulate_document.c -- a simulation as the document of an estimate (estimate_json.h).
+/* simulation_json.c -- a simulation as the document of an estimate (estimate_json.h).
  *
  * A simulation reads the raw table, so what it measures on raw rows is not private; it is
  * in the member "simulation", and what reports of real devices would say and promise is
  * where every estimate has it. */
 #include <math.h>
+#include <stdio.h>
 
 #include "estimate_json.h"
 #include "guarantee_json.h"
-#include "result.h"
-#include "simulate.h"
+#include "simulation_json.h"
+
+double simulation_mean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    return sum / (double)count;
+}
+
+double simulation_sd(const double *values, size_t count)
+{
+    double mean = simulation_mean(values, count), squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        squares += (values[i] - mean) * (values[i] - mean);
+    }
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
 
 static json_t *points_of(const double *values, size_t count)
 {
@@ -21,10 +39,10 @@ static json_t *points_of(const double *values, size_t count)
 }
 
 /* R^2 of every repeat beside that of least squares on the same rows. */
-static json_t *figures_of(const struct simulate_options *options,
+static json_t *figures_of(const struct tremolo_simulation *simulation,
                           const struct tremolo_simulation_result *result)
 {
-    if (options->simulation.repeats < 2) {
+    if (simulation->repeats < 2) {
         return json_array();
     }
     return json_pack("[{s:s,s:s,s:s,s:s,s:b,s:[f,f],s:[{s:s,s:o},{s:s,s:o}]}]", "title",
@@ -32,55 +50,55 @@ static json_t *figures_of(const struct simulate_options *options,
                      "Every repeat splits the rows and draws the noise anew; ols is least squares "
                      "on the raw rows, which is not private.",
                      "x", "repeat", "y", "R\u00b2", "dots", 1, "include", 0.0, 1.0, "series",
-                     "name", tremolo_experiment_method_name(options->simulation.experiment.method),
-                     "points", points_of(result->r2, options->simulation.repeats), "name", "ols",
-                     "points", points_of(result->r2_ols, options->simulation.repeats));
+                     "name", tremolo_experiment_method_name(simulation->experiment.method),
+                     "points", points_of(result->r2, simulation->repeats), "name", "ols", "points",
+                     points_of(result->r2_ols, simulation->repeats));
 }
 
-static json_t *how_of(const struct simulate_options *options, const struct tremolo_design *design,
+static json_t *how_of(const struct tremolo_simulation *simulation,
+                      const struct tremolo_design *design,
                       const struct tremolo_simulation_result *result)
 {
-    char clamped[SIMULATE_SENTENCE_BYTES];
-    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
+    char clamped[SIMULATION_SENTENCE_BYTES];
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
     json_t *how = json_array();
     (void)json_array_append_new(
-        how,
-        json_sprintf("Simulated from a table: %zu rows as devices, %zu held out, %zu dropped "
-                     "for missing values; method %s, calibration %s, seed %llu, %zu repeats; "
-                     "the table is of the first.",
-                     result->devices, result->held_out, design->dropped,
-                     tremolo_experiment_method_name(experiment->method),
-                     tremolo_calibration_names[experiment->calibration],
-                     (unsigned long long)options->simulation.seed, options->simulation.repeats));
+        how, json_sprintf("Simulated from a table: %zu rows as devices, %zu held out, %zu dropped "
+                          "for missing values; method %s, calibration %s, seed %llu, %zu repeats; "
+                          "the table is of the first.",
+                          result->devices, result->held_out, design->dropped,
+                          tremolo_experiment_method_name(experiment->method),
+                          tremolo_calibration_names[experiment->calibration],
+                          (unsigned long long)simulation->seed, simulation->repeats));
     (void)json_array_append_new(
         how,
-        json_string(options->simulation.scaling == TREMOLO_SCALING_STANDARD
+        json_string(simulation->scaling == TREMOLO_SCALING_STANDARD
                         ? "Features were standardised on the training rows, which is not "
                           "private; real studies use public bounds."
-                    : options->study != NULL ? "Features were scaled by the study's public bounds."
-                    : options->simulation.scaling == TREMOLO_SCALING_RANGES
+                    : design->low != NULL ? "Features were scaled by the study's public bounds."
+                    : simulation->scaling == TREMOLO_SCALING_RANGES
                         ? "Typical ranges were taken from the data, which is not private; real "
                           "studies state them beforehand."
                         : "Bounds were taken from the data, which is not private; real studies "
                           "state them beforehand."));
-    if (tremolo_simulation_clamps(&options->simulation, design)) {
-        simulate_clamped_words(clamped, design, result);
+    if (tremolo_simulation_clamps(simulation, design)) {
+        simulation_clamped_words(clamped, design, result);
         (void)json_array_append_new(how, json_string(clamped));
     }
-    if (tremolo_simulation_clips(&options->simulation, design)) {
+    if (tremolo_simulation_clips(simulation, design)) {
         (void)json_array_append_new(
             how, json_sprintf("The study clips samples to a norm of %g in scaled units, which "
                               "shortened %zu of them.",
-                              options->simulation.clip, result->clipped));
+                              simulation->clip, result->clipped));
     }
     return how;
 }
 
-static struct tremolo_promise simulate_promise(const struct simulate_options *options,
-                                               const struct tremolo_design *design,
-                                               const struct tremolo_simulation_result *result)
+static struct tremolo_promise promise_of(const struct tremolo_simulation *simulation,
+                                         const struct tremolo_design *design,
+                                         const struct tremolo_simulation_result *result)
 {
-    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
     bool gradients = experiment->method == TREMOLO_EXPERIMENT_DP_SGD;
     bool any = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY || gradients;
     return (struct tremolo_promise){
@@ -91,8 +109,7 @@ static struct tremolo_promise simulate_promise(const struct simulate_options *op
         .mu = result->privacy.mu,
         .releases = tremolo_experiment_releases(experiment),
         .samples = experiment->samples > 0 ? experiment->samples : 1,
-        .clip =
-            tremolo_simulation_clips(&options->simulation, design) ? options->simulation.clip : 0,
+        .clip = tremolo_simulation_clips(simulation, design) ? simulation->clip : 0,
         .delta = experiment->release == TREMOLO_RELEASE_BALLOT ? 0 : experiment->delta,
         .response_private = experiment->protect_all || gradients,
         .modulated = experiment->vectors > 0 && !gradients,
@@ -110,11 +127,10 @@ static const char *noise_name(const struct tremolo_experiment_options *experimen
 
 /* What only raw rows can tell, and what was done to them. Either way of scaling looked at
  * the data, and a reader must be told. */
-static json_t *simulation_json(const struct simulate_options *options,
+static json_t *simulation_json(const struct tremolo_simulation *simulation,
                                const struct tremolo_design *design,
                                const struct tremolo_simulation_result *result)
 {
-    const struct tremolo_simulation *simulation = &options->simulation;
     size_t repeats = simulation->repeats;
     static const char *const scales[] = {"standard", "bounds", "ranges"};
     bool standard = simulation->scaling == TREMOLO_SCALING_STANDARD;
@@ -122,18 +138,18 @@ static json_t *simulation_json(const struct simulate_options *options,
     json_t *object =
         json_pack("{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "held_out",
                   (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2",
-                  "mean", estimate_number(simulate_mean(result->r2, repeats)), "sd",
-                  estimate_number(repeats > 1 ? simulate_sd(result->r2, repeats) : NAN), "values",
+                  "mean", estimate_number(simulation_mean(result->r2, repeats)), "sd",
+                  estimate_number(repeats > 1 ? simulation_sd(result->r2, repeats) : NAN), "values",
                   estimate_numbers(result->r2, repeats), "r2_ols",
-                  estimate_number(simulate_mean(result->r2_ols, repeats)), "noise",
+                  estimate_number(simulation_mean(result->r2_ols, repeats)), "noise",
                   noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed,
                   "seconds", estimate_number(result->seconds), "scale", scales[simulation->scaling],
-                  "scale_is_private", options->study != NULL && !standard, "sigma",
+                  "scale_is_private", design->low != NULL && !standard, "sigma",
                   estimate_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
                   estimate_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
                   estimate_number(simulation->experiment.epsilon));
     if (tremolo_simulation_clamps(simulation, design)) {
-        (void)json_object_set_new(object, "clamped", simulate_clamped_json(design, result));
+        (void)json_object_set_new(object, "clamped", simulation_clamped_json(design, result));
     }
     if (tremolo_simulation_clips(simulation, design)) {
         (void)json_object_set_new(object, "clip",
@@ -144,34 +160,42 @@ static json_t *simulation_json(const struct simulate_options *options,
     return object;
 }
 
-static json_t *guarantee_of(const struct simulate_options *options,
+static json_t *guarantee_of(const struct tremolo_simulation *simulation,
                             const struct tremolo_design *design,
                             const struct tremolo_simulation_result *result)
 {
-    const struct tremolo_promise promise = simulate_promise(options, design, result);
-    json_t *guarantee = options->simulation.experiment.method == TREMOLO_EXPERIMENT_OLS
+    const struct tremolo_promise promise = promise_of(simulation, design, result);
+    json_t *guarantee = simulation->experiment.method == TREMOLO_EXPERIMENT_OLS
                             ? NULL
                             : guarantee_promise_json(&promise, result->privacy.epsilon);
     return guarantee != NULL ? guarantee : json_null();
 }
 
-json_t *simulate_document(const struct simulate_options *options,
-                          const struct tremolo_design *design,
-                          const struct tremolo_simulation_result *result)
+json_t *simulation_document(const struct tremolo_simulation *simulation,
+                            const struct tremolo_design *design,
+                            const struct tremolo_simulation_result *result, bool for_saving)
 {
     char title[TREMOLO_NAME_BYTES + 64];
     struct tremolo_estimate estimate = result->estimate;
     (void)snprintf(title, sizeof title, "What explains %s: a simulation", design->response);
     estimate.title = title;
     json_t *document = estimate_document(&estimate);
-    (void)json_object_set_new(document, "guarantee", guarantee_of(options, design, result));
-    (void)json_object_set_new(document, "simulation", simulation_json(options, design, result));
-    if (tremolo_experiment_takes_rounds(options->simulation.experiment.method)) {
-        (void)json_object_set_new(document, "convergence", convergence_json(&result->convergence));
+    (void)json_object_set_new(document, "guarantee", guarantee_of(simulation, design, result));
+    (void)json_object_set_new(document, "simulation", simulation_json(simulation, design, result));
+    if (tremolo_experiment_takes_rounds(simulation->experiment.method)) {
+        (void)json_object_set_new(document, "convergence",
+                                  estimate_convergence(&result->convergence));
     }
-    if (options->save != NULL) {
-        (void)json_object_set_new(document, "figures", figures_of(options, result));
-        (void)json_object_set_new(document, "how", how_of(options, design, result));
+    if (for_saving) {
+        (void)json_object_set_new(document, "figures", figures_of(simulation, result));
+        (void)json_object_set_new(document, "how", how_of(simulation, design, result));
     }
     return document;
+}
+
+char *tremolo_simulation_json(const struct tremolo_simulation *simulation,
+                              const struct tremolo_design *design,
+                              const struct tremolo_simulation_result *result, bool for_saving)
+{
+    return estimate_text(simulation_document(simulation, design, result, for_saving));
 }
