@@ -18,6 +18,7 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
         .devices = TREMOLO_UNKNOWN,
         .round_reports = TREMOLO_UNKNOWN,
         .repeated = TREMOLO_UNKNOWN,
+        .devices_needed = NAN,
         .level = 0.95,
         .evidence_round = TREMOLO_UNKNOWN,
         .r2 = NAN,
@@ -53,6 +54,9 @@ static enum tremolo_status keep_rows(struct tremolo_estimate *estimate,
 {
     if (status == TREMOLO_OK) {
         estimate->rows = rows;
+        if (isnan(estimate->devices_needed)) { /* the study said it, or the rows do */
+            estimate->devices_needed = rows[0].devices_needed;
+        }
         return TREMOLO_OK;
     }
     free(rows);

@@ -35,6 +35,14 @@ static json_t *score_json(const struct tremolo_coefficient *row)
                      all ? json_null() : estimate_number(row->score_high));
 }
 
+/* Beyond this a count says no more than "out of reach". */
+static const double devices_max = 1e15;
+
+static json_t *devices_needed_json(double devices)
+{
+    return devices <= devices_max ? json_integer((json_int_t)ceil(devices)) : json_null();
+}
+
 /* What noise hides has no estimate that means anything, and no error or p: the score
  * test's set alone holds its level. */
 static json_t *coefficient_json(const struct tremolo_estimate *estimate,
@@ -42,15 +50,19 @@ static json_t *coefficient_json(const struct tremolo_estimate *estimate,
 {
     bool told = row->identified;
     bool ranged = i < estimate->features && estimate->ranges != NULL;
+    static const struct tremolo_estimate_meaning none = {0};
+    const struct tremolo_estimate_meaning *meaning =
+        i < estimate->features && estimate->meanings != NULL ? &estimate->meanings[i] : &none;
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name",
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name",
         tremolo_estimate_name(estimate, i), "estimate", estimate_number(told ? row->estimate : NAN),
         "standard_error", estimate_number(told ? row->standard_error : NAN), "low",
         estimate_number(told ? row->low : NAN), "high", estimate_number(told ? row->high : NAN),
         "z", estimate_number(told ? row->z : NAN), "p", estimate_number(told ? row->p : NAN),
         "identified", (int)told, "score",
         isnan(row->standard_error) ? json_null() : score_json(row), "range",
-        estimate_number(ranged ? estimate->ranges[i] : NAN));
+        estimate_number(ranged ? estimate->ranges[i] : NAN), "unit", text(meaning->unit), "from",
+        text(meaning->from), "to", text(meaning->to));
 }
 
 static json_t *coefficients_json(const struct tremolo_estimate *estimate,
@@ -207,14 +219,15 @@ static json_t *inference_json(const struct tremolo_estimate *estimate)
 json_t *estimate_document(const struct tremolo_estimate *estimate)
 {
     json_t *document =
-        json_pack("{s:i, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        json_pack("{s:i, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                   "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title),
                   "study", text(estimate->study), "release", text(estimate->release), "response",
                   "name", text(estimate->response), "unit", text(estimate->unit), "range",
                   estimate_number(estimate->response_range), "state", text(estimate->state),
                   "round", whole(estimate->round), "rounds", whole(estimate->rounds), "reports",
                   whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
-                  whole(estimate->round_reports), "repeated", whole(estimate->repeated));
+                  whole(estimate->round_reports), "repeated", whole(estimate->repeated),
+                  "devices_needed", devices_needed_json(estimate->devices_needed));
     json_t *rest = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
         estimate_number(estimate->level), "coefficients",

@@ -165,6 +165,50 @@ struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *stu
     };
 }
 
+/* ---------------------------------------------------------------- planning */
+
+static double ballots_needed(const struct tremolo_study *study)
+{
+    const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
+    struct tremolo_ballot_plan_input input = {
+        .dimension = study->dimension,
+        .response_public = study->response == TREMOLO_RESPONSE_PUBLIC,
+        .h = (double)study->constant / TREMOLO_BALLOT_ONE,
+        .g = (double)study->response_weight / TREMOLO_BALLOT_ONE,
+        .devices = study->dimension + 3.0, /* the number that is asked for does not depend on it */
+        .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+        .r2 = TREMOLO_PLAN_R2,
+        .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+    };
+    struct tremolo_ballot_plan plan;
+    return tremolo_rank_scale(&input.c, &law) == TREMOLO_OK &&
+                   tremolo_ballot_plan(&plan, &input) == TREMOLO_OK
+               ? plan.devices_needed
+               : INFINITY;
+}
+
+double tremolo_release_devices_needed(const struct tremolo_study *study)
+{
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return ballots_needed(study);
+    }
+    struct tremolo_sample_release release = tremolo_release_of(study, 1.0, 1.0);
+    double unit = release.keep * release.feature_scale;
+    /* Vectors have the length 1, so that the waves' variance is shared by the coordinates. */
+    double wire = release.noise_variance +
+                  release.modulation * (double)release.vectors / (double)release.dimension;
+    const struct tremolo_plan_input input = {
+        .dimension = release.dimension,
+        .devices = (double)release.dimension + 3.0,
+        .noise_sd = sqrt(wire) / unit,
+        .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+        .r2 = TREMOLO_PLAN_R2,
+        .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+        .response_private = release.response_private,
+    };
+    return tremolo_plan_needed(&input);
+}
+
 void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight)
 {
     for (size_t i = 0; i < count; i++) {

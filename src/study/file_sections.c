@@ -153,10 +153,18 @@ static void read_features(struct study_reader *reader, struct tremolo_study_file
 static void name_coordinate(struct tremolo_study_file *file, size_t index,
                             const struct tremolo_study_feature *feature, const char *level)
 {
+    bool yes_no = feature->kind == TREMOLO_STUDY_YES_NO;
     (void)snprintf(file->names[index], sizeof file->names[index], "%s%s%s", feature->name,
                    level != NULL ? "=" : "", level != NULL ? level : "");
-    file->coordinates[index] = (struct tremolo_study_coordinate){
-        .name = file->names[index], .low = feature->low, .high = feature->high};
+    file->coordinates[index] =
+        (struct tremolo_study_coordinate){.name = file->names[index],
+                                          .unit = feature->unit,
+                                          .from = yes_no          ? "no"
+                                                  : level != NULL ? feature->levels[0]
+                                                                  : NULL,
+                                          .to = yes_no ? "yes" : level,
+                                          .low = feature->low,
+                                          .high = feature->high};
 }
 
 /* Expand features into coordinates; the response is coordinate d. */

@@ -82,9 +82,16 @@ members = ["study", "release", "response", "rounds", "reports", "devices", "leve
            "not_identified", "remark", "prediction", "r2", "r2_low", "r2_high", "diagnostics"]
 promises = ["epsilon", "delta", "mu", "rho", "neighbours", "protects", "releases", "attacker_right", "tradeoff"]
 documents = [json.load(open(name)) for name in sys.argv[1:]]
+for one in documents:  # units of features are known to a study alone
+    for row in one["coefficients"] + ((one["tails"] or {}).get("robust") or []):
+        for key in ("unit", "from", "to"): del row[key]
 for name, one in zip(sys.argv[2:], documents[1:]):
     for key in members:
         if one[key] != documents[0][key]: print(name, key, one[key], documents[0][key])
+    # A server plans from the study's integers, a file from what its reports were debiased with: the
+    # same noise, summed in another order.
+    if abs(one["devices_needed"] / documents[0]["devices_needed"] - 1) > 1e-9:
+        print(name, one["devices_needed"], documents[0]["devices_needed"])
     # A simulation's reports are honest, and it watches none.
     if None not in (one["tails"], documents[-1]["tails"]) and one["tails"] != documents[-1]["tails"]:
         print(name, one["tails"], documents[-1]["tails"])

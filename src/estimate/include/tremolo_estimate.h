@@ -30,6 +30,13 @@ extern "C" {
 
 #define TREMOLO_UNKNOWN (-1)
 
+/* What a feature's coefficient is a change per, or between. */
+struct tremolo_estimate_meaning {
+    const char *unit; /* of a number; "" without */
+    const char *from; /* the two answers of a choice; NULL of a number */
+    const char *to;
+};
+
 struct tremolo_estimate {
     const char *title;
     const char *study;   /* its id as text */
@@ -37,6 +44,7 @@ struct tremolo_estimate {
     size_t features;
     const char *const *names; /* of the features */
     const double *ranges;     /* from lowest to highest value of each, own units; or NULL */
+    const struct tremolo_estimate_meaning *meanings; /* of the features; NULL: not known */
     const char *response;
     const char *unit; /* of the response; "" without */
     double response_range;
@@ -48,6 +56,8 @@ struct tremolo_estimate {
     int64_t devices;       /* that sent them */
     int64_t round_reports; /* of the newest round */
     int64_t repeated;      /* the same bytes again */
+    double
+        devices_needed; /* by plan, for coefficients to stand out; infinite: no number would do */
     /* To conclude. The table's evidence is one round's or, with TREMOLO_UNKNOWN, all. */
     double level;
     int64_t evidence_round;

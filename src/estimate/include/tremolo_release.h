@@ -99,6 +99,11 @@ tremolo_release_robust_ballots(struct tremolo_ballot **ballots,
                                const struct tremolo_moments *moments,
                                const struct tremolo_study *study);
 
+/* How many devices coefficients need to stand out, by `plan` at its usual guesses and this
+ * study's noise; infinite when no number would do. What the rows of an estimate say, too, before
+ * there is a report. */
+double tremolo_release_devices_needed(const struct tremolo_study *study);
+
 /* Vectors as debiasing wants them, and as they travel: in steps of 2^-14. */
 void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight);
 void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count);

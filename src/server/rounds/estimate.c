@@ -87,6 +87,7 @@ struct own_units {
     double scale[TREMOLO_MAX_FEATURES];
     double range[TREMOLO_MAX_FEATURES];
     const char *name[TREMOLO_MAX_FEATURES];
+    struct tremolo_estimate_meaning meaning[TREMOLO_MAX_FEATURES];
     struct tremolo_units units;
 };
 
@@ -96,6 +97,7 @@ static void set_units(struct own_units *own, const struct served_study *served)
     for (size_t i = 0; i < d; i++) {
         const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(served->file, i);
         own->name[i] = at->name;
+        own->meaning[i] = (struct tremolo_estimate_meaning){at->unit, at->from, at->to};
         own->centre[i] = (at->low + at->high) / 2.0;
         own->scale[i] = (at->high - at->low) / 2.0;
         own->range[i] = 2.0 * own->scale[i];
@@ -126,6 +128,7 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.features = served->study->dimension;
     estimate.names = own->name;
     estimate.ranges = own->range;
+    estimate.meanings = own->meaning;
     estimate.response = tremolo_study_file_response(served->file)->name;
     estimate.unit = tremolo_study_file_response(served->file)->unit;
     estimate.response_range = 2.0 * own->units.response_scale;
@@ -135,6 +138,7 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.reports = (int64_t)snapshot->reports;
     estimate.devices = (int64_t)snapshot->devices;
     estimate.round_reports = (int64_t)snapshot->round_reports;
+    estimate.devices_needed = tremolo_release_devices_needed(served->study);
     estimate.level = level;
     estimate.evidence_round =
         snapshot->pooled ? TREMOLO_UNKNOWN : (int64_t)snapshot->evidence_round;

@@ -116,6 +116,9 @@ struct tremolo_study_feature {
  * tremolo_units calls centre and scale. */
 struct tremolo_study_coordinate {
     const char *name;
+    const char *unit; /* "" without one */
+    const char *from; /* the answers that low and high stand for, of a choice; NULL of a number */
+    const char *to;
     double low;
     double high;
 };

@@ -1,5 +1,6 @@
 /* test_estimate_ballots.c -- ballots become the rows that the device core says, and their
  * sums are exact whatever the order, the parts and the way they travelled. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,6 +368,9 @@ static void test_a_file_says_what_its_ballots_say(void **state)
             assert_true(rows[i].estimate == fit.estimate.rows[i].estimate);
             assert_true(rows[i].standard_error == fit.estimate.rows[i].standard_error);
         }
+        /* The same law, by its scale or by the sums' noise: equal but for rounding. */
+        assert_true(fabs(tremolo_release_devices_needed(&study) / rows[0].devices_needed - 1) <
+                    1e-9);
         tremolo_report_fit_free(&fit);
         tremolo_ballot_free(ballots);
         tremolo_moments_free(moments);
