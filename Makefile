@@ -11,6 +11,7 @@
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the order of the modules         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
+#   make npm-package   the device for browsers and Node
 #   WEB=no             without the pages: no clang, lld, esbuild, d3     NATS=no   without a cluster
 #
 # A module is a folder of src/ with its sources, in folders of its own if it is large, and with
@@ -128,18 +129,27 @@ $(filter $(BUILD)/obj/src/server/cluster/bus_nats%,$(call module_objects,server)
 $(BUILD)/.nats-$(NATS):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.nats-* && touch $@
 
-# The device core for the participant's page: plain clang and wasm-ld.
-WEB_ASSETS := $(if $(filter yes,$(WEB)),$(BUILD)/web-core/tremolo.wasm)
-$(BUILD)/web-core/tremolo.wasm: tools/amalgamate $(wildcard src/device/*.[ch] src/device/include/*.h src/include/*.h ports/wasm/*.c) \
-    ports/wasm/build | $(FOUND)
-	$(call say,WASM,$@)
-	$(QUIET)tools/amalgamate $(@D) && ports/wasm/build $(@D)
+# The device as the npm package tremolo-device, which the participant's page is made of: the core
+# by plain clang and wasm-ld.
+DEVICE_PACKAGE := $(BUILD)/npm-package/tremolo-device
+WEB_PACKAGES := $(if $(filter yes,$(WEB)),$(DEVICE_PACKAGE)/package.json)
+$(DEVICE_PACKAGE)/package.json: tools/npm-package tools/amalgamate VERSION LICENSE $(wildcard src/device/*.[ch] \
+    src/device/include/*.h src/include/*.h ports/wasm/*) | $(FOUND)
+	$(call say,WASM,$(@D))
+	$(QUIET)tools/npm-package $(@D) $(VERSION)
+
+.PHONY: npm-package
+npm-package: $(DEPS) $(BUILD)/.setup-test
+	@$(MAKE) --no-print-directory $(DEVICE_PACKAGE)/package.json
+	@tools/npm-package --pack $(DEVICE_PACKAGE)
+	@echo "$$(stat -c %s $(DEVICE_PACKAGE).core/tremolo.wasm) bytes of WebAssembly," \
+	  "$$(stat -c %s $(DEVICE_PACKAGE)-$(VERSION).tgz) bytes packed: $(DEVICE_PACKAGE)-$(VERSION).tgz"
 
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*/*.js src/web/*.css src/web/*.svg ports/wasm/*.mjs) \
-    $(WEB_ASSETS) $(BUILD)/.web-$(WEB) VERSION | $(FOUND)
+$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*/*.js src/web/*.css src/web/*.svg) \
+    $(WEB_PACKAGES) $(BUILD)/.web-$(WEB) VERSION | $(FOUND)
 	$(call say,WEB,$@)
-	$(QUIET)WEB=$(WEB) tools/build-web $(@D) $(VERSION) $(WEB_ASSETS)
+	$(QUIET)WEB=$(WEB) tools/build-web $(@D) $(VERSION) $(dir $(DEVICE_PACKAGE))
 $(BUILD)/.web-$(WEB):
 	@mkdir -p $(@D) && rm -f $(BUILD)/.web-* && touch $@
 $(BUILD)/obj/src/web/table.o: $(BUILD)/web/table.c src/web/include/web_files.h $(BUILD)/.flags

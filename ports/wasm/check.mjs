@@ -1,5 +1,5 @@
 /* check.mjs -- the checks that run both under Node and in a browser. */
-import { Device } from "./device.mjs";
+import { CoreDevice } from "./core_device.mjs";
 import { Tremolo } from "./tremolo.mjs";
 
 const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
@@ -89,7 +89,7 @@ const edge = (study) => ({ number: 0, features: study.bounds.map((pair) => pair[
 async function checkRandom(wasm, vectors, open, note) {
     const study = studyNamed(vectors, ONE_STUDY);
     const round = { number: 0 };
-    const device = new Device(wasm, open("first"));
+    const device = new CoreDevice(wasm, open("first"));
     if (await device.left() !== null) note("a new device has a ledger");
     if (await settled(device.report(study, round, edge(study))) !== "LEDGER_MISSING") note("a report without enrolment");
     const { charge } = await device.cost(study);
@@ -100,10 +100,10 @@ async function checkRandom(wasm, vectors, open, note) {
     if (made.some((other) => hex(other) !== hex(bytes))) note("calls at the same time made two reports");
     const decoded = await device.decode(study, bytes);
     if (decoded.coordinates.length !== 10 || decoded.response !== 32767) note("decoding differs");
-    const reopened = new Device(wasm, open("first"));
+    const reopened = new CoreDevice(wasm, open("first"));
     if (hex(await reopened.stored(study, round)) !== hex(bytes)) note("the repeated report differs");
     if ((await reopened.left()).budget !== 0) note("the charge was lost");
-    const other = new Device(wasm, open("second"));
+    const other = new CoreDevice(wasm, open("second"));
     await other.enrol(2 ** 32 - 1, 0);
     if (await other.stored(study, round) !== null) note("a stored report of another device");
     const refused = new Error("not allowed");
@@ -126,13 +126,13 @@ const watched = (store, calls) => ({
  * note that was lost is made again before anything else. */
 async function checkEnrolment(wasm, open, note) {
     const calls = [];
-    const device = new Device(wasm, watched(open("fourth"), calls));
+    const device = new CoreDevice(wasm, watched(open("fourth"), calls));
     await device.enrol(1, 1);
     if (calls.join() !== "slots,wasEnrolled,persist,commit,markEnrolled") note(`enrolled by ${calls}`);
     const forgetful = { get: (session, name) => (name === "wasEnrolled" ? async () => false : session[name].bind(session)) };
     const store = { exclusively: (work) => open("fourth").exclusively((session) => work(new Proxy(session, forgetful))) };
     calls.length = 0;
-    await new Device(wasm, watched(store, calls)).left();
+    await new CoreDevice(wasm, watched(store, calls)).left();
     if (calls.join() !== "slots,wasEnrolled,markEnrolled") note(`a lost note led to ${calls}`);
 }
 
@@ -141,7 +141,7 @@ async function checkLosses(wasm, vectors, open, note) {
     const study = studyNamed(vectors, ONE_STUDY);
     const round = { number: 0 };
     const store = open("third");
-    const device = new Device(wasm, store);
+    const device = new CoreDevice(wasm, store);
     const slotsNow = () => store.exclusively((session) => session.slots());
     await device.enrol(2 ** 32 - 1, 2 ** 31 - 1);
     const bytes = await device.report(study, round, edge(study));

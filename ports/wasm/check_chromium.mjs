@@ -24,7 +24,7 @@ try {
 }
 </script>`;
 const files = {
-    ...Object.fromEntries(["tremolo", "device", "store_indexeddb", "check"].map(
+    ...Object.fromEntries(["tremolo", "core_device", "store_indexeddb", "check"].map(
         (name) => [`/${name}.mjs`, [`ports/wasm/${name}.mjs`, "text/javascript"]])),
     "/device.json": ["tests/vectors/device.json", "application/json"],
     "/tremolo.wasm": [join(dir, "tremolo.wasm"), "application/wasm"],

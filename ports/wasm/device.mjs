@@ -1,167 +1,136 @@
-/* device.mjs -- a device in JavaScript: the core, and a ledger that lasts.
+/* device.mjs -- a device in JavaScript: values in, the bytes of one private report out.
  *
- *     import { Device } from "./device.mjs";
- *     import { IndexedDbStore } from "./store_indexeddb.mjs";
- *     const device = new Device(await (await fetch("tremolo.wasm")).arrayBuffer(),
- *                               new IndexedDbStore("my-app"));
- *     if (await device.left() === null) await device.enrol(1 << 24, 8 << 24);
- *     const bytes = await device.report(study, { number: 0, vectors: [] },
- *                                       { number: 0, features: [7200, 61], response: 48 });
+ *     const study = await Study.fetch("https://studies.example.org/v1/studies/ID", { serverKey });
+ *     const device = new Device(new IndexedDbStore("my-app"));
+ *     if (await device.budget() === null) await device.enrol();
+ *     const bytes = await device.report(study, await study.round(), { age: 44, sleep: 7.2, pulse: 61 });
+ *     await upload(study, bytes);
  *
- * Studies, rounds and samples are those of tremolo.mjs. The core writes its slots
- * synchronously and nothing stores durably so, hence it works on a copy: what it wrote is
- * stored in its order, and only when all of it is does a promise resolve with bytes. That
- * includes what it repairs while it repeats a report.
- *
- * Enrolment is a step of its own, once in a device's life. That it happened is noted in the
- * store apart from the ledger: where the note is and the ledger is not, the ledger was lost,
- * and everything is refused (LEDGER_LOST), because a new one would be a second budget.
- *
- * A store is any object with
- *     exclusively(work)   run the asynchronous work(session) while nobody else does, in any
- *                         tab or process that has the same ledger; its promise
- * and a session with asynchronous
- *     slots()             a Map from number to Uint8Array, all that was stored
- *     commit(writes)      store [{slot, bytes}] one after the other, each durable before the
- *                         next; resolved when the last one is
- *     persist()           ask for storage that is not cleared for want of space, before a ledger
- *                         is made in it; resolved whether that was granted or not
- *     wasEnrolled()       is there the note?
- *     markEnrolled()      make it; one that a power cut takes back is made again with the next
- *                         step that finds the ledger, so it need not be durable at once */
-import { Tremolo, TremoloError } from "./tremolo.mjs";
+ * core_device.mjs makes the report and keeps the ledger. This adds the policy: what a study may
+ * cost, and all studies together, between any two people. A refusal is a TremoloError. */
+import { CoreDevice } from "./core_device.mjs";
+import { coreBytes } from "./core_bytes.mjs";
+import { Policy } from "./policy.mjs";
+import { MemoryStore } from "./store_memory.mjs";
+import { releases } from "./study.mjs";
+import { TremoloError } from "./tremolo.mjs";
 
-/* How a core answers that has nothing to repeat and may not make anything. */
-const NOTHING_STORED = new Set(["NO_ENTROPY", "LEDGER_MISSING", "BUDGET_EXHAUSTED", "LEDGER_FULL"]);
+/** @typedef {import("./study.mjs").Study} Study
+ *  @typedef {import("./study.mjs").Round} Round
+ *  @typedef {import("./study.mjs").Values} Values
+ *  @typedef {import("./core_device.mjs").Left} Left
+ *  @typedef {Object} Budget
+ *  @property {number} epsilonTotal  what the policy allows over all studies, at its delta
+ *  @property {number} epsilonSpent  what was spent of it
+ *  @property {number} delta
+ *  @property {Left} left  the ledger's own numbers, in 2^-24: mu^2 and pure epsilon */
 
-/* The 15 low bits of `epsilon` in struct tremolo_slot: no budget for ballots. */
-const madeBeforeBallots = (slot) => slot[26] === 0 && (slot[27] & 127) === 0;
-
-/* The core on a copy of the ledger. */
-class Bench {
-    writes = [];
-    mayDraw = false;
-
-    static async open(source, slots, { studies, macKey }) {
-        const bench = new Bench();
-        bench.slots = slots;
-        bench.core = await Tremolo.load(source, {
-            studies,
-            macKey,
-            entropy: (bytes) => {
-                if (!bench.mayDraw) throw new Error("nothing new is to be made");
-                globalThis.crypto.getRandomValues(bytes);
-            },
-            read: (slot) => slots.get(slot) ?? null,
-            write: (slot, bytes) => {
-                slots.set(slot, bytes);
-                bench.writes.push({ slot, bytes });
-            },
-        });
-        return bench;
-    }
-
-    left() {
-        const budget = this.core.budgetOrNull();
-        return budget === null ? null
-            : { budget, epsilon: this.core.epsilon(), takesBallots: !madeBeforeBallots(this.slots.get(0)) };
-    }
-
-    /* A core without entropy can repeat and nothing else: what it gives was
-     * made before, whatever sample it is asked with. */
-    repeat(study, round) {
-        const nothing = { number: round.sample ?? 0, features: Array(study.dimension).fill(0), response: 0 };
-        try {
-            return this.core.report(study, round, nothing);
-        } catch (error) {
-            if (NOTHING_STORED.has(error.statusName)) return null;
-            throw error;
-        }
-    }
+/** @param {Round} round */
+function openRound(round) {
+    if (round.state !== "open") throw new TremoloError("ROUND_CLOSED", "the study takes no reports now");
+    return round;
 }
 
 export class Device {
-    #source;
-    #store;
-    #options;
+    #core;
 
-    /** @param {ArrayBuffer} source  tremolo.wasm
-     *  @param options  studies: how many the ledger has room for, fixed when it is made; macKey */
-    constructor(source, store, { studies = 16, macKey = null } = {}) {
-        this.#source = source;
-        this.#store = store;
-        this.#options = { studies, macKey };
+    /** @param {import("./core_device.mjs").Store} store  where the ledger is kept: one for all studies of a device
+     *  @param {{ policy?: Policy, studies?: number, macKey?: Uint8Array | null }} options
+     *      studies: how many the ledger has room for, 1 to 16, fixed when the device is enrolled;
+     *      macKey: of an enrolled device, 16 bytes */
+    constructor(store, { policy = new Policy(), studies = 16, macKey = null } = {}) {
+        this.policy = policy;
+        this.#core = new CoreDevice(coreBytes(), store, { studies, macKey });
     }
 
-    /** Make the ledger, with budgets of mu^2 and of epsilon in 2^-24. LEDGER_EXISTS when there is one. */
-    enrol(budget, epsilon) {
-        return this.#run(async (bench, session) => {
-            await session.persist();
-            bench.core.enrol(budget, epsilon);
-            await this.#settle(bench, session);
-            await session.markEnrolled();
-        });
+    /** Make the ledger, once in a device's life. LEDGER_EXISTS when there is one; LEDGER_LOST when
+     * there was one and it is gone: such a device takes no further part. */
+    enrol() {
+        return this.#core.enrol(this.policy.budget, this.policy.epsilon);
     }
 
-    /** What is left, {budget, epsilon, takesBallots}; null before the device is enrolled. */
-    left() {
-        return this.#run((bench) => bench.left());
+    /** What was spent and what is left; null before the device is enrolled.
+     * @returns {Promise<Budget | null>} */
+    async budget() {
+        const left = await this.#core.left();
+        if (left === null) return null;
+        const { epsilonTotal, delta } = this.policy;
+        return { epsilonTotal, epsilonSpent: this.policy.spent(...this.#spent(left)), delta, left };
     }
 
-    /** This round's report if it was made before, or null. */
-    stored(study, round, sample = 0) {
-        return this.#run((bench) => bench.repeat(study, { ...round, sample }));
+    /** What the study costs: one report's charge in 2^-24, the epsilon of all of its reports
+     * together, and whether the policy allows that.
+     * @param {Study} study
+     * @param {number} [distance]  between people at most so many fine units apart; 0: any two */
+    async cost(study, distance = 0) {
+        const { charge } = await this.#core.cost({ ...study.integers, distance });
+        const all = charge * releases(study.terms);
+        return { charge, epsilon: this.policy.epsilonOfCharge(all, study.isBallot), isAllowed: this.policy.allows(all, study.isBallot) };
     }
 
-    /** This round's report: the one that was made before, or a new one, which is durable
-     *  when the promise resolves. allow(left, cost) may throw before anything new is made. */
-    report(study, round, sample, allow = () => {}) {
-        return this.#run((bench) => {
-            const found = bench.repeat(study, { ...round, sample: sample.number });
-            if (found !== null) return found;
-            const left = bench.left();
-            if (left !== null) allow(left, bench.core.cost(study));
-            bench.mayDraw = true;
-            return bench.core.report(study, round, sample);
-        });
+    /** This round's report if it was made before, or null.
+     * @param {Study} study
+     * @param {Round} round
+     * @param {number} [number]  of the sample, from 0
+     * @returns {Promise<Uint8Array | null>} */
+    async stored(study, round, number = 0) {
+        return this.#core.stored(study.integers, openRound(round), number);
     }
 
-    /** What one report of the study costs, {charge, sensitivity}; no ledger is touched. */
-    async cost(study) {
-        return (await this.#scratch()).cost(study);
+    /** This round's report: the one that was made before, whatever the values, or a new one. It is
+     * charged and durable when the promise resolves, and nothing is sent. POLICY_REFUSED,
+     * BUDGET_EXHAUSTED, LEDGER_MISSING, ROUND_CLOSED and BAD_SAMPLE cost nothing.
+     * @param {Study} study
+     * @param {Round} round
+     * @param {Values} values
+     * @param {number} [number]  of the sample, from 0
+     * @returns {Promise<Uint8Array>} */
+    async report(study, round, values, number = 0) {
+        const open = openRound(round);
+        const sample = study.sampleOf(values, number);
+        if (!(await this.cost(study)).isAllowed) {
+            throw new TremoloError("POLICY_REFUSED", `the study costs more than epsilon ${this.policy.epsilonPerStudy}`);
+        }
+        return this.#core.report(study.integers, open, sample, (left, { charge }) => this.#checkTotal(study, left, charge));
     }
 
-    /** The integers in a report; no ledger is touched. */
-    async decode(study, bytes) {
-        return (await this.#scratch()).decode(study, bytes);
+    /** A report as one would be made, from a ledger that is thrown away: to look at, never to be sent.
+     * @param {Study} study
+     * @param {number[][]} vectors  the round's
+     * @param {Values} values */
+    async example(study, vectors, values) {
+        const core = new CoreDevice(coreBytes(), new MemoryStore());
+        await core.enrol(2 ** 32 - 1, 2 ** 31 - 1);
+        return core.report(study.integers, { number: 0, vectors }, study.sampleOf(values));
     }
 
-    async #scratch() {
-        return (await Bench.open(this.#source, new Map(), this.#options)).core;
+    /** The integers in a report.
+     * @param {Study} study
+     * @param {Uint8Array} bytes */
+    decode(study, bytes) {
+        return this.#core.decode(study.integers, bytes);
     }
 
-    /* Store what the core wrote. */
-    #settle(bench, session) {
-        return session.commit(bench.writes.splice(0));
+    /* Of mu^2 and of pure epsilon. */
+    /** @param {Left} left
+     *  @returns {[number, number]} */
+    #spent(left) {
+        return [Math.max(0, this.policy.budget - left.budget),
+            left.takesBallots ? Math.max(0, this.policy.epsilon - left.epsilon) : 0];
     }
 
-    #run(work) {
-        return this.#store.exclusively(async (session) => {
-            const bench = await Bench.open(this.#source, await session.slots(), this.#options);
-            try {
-                await this.#checkEnrolment(bench, session);
-                return await work(bench, session);
-            } finally {
-                await this.#settle(bench, session); /* repairs, too, and before anything leaves */
-            }
-        });
-    }
-
-    /* No report is made before the note is: a cut between ledger and note cost nothing. */
-    async #checkEnrolment(bench, session) {
-        const noted = await session.wasEnrolled();
-        const found = bench.core.budgetOrNull() !== null;
-        if (noted && !found) throw new TremoloError("LEDGER_LOST", null);
-        if (found && !noted) await session.markEnrolled();
+    /* The core keeps two budgets; the policy's total is over both. */
+    /** @param {Study} study
+     *  @param {Left} left
+     *  @param {number} charge */
+    #checkTotal(study, left, charge) {
+        const pure = study.isBallot ? charge : 0;
+        if (pure > 0 && !left.takesBallots) {
+            throw new TremoloError("LEDGER_WITHOUT_BALLOTS", "the ledger was made before there were ballots");
+        }
+        const [spent, spentPure] = this.#spent(left);
+        if (!this.policy.isWithinTotal(spent + charge - pure, spentPure + pure)) {
+            throw new TremoloError("BUDGET_EXHAUSTED", "the study costs more than what is left of the device's budget");
+        }
     }
 }

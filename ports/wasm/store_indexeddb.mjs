@@ -1,4 +1,4 @@
-/* store_indexeddb.mjs -- a ledger kept by a browser, for device.mjs.
+/* store_indexeddb.mjs -- a ledger kept by a browser, for core_device.mjs.
  *
  * Slots are in IndexedDB, each stored in a strict transaction of its own. One tab at a time
  * works on them, under a Web Lock; the others wait, and then see what it did. Storage is asked
@@ -13,17 +13,27 @@
  * round's report that it took. Whoever comes back then sends nothing. */
 const VERSION = 2; /* 2: with answers */
 
+/** @typedef {import("./core_device.mjs").Write} Write
+ *  @typedef {{ round: number, bytes: Uint8Array }} Answer  the report of a study that the server took last */
+
+/** @template T
+ *  @param {IDBRequest<T> & { onblocked?: unknown }} request
+ *  @returns {Promise<T>} */
 const finished = (request) => new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
     request.onblocked = () => reject(new Error("another version of this page is open"));
 });
 
+/** @param {IDBTransaction} transaction
+ *  @returns {Promise<void>} */
 const committed = (transaction) => new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error ?? new Error("the browser did not store it"));
 });
 
+/** @param {string} name
+ *  @returns {Promise<IDBDatabase>} */
 function openDatabase(name) {
     const request = globalThis.indexedDB.open(name, VERSION);
     request.onupgradeneeded = ({ oldVersion }) => {
@@ -38,17 +48,21 @@ class Session {
     #database;
     #mark;
 
+    /** @param {IDBDatabase} database
+     *  @param {string} mark */
     constructor(database, mark) {
         this.#database = database;
         this.#mark = mark;
     }
 
+    /** @returns {Promise<Map<number, Uint8Array>>} */
     async slots() {
         const store = this.#database.transaction("slots").objectStore("slots");
         const [keys, values] = await Promise.all([finished(store.getAllKeys()), finished(store.getAll())]);
-        return new Map(keys.map((key, i) => [key, values[i]]));
+        return new Map(keys.map((key, i) => [Number(key), values[i]]));
     }
 
+    /** @param {Write[]} writes */
     async commit(writes) {
         for (const { slot, bytes } of writes) {
             const transaction = this.#database.transaction("slots", "readwrite", { durability: "strict" });
@@ -69,11 +83,14 @@ class Session {
         globalThis.localStorage.setItem(this.#mark, "yes");
     }
 
-    /* The {round, bytes} of a study that the server took last, or undefined. */
+    /** @param {string} study
+     *  @returns {Promise<Answer | undefined>} */
     answer(study) {
         return finished(this.#database.transaction("answers").objectStore("answers").get(study));
     }
 
+    /** @param {string} study
+     *  @param {Answer} answer */
     async noteAnswer(study, answer) {
         const transaction = this.#database.transaction("answers", "readwrite");
         transaction.objectStore("answers").put(answer, study);
@@ -82,7 +99,7 @@ class Session {
 }
 
 export class IndexedDbStore {
-    /** @param name  of database and lock; the note is at `${name}-enrolled` in localStorage */
+    /** @param {string} name  of database and lock; the note is at `${name}-enrolled` in localStorage */
     constructor(name) {
         this.name = name;
     }
@@ -92,6 +109,9 @@ export class IndexedDbStore {
         return Boolean(globalThis.navigator?.locks && globalThis.indexedDB && globalThis.localStorage);
     }
 
+    /** @template T
+     *  @param {(session: Session) => Promise<T>} work
+     *  @returns {Promise<T>} */
     exclusively(work) {
         return globalThis.navigator.locks.request(this.name, async () => {
             const database = await openDatabase(this.name);

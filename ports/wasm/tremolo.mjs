@@ -1,6 +1,6 @@
 /* tremolo.mjs -- the device core in a browser or under Node, with its numbers checked.
  *
- * Pages and programs use device.mjs, which keeps a ledger around it:
+ * Pages and programs use device.mjs; core_device.mjs keeps a ledger around this:
  *     const core = await Tremolo.load(bytesOfTheModule, platform);
  *     const bytes = core.report(study, { number: 0, vectors: [] },
  *                               { number: 0, features: [7200, 61], response: 48 });
@@ -20,7 +20,28 @@
  *     studies, macKey       a number; 16 bytes or null
  * A callback that throws refuses the release, as a failing one in C does. */
 
+/** @typedef {[low: number, high: number]} Pair
+ *  @typedef {Object} StudyParts
+ *  @property {Uint8Array} id
+ *  @property {number} dimension
+ *  @property {number} [vectors]
+ *  @property {Pair[]} bounds
+ *  @property {Pair} response_bounds
+ *  @typedef {StudyParts & Record<string, any>} StudyIntegers  as in struct tremolo_study
+ *  @typedef {{ number: number, vectors?: number[][] }} RoundIntegers
+ *  @typedef {{ number?: number, features: number[], response: number }} SampleIntegers
+ *  @typedef {{ charge: number, sensitivity: number }} Cost
+ *  @typedef {Object} Platform
+ *  @property {(bytes: Uint8Array) => void} entropy
+ *  @property {(slot: number) => Uint8Array | null} read
+ *  @property {(slot: number, bytes: Uint8Array) => void} write
+ *  @property {() => number} [counter]
+ *  @property {(value: number) => void} [advance]
+ *  @property {number} studies
+ *  @property {Uint8Array | null} [macKey] */
+
 /* Name and largest value, in the order of enum number in tremolo_wasm.c. */
+/** @type {[string, number][]} */
 const NUMBERS = [
     ["unit", 2 ** 32 - 1], ["clip", 2 ** 32 - 1], ["distance", 2 ** 32 - 1],
     ["amplitude", 2 ** 32 - 1], ["frequency", 2 ** 32 - 1], ["dimension", 2 ** 16 - 1],
@@ -32,21 +53,34 @@ const NUMBERS = [
 const BUFFER = { numbers: 0, id: 1, bounds: 2, vectors: 3, features: 4 };
 const NO_RESPONSE = 2 ** 31 - 1;
 
+/** A refusal. statusName is that of tremolo_status.h, or LEDGER_LOST or LEDGER_WITHOUT_BALLOTS. */
 export class TremoloError extends Error {
-    constructor(name, status) {
-        super(`tremolo: ${name}`);
-        this.status = status;
-        this.statusName = name;
+    /** @param {string} statusName
+     *  @param {string} [detail]  a sentence, where there is more to say */
+    constructor(statusName, detail = "") {
+        super(detail === "" ? `tremolo: ${statusName}` : `tremolo: ${statusName}: ${detail}`);
+        this.statusName = statusName;
+        this.detail = detail;
     }
 }
 
+/** @param {unknown} value
+ *  @param {number} low
+ *  @param {number} high
+ *  @param {string} name
+ *  @returns {number} */
 function integer(value, low, high, name) {
-    if (!Number.isInteger(value) || value < low || value > high) {
+    if (typeof value !== "number" || !Number.isInteger(value) || value < low || value > high) {
         throw new RangeError(`tremolo: ${name} is not an integer from ${low} to ${high}`);
     }
     return value;
 }
 
+/** @template {ArrayLike<any>} T
+ *  @param {T} list
+ *  @param {number} length
+ *  @param {string} name
+ *  @returns {T} */
 function sized(list, length, name) {
     if (list.length !== length) {
         throw new RangeError(`tremolo: ${name} has ${list.length} entries instead of ${length}`);
@@ -54,12 +88,20 @@ function sized(list, length, name) {
     return list;
 }
 
+/** @param {unknown} value
+ *  @param {string} name */
 const int32 = (value, name) => integer(value, -(2 ** 31), 2 ** 31 - 1, name);
+/** @param {unknown} value
+ *  @param {string} name */
 const int16 = (value, name) => integer(value, -(2 ** 15), 2 ** 15 - 1, name);
 
 /* The imports of the module, for a platform and a way to reach the memory. */
+/** @param {Platform} platform
+ *  @param {() => ArrayBuffer} memory
+ *  @returns {Record<string, (...values: number[]) => number>} */
 function imports(platform, memory) {
-    const guarded = (call) => (...values) => {
+    /** @param {(...values: number[]) => void} call */
+    const guarded = (call) => (/** @type {number[]} */ ...values) => {
         try {
             call(...values);
             return 0;
@@ -67,6 +109,8 @@ function imports(platform, memory) {
             return 1;
         }
     };
+    /** @param {number} address
+     *  @param {number} length */
     const at = (address, length) => new Uint8Array(memory(), address, length);
     return {
         /* Through an array of its own, so that the platform never holds a
@@ -85,18 +129,21 @@ function imports(platform, memory) {
             platform.write(slot, at(address, length).slice());
         }),
         counter: guarded((address) => {
-            const value = integer(platform.counter(), 0, 2 ** 32 - 1, "the counter");
+            const value = integer(platform.counter?.(), 0, 2 ** 32 - 1, "the counter");
             new Uint32Array(memory(), address, 1)[0] = value;
         }),
-        advance: guarded((value) => platform.advance(value >>> 0)),
+        advance: guarded((value) => platform.advance?.(value >>> 0)),
     };
 }
 
 export class Tremolo {
+    /** @type {any} */
     #core;
 
-    /* source: the bytes of tremolo.wasm. */
+    /** @param {BufferSource} source  tremolo.wasm
+     *  @param {Platform} platform */
     static async load(source, platform) {
+        /** @type {any} */
         let core;
         const tremolo = imports(platform, () => core.memory.buffer);
         core = (await WebAssembly.instantiate(source, { tremolo })).instance.exports;
@@ -113,18 +160,22 @@ export class Tremolo {
 
     /* Make the ledger, once, with a budget of mu^2 for noisy samples and one of
      * epsilon for ballots, both in 2^-24. */
+    /** @param {number} budget
+     *  @param {number} [epsilon] */
     enrol(budget, epsilon = 0) {
         this.#must(this.#core.enrol(integer(budget, 0, 2 ** 32 - 1, "budget"),
             integer(epsilon, 0, 2 ** 31 - 1, "epsilon")));
     }
 
     /* What is left of the budget. */
+    /** @returns {number} */
     budget() {
         this.#must(this.#core.budget());
         return this.#core.last_answer() >>> 0;
     }
 
     /* What is left of the budget of epsilon. */
+    /** @returns {number} */
     epsilon() {
         this.#must(this.#core.epsilon());
         return this.#core.last_answer() >>> 0;
@@ -135,12 +186,14 @@ export class Tremolo {
         try {
             return this.budget();
         } catch (error) {
-            if (error.statusName === "LEDGER_MISSING") return null;
+            if (error instanceof TremoloError && error.statusName === "LEDGER_MISSING") return null;
             throw error;
         }
     }
 
     /* What one release of the study costs, and its sensitivity. */
+    /** @param {StudyIntegers} study
+     *  @returns {Cost} */
     cost(study) {
         this.#setStudy(study);
         return {
@@ -150,6 +203,10 @@ export class Tremolo {
     }
 
     /* The report's bytes, made or repeated. */
+    /** @param {StudyIntegers} study
+     *  @param {RoundIntegers} round
+     *  @param {SampleIntegers} sample
+     *  @returns {Uint8Array} */
     report(study, round, sample) {
         const number = integer(round.number, 0, 2 ** 16 - 1, "round.number");
         const which = integer(sample.number ?? 0, 0, 2 ** 16 - 1, "sample.number");
@@ -169,6 +226,9 @@ export class Tremolo {
 
     /* Read a report back: round, response (or null) and wire coordinates, or
      * what a ballot's answer says. */
+    /** @param {StudyIntegers} study
+     *  @param {Uint8Array} bytes
+     *  @returns {{ round: number, response: number | null, coordinates: number[] }} */
     decode(study, bytes) {
         const capacity = this.#core.report_capacity();
         this.#setStudy(study);
@@ -189,23 +249,31 @@ export class Tremolo {
         this.#must(this.#core.verify());
     }
 
+    /** @param {number} address
+     *  @param {number} length */
     #bytes(address, length) {
         return new Uint8Array(this.#core.memory.buffer, address, length);
     }
 
+    /** @template T
+     *  @param {new (buffer: ArrayBuffer, start: number, length: number) => T} kind
+     *  @param {number} buffer
+     *  @param {number} length */
     #values(kind, buffer, length) {
         return new kind(this.#core.memory.buffer, this.#core.buffer(buffer), length);
     }
 
+    /** @param {number} status */
     #must(status) {
         if (status !== 0) {
             const start = this.#core.status_name(status);
             const bytes = this.#bytes(start, 32);
             const name = String.fromCharCode(...bytes.subarray(0, bytes.indexOf(0)));
-            throw new TremoloError(name, status);
+            throw new TremoloError(name);
         }
     }
 
+    /** @param {StudyIntegers} study */
     #setStudy(study) {
         const d = integer(study.dimension, 1, this.#core.max_dimension(), "dimension");
         const numbers = this.#values(Uint32Array, BUFFER.numbers, NUMBERS.length);
@@ -218,10 +286,13 @@ export class Tremolo {
         this.#must(this.#core.set_study());
     }
 
+    /** @param {StudyIntegers} study
+     *  @param {number[][]} rows */
     #setVectors(study, rows) {
-        sized(rows, study.vectors, "vectors");
+        const count = study.vectors ?? 0;
+        sized(rows, count, "vectors");
         rows.forEach((row) => sized(row, study.dimension, "a vector"));
-        const entries = this.#values(Int16Array, BUFFER.vectors, study.vectors * study.dimension);
+        const entries = this.#values(Int16Array, BUFFER.vectors, count * study.dimension);
         rows.flatMap((row) => [...row]).forEach((v, i) => (entries[i] = int16(v, "an entry")));
     }
 }

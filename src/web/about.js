@@ -29,7 +29,7 @@ function askedSection(study) {
 }
 
 function trustSection(trusted) {
-    const checked = trusted.signed
+    const checked = trusted.isSigned
         ? 'This page recomputed the study’s id from its terms, and it is the one in the address above; the signature of the server’s key holds, and the promise above follows from the study’s numbers.'
         : 'This page recomputed the study’s id from its terms, and it is the one in the address above; the promise above follows from the study’s numbers. This browser cannot check the server’s signature.';
     return section('Whom you trust',
@@ -41,18 +41,12 @@ function trustSection(trusted) {
             + 'contributing again afterwards would give away more than is promised here.' }));
 }
 
-async function coreBytes() {
-    const response = await fetch(document.getElementById('core').href);
-    if (!response.ok) throw new Error('the program that adds the noise could not be loaded');
-    return response.arrayBuffer();
-}
-
 async function build() {
     const published = await api.published(id);
     const trusted = await receive(published, id);
-    const { study } = trusted;
+    const study = trusted.terms;
     const promise = await api.guarantee(id);
-    const device = new BrowserDevice(await coreBytes(), trusted);
+    const device = new BrowserDevice(trusted);
     if (!await device.promises(promise)) {
         throw new Refused('The server’s words promise something else than the study’s numbers give. Nothing is asked.');
     }

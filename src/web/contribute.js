@@ -3,16 +3,13 @@
  * Before anything is charged: the study must be open, for anybody, within the
  * policy, and the ledger whole. After it: the same bytes are sent until the
  * server answers, be it in this visit or the next. */
-import { BrowserDevice, Refused, sampleOf } from './browser_device.js';
+import { BrowserDevice, Refused } from './browser_device.js';
 import { element, section, setText } from './dom.js';
 import { cost, exact, left } from './format.js';
 import { bytesList, integersTable } from './leaving.js';
-import { POLICY, epsilonOfCharge } from './policy.js';
+import { POLICY } from './policy.js';
 import { isBallot } from './study_terms.js';
 import { boundsOf } from './terms.js';
-
-const WAIT_MS = 1000;
-const WAIT_MAX_MS = 30000;
 
 const CLOSED = {
     done: 'This study is closed. Nothing is asked any more.',
@@ -93,30 +90,12 @@ function budgetTable(rows, ballot) {
         element('caption', { text: `This browser’s privacy budget for all studies of this server together: ε ${POLICY.epsilonTotal} at δ ${cost(POLICY.delta)}` }),
         element('thead', {}, element('tr', {}, ...head)),
         element('tbody', {}, ...rows.map(([name, units, words]) => element('tr', {}, element('th', { scope: 'row', text: name }),
-            element('td', { text: `${words(share(units), 3)}%` }), element('td', { text: words(epsilonOfCharge(units, ballot), 3) })))));
+            element('td', { text: `${words(share(units), 3)}%` }), element('td', { text: words(POLICY.epsilonOfCharge(units, ballot), 3) })))));
 }
 
 /* ---------------------------------------------------------------- sending */
 
-const pause = (milliseconds) => new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds * (0.5 + Math.random() / 2));
-    function done() {
-        clearTimeout(timer);
-        removeEventListener('online', done);
-        resolve();
-    }
-    addEventListener('online', done);
-});
-
-/* The same bytes until there is an answer, as long as the page is open. */
-async function sendUntilAnswered(device, bytes, tell) {
-    for (let wait = WAIT_MS; ; wait = Math.min(2 * wait, WAIT_MAX_MS)) {
-        const receipt = await device.send(bytes);
-        if (receipt !== null) return receipt;
-        tell('The server could not be reached. Your report is kept and will be sent again, the same bytes, now or when you come back to this page.');
-        await pause(wait);
-    }
-}
+const KEPT = 'The server could not be reached. Your report is kept and will be sent again, the same bytes, now or when you come back to this page.';
 
 export function contributeSection(study, device) {
     const status = element('p', { class: 'outcome', role: 'status', tabindex: '-1' });
@@ -139,7 +118,7 @@ export function contributeSection(study, device) {
     async function finish(round, bytes) {
         tell('Sending…');
         await showSent(bytes);
-        const receipt = await sendUntilAnswered(device, bytes, tell);
+        const receipt = await device.send(bytes, () => tell(KEPT));
         /* Where it cannot be noted, the next visit sends the same bytes: no harm. */
         await device.noteAnswer(round, bytes).catch(() => {});
         await showAnswered(round, bytes);
@@ -185,7 +164,7 @@ export function contributeSection(study, device) {
         const units = await device.left();
         if (charge > units) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
         place.append(budgetTable([['Left now', units, left], ['This report costs', charge, cost], ['Left afterwards', units - charge, left]], isBallot(study)),
-            formOf(study, (values) => run(round, async () => device.make(round, sampleOf(study, values)))));
+            formOf(study, (values) => run(round, async () => device.make(round, values))));
         return undefined;
     }
 

@@ -3,7 +3,8 @@
 import { differencesTable } from './differences.js';
 import { element, section, setText } from './dom.js';
 import { atMost, cost, counted, number } from './format.js';
-import { caught, caughtBallot, epsilonAt, guessedRight } from './gaussian.js';
+import { epsilonAt } from 'tremolo-device/gaussian';
+import { caught, caughtBallot, guessedRight } from './gaussian.js';
 import { coordinates, isBallot, muAt, promisedDistance, releases, widest } from './study_terms.js';
 import { FALSE_ALARMS, tradeoffChart } from './chart/tradeoff.js';
 

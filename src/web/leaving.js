@@ -104,7 +104,7 @@ function sentencesOf(study) {
 export async function leavingSection(study, device) {
     const place = element('div');
     const vectors = Array.from({ length: study.protocol.vectors ?? 0 }, (_, j) => (
-        Array.from({ length: device.integers.dimension }, (__, i) => (i === j ? 16384 : 0))));
+        Array.from({ length: device.study.integers.dimension }, (__, i) => (i === j ? 16384 : 0))));
     const draw = async () => {
         const bytes = await device.example(vectors);
         place.replaceChildren(bytesList(bytes, isBallot(study)),

@@ -1,42 +1,18 @@
 /* study_terms.js -- what a published study says, in the shapes the page needs.
  *
- * Coordinates are those of the protocol: a numeric or yes/no feature is one, a
- * category of k levels is k - 1, named feature=level. */
+ * Coordinates are those of the device (ports/wasm/study.mjs). */
 
-/**
- * @typedef {Object} Coordinate
- * @property {string} name
- * @property {string} unit
- * @property {number} range  from the lower bound to the upper one
- */
+import { coordinates, isBallot, releases } from 'tremolo-device';
 
-/** @returns {Coordinate[]} in the order in which the server lists coefficients */
-export function coordinates(study) {
-    return study.features.flatMap((feature) => {
-        if (feature.kind === 'category') {
-            return feature.levels.slice(1).map((level) => (
-                { name: `${feature.name}=${level}`, unit: '', range: 1 }));
-        }
-        const range = feature.kind === 'yes-no' ? 1 : feature.high - feature.low;
-        return [{ name: feature.name, unit: feature.unit, range }];
-    });
-}
+export { coordinates, isBallot, releases };
 
 export function responseRange(study) {
     return study.response.high - study.response.low;
 }
 
-/** Is a random answer sent in place of noisy values? */
-export const isBallot = (study) => study.protocol?.release === 'ballot';
-
 /** How far apart any two people can be, in half ranges: the clip's diameter. */
 export function widest(study) {
     return 2 * study.privacy.clip;
-}
-
-/** Releases of one device over the whole study. */
-export function releases(study) {
-    return (study.protocol.rounds ?? 1) * (study.limits.samples ?? 1);
 }
 
 /** How often a device is asked, in words. */

@@ -30,5 +30,6 @@ install_packages='
 
 # run_web SCRIPT [ARGUMENTS]: a script of tests/web with what it may use.
 run_web() {
-    NPM_HOME=$npm_home SCREENSHOTS=$screenshots TREMOLO=$tremolo node "$@"
+    NPM_HOME=$npm_home SCREENSHOTS=$screenshots TREMOLO=$tremolo \
+        DEVICE_PACKAGE=${BUILD:-build}/npm-package/tremolo-device node --import ./tests/web/resolve.mjs "$@"
 }

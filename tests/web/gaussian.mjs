@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from './tap.mjs';
-import { caught, caughtBallot, epsilonAt, guessedRight, normalBelow, normalQuantile } from '../../src/web/gaussian.js';
+import { epsilonAt, normalBelow } from 'tremolo-device/gaussian';
+import { caught, caughtBallot, guessedRight, normalQuantile } from '../../src/web/gaussian.js';
 import { atMost, cost } from '../../src/web/format.js';
 import { muAt } from '../../src/web/study_terms.js';
 

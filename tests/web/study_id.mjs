@@ -5,8 +5,8 @@
  * `budget` is what tremolo_policy_budget() gives for the default policy. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { POLICY, epsilonOfCharge } from '../../src/web/policy.js';
-import { agreed, blake2b256, fromBase64, studyId, toBase64 } from '../../src/web/study_id.js';
+import { agreed, blake2b256, fromBase64, studyId, toBase64 } from 'tremolo-device/study_id';
+import { POLICY } from '../../src/web/policy.js';
 import { test } from './tap.mjs';
 
 const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -70,6 +70,6 @@ await test('what a participant is shown is what the id covers', () => {
 await test('the budget is that of the default policy', () => {
     assert.equal(POLICY.budget, setting.budget);
     /* The budget is rounded down to a unit of 2^-24: below 8, and by less than a millionth. */
-    const epsilon = epsilonOfCharge(POLICY.budget);
+    const epsilon = POLICY.epsilonOfCharge(POLICY.budget);
     assert.ok(epsilon <= POLICY.epsilonTotal * (1 + 1e-12) && epsilon > POLICY.epsilonTotal * (1 - 1e-6));
 });

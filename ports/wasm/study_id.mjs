@@ -1,4 +1,4 @@
-/* study_id.js -- the id of a study, computed here and not believed.
+/* study_id.mjs -- the id of a study, computed here and not believed.
  *
  * docs/protocol.md, section 2: BLAKE2b-256 of the study's one encoding in
  * CBOR. The published study writes out every default, so nothing is filled
@@ -19,8 +19,12 @@ const ORDER = [
 const MIXED = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15],
     [0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]];
 
+/** @param {bigint} word
+ *  @param {bigint} bits */
 const turn = (word, bits) => ((word >> bits) | (word << (64n - bits))) & MASK;
 
+/** @param {bigint[]} v
+ *  @param {number[]} places */
 function mix(v, [a, b, c, d], x, y) {
     v[a] = (v[a] + v[b] + x) & MASK;
     v[d] = turn(v[d] ^ v[a], 32n);
@@ -32,6 +36,7 @@ function mix(v, [a, b, c, d], x, y) {
     v[b] = turn(v[b] ^ v[c], 63n);
 }
 
+/** @param {bigint[]} state */
 function compress(state, block, counted, last) {
     const view = new DataView(block.buffer);
     const m = Array.from({ length: 16 }, (_, i) => view.getBigUint64(8 * i, true));
@@ -45,7 +50,8 @@ function compress(state, block, counted, last) {
     return state.map((word, i) => word ^ v[i] ^ v[i + 8]);
 }
 
-/** 32 bytes. */
+/** 32 bytes.
+ * @param {Uint8Array} bytes */
 export function blake2b256(bytes) {
     let state = [...START];
     state[0] ^= 0x01010020n; /* 32 bytes, no key */
@@ -123,7 +129,8 @@ function canonical(study) {
         ...terms(study)));
 }
 
-/** The 32 bytes of a published study's id. */
+/** The 32 bytes of a published study's id.
+ * @param {any} study */
 export function studyId(study) {
     return blake2b256(canonical(study));
 }
@@ -134,7 +141,9 @@ const pick = (from, ...names) => Object.fromEntries(
 const IN_FEATURE = { numeric: ['low', 'high'], category: ['levels'], 'yes-no': [] };
 
 /** What the id covers of a published study. All that a participant is shown comes from here: a
- *  server could change any other member, such as response.sent, and keep the id. */
+ *  server could change any other member, such as response.sent, and keep the id.
+ * @param {any} study
+ * @returns {import("./study.mjs").Terms} */
 export function agreed({ features, response, privacy, protocol: how, limits, mechanism, ...rest }) {
     const ballot = how.release === 'ballot';
     const distance = ballot ? 0 : privacy.neighbours.distance ?? 0;
@@ -159,10 +168,12 @@ export function agreed({ features, response, privacy, protocol: how, limits, mec
 
 /* ---------------------------------------------------------------- base64url */
 
+/** @param {Uint8Array} bytes */
 export function toBase64(bytes) {
     return btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '');
 }
 
+/** @param {string} words */
 export function fromBase64(words) {
     const plain = atob(words.replace(/-/g, '+').replace(/_/g, '/'));
     return Uint8Array.from(plain, (character) => character.charCodeAt(0));
