@@ -28,9 +28,9 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
     [APPEND] = "INSERT INTO segment (position, study, bytes, check_value) VALUES (?1, ?2, ?3, ?4)",
-    [PUT] = "INSERT INTO state (kind, key, value, check_value) VALUES (?1, ?2, ?3, ?4)"
-            " ON CONFLICT (kind, key) DO UPDATE"
-            " SET value = excluded.value, check_value = excluded.check_value",
+    [PUT] = ("INSERT INTO state (kind, key, value, check_value) VALUES (?1, ?2, ?3, ?4)"
+             " ON CONFLICT (kind, key) DO UPDATE"
+             " SET value = excluded.value, check_value = excluded.check_value"),
     [OLD] = "SELECT check_value FROM state WHERE kind = ?1 AND key = ?2",
     [READ] = ("SELECT position, study, bytes, check_value FROM segment WHERE position >= ?1"
               " ORDER BY position LIMIT 1"),
