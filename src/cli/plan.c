@@ -4,32 +4,7 @@
 #include "options.h"
 #include "plan.h"
 
-#include <math.h>
-
-#include "tremolo_privacy.h"
-
 /* ---------------------------------------------------------------- options */
-
-void plan_request_of(struct tremolo_plan_request *request, const struct tremolo_study_file *file)
-{
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
-    request->guess.dimension = tremolo_study_file_dimension(file);
-    request->guess.vectors = terms->vectors;
-    request->epsilon = terms->epsilon;
-    request->release = terms->release;
-    if (terms->release == TREMOLO_RELEASE_SAMPLE) {
-        request->delta = terms->delta;
-        request->radius = terms->distance > 0.0 ? NAN : terms->clip;
-    }
-    request->alpha = terms->alpha;
-    request->lambda = terms->lambda;
-    request->omega = terms->omega;
-    request->rounds = terms->rounds > 1 ? (long)terms->rounds : request->rounds;
-    request->samples = (long)terms->samples;
-    request->distance = terms->distance;
-    request->response_private = terms->response_private;
-    request->calibration = terms->calibration;
-}
 
 /* Values that a study fixes; a study without a limit on devices leaves that. */
 static const char *take_study(void *place, const char *path)
@@ -40,7 +15,7 @@ static const char *take_study(void *place, const char *path)
     }
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(options->study);
     options->devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES ? terms->devices : 0;
-    plan_request_of(&options->request, options->study);
+    tremolo_plan_take_study(&options->request, options->study);
     return NULL;
 }
 
@@ -115,65 +90,26 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object, numbers only"),
 };
 
-/* What has no meaning for ballots is refused, not passed over. */
-static int check_ballot(const struct tremolo_plan_request *request,
-                        const struct options_given *given)
+/* Which of those that may have no effect were asked for. */
+static uint32_t given_of(const struct options_given *given)
 {
-    static const char *const of_samples[] = {"radius", "calibration", "alpha",  "lambda",
-                                             "omega",  "vectors",     "rounds", "theory"};
-    double epsilon = request->epsilon / (double)request->samples;
-    if (request->release != TREMOLO_RELEASE_BALLOT) {
-        return CLI_DONE;
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < TREMOLO_PLAN_OPTIONS; i++) {
+        bits |= options_has(given, tremolo_plan_option_names[i]) ? 1u << i : 0;
     }
-    if (request->distance > 0.0) {
-        return cli_fail(CLI_USAGE, "plan",
-                        "a ballot protects any two people; a distance needs --release sample");
-    }
-    for (size_t i = 0; i < sizeof of_samples / sizeof of_samples[0]; i++) {
-        if (options_has(given, of_samples[i])) {
-            return cli_fail(CLI_USAGE, "plan",
-                            "--%s has no effect on ballots; it needs --release sample",
-                            of_samples[i]);
-        }
-    }
-    if (!(epsilon >= TREMOLO_RANK_EPSILON_MIN && epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
-        return cli_fail(CLI_USAGE, "plan", "--epsilon must be %g to %g for each ballot of a device",
-                        TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
-    }
-    return CLI_DONE;
+    return bits;
 }
 
 /* What each option alone cannot show. */
-static int check_together(const struct plan_options *options)
+static int check(struct plan_options *options, const struct options_given *given)
 {
-    const struct tremolo_plan_request *request = &options->request;
-    double d = (double)request->guess.dimension, level = request->guess.level;
+    char error[TREMOLO_PLAN_ERROR_BYTES];
     if (options->study != NULL && options->devices == 0) {
         return cli_fail(CLI_USAGE, "plan", "the study limits no devices: say how many, --devices");
     }
-    if (request->guess.dimension == 0 || options->devices == 0 || isnan(request->epsilon)) {
-        return cli_fail(CLI_USAGE, "plan", "--dimension, --devices and --epsilon are needed");
-    }
-    if (request->effect == 0.0) {
-        return cli_fail(CLI_USAGE, "plan", "--effect must be other than 0");
-    }
-    if (request->power <= 0.5 * (1.0 - level)) {
-        return cli_fail(CLI_USAGE, "plan",
-                        "--power %g needs no devices: a test at level %g has as much by chance",
-                        request->power, level);
-    }
-    if (d > 1.0 && !(request->guess.correlation > -1.0 / (d - 1.0))) {
-        return cli_fail(CLI_USAGE, "plan",
-                        "--correlation must be above %.4g: %g features cannot all differ more",
-                        -1.0 / (d - 1.0), d);
-    }
-    if (request->guess.vectors > request->guess.dimension) {
-        return cli_fail(CLI_USAGE, "plan", "--vectors must not exceed --dimension");
-    }
-    if (!isnan(request->radius) && request->distance > 0.0) {
-        return cli_fail(CLI_USAGE, "plan", "--radius is for --neighbours any");
-    }
-    return CLI_DONE;
+    return tremolo_plan_settle(&options->request, given_of(given), "--", error)
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, "plan", "%s", error);
 }
 
 /* A distance given beside a study of ballots asks for its noisy samples. */
@@ -187,21 +123,12 @@ static void set_release(struct plan_options *options, const struct options_given
     }
 }
 
-static double or_nothing(double value)
-{
-    return isnan(value) ? 0.0 : value;
-}
-
-static void settle(struct plan_options *options)
+static void take_guesses(struct plan_options *options)
 {
     struct tremolo_plan_request *request = &options->request;
     request->guess.devices = (double)options->devices;
     request->guess.feature_variance = options->feature_sd * options->feature_sd;
     request->guess.response_variance = options->response_sd * options->response_sd;
-    request->radius = or_nothing(request->radius);
-    request->half_width = or_nothing(request->half_width);
-    request->power = or_nothing(request->power);
-    request->effect = or_nothing(request->effect);
 }
 
 /* ---------------------------------------------------------------- results */
@@ -210,13 +137,8 @@ static int answer_request(const struct plan_options *options)
 {
     struct tremolo_plan_answer answer;
     enum tremolo_status status = tremolo_plan_study(&answer, &options->request);
-    if (status == TREMOLO_UNREACHABLE) {
-        return cli_fail(CLI_REFUSED, "plan",
-                        "no number of devices that could be had is enough for that width or power "
-                        "at this noise");
-    }
     if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "plan", "%s", tremolo_status_sentence(status));
+        return cli_fail(cli_exit_of(status), "plan", "%s", tremolo_plan_sentence(status));
     }
     int result = options->figure != NULL ? plan_figure(options) : CLI_DONE;
     if (result != CLI_DONE) {
@@ -231,17 +153,15 @@ static int answer_request(const struct plan_options *options)
 
 static int run(int argc, char **argv)
 {
-    struct plan_options options = {.request = {.samples = 1}};
+    struct plan_options options = {.study = NULL};
     struct options_given given;
     int code = CLI_DONE;
+    tremolo_plan_begin(&options.request);
     if (options_parse(&given, &options, &code, &cli_plan, argc, argv)) {
         set_release(&options, &given);
-        code = check_together(&options);
-        code = code == CLI_DONE ? check_ballot(&options.request, &given) : code;
-        if (code == CLI_DONE) {
-            settle(&options);
-            code = answer_request(&options);
-        }
+        take_guesses(&options);
+        code = check(&options, &given);
+        code = code == CLI_DONE ? answer_request(&options) : code;
     }
     tremolo_study_file_free(options.study);
     return code;

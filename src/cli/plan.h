@@ -18,9 +18,6 @@ struct plan_options {
     const char *figure;
 };
 
-/* What a study fixes of a request, but for the number of devices. */
-void plan_request_of(struct tremolo_plan_request *request, const struct tremolo_study_file *file);
-
 /* The whole answer; exit code of the second. */
 void plan_print_text(const struct plan_options *options, const struct tremolo_plan_answer *answer);
 int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer);

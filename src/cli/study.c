@@ -206,7 +206,7 @@ static double liars_of(const struct tremolo_study_file *file)
                   .r2 = TREMOLO_PLAN_R2},
         .rounds = 1,
     };
-    plan_request_of(&request, file);
+    tremolo_plan_take_study(&request, file);
     return terms->devices < TREMOLO_STUDY_MAX_DEVICES ? tremolo_plan_liars(&request) : NAN;
 }
 

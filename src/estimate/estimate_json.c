@@ -320,3 +320,22 @@ void estimate_document_level(json_t *document, double level)
     (void)json_object_set_new(document, "r2_high", json_null());
     (void)json_object_set_new(document, "level", estimate_number(level));
 }
+
+enum tremolo_status tremolo_estimate_json_level(char **json, const char *document, size_t length,
+                                                double level)
+{
+    json_t *read = json_loadb(document, length, JSON_REJECT_DUPLICATES, NULL);
+    if (!estimate_document_is(read)) {
+        json_decref(read);
+        return TREMOLO_MALFORMED;
+    }
+    if (level > 0 && level < 1) {
+        estimate_document_level(read, level);
+    }
+    char *text = estimate_text(read);
+    if (text == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    *json = text;
+    return TREMOLO_OK;
+}

@@ -5,12 +5,13 @@
  * category. The response must be numeric. */
 #include "tremolo_design.h"
 
+#include "refuse.h"
+
 #include "tremolo_study_file.h"
 #include "tremolo_text.h"
 #include "tremolo_words.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +26,6 @@ struct column_plan {
     bool question; /* no and yes, in this order: named after itself, as in a study */
     const char *level[TREMOLO_DESIGN_LEVELS_MAX];
 };
-
-static bool refuse(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(char *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(error, TREMOLO_TABLE_ERROR_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 /* Say which column was probably meant, or which there are. */
 static bool refuse_column(char *error, const struct tremolo_table *table, const char *name,

@@ -5,10 +5,12 @@
  * lie between 0 and 1 in every study, so the feature's own name is enough. */
 #include "tremolo_design.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "refuse.h"
 #include "tremolo_study_file.h"
 
 static const struct tremolo_study_coordinate *
@@ -83,4 +85,30 @@ bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_st
                        missing);
     }
     return missing == NULL;
+}
+
+bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low,
+                                const double *high, char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    size_t count = design->features + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (!(low[i] < high[i]) || !isfinite(high[i] - low[i])) {
+            return refuse(error, "bounds of '%.80s': %g is not below %g",
+                          i < design->features ? design->name[i] : design->response, low[i],
+                          high[i]);
+        }
+    }
+    double *lows = malloc(count * sizeof *lows), *highs = malloc(count * sizeof *highs);
+    if (lows == NULL || highs == NULL) {
+        free(lows);
+        free(highs);
+        return refuse(error, "out of memory");
+    }
+    memcpy(lows, low, count * sizeof *lows);
+    memcpy(highs, high, count * sizeof *highs);
+    free(design->low);
+    free(design->high);
+    design->low = lows;
+    design->high = highs;
+    return true;
 }

@@ -4,8 +4,9 @@
  * would be ignored is refused: whoever asked expects an effect. */
 #include "tremolo_simulation.h"
 
+#include "refuse.h"
+
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "tremolo_host.h"
@@ -19,17 +20,6 @@ const char *const tremolo_simulation_option_names[TREMOLO_SIMULATION_OPTIONS] = 
     [TREMOLO_SIMULATION_CLIP] = "clip",       [TREMOLO_SIMULATION_SCALE] = "scale",
     [TREMOLO_SIMULATION_RELEASE] = "release",
 };
-
-static bool refuse(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(char *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(error, TREMOLO_TABLE_ERROR_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 static bool has(const struct tremolo_simulation *simulation, enum tremolo_simulation_option option)
 {

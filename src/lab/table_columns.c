@@ -3,23 +3,12 @@
  * Columns in memory are never copied: a design reads each number once, from where
  * the program has it. */
 #include "table_text.h"
+#include "refuse.h"
 #include "tremolo_table.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool refuse(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(char *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(error, TREMOLO_TABLE_ERROR_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 static bool check_words(const struct tremolo_table_column *column, size_t rows, char *error)
 {

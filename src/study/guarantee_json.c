@@ -137,3 +137,21 @@ json_t *guarantee_promise_json(const struct tremolo_promise *promise, double eps
     stated.distance = promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : promise->distance;
     return guarantee_json(&stated, epsilon, &explanation);
 }
+
+static char *text_of(json_t *guarantee)
+{
+    char *text =
+        guarantee != NULL ? json_dumps(guarantee, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(guarantee);
+    return text;
+}
+
+char *tremolo_study_file_guarantee_json(const struct tremolo_study_file *file)
+{
+    return text_of(guarantee_study_json(file));
+}
+
+char *tremolo_promise_json(const struct tremolo_promise *promise, double epsilon)
+{
+    return text_of(guarantee_promise_json(promise, epsilon));
+}

@@ -1,4 +1,4 @@
-/* plan_print.c -- a plan in words and as JSON. */
+/* plan_print.c -- a plan in words. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +8,8 @@
 #include "convergence.h"
 #include "estimate_json.h"
 #include "plan.h"
+#include "planning_json.h"
 #include "privacy_warnings.h"
-
-static const char *const release_names[] = {"sample", "ballot"};
 
 static bool is_ballot(const struct tremolo_plan_request *request)
 {
@@ -133,42 +132,6 @@ static double round_up(double devices)
     return ceil(devices / unit) * unit;
 }
 
-static const char *release_words(const struct tremolo_plan_request *request)
-{
-    return is_ballot(request) ? "ballots" : "noisy samples";
-}
-
-static void lever_name(char *text, size_t bytes, const struct tremolo_plan_lever *lever)
-{
-    const struct tremolo_plan_request *request = &lever->request;
-    switch (lever->kind) {
-    case TREMOLO_LEVER_NONE:
-        (void)snprintf(text, bytes, "as planned: %s", release_words(request));
-        break;
-    case TREMOLO_LEVER_RELEASE:
-        (void)snprintf(text, bytes, "%s for any two people", release_words(request));
-        break;
-    case TREMOLO_LEVER_EPSILON:
-        (void)snprintf(text, bytes, "epsilon %g", tremolo_digits_up(request->epsilon, 6));
-        break;
-    case TREMOLO_LEVER_FEATURES:
-        (void)snprintf(text, bytes, "%zu feature%s with the same R^2", request->guess.dimension,
-                       request->guess.dimension == 1 ? "" : "s");
-        break;
-    case TREMOLO_LEVER_PROTECT:
-        (void)snprintf(text, bytes,
-                       request->response_private ? "response protected as well"
-                                                 : "response in the clear");
-        break;
-    case TREMOLO_LEVER_DISTANCE:
-        (void)snprintf(text, bytes, "noisy samples for distance=%g", request->distance);
-        break;
-    case TREMOLO_LEVER_TRUST:
-        (void)snprintf(text, bytes, "a trusted server, any two people");
-        break;
-    }
-}
-
 /* What each choice costs and buys. */
 static void print_levers(const struct tremolo_plan_answer *answer, double devices)
 {
@@ -182,7 +145,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         char name[80];
         char needed[32] = "no number";
         char r2[32] = "-";
-        lever_name(name, sizeof name, lever);
+        plan_lever_name(name, sizeof name, lever);
         if (lever->devices > 0.0) {
             (void)snprintf(needed, sizeof needed, "%.0f", round_up(lever->devices));
         }
@@ -296,7 +259,7 @@ static void print_advice(const struct tremolo_plan_answer *answer)
     char text[600];
     char change[160] = "";
     char name[80];
-    lever_name(name, sizeof name, lever);
+    plan_lever_name(name, sizeof name, lever);
     if (verdict->instead > 0) {
         (void)snprintf(change, sizeof change, "%s, with which about %.0f are enough", name,
                        round_up(lever->devices));
@@ -320,101 +283,15 @@ static void print_advice(const struct tremolo_plan_answer *answer)
     coefficients_paragraph(text);
 }
 
-static json_t *positive(double value)
-{
-    return value > 0.0 ? json_real(value) : json_null();
-}
-
-static json_t *levers_json(const struct tremolo_plan_answer *answer)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < answer->lever_count; i++) {
-        const struct tremolo_plan_lever *lever = &answer->levers[i];
-        const struct tremolo_plan_request *request = &lever->request;
-        bool trusted = lever->kind == TREMOLO_LEVER_TRUST;
-        char name[80];
-        lever_name(name, sizeof name, lever);
-        (void)json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:f, s:i, s:s, s:f, s:b, s:o, s:o, s:f}", "name", name, "release",
-                      trusted ? "sums" : release_names[request->release], "epsilon",
-                      request->epsilon, "dimension", (int)request->guess.dimension, "protect",
-                      request->response_private ? "all" : "features", "distance", request->distance,
-                      "trusted", trusted, "devices_needed", positive(lever->devices), "r2",
-                      estimate_number(lever->r2), "attack_success", lever->attack));
-    }
-    return list;
-}
-
-static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
-{
-    return json_pack("{s:b, s:f, s:f, s:o, s:i, s:o}", "told_from_zero", verdict->told,
-                     "least_coefficient", verdict->least, "guessed_coefficient", verdict->guessed,
-                     "devices_needed", positive(verdict->devices), "lever", (int)verdict->instead,
-                     "liars_turn_sign", estimate_number(verdict->liars));
-}
-
-static json_t *result_json(const struct tremolo_plan_result *r)
-{
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:f}", "standard_error",
-                     r->standard_error, "standard_error_public", r->standard_error_public,
-                     "half_width", r->half_width, "r2", r->r2_auto, "noise_ratio", r->noise_ratio,
-                     "prediction_error", estimate_number(r->prediction_error), "prediction_minimax",
-                     r->prediction_minimax, "estimation_error",
-                     estimate_number(r->estimation_error), "estimation_minimax",
-                     r->estimation_minimax);
-}
-
-/* What only noisy samples have. */
-static void add_sample_json(json_t *root, const struct tremolo_plan_request *request,
-                            const struct tremolo_plan_answer *answer)
-{
-    json_t *ways = json_array();
-    json_t *privacy = json_object_get(root, "privacy");
-    (void)json_object_set_new(privacy, "calibration",
-                              json_string(tremolo_calibration_names[request->calibration]));
-    (void)json_object_set_new(privacy, "sensitivity", json_real(tremolo_plan_sensitivity(request)));
-    (void)json_object_set_new(privacy, "noise_sd", json_real(answer->noise_sd));
-    for (int i = 0; i < TREMOLO_PLAN_ALTERNATIVES; i++) {
-        const struct tremolo_plan_alternative *way = &answer->alternatives[i];
-        (void)json_array_append_new(ways, json_pack("{s:s, s:f, s:o}", "name", way->name,
-                                                    "noise_sd", way->noise_sd, "expected",
-                                                    result_json(&way->result)));
-    }
-    (void)json_object_set_new(root, "alternatives", ways);
-    (void)json_object_set_new(root, "convergence", estimate_convergence(&answer->convergence));
-}
-
 int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer)
 {
-    const struct tremolo_plan_request *request = &options->request;
-    char neighbours[64] = "any";
-    if (request->distance > 0.0) {
-        (void)snprintf(neighbours, sizeof neighbours, "distance=%g", request->distance);
+    json_t *document = plan_document(&options->request, answer);
+    if (document == NULL || json_dumpf(document, stdout, ESTIMATE_JSON_PRETTY) != 0) {
+        json_decref(document);
+        return cli_fail(CLI_FAILED, "plan", "the plan could not be written");
     }
-    json_t *root = json_pack(
-        "{s:i, s:f, s:{s:s, s:f, s:f, s:s, s:s}, s:o, s:o, s:o}", "dimension",
-        (int)request->guess.dimension, "devices", request->guess.devices, "privacy", "release",
-        release_names[request->release], "epsilon", request->epsilon, "delta",
-        is_ballot(request) ? 0.0 : request->delta, "neighbours", neighbours, "protect",
-        request->response_private ? "all" : "features", "expected", result_json(&answer->result),
-        "levers", levers_json(answer), "verdict", verdict_json(&answer->verdict));
-    if (root == NULL) {
-        return cli_fail(CLI_FAILED, "plan", "out of memory");
-    }
-    if (!is_ballot(request)) {
-        add_sample_json(root, request, answer);
-    }
-    if (answer->devices_for_width > 0.0) {
-        (void)json_object_set_new(root, "devices_for_half_width",
-                                  json_real(answer->devices_for_width));
-    }
-    if (answer->devices_for_power > 0.0) {
-        (void)json_object_set_new(root, "devices_for_power", json_real(answer->devices_for_power));
-    }
-    (void)json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     (void)putchar('\n');
-    json_decref(root);
+    json_decref(document);
     return CLI_DONE;
 }
 

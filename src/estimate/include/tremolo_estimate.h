@@ -121,6 +121,12 @@ bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate);
 /* The name of a row: a feature's, or "(intercept)". */
 const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row);
 
+/* Read a document (docs/estimate.schema.json) that somebody sent or saved, and write it with
+ * intervals of another level, or as it is when `level` is 0. MALFORMED when it is no estimate.
+ * The caller frees *json; on failure it is untouched. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_json_level(char **json, const char *document,
+                                                                 size_t length, double level);
+
 void tremolo_estimate_free(struct tremolo_estimate *estimate); /* what it owns */
 
 #ifdef __cplusplus

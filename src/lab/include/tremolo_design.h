@@ -55,6 +55,11 @@ void tremolo_design_ranges(double *ranges, const struct tremolo_design *design);
 bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,
                           char error[TREMOLO_TABLE_ERROR_BYTES]);
 
+/* Or from the caller: features + 1 numbers each, the response's last. False with a sentence
+ * when a low one is not below its high one; the design's bounds are as before then. */
+bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low,
+                                const double *high, char error[TREMOLO_TABLE_ERROR_BYTES]);
+
 #ifdef __cplusplus
 }
 #endif

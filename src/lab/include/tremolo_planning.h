@@ -37,6 +37,38 @@ struct tremolo_plan_request {
     double effect;
 };
 
+enum { TREMOLO_PLAN_ERROR_BYTES = 512 };
+
+/* What is refused where it would have no effect; names as a command line has them. */
+enum tremolo_plan_option {
+    TREMOLO_PLAN_RADIUS,
+    TREMOLO_PLAN_CALIBRATION,
+    TREMOLO_PLAN_ALPHA,
+    TREMOLO_PLAN_LAMBDA,
+    TREMOLO_PLAN_OMEGA,
+    TREMOLO_PLAN_VECTORS,
+    TREMOLO_PLAN_ROUNDS,
+    TREMOLO_PLAN_THEORY,
+    TREMOLO_PLAN_OPTIONS,
+};
+extern const char *const tremolo_plan_option_names[TREMOLO_PLAN_OPTIONS];
+
+struct tremolo_study_file;
+
+/* Any two people, all of a sample, ballots, the usual guesses; NaN where nothing is asked,
+ * dimension and devices 0. */
+void tremolo_plan_begin(struct tremolo_plan_request *request);
+
+/* What a study fixes of a request, but for the number of devices. */
+void tremolo_plan_take_study(struct tremolo_plan_request *request,
+                             const struct tremolo_study_file *study);
+
+/* Check that the request can be answered and that what was asked for (bits 1 << OPTION of
+ * `given`) has an effect; NaN becomes "not asked". False with a sentence, in which `dashes`
+ * ("--" or "") are before the names of options. */
+bool tremolo_plan_settle(struct tremolo_plan_request *request, uint32_t given, const char *dashes,
+                         char error[TREMOLO_PLAN_ERROR_BYTES]);
+
 /* One way to spend the same budget, beside the request's own. */
 struct tremolo_plan_alternative {
     const char *name;
@@ -95,6 +127,14 @@ struct tremolo_plan_answer {
 /* UNREACHABLE when no number of devices is enough for the width or power asked for. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_plan_study(struct tremolo_plan_answer *answer,
                                                         const struct tremolo_plan_request *request);
+
+/* Why tremolo_plan_study() failed. */
+const char *tremolo_plan_sentence(enum tremolo_status status);
+
+/* The document that 'tremolo plan --json' prints, as text that the caller frees; NULL without
+ * memory. */
+char *tremolo_plan_json(const struct tremolo_plan_request *request,
+                        const struct tremolo_plan_answer *answer);
 
 /* The l2 sensitivity, alpha not yet applied. */
 double tremolo_plan_sensitivity(const struct tremolo_plan_request *request);

@@ -248,6 +248,14 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_explain(struct tremolo_explanation *explanation,
                            const struct tremolo_study_file *file, double delta);
 
+struct tremolo_promise; /* tremolo_privacy.h */
+
+/* What the study promises, and what a promise that costs this epsilon says, as the member
+ * "guarantee" of every document (docs/estimate.schema.json). The caller frees the text; NULL
+ * when it cannot be said. */
+char *tremolo_study_file_guarantee_json(const struct tremolo_study_file *file);
+char *tremolo_promise_json(const struct tremolo_promise *promise, double epsilon);
+
 /* The largest ledger budget (mu^2 / 2^24, rounded down) that keeps a device's
  * whole life within (epsilon, delta). UNREACHABLE when it is below one unit,
  * OVERFLOWED when it exceeds 32 bits. */
