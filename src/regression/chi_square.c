@@ -6,6 +6,11 @@
 #include "tremolo_regression.h"
 
 #include <math.h>
+#include <stdbool.h>
+
+/* Up to here no first term underflows, and each follows from the one before it: without a
+ * logarithm, and to a relative 1e-13 after the thousand terms there can be. */
+static const double recurrence_max = 600.0;
 
 /* Beyond it the mixture has too many terms, and |z + b| <= |z| + |b| is bound enough. */
 static const double noncentrality_max = 1e4;
@@ -42,12 +47,20 @@ double tremolo_chi2_tail(unsigned degrees, double noncentrality, double x)
     double central = central_tail(degrees, h);
     double mean = 0.5 * noncentrality;
     double sum = 0.0;
+    bool recur = h <= recurrence_max && mean <= recurrence_max;
+    double weight = exp(-mean);
+    double more = recur ? step(a, h) : 0.0;
     /* The Poisson variable is beyond the last term with a probability below 1e-20. */
     unsigned last = (unsigned)(mean + 40.0 + 12.0 * sqrt(mean));
     for (unsigned j = 0; j <= last; j++) {
-        double weight = mean > 0.0 ? step(j, mean) : (j == 0);
+        if (!recur) {
+            weight = mean > 0.0 ? step(j, mean) : (j == 0);
+            more = step(a + j, h);
+        }
         sum += weight * central;
-        central += step(a + j, h);
+        central += more;
+        weight *= mean / (j + 1.0);
+        more *= h / (a + j + 1.0);
     }
     return fmin(1.0, sum);
 }

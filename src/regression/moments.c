@@ -35,9 +35,19 @@ static size_t panel_rows(const struct tremolo_moments *moments, size_t columns)
     return rows - rows % FOLD_LANES;
 }
 
-static bool allocate_workspace(struct tremolo_moments *moments)
+void tremolo_moments_rest(struct tremolo_moments *moments)
+{
+    free(moments->work.panel);
+    free((void *)moments->work.stages);
+    moments->work = (struct fold_workspace){0};
+}
+
+enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments)
 {
     struct fold_workspace *work = &moments->work;
+    if (work->panel != NULL || moments->ballot_parts > 0) {
+        return TREMOLO_OK;
+    }
     work->columns = moments->n + 1 + (moments->split_response ? 1 : 0);
     work->rows_max = panel_rows(moments, work->columns);
     work->stride = work->rows_max + PANEL_GAP;
@@ -46,13 +56,14 @@ static bool allocate_workspace(struct tremolo_moments *moments)
     work->stage_rows = work->rows_max + FOLD_STRETCH + FOLD_LANES + STAGE_GAP;
     work->stages = malloc((TREMOLO_BUCKETS + 1) * work->stage_rows * sizeof *work->stages);
     if (work->panel == NULL || work->stages == NULL) {
-        return false;
+        tremolo_moments_rest(moments);
+        return TREMOLO_NO_MEMORY;
     }
     int16_t *ones = work->panel + (work->columns - 1) * work->stride;
     for (size_t r = 0; r < work->rows_max; r++) {
         ones[r] = 1;
     }
-    return true;
+    return TREMOLO_OK;
 }
 
 struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products)
@@ -92,10 +103,6 @@ enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t
     if (made->kernel == NULL) {
         made->kernel = &tremolo_fold_scalar;
     }
-    if (!allocate_workspace(made)) {
-        tremolo_moments_free(made);
-        return TREMOLO_NO_MEMORY;
-    }
     *moments = made;
     return TREMOLO_OK;
 }
@@ -105,8 +112,7 @@ void tremolo_moments_free(struct tremolo_moments *moments)
     if (moments == NULL) {
         return;
     }
-    free(moments->work.panel);
-    free((void *)moments->work.stages);
+    tremolo_moments_rest(moments);
     free(moments->ballot);
     tremolo_moments_unwatch(moments);
     free(moments->storage);
@@ -174,6 +180,9 @@ enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const i
                                         const uint8_t *buckets, size_t count)
 {
     enum tremolo_status status = check_addition(moments, rows, buckets, count);
+    if (status == TREMOLO_OK) {
+        status = tremolo_moments_prepare(moments);
+    }
     if (status == TREMOLO_OK && !tremolo_fold_rows(moments, rows, buckets, count)) {
         status = TREMOLO_OUT_OF_BOUNDS;
     }

@@ -89,6 +89,12 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add(struct tremolo_moments 
                                                          const int16_t *rows,
                                                          const uint8_t *buckets, size_t count);
 
+/* Adding works in memory of its own, up to half a megabyte, which is made when it is first needed.
+ * Make it now, so that no addition fails for want of it: NO_MEMORY; or give it back, because
+ * nothing will be added for a while. The sums stay as they are. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments);
+void tremolo_moments_rest(struct tremolo_moments *moments);
+
 /* Where ballots come from: fill `row` with the entries of ballot `i`, each within
  * TREMOLO_MAX_BALLOT_VALUE, and return its public response, or 0. Asked for 0, 1, 2.. */
 typedef int16_t (*tremolo_ballot_row_fn)(int8_t *row, size_t i, void *context);
