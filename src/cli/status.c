@@ -66,6 +66,8 @@ static void print_studies(const json_t *answer)
 {
     size_t index;
     json_t *study;
+    size_t shown = json_array_size(json_object_get(answer, "studies"));
+    long long total = member_integer(answer, "total");
     json_array_foreach(json_object_get(answer, "studies"), index, study)
     {
         (void)printf("%s  %-5s round %lld of %lld  %9lld reports  %s\n", member_text(study, "id"),
@@ -73,8 +75,12 @@ static void print_studies(const json_t *answer)
                      member_integer(study, "rounds"), member_integer(study, "reports"),
                      member_text(study, "title"));
     }
-    if (json_array_size(json_object_get(answer, "studies")) == 0) {
+    if (shown == 0) {
         (void)puts("no studies");
+    }
+    if (total > (long long)shown) {
+        (void)printf("and %lld more: ask for /v1/studies?offset=%zu\n", total - (long long)shown,
+                     shown);
     }
 }
 

@@ -36,6 +36,7 @@ call 404 GET '/studies/{id}/about' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 call 200 GET /healthz "$open"
 call 200 GET /metrics "$open"
 call 200 GET /v1/studies "$open"
+call 400 GET /v1/studies "$open" -G -d sort=shoe
 call 304 GET /v1/studies "$open" -H 'If-None-Match: *'
 call 201 POST /v1/studies "$open" -H "$token" --data-binary @"$work/open.json"
 call 401 POST /v1/studies "$open" --data-binary @"$work/open.json"

@@ -258,6 +258,9 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
     (void)pthread_mutex_lock(&served->lock);
     struct tremolo_moments *old = served->rounds[round].moments;
     served->rounds[round].moments = merged;
+    if (tremolo_moments_count(merged) > tremolo_moments_count(old)) {
+        served->reported_at = (int64_t)time(NULL);
+    }
     served->reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
     served->generation++;
     (void)pthread_mutex_unlock(&served->lock);

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "json_latch.h"
-
 enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 
 /* ---------------------------------------------------------------- reading */
@@ -59,29 +57,6 @@ static void answer_history(struct request *request)
     request_answer_text(request, 200, status, body);
 }
 
-static json_t *study_line(struct served_study *served)
-{
-    (void)pthread_mutex_lock(&served->lock);
-    json_t *line =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}", "id", served->id_text, "title",
-                  served->terms->title, "state", round_state(served, (int64_t)time(NULL)), "round",
-                  (json_int_t)served->opened - 1, "rounds", (json_int_t)served->terms->rounds,
-                  "reports", (json_int_t)served->reports, "devices",
-                  (json_int_t)served_devices(served), "dimension", (int)served->study->dimension);
-    (void)pthread_mutex_unlock(&served->lock);
-    return line;
-}
-
-static void answer_studies(struct request *request)
-{
-    json_t *list = json_array();
-    size_t count = writer_study_count(request->server->writer);
-    for (size_t i = 0; i < count; i++) {
-        json_latch_append(&list, study_line(writer_study(request->server->writer, i)));
-    }
-    request_answer_json(request, 200, json_pack("{s:o}", "studies", list));
-}
-
 static void answer_health(struct request *request)
 {
     char words[200];
@@ -103,7 +78,7 @@ static const struct route routes[] = {
     {"GET", "/v1/studies/{id}/guarantee", FOR_DEVICES, 0, answer_guarantee, NULL},
     {"GET", "/v1/studies/{id}/history", FOR_READERS, 0, answer_history, NULL},
     {"GET", "/v1/studies/{id}", FOR_DEVICES, 0, answer_study, NULL},
-    {"GET", "/v1/studies", FOR_READERS, 0, answer_studies, NULL},
+    {"GET", "/v1/studies", FOR_READERS, 0, list_run, NULL},
     {"POST", "/v1/studies", FOR_OPERATOR, TREMOLO_STUDY_MAX_BYTES, operator_create,
      operator_create_finish},
     {"POST", "/v1/studies/{id}/round/close", FOR_OPERATOR, 1024, operator_close,

@@ -9,6 +9,9 @@
 /* routes.c */
 void routes_round(struct request *request);
 
+/* list.c */
+void list_run(struct request *request);
+
 /* reports.c */
 void reports_run(struct request *request);
 void reports_finish(struct request *request);

@@ -200,6 +200,9 @@ enum tremolo_status decide_append(struct served_study *served, struct store *sto
         status = index_reserve(&served->log_devices, count);
     }
     if (status == TREMOLO_OK) {
+        status = tremolo_moments_prepare(served->rounds[served->opened - 1].moments);
+    }
+    if (status == TREMOLO_OK) {
         status = segment_seal(&served->log_segment);
     }
     uint64_t position = 0;
@@ -241,6 +244,7 @@ enum tremolo_status decide_commit(struct served_study *served)
         newest->folded_to = served->log_position;
         served->reports += count;
         served->generation++;
+        served->reported_at = (int64_t)time(NULL);
     }
     (void)pthread_mutex_unlock(&served->lock);
     decide_drop(served);

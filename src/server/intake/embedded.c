@@ -185,12 +185,7 @@ static void embedded_batch(struct writer *writer, struct job *jobs)
 /* Two studies may not share a tag: reports could not be told apart. */
 static bool tag_is_taken(struct writer *writer, const struct served_study *served)
 {
-    for (size_t i = 0; i < writer->study_count; i++) {
-        if (memcmp(writer->studies[i]->id, served->id, TREMOLO_STUDY_TAG_BYTES) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return study_table_find(&writer->study_table, served->id) != NULL;
 }
 
 static enum tremolo_status store_new_study(struct writer *writer, struct served_study *served)
@@ -257,6 +252,7 @@ static enum tremolo_status close_newest(struct writer *writer, struct served_stu
     enum tremolo_status status = stage_close(writer, served, writer_seconds());
     if (status == TREMOLO_OK) {
         served->rounds[closing].checkpointed_to = served->rounds[closing].folded_to;
+        tremolo_moments_rest(served->rounds[closing].moments);
         served->generation++;
     } else {
         served->opened = closing + 1;

@@ -299,15 +299,10 @@ void writer_count(struct writer *writer, struct served_study *served,
 
 struct served_study *writer_find(struct writer *writer, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {
-    struct served_study *found = NULL;
     (void)pthread_rwlock_rdlock(&writer->studies_lock);
-    for (size_t i = 0; i < writer->study_count && found == NULL; i++) {
-        if (memcmp(writer->studies[i]->id, id, TREMOLO_STUDY_ID_BYTES) == 0) {
-            found = writer->studies[i];
-        }
-    }
+    struct served_study *found = study_table_find(&writer->study_table, id);
     (void)pthread_rwlock_unlock(&writer->studies_lock);
-    return found;
+    return found != NULL && memcmp(found->id, id, TREMOLO_STUDY_ID_BYTES) == 0 ? found : NULL;
 }
 
 bool writer_is_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
@@ -335,6 +330,7 @@ void writer_add_study(struct writer *writer, struct served_study *served)
 {
     (void)pthread_rwlock_wrlock(&writer->studies_lock);
     writer->studies[writer->study_count++] = served;
+    study_table_add(&writer->study_table, served);
     (void)pthread_rwlock_unlock(&writer->studies_lock);
 }
 
@@ -345,6 +341,7 @@ void writer_free(struct writer *writer)
     for (size_t i = 0; i < writer->study_count; i++) {
         served_free(writer->studies[i]);
     }
+    study_table_free(&writer->study_table);
     (void)pthread_rwlock_destroy(&writer->studies_lock);
     (void)pthread_mutex_destroy(&writer->write_lock);
     background_free(&writer->thread);
@@ -355,7 +352,8 @@ struct writer *writer_new(const struct backend *backend, void *context, const ui
                           const uint8_t *secret)
 {
     struct writer *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL || !study_table_init(&made->study_table, WRITER_STUDIES_MAX)) {
+        free(made);
         return NULL;
     }
     made->backend = backend;

@@ -25,6 +25,7 @@
 #include "check_report.h"
 #include "served_study.h"
 #include "store.h"
+#include "study_table.h"
 
 struct log;
 struct tremolo_store_options;
@@ -32,7 +33,7 @@ struct tremolo_store_options;
 enum {
     WRITER_QUEUE_BYTES_MAX = 64 << 20, /* of bodies waiting; BUSY beyond */
     WRITER_BATCH_BYTES_MAX = 4 << 20,  /* of bodies in one batch */
-    WRITER_STUDIES_MAX = 1024,
+    WRITER_STUDIES_MAX = 16384,
 };
 
 struct writer;
@@ -156,7 +157,8 @@ struct writer {
     struct writer_counters counters;
 
     pthread_rwlock_t studies_lock;
-    struct served_study *studies[WRITER_STUDIES_MAX];
+    struct served_study *studies[WRITER_STUDIES_MAX]; /* in the order in which they came */
+    struct study_table study_table;                   /* the same */
     size_t study_count;
 
     pthread_mutex_t write_lock;    /* whoever holds it writes; guards what the backend has */

@@ -17,6 +17,7 @@
 #include "estimate_json.h"
 #include "guarantee_json.h"
 #include "rounds.h"
+#include "summary.h"
 
 /* Of the intervals that are kept. */
 static const double usual_level = 0.95;
@@ -33,6 +34,7 @@ struct snapshot {
     unsigned evidence_round;
     uint64_t evidence_reports; /* that the table is from */
     double r2;                 /* of the prediction; NAN: none */
+    json_t *summary;           /* of the answer */
     double last[TREMOLO_MAX_FEATURES];
     double average[TREMOLO_MAX_FEATURES];
 };
@@ -205,21 +207,25 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
     (void)json_object_set_new(answer, "guarantee", guarantee_json(served));
     char *text = json_dumps(answer, ESTIMATE_JSON);
+    snapshot->summary = summary_of(answer);
     json_decref(answer);
     return text;
 }
 
 /* Keep what was composed, unless somebody kept something newer meanwhile. */
-static void keep(struct served_study *served, char *text, const struct snapshot *snapshot,
+static void keep(struct served_study *served, char *text, struct snapshot *snapshot,
                  uint64_t generation)
 {
     (void)pthread_mutex_lock(&served->lock);
     if (served->estimate == NULL || served->estimate_generation < generation) {
         char *old = served->estimate;
+        json_t *old_summary = served->summary;
         served->estimate = text;
         served->estimate_generation = generation;
         served->estimate_r2 = snapshot->r2;
         served->estimate_reports = snapshot->reports;
+        served->summary = snapshot->summary;
+        snapshot->summary = old_summary;
         text = old;
     }
     (void)pthread_mutex_unlock(&served->lock);
@@ -275,6 +281,7 @@ static enum tremolo_status answer(char **json, struct served_study *served, doub
         }
     }
     rounds_told_free(&snapshot->told);
+    json_decref(snapshot->summary);
     free(snapshot);
     if (status == TREMOLO_OK && text == NULL) {
         status = TREMOLO_NO_MEMORY;

@@ -12,13 +12,14 @@
 
 #include "encoder.h"
 #include "served_study.h"
+#include "study_table.h"
 
 /* Studies that come back together, and where to say what is wrong. */
 struct recovery {
     struct served_study *const *studies;
     size_t count;
-    size_t recent; /* found last: segments of one study come in runs */
-    bool all;      /* the store has no other studies */
+    struct study_table table; /* of the same */
+    bool all;                 /* the store has no other studies */
     struct store *store;
     char *words;
     size_t words_capacity;
@@ -37,14 +38,7 @@ __attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct r
 /* NULL: there is no such study among them. */
 static struct served_study *study_of(struct recovery *recovery, const uint8_t *tag)
 {
-    for (size_t i = 0; i < recovery->count; i++) {
-        size_t at = (recovery->recent + i) % recovery->count;
-        if (memcmp(recovery->studies[at]->id, tag, STORE_STUDY_BYTES) == 0) {
-            recovery->recent = at;
-            return recovery->studies[at];
-        }
-    }
-    return NULL;
+    return study_table_find(&recovery->table, tag);
 }
 
 /* ---------------------------------------------------------------- states */
@@ -349,6 +343,7 @@ static enum tremolo_status compare(struct recovery *recovery, struct served_stud
         }
         round->folded_to = served->log_position;
         served->reports += count;
+        tremolo_moments_rest(round->moments);
     }
     return TREMOLO_OK;
 }
@@ -363,6 +358,12 @@ enum tremolo_status served_recover_all(struct served_study *const *studies, size
                                 .words = words,
                                 .words_capacity = words_capacity};
     words[0] = '\0';
+    if (!study_table_init(&recovery.table, count)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        study_table_add(&recovery.table, studies[i]);
+    }
     enum tremolo_status status = recover_states(&recovery);
     if (status == TREMOLO_OK) {
         status = recover_log(&recovery);
@@ -370,6 +371,7 @@ enum tremolo_status served_recover_all(struct served_study *const *studies, size
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
         status = compare(&recovery, studies[i]);
     }
+    study_table_free(&recovery.table);
     if (status != TREMOLO_OK && words[0] == '\0') {
         const char *why = store->explain(store);
         (void)snprintf(words, words_capacity, "%s",

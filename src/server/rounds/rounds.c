@@ -70,7 +70,6 @@ enum tremolo_status rounds_tell(struct rounds_told *told, struct served_study *s
     unsigned end = round == ROUNDS_ALL ? served->opened : first + 1;
     struct tremolo_sample_release release = served->release;
     struct tremolo_moments *merged = NULL;
-    struct tremolo_honest law;
     struct tremolo_tail tail;
     *told = (struct rounds_told){.watched = false};
     release.vectors = (end - first) * served->study->vectors;
@@ -85,8 +84,7 @@ enum tremolo_status rounds_tell(struct rounds_told *told, struct served_study *s
         status = tell(told, merged, served, &release);
     }
     if (status == TREMOLO_OK && tremolo_moments_tail(&tail, merged)) {
-        tremolo_honest_law(&law, served->study);
-        tremolo_tails_judge(&told->tails, &tail, &law);
+        tremolo_tails_judge(&told->tails, &tail, &served->honest);
         told->watched = true;
     }
     tremolo_moments_free(merged);
@@ -124,14 +122,12 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
 {
     struct tremolo_tail sum = {.reports = 0};
     struct tremolo_tail tail;
-    struct tremolo_honest law;
-    tremolo_honest_law(&law, served->study);
-    uint64_t *counts = calloc(2 * law.limits.released, sizeof *counts);
+    uint64_t *counts = calloc(2 * served->honest.limits.released, sizeof *counts);
     bool known = counts != NULL;
     (void)pthread_mutex_lock(&served->lock);
     for (unsigned t = 0; t < served->opened && known; t++) {
         known = tremolo_moments_tail(&tail, served->rounds[t].moments) &&
-                tail.limits.released == law.limits.released;
+                tail.limits.released == served->honest.limits.released;
         if (known) {
             add_tail(&sum, counts, &tail);
         }
@@ -139,7 +135,7 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
     (void)pthread_mutex_unlock(&served->lock);
     known = known && sum.reports > 0;
     if (known) {
-        tremolo_tails_judge(tails, &sum, &law);
+        tremolo_tails_judge(tails, &sum, &served->honest);
     }
     free(counts);
     return known;

@@ -73,6 +73,7 @@ void served_free(struct served_study *served)
     free(served->log_cache);
     free(served->published);
     free(served->estimate);
+    json_decref(served->summary);
     free(served->history.text);
     tremolo_study_file_free(served->file);
     (void)pthread_mutex_destroy(&served->lock);
@@ -89,6 +90,7 @@ static enum tremolo_status fill(struct served_study *served, const uint8_t *sign
     served->study = tremolo_study_file_device(served->file);
     served->terms = tremolo_study_file_terms(served->file);
     served->release = tremolo_release_of(served->study, 1.0, 1.0);
+    tremolo_honest_law(&served->honest, served->study);
     served->check = check_study_of(served->file, secret);
     memcpy(served->id, tremolo_study_file_id(served->file), sizeof served->id);
     randombytes_buf(served->hash_key, sizeof served->hash_key);
@@ -241,6 +243,7 @@ void served_checkpointed(struct served_study *served)
 {
     struct served_round *newest = &served->rounds[served->opened - 1];
     newest->checkpointed_to = newest->folded_to;
+    tremolo_moments_rest(newest->moments);
 }
 
 enum tremolo_status served_put_final(struct store *store, const struct served_study *served)

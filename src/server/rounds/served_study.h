@@ -10,6 +10,7 @@
 #ifndef SERVER_SERVED_STUDY_H
 #define SERVER_SERVED_STUDY_H
 
+#include <jansson.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@
 #include "rows.h"
 #include "segment.h"
 #include "store.h"
+#include "tremolo_honest.h"
 #include "tremolo_moments.h"
 #include "tremolo_release.h"
 #include "tremolo_study_file.h"
@@ -60,6 +62,7 @@ struct served_study {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     char id_text[TREMOLO_STUDY_ID_TEXT_BYTES];
     uint8_t hash_key[INDEX_KEY_BYTES];
+    struct tremolo_honest honest;            /* the law of its honest reports */
     char *published;                         /* the body of GET /v1/studies/{id} */
     struct mirror *mirror;                   /* where its sums come from; NULL: its own log */
     int64_t since;                           /* Unix seconds: outcomes are counted from then on */
@@ -77,7 +80,9 @@ struct served_study {
     char *estimate;
     uint64_t estimate_generation;
     uint64_t estimate_reports;
-    double estimate_r2; /* NAN: none yet */
+    double estimate_r2;  /* NAN: none yet */
+    json_t *summary;     /* of the same (summary.h); NULL: none yet */
+    int64_t reported_at; /* Unix seconds of the newest report since the start; 0: none */
     struct history history;
     /* ------------------------------------------------------------ */
     struct index log_ids;
@@ -124,7 +129,8 @@ TREMOLO_MUST_USE enum tremolo_status served_decode_round(struct served_study *se
                                                          size_t length);
 
 /* Stage checkpoints of every round whose fold moved; served_checkpointed() is for
- * after the sync. */
+ * after the sync, and gives back the memory that only adding needs: a study that gets no
+ * reports has none. */
 TREMOLO_MUST_USE enum tremolo_status served_put_checkpoint(struct store *store,
                                                            struct served_study *served);
 void served_checkpointed(struct served_study *served);
