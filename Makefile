@@ -11,7 +11,8 @@
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the order of the modules         make lint    format, tidy, cppcheck, man
 #   make install       honours DESTDIR and PREFIX
-#   make npm-package   the device for browsers and Node
+#   make npm-package   the device for browsers and Node     make device-package  for microcontrollers
+#   make test-packages packages before the tools they are for
 #   WEB=no             without the pages: no clang, lld, esbuild, d3     NATS=no   without a cluster
 #
 # A module is a folder of src/ with its sources, in folders of its own if it is large, and with
@@ -214,6 +215,12 @@ amalgamation:
 	@tools/amalgamate $(BUILD)/amalgamation
 	@echo "$(BUILD)/amalgamation/tremolo_device.c and .h"
 
+# The same in a folder for PlatformIO, ESP-IDF, Zephyr, Arduino and CMake.
+.PHONY: device-package
+device-package:
+	@tools/device-package $(BUILD)/device-package/tremolo-device
+	@echo "$(BUILD)/device-package/tremolo-device and $(BUILD)/device-package/tremolo-device-$(VERSION).tar.gz"
+
 # ---------------------------------------------------------------- running
 run: $(DEPS)
 	@$(MAKE) $(AT_ONCE) $(BUILD)/tremolo
@@ -257,6 +264,13 @@ test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo $(BUILD)/$(SONA
 	@:
 run-tests: test-programs
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) --alone $(MORE_TESTS)
+
+# What needs tools from elsewhere, or minutes: each script says what it leaves out and why.
+.PHONY: test-packages
+PACKAGE_TESTS ?= $(sort $(wildcard tests/packages/*.sh))
+test-packages: $(DEPS) $(BUILD)/.setup-test
+	@$(MAKE) $(AT_ONCE) $(BUILD)/tremolo
+	@BUILD=$(BUILD) tools/run-tests $(PACKAGE_TESTS)
 
 # Every decoder against arbitrary bytes, under ASan and UBSan: a minute each,
 # and a few seconds each as part of the tests; TEST_FUZZ_SECONDS=0 leaves them out there.

@@ -11,6 +11,8 @@ import glob, os, re, sys
 
 # Made by a build or a command, not kept.
 MADE = {"tremolo_device.c", "tremolo_device.h", "table.c", "tremolo_the_study.h", "study.c", "config.h"}
+# This file, and what names the paths of an assembled package.
+ELSEWHERE = ("tests/cli/documents", "tests/cli/device_package", "packaging/device/")
 SUFFIXES = r"\.(?:c|h|md|sh|py|mjs|js|html|css|conf|service)"
 TOPS = r"(?:src|docs|tests|tools|examples|bench|ports|packaging|python|\.ci)"
 
@@ -52,7 +54,7 @@ def check(document):
             yield path
 
 documents = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", ".ci/run"] + [
-    path for path in tree if not path.startswith("tests/cli/documents") and not path.endswith((".json", ".tsv", ".svg", ".png"))]
+    path for path in tree if not path.startswith(ELSEWHERE) and not path.endswith((".json", ".tsv", ".svg", ".png"))]
 for document in documents:
     for path in sorted(set(check(document))):
         print(f"{document}: {path}")

@@ -78,3 +78,15 @@ expect "one of six does not" "$(grep -c 'larger limits' "$work/err" | sed 's/[1-
 echo '{"epsilon_per_study": 1}' >"$work/policy.json"
 $tremolo study show "$work/starter.json" --c --policy "$work/policy.json" >"$work/out" 2>"$work/err"
 expect "a policy that refuses the study refuses here, too" "$? $(wc -c <"$work/out")" "3 0"
+
+# The main loop, on a board where everything fails in turn and the power goes at each step.
+$tremolo study show "$work/starter.json" --c >"$work/tremolo_the_study.h"
+limits="-DTREMOLO_MAX_DIMENSION=2 -DTREMOLO_MAX_VECTORS=1"
+for file in examples/firmware.c examples/main_loop.c "$work/tremolo_device.c"; do
+    $compiler $strict -ffreestanding -fno-builtin $limits -I"$work" -c "$file" -o "$work/$(basename "$file" .c).o"
+    expect "the main loop: $(basename "$file") compiles freestanding" $? 0
+done
+$compiler -std=c11 -Wall -Werror $limits -Itests/common -I"$work" -o "$work/loop" tests/common/faulty_board.c \
+    "$work/firmware.o" "$work/main_loop.o" "$work/tremolo_device.o" && "$work/loop" >"$work/out"
+expect "it sends one report whatever happens, and stops at a damaged ledger" "$(cat "$work/out")" \
+    "40 days, 0 wrong; a damaged ledger: status 93, sent 0"

@@ -1,0 +1,16 @@
+# tremolo_definitions(RESULT PREFIX) -- the core's defines from variables of these names, after a
+# prefix: none in plain CMake, CONFIG_ where Kconfig sets them.
+function(tremolo_definitions result prefix)
+  set(found)
+  foreach(name TREMOLO_MAX_DIMENSION TREMOLO_MAX_VECTORS)
+    if(NOT "${${prefix}${name}}" STREQUAL "")
+      list(APPEND found "${name}=${${prefix}${name}}")
+    endif()
+  endforeach()
+  foreach(name TREMOLO_WITHOUT_SAMPLE TREMOLO_WITHOUT_BALLOT TREMOLO_WITHOUT_MAC)
+    if(${prefix}${name})
+      list(APPEND found "${name}")
+    endif()
+  endforeach()
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
