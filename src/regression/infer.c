@@ -73,26 +73,20 @@ void system_drop(struct system *system)
     system->bias = NULL;
 }
 
-/* S and Z of S beta = Z. */
-static void equations(double *S, double *Z, const struct system *system)
+enum tremolo_status system_solve(double *beta, double *inverse, const struct system *system)
 {
     size_t p = system->p;
     size_t q = system->q;
+    double right[INFER_MAX];
     for (size_t i = 0; i < p; i++) {
         for (size_t j = 0; j < p; j++) {
-            S[i * p + j] = system->raw[i * q + j] - system->bias[i * q + j];
+            inverse[i * p + j] = system->raw[i * q + j] - system->bias[i * q + j];
         }
-        Z[i] = system->raw[i * q + p] - system->bias[i * q + p];
+        right[i] = system->raw[i * q + p] - system->bias[i * q + p];
     }
-}
-
-enum tremolo_status system_solve(double *beta, double *inverse, const struct system *system)
-{
-    double right[INFER_MAX];
-    equations(inverse, right, system);
-    enum tremolo_status status = linear_inverse(inverse, system->p);
+    enum tremolo_status status = linear_inverse(inverse, p);
     if (status == TREMOLO_OK) {
-        linear_apply(beta, inverse, right, system->p);
+        linear_apply(beta, inverse, right, p);
     }
     return status;
 }
@@ -136,7 +130,7 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
     return status;
 }
 
-static enum tremolo_status leave_out(struct analysis *analysis, double *work,
+static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
                                      const struct tremolo_debiased *evidence, bool intercept)
 {
     for (size_t b = 0; b < evidence->buckets; b++) {
@@ -150,8 +144,7 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *work,
             return status;
         }
         double *row = analysis->left_out + analysis->groups * analysis->p;
-        equations(work, row, &part);
-        status = linear_solve(row, work, analysis->p);
+        status = system_solve(row, inverse, &part);
         system_drop(&part);
         if (status != TREMOLO_OK) {
             return status;

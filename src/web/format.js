@@ -27,6 +27,24 @@ export function number(value, digits = 4) {
     return text.replaceAll('-', MINUS);
 }
 
+/** How many decimals a number with this error has: the error's second digit is the last one. */
+export function decimalsOf(error) {
+    return isNumber(error) && error > 0 ? 1 - Math.floor(Math.log10(error * (1 + 1e-12))) : 4;
+}
+
+/** A number rounded to its error's second digit: "−0.54" with the error 0.20. Errors of 100 and
+ * more round before the point, tiny ones get an exponent. */
+export function roundedTo(value, error) {
+    if (!isNumber(value)) return NOTHING;
+    const decimals = decimalsOf(error);
+    if (decimals > 8) return number(value, 3);
+    const unit = 10 ** -Math.min(0, decimals);
+    const fraction = Math.max(0, decimals);
+    const rounded = decimals < 0 ? Math.round(value / unit) * unit : value;
+    const text = rounded.toLocaleString('en', { minimumFractionDigits: fraction, maximumFractionDigits: fraction, useGrouping: Math.abs(rounded) >= 10000 });
+    return (Number(text.replaceAll(',', '')) === 0 ? text.replace('-', '') : text).replace('-', MINUS);
+}
+
 /* Rounded to so many digits by Math.ceil or Math.floor. What is beyond them by less than a
  * billionth of the last one is the accountant's own rounding, as in tremolo_digits_up(). */
 function rounded(value, digits, round, slack) {
@@ -54,6 +72,12 @@ export function atMost(share) {
         if (up < 100) return `${up}%`;
     }
     return '100%';
+}
+
+/** A count on an axis: 500, 2k, 3M. */
+export function shortCount(value) {
+    const [by, letter] = value >= 1e9 ? [1e9, 'G'] : value >= 1e6 ? [1e6, 'M'] : value >= 1e3 ? [1e3, 'k'] : [1, ''];
+    return `${Number((value / by).toPrecision(3))}${letter}`;
 }
 
 /** A p-value: small ones as a bound. */

@@ -26,16 +26,21 @@ const SVG = 'http://www.w3.org/2000/svg';
 
 const place = (right) => WIDTH * Math.min(1, Math.max(0, 2 * right - 1));
 
-/** The name of the protection, and whether it is amber. No guarantee: raw data were read. */
+/* Whom the promise is for. */
+const isForAnyTwo = (guarantee) => guarantee.neighbours === 'any';
+
+const bandOf = (right) => (BANDS.find((band) => right <= band.upTo + 1e-9) ?? BANDS.at(-1)).name;
+
+/** The name of the protection, and whether it is amber. A promise for people who are alike alone is never
+ * called by its own band only: it would read as if it held for everybody. No guarantee: raw data were read. */
 export function protection(guarantee) {
     if (guarantee === null) return { name: 'none', right: null, amber: true };
     const right = guarantee.attacker_right ?? 1;
-    const { name } = guarantee.strength === 'hardly' ? BANDS.at(-1) : BANDS.find((band) => right <= band.upTo + 1e-9) ?? BANDS.at(-1);
+    const near = guarantee.strength === 'hardly' ? BANDS.at(-1).name : bandOf(right);
+    const far = bandOf(guarantee.any_two?.attacker_right ?? 1);
+    const name = isForAnyTwo(guarantee) || far === near ? near : `${near} among alike, ${far} between any two`;
     return { name, right, amber: guarantee.strength !== 'policy' };
 }
-
-/* Whom the promise is for. */
-const isForAnyTwo = (guarantee) => guarantee.neighbours === 'any';
 
 /** The sentence that the picture draws. */
 export function protectionSentence(guarantee) {
@@ -53,7 +58,7 @@ export function protectionCaution(guarantee) {
     if (guarantee === null) return '';
     return {
         policy: '',
-        past: 'Devices refuse this unless they are told otherwise: it gives away more between some two people than ε 2.',
+        past: 'More than devices allow unless they are told otherwise (ε 2 between any two people).',
         hardly: 'The noise protects hardly anything.',
     }[guarantee.strength] ?? '';
 }

@@ -91,7 +91,8 @@ function ballotSection(study) {
     const curve = tradeoffChart(plotted, READING);
     return {
         node: section('What an attacker could learn',
-            element('div', { class: 'pair' }, element('div', {}, reading, element('h3', { text: 'Budget of a device' }), budget), plotted), words),
+            element('div', { class: 'pair' }, element('div', {}, reading, element('h3', { text: 'Budget of a device' }), budget), plotted),
+            element('div', { class: 'guarantee' }, element('details', {}, element('summary', { text: 'The guarantee in full' }), words))),
         update({ estimate: { guarantee } }) {
             if (guarantee === null || words.firstChild !== null) return; /* it never changes */
             wordsInto(words, guarantee);
@@ -138,7 +139,7 @@ export function guaranteeSection(study) {
     return {
         node: section('What an attacker could learn',
             element('div', { class: 'pair' }, element('div', {}, control, reading, element('h3', { text: 'Budget of a device' }), budget), plotted),
-            element('details', {}, element('summary', { text: 'The guarantee in full' }), words)),
+            element('div', { class: 'guarantee' }, element('details', {}, element('summary', { text: 'The guarantee in full' }), words))),
         update({ estimate }) {
             if (guarantee !== null || estimate.guarantee === null) return; /* it never changes */
             guarantee = estimate.guarantee;

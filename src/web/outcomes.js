@@ -1,5 +1,5 @@
 /* outcomes.js -- what became of every report that came. */
-import { element, keyed, section, setText } from './dom.js';
+import { element, keyed, setText, show } from './dom.js';
 import { count, moment } from './format.js';
 
 /* Names are the server's; an unknown one of a newer server is shown as it is. */
@@ -46,18 +46,26 @@ function rowsOf(outcomes) {
         .map(([name, amount]) => ({ name, amount, share: all > 0 ? amount / all : 0 }));
 }
 
-export function outcomesSection() {
+/* What is in the sums and did not come through this server since it started. */
+const beforeOf = ({ reports, outcomes }) => Math.max(0, reports - outcomes.accepted);
+
+/** The table of outcomes, since the server started; what was counted before has a line of its own. */
+export function outcomesTable() {
     const body = element('tbody');
     const caption = element('caption');
+    const before = element('p', { class: 'facts' });
     const update = keyed(body, (row) => row.name, outcomeRow);
     const head = element('tr', {}, element('th', { scope: 'col', text: 'What became of it' }),
         element('td', { class: 'share' }), element('th', { scope: 'col', text: 'Reports' }));
     const table = element('table', { class: 'outcomes' }, caption, element('thead', {}, head), body);
     return {
-        node: section('What arrived', table),
-        update({ history }) {
-            setText(caption, `Since the server started, ${moment(history.since)}`);
+        node: element('div', {}, table, before),
+        update(history) {
+            setText(caption, `Reports since the server started, ${moment(history.since)}`);
             update(rowsOf(history.outcomes));
+            const earlier = beforeOf(history);
+            setText(before, earlier === 0 ? '' : `${count(earlier)} more are counted that came before this start, or by way of another server.`);
+            show(before, earlier > 0);
         },
     };
 }

@@ -1,61 +1,49 @@
-/* progress.js -- how far a study is, in four numbers. */
-import { element, section, setText, show } from './dom.js';
+/* progress.js -- how a study is doing, in one line that opens: devices, rate, refusals, and inside
+ * what became of every report. */
+import { element, setText } from './dom.js';
 import { count, counted, number, rate } from './format.js';
 import { isIterative } from './study_terms.js';
 import { announcer } from './announce.js';
+import { learnt, sentenceText } from './learnt.js';
+import { outcomesTable } from './outcomes.js';
+import { tailsPart } from './tails.js';
 
-function tile(name) {
-    const label = element('dt', { text: name });
-    const amount = element('dd', { class: 'amount' });
-    const words = element('dd', { class: 'words' });
-    return {
-        node: element('div', { class: 'tile' }, label, amount, words),
-        set(value, sentence) {
-            setText(amount, value);
-            setText(words, sentence);
-        },
-    };
-}
-
+/* What was turned away, since the server started. */
 function refusedOf(outcomes) {
     const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
-    return { all, refused: all - outcomes.accepted - outcomes.repeated };
+    return all - outcomes.accepted - outcomes.repeated;
 }
 
 function roundWords(study, history) {
     const wanted = study.protocol.close?.reports;
+    const place = `round ${history.round + 1} of ${history.rounds_planned}`;
     if (history.state === 'done') return 'all rounds are closed';
-    return wanted ? `${count(history.round_reports)} of ${counted(wanted, 'report')}`
-        : `${counted(history.round_reports, 'report')} in this one`;
+    if (history.state === 'closing') return `${place} is closing`;
+    return wanted ? `${place}, ${count(history.round_reports)} of ${counted(wanted, 'report')}` : place;
 }
 
-function explainedWords({ r2_low: low, r2_high: high, level }) {
-    return low === null ? 'R², of the prediction'
-        : `R², of the prediction; ${number(low, 3)} to ${number(high, 3)} at ${number(100 * level, 3)}%`;
+/** The line's words, one for each thing. */
+export function statusWords(study, history) {
+    const { amount, unit } = rate(history.rate);
+    const arriving = history.state === 'done' ? 'closed' : history.rate === null ? 'rate not known yet' : amount === '0' ? 'none arriving now' : `${amount} reports ${unit}`;
+    return [`${counted(history.devices, 'device')}`, arriving, ...(isIterative(study) ? [roundWords(study, history)] : []),
+        `${count(refusedOf(history.outcomes))} refused`];
 }
 
 export function progressSection(study) {
-    const devices = tile('Devices so far');
-    const speed = tile('Arriving');
-    const explained = tile('Explained variance');
-    const rounds = tile('Round');
-    const refused = tile('Refused');
+    const line = element('span', { class: 'line' });
     const news = announcer();
-    show(rounds.node, isIterative(study));
-    const tiles = [devices, speed, explained, rounds, refused];
-    const node = section('Progress', element('dl', { class: 'tiles' }, ...tiles.map((one) => one.node)),
-        news.node);
+    const outcomes = outcomesTable();
+    const tails = tailsPart();
+    const node = element('details', { class: 'status card' }, element('summary', {}, line), outcomes.node, tails.node);
     return {
-        node,
+        node: element('div', {}, tails.alarm, node, news.node),
         update({ estimate, history }) {
-            const { amount, unit } = rate(history.rate);
-            const { refused: turned, all } = refusedOf(history.outcomes);
-            devices.set(count(history.devices), `${counted(history.reports, 'report')} counted`);
-            speed.set(amount, `reports ${unit}`);
-            explained.set(number(estimate.r2, 3), explainedWords(estimate));
-            rounds.set(`${history.round + 1} of ${history.rounds_planned}`, roundWords(study, history));
-            refused.set(count(turned), `of ${count(all)} that came`);
-            news.say(`${counted(history.devices, 'device')} so far, R squared ${number(estimate.r2 ?? null, 2)}.`);
+            setText(line, statusWords(study, history).join(' · '));
+            outcomes.update(history);
+            tails.update(estimate);
+            const r2 = estimate.r2 === null ? '' : ` R squared ${number(estimate.r2, 2)}.`;
+            news.say(`${counted(history.devices, 'device')} so far. ${sentenceText(learnt(estimate).sentence)}.${r2}`);
         },
     };
 }

@@ -1,17 +1,19 @@
-/* study.js -- one study: its sections, and what feeds them. */
+/* study.js -- one study: three answers, a line on how it is doing, and the sections behind them.
+ *
+ * Nothing is drawn before everything is there: until then the page's own skeleton stands, so that
+ * nothing jumps. */
+import { answers } from './answers.js';
 import * as api from './api.js';
 import { coefficientsSection } from './coefficients.js';
+import { convergenceSection } from './convergence.js';
 import { element } from './dom.js';
 import { listed } from './format.js';
 import { guaranteeSection } from './guarantee.js';
-import { outcomesSection } from './outcomes.js';
 import { progressSection } from './progress.js';
 import { roundsSection } from './rounds.js';
 import { stateChip } from './state.js';
 import { isIterative } from './study_terms.js';
-import { tailsSection } from './tails.js';
 import { termsSection } from './terms.js';
-import { timelineSection } from './timeline.js';
 
 const NAMES_SAID = 8;
 
@@ -21,15 +23,20 @@ function question(study) {
     return `How ${study.response.name} depends on ${said}.`;
 }
 
+/* The three answers as a section like the others. */
+function answersSection() {
+    const { node, update } = answers();
+    return { node, update: ({ estimate }) => update(estimate) };
+}
+
 function sectionsOf(study, id) {
     return [
+        answersSection(),
         progressSection(study),
-        coefficientsSection(study),
-        timelineSection(study),
+        coefficientsSection(),
+        convergenceSection(study),
         ...(isIterative(study) ? [roundsSection(study)] : []),
         guaranteeSection(study),
-        outcomesSection(study),
-        tailsSection(),
         termsSection(study, id),
     ];
 }
@@ -42,17 +49,18 @@ export function studyView(main, id) {
     function build(study) {
         document.title = `${study.title} · tremolo`;
         sections = sectionsOf(study, id);
-        main.append(element('header', { class: 'head' },
-            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node),
-            element('h1', { text: study.title }),
-            element('p', { class: 'purpose', text: study.purpose || question(study) }),
-            element('p', { class: 'more' }, element('a', { href: `/studies/${id}/about`, text: 'What taking part means' }))),
+        main.replaceChildren(element('header', { class: 'head' },
+            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node,
+                element('a', { class: 'take-part', href: `/studies/${id}/about`, text: 'Take part' })),
+            element('h1', { text: study.title, dir: 'auto' }),
+            element('p', { class: 'purpose', text: study.purpose || question(study), dir: 'auto' })),
         ...sections.map((part) => part.node));
     }
 
     return async () => {
-        if (sections === null) build((await api.published(id)).study);
-        const [estimate, history] = await Promise.all([api.estimate(id), api.history(id)]);
+        const [published, estimate, history] = await Promise.all([
+            sections === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
+        if (sections === null) build(published.study);
         state.update(history.state);
         for (const part of sections) part.update({ estimate, history });
     };

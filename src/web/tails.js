@@ -1,5 +1,5 @@
 /* tails.js -- how far reports reach, beside the law of honest ones. */
-import { element, keyed, section, setText, show } from './dom.js';
+import { element, keyed, setText, show } from './dom.js';
 import { count, number, pValue } from './format.js';
 
 /* A row of a heading and so many cells, filled with texts. */
@@ -39,22 +39,31 @@ function sentence({ alarm, set_aside: setAside }) {
         + `Without the ${count(setAside)} beyond honest noise the coefficients are those below.`;
 }
 
-export function tailsSection() {
+/** How far reports reach: `node` for whoever looks closer, `alarm` for everybody when some are no honest
+ * device's. */
+export function tailsPart() {
     const words = element('p', { id: 'tails' });
     const tails = table('Reports beyond a norm, in standard deviations of the noise',
         ['Where', 'Expected of honest devices', 'Seen'], tailRow);
     const robust = table('Coefficients without the reports beyond honest noise',
         ['Coefficient', 'Estimate', 'Standard error', 'p'], robustRow);
-    const node = section('How far reports reach', words, tails.node, robust.node);
+    const node = element('div', {}, element('h3', { text: 'How far reports reach' }), words, tails.node);
+    const alarmWords = element('p', { class: 'caution' });
+    const alarm = element('div', { class: 'card' }, element('h2', { text: 'Some reports are not honest' }), alarmWords, robust.node);
+    show(alarm, false);
     return {
         node,
-        update({ estimate: { tails: told } }) {
+        alarm,
+        update({ tails: told }) {
             show(node, Boolean(told));
+            show(alarm, Boolean(told?.alarm));
             if (!told) return;
-            setText(words, sentence(told));
+            setText(words, told.alarm ? '' : sentence(told));
+            show(words, !told.alarm);
+            setText(alarmWords, told.alarm ? sentence(told) : '');
             tails.update(rowsOf(told));
             robust.update(told.robust ?? []);
-            show(robust.node, told.alarm && told.robust !== null);
+            show(robust.node, told.robust !== null);
         },
     };
 }

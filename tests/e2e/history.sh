@@ -54,11 +54,17 @@ expect_match "score sets" "$work/estimate" '"score":{"shape":"[a-z]*","low":'
 expect_match "the reason is given" "$work/estimate" '"why":"devices of this study have no names'
 expect "one sentence at most" "$(sed 's/.*"not_identified":\[\([^]]*\)\].*/\1/' "$work/estimate" | grep -c '","')" 0
 
+# Of three features: a point of the coefficients, whether noise hides them or not.
+expect_match "coefficients at so many devices" "$work/history" \
+    '"convergence":\[{"time":[0-9]*,"devices":[0-9]*,"estimate":\[[^],]*,[^],]*,[^],]*\],"low":\['
+past() { sed 's/.*"samples":\(.*\),"rounds".*/\1/' "$work/history"; }
+before=$(past)
 # The same gradient after a restart: rounds come from the log.
 stop_server
 start_server "$work/data"
 at="$url/v1/studies/$id"
 expect "the same after a restart" \
     "$(history_until "\"reports\":40,\"beta\":\[0.0,0.0,0.0\],\"gradient_norm\":$gradient}" && echo yes)" yes
+expect "and what charts show of the past" "$(past)" "$before"
 expect_match "counts begin anew" "$work/history" '"accepted":0,"repeated":0'
 expect "no such study" "$(http_status "$url/v1/studies/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/history")" 404

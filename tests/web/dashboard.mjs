@@ -16,7 +16,7 @@ const ask = async (id, what) => (await fetch(`${setting.url}/v1/studies/${id}/${
 const browser = await openBrowser();
 const open = (url, options) => openPage(browser, url, options);
 const DEVICES = 20000;
-const ready = (page) => page.waitForSelector('.tile .amount:not(:empty)');
+const ready = (page) => page.waitForSelector('.answers3 .lead:not(:empty)');
 
 /* Devices that take some seconds over it, so that there is something to watch. */
 function report(id) {
@@ -24,17 +24,17 @@ function report(id) {
         '--devices', String(DEVICES), '--batch', '100', '--threads', '2', '--pause', '60']);
 }
 const everyoneIsThere = (page) => page.waitForFunction((wanted) => (
-    document.querySelector('.tile .amount')?.textContent === wanted), DEVICES.toLocaleString('en'));
+    document.querySelector('.status .line')?.textContent.startsWith(`${wanted} devices`)), DEVICES.toLocaleString('en'));
 
 async function closing({ page, faults }) {
     await page.close();
     assert.deepEqual(faults, []);
 }
 
-/* The exact numbers behind the table: name -> {estimate, low, high, ...}. */
-function shownCoefficients(page) {
-    return page.$$eval('#coefficients tbody tr', (rows) => rows.map((row) => ({
-        name: row.querySelector('th').textContent,
+/* The exact numbers behind the table of what is visible: name -> {estimate, low, high, ...}. */
+function shownCoefficients(page, part = 'tbody tr.known') {
+    return page.$$eval(`#coefficients ${part}`, (rows) => rows.map((row) => ({
+        name: row.querySelector('th bdi').textContent,
         ...Object.fromEntries([...row.querySelectorAll('data')].map((node) => [node.className, Number(node.value)])),
     })));
 }
@@ -47,7 +47,7 @@ await test('the list names every study and leads to it', async () => {
     await screenshot(page, 'list');
     await page.getByRole('link', { name: 'steps, sleep and pulse' }).first().click();
     await page.waitForURL('**/studies/*');
-    await page.getByRole('link', { name: 'What taking part means' }).click();
+    await page.getByRole('link', { name: 'Take part' }).click();
     await page.waitForURL('**/studies/*/about');
     await closing(opened);
 });
@@ -69,40 +69,82 @@ await test('a mistyped address is answered by a page', async () => {
 
 await test('before two devices nothing is claimed', async () => {
     const opened = await open(at(setting.plain));
-    await ready(opened.page);
-    await opened.page.getByText('nothing can be said before two devices have reported').waitFor();
-    assert.equal(await opened.page.locator('.row.unknown').count(), 3);
-    assert.equal(await opened.page.locator('a[href$="/about"]').count(), 1);
+    const { page } = opened;
+    await ready(page);
+    const { devices_needed: needed } = await ask(setting.plain, 'estimate');
+    assert.ok(needed > 64, 'plan’s number, not the least that can be computed');
+    assert.match(await page.textContent('.answers3 .lead'), /^Nothing yet: 0 of about [0-9,]+ devices$/);
+    await page.getByText('Nothing can be said before two devices have reported').waitFor();
+    assert.equal(await page.locator('#coefficients .known').count(), 0);
+    assert.equal(await page.locator('.answers3 :text("R²"), .multiples svg').count(), 0);
+    assert.equal(await page.locator('a[href$="/about"]').count(), 1);
+    await screenshot(page, 'study-empty');
     await closing(opened);
 });
 
-await test('the forest plot follows while devices report', async () => {
+await test('the results follow while devices report', async () => {
     const opened = await open(at(setting.plain));
     const { page } = opened;
     await ready(page);
-    await page.evaluate(() => { globalThis.kept = document.querySelector('.rows .row'); });
     const all = report(setting.plain);
-    await page.waitForSelector('.rows .row .middle:not([visibility])');
+    await page.waitForSelector('#coefficients .known .middle');
+    await page.evaluate(() => { globalThis.kept = document.querySelector('#coefficients .known'); });
     const span = (rows) => rows[0].high - rows[0].low;
     const early = span(await shownCoefficients(page));
     await all;
     await everyoneIsThere(page);
     assert.ok(span(await shownCoefficients(page)) < early, 'the interval did not tighten');
-    assert.ok(await page.evaluate(() => globalThis.kept === document.querySelector('.rows .row')), 'rows were made anew');
+    assert.ok(await page.evaluate(() => globalThis.kept === document.querySelector('#coefficients .known')), 'rows were made anew');
     await closing(opened);
 });
 
-await test('numbers are those of the estimate, to the bit', async () => {
+await test('three answers: learnt, certain, private', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await everyoneIsThere(page);
+    const estimate = await ask(setting.plain, 'estimate');
+    const told = estimate.coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0);
+    assert.match(await page.textContent('.answers3 .lead'), /goe?s? with (a )?(higher|lower) .*: .*, between .* and /);
+    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3`);
+    const shown = await page.textContent('.answers3');
+    assert.match(shown, /R², between [0-9.]+% and [0-9.]+%/);
+    assert.equal(estimate.guarantee.strength, 'hardly');
+    assert.match(shown, /protects hardly anything/);
+    assert.equal(await page.locator('.protection.amber').count(), 1);
+    await closing(opened);
+});
+
+await test('numbers are those of the estimate, to the bit, in both units', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await everyoneIsThere(page);
+    const { coefficients } = await ask(setting.plain, 'estimate');
+    const wanted = (by) => coefficients.slice(0, -1).map(({ name, range, estimate, standard_error: error, low, high, p }) => {
+        const times = by === 'range' ? range : 1;
+        return { name, low: low * times, high: high * times, estimate: estimate * times, standard_error: error * times, p };
+    });
+    const sorted = (rows) => rows.map((row) => Object.fromEntries(Object.entries(row).sort()));
+    assert.deepEqual(sorted(await shownCoefficients(page)), sorted(wanted('range')));
+    assert.match(await page.textContent('#coefficients caption'), /from its lowest to its highest value/);
+    const axis = await page.textContent('.interval-axis');
+    await page.getByText('per unit', { exact: true }).click();
+    assert.deepEqual(sorted(await shownCoefficients(page)), sorted(wanted('unit')));
+    assert.match(await page.textContent('#coefficients caption'), /one more unit/);
+    assert.notEqual(await page.textContent('.interval-axis'), axis, 'the axis stayed');
+    const [intercept] = await shownCoefficients(page, 'tfoot tr');
+    assert.equal(intercept.estimate, coefficients.at(-1).estimate);
+    await screenshot(page, 'study');
+    await closing(opened);
+});
+
+await test('coefficients over devices are kept through the history', async () => {
     const opened = await open(at(setting.plain));
     await everyoneIsThere(opened.page);
-    const { coefficients, r2, reports } = await ask(setting.plain, 'estimate');
-    const shown = await shownCoefficients(opened.page);
-    assert.deepEqual(shown, coefficients.map(({ name, estimate, standard_error: error, low, high, p }) => (
-        { name, estimate, standard_error: error, low, high, p })));
-    const amounts = await opened.page.$$eval('.tile:not([hidden]) .amount', (nodes) => nodes.map((node) => node.textContent));
-    assert.equal(amounts[0], reports.toLocaleString('en'));
-    assert.equal(amounts[2], String(Number(r2.toPrecision(3))));
-    await screenshot(opened.page, 'study');
+    assert.equal(await opened.page.locator('.multiples svg').count(), 3);
+    const { convergence } = await ask(setting.plain, 'history');
+    assert.ok(convergence.length >= 3 && convergence.at(-1).devices <= DEVICES);
+    assert.ok(convergence.every(({ estimate, low, high }) => estimate.length === 3 && low.length === 3 && high.length === 3));
+    assert.match(await opened.page.textContent('.multiples'), /told from zero since|visible at about/);
     await closing(opened);
 });
 
@@ -118,8 +160,8 @@ await test('the guarantee: sentence, slider and keyboard', async () => {
     assert.match(await reading(), /catches at most 5%.*right at most 50% of the time/);
     await page.getByRole('button', { name: /any two people|promised/ }).first().click();
     assert.equal(await reading(), before);
-    assert.match(await page.locator('details').textContent(), /For the participant/);
-    const shown = await page.$$eval('details table tbody tr', (rows) => rows.map((row) => row.children.length));
+    assert.match(await page.locator('.guarantee details').textContent(), /For the participant/);
+    const shown = await page.$$eval('.guarantee details table tbody tr', (rows) => rows.map((row) => row.children.length));
     assert.ok(shown.length >= 2 && shown.every((cells) => cells === 5), `rows of ${shown} cells`);
     await closing(opened);
 });
@@ -128,7 +170,10 @@ await test('refused, late and repeated reports are counted by reason', async () 
     await fetch(`${setting.url}/v1/studies/${setting.plain}/reports`, { method: 'POST', body: 'nonsense',
         headers: { 'Content-Type': 'application/cbor' } });
     const opened = await open(at(setting.plain));
+    await ready(opened.page);
+    await opened.page.locator('.status summary').click();
     await opened.page.getByRole('row', { name: /Refused: not a report/ }).waitFor();
+    assert.match(await opened.page.textContent('.status .line'), /1 refused/);
     assert.match(await opened.page.getByRole('row', { name: /Accepted/ }).textContent(), /20,000/);
     await closing(opened);
 });
@@ -150,7 +195,8 @@ await test('markup in names is text', async () => {
     await ready(page);
     assert.equal(await page.locator('h1').textContent(), '<img src=x onerror=alert(1)> &amp; <b>bold</b>');
     assert.equal(await page.locator('main img, main script, main b').count(), 0);
-    assert.ok((await page.locator('.rows title').first().textContent()).startsWith('<script>alert(2)</script>'));
+    assert.equal(await page.locator('.terms tbody th').first().textContent(), '<script>alert(2)</script>');
+    assert.equal(await page.getAttribute('h1', 'dir'), 'auto');
     await closing(opened);
     const list = await open(`${setting.url}/`);
     await list.page.getByRole('link', { name: '<img src=x' }).waitFor();
@@ -160,9 +206,16 @@ await test('markup in names is text', async () => {
 await test('fifty features are drawn and listed', async () => {
     const opened = await open(at(setting.fifty));
     await ready(opened.page);
-    assert.equal(await opened.page.locator('.rows .row').count(), 50);
-    assert.equal(await opened.page.locator('#coefficients tbody tr').count(), 51);
-    await screenshot(opened.page, 'fifty');
+    const { page } = opened;
+    const { coefficients } = await ask(setting.fifty, 'estimate');
+    const visible = coefficients.slice(0, -1).filter((row) => row.identified).length;
+    assert.equal(await page.locator('#coefficients tr.known').count(), visible);
+    assert.equal(await page.locator('#coefficients tr.unknown').count(), 50 - visible);
+    assert.equal(await page.locator('#coefficients tr.unknown').first().isVisible(), false, 'what is hidden is folded');
+    await page.getByRole('button', { name: /not yet visible/ }).press('Enter');
+    assert.equal(await page.locator('#coefficients tr.unknown').first().isVisible(), true);
+    assert.equal(await page.locator('#coefficients tr.unknown data').count(), 0, 'and has no numbers');
+    await screenshot(page, 'fifty');
     await closing(opened);
 });
 
@@ -170,7 +223,7 @@ for (const [name, path] of [['list', '/'], ['study', `/studies/${setting.plain}`
     for (const scheme of ['light', 'dark']) {
         await test(`${name}, ${scheme}: accessible, and no wider than a phone of 360 pixels`, async () => {
             const opened = await open(setting.url + path, { width: 360, height: 760, scheme });
-            await opened.page.waitForSelector(name === 'list' ? '.study' : '.tile .amount:not(:empty)');
+            await opened.page.waitForSelector(name === 'list' ? '.study' : '.answers3 .lead:not(:empty)');
             assert.deepEqual(await accessibilityFindings(opened.page), []);
             assert.equal(await overflows(opened.page), false);
             await screenshot(opened.page, `${name}-360-${scheme}`);
@@ -201,7 +254,7 @@ await test('dark or light: as the system wants, until the reader says otherwise'
 await test('nothing glides for a reader who wants no motion', async () => {
     const opened = await open(at(setting.plain));
     const { page } = opened;
-    await page.waitForSelector('.rows .row');
+    await page.waitForSelector('#coefficients .known');
     const glide = () => page.$eval('.interval', (node) => getComputedStyle(node).transitionDuration);
     assert.notEqual(await glide(), '0s');
     await page.emulateMedia({ reducedMotion: 'reduce' });
@@ -228,7 +281,7 @@ await test('a server that goes away is said, and nothing is lost', async () => {
     await ready(page);
     await page.route('**/v1/**', (route) => route.abort());
     await page.getByText('Not up to date: the server cannot be reached').waitFor();
-    assert.equal(await page.locator('#coefficients tbody tr').count(), 4);
+    assert.equal(await page.locator('#coefficients .known').count(), 3);
     await page.unroute('**/v1/**');
     await page.waitForFunction(() => document.getElementById('connection').textContent === '');
     await page.close();

@@ -309,6 +309,7 @@ static void checkpoint(struct writer *writer)
     }
     for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
         status = served_put_checkpoint(embedded->store, writer->studies[i]);
+        status = status == TREMOLO_OK ? history_put(embedded->store, writer->studies[i]) : status;
     }
     status = sync_and_settle(writer, status);
     for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {

@@ -35,6 +35,7 @@ struct snapshot {
     uint64_t evidence_reports; /* that the table is from */
     double r2;                 /* of the prediction; NAN: none */
     json_t *summary;           /* of the answer */
+    float *values;             /* of the table, for the history; owned; NULL: none */
     double last[TREMOLO_MAX_FEATURES];
     double average[TREMOLO_MAX_FEATURES];
 };
@@ -188,6 +189,20 @@ static json_t *iteration_json(const struct served_study *served, const struct sn
                      snapshot->done ? estimate_numbers(snapshot->average, d) : json_null());
 }
 
+/* Estimate, low and high of every feature; NAN where noise hides it. */
+static float *values_of(const struct tremolo_estimate *estimate)
+{
+    size_t d = estimate->features;
+    float *values = estimate->rows != NULL ? calloc(HISTORY_POINT_KINDS * d, sizeof *values) : NULL;
+    for (size_t i = 0; values != NULL && i < d; i++) {
+        const struct tremolo_coefficient *row = &estimate->rows[i];
+        values[i] = (float)(row->identified ? row->estimate : NAN);
+        values[d + i] = (float)(row->identified ? row->low : NAN);
+        values[2 * d + i] = (float)(row->identified ? row->high : NAN);
+    }
+    return values;
+}
+
 static char *compose(const struct served_study *served, struct snapshot *snapshot, double level)
 {
     struct own_units own;
@@ -202,6 +217,7 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     }
     (void)!tremolo_estimate_robust(&estimate, told->robust, told->robust_ballots, &own.units);
     snapshot->r2 = estimate.r2;
+    snapshot->values = values_of(&estimate);
     json_t *answer = estimate_document(&estimate);
     tremolo_estimate_free(&estimate);
     (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
@@ -226,6 +242,10 @@ static void keep(struct served_study *served, char *text, struct snapshot *snaps
         served->estimate_reports = snapshot->reports;
         served->summary = snapshot->summary;
         snapshot->summary = old_summary;
+        served->estimate_devices = snapshot->evidence_reports;
+        float *before = served->estimate_values;
+        served->estimate_values = snapshot->values;
+        snapshot->values = before;
         text = old;
     }
     (void)pthread_mutex_unlock(&served->lock);
@@ -282,6 +302,7 @@ static enum tremolo_status answer(char **json, struct served_study *served, doub
     }
     rounds_told_free(&snapshot->told);
     json_decref(snapshot->summary);
+    free(snapshot->values);
     free(snapshot);
     if (status == TREMOLO_OK && text == NULL) {
         status = TREMOLO_NO_MEMORY;

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static void add_sample(struct history *history, const struct history_sample *sam
         history->spacing *= 2;
     }
     history->sample[history->samples++] = *sample;
+    history->unstored = true;
 }
 
 static bool sample_is_due(struct history *history, uint64_t reports, int64_t now)
@@ -79,11 +81,29 @@ static void refresh_gradient(struct served_study *served, unsigned round)
     (void)pthread_mutex_unlock(&served->lock);
 }
 
+/* What the estimate says now, as a sample and where one is due as a point. Lock held. */
+static void take(struct served_study *served, int64_t now)
+{
+    struct history *history = &served->history;
+    struct history_sample sample = {now, served->estimate_reports, served->estimate_r2};
+    struct history_point point = {now, served->estimate_devices};
+    if (sample_is_due(history, served->estimate_reports, now)) {
+        add_sample(history, &sample);
+    }
+    if (served->estimate_values != NULL && history_point_is_due(history, point.devices)) {
+        history_add_point(history, served->study->dimension, point, served->estimate_values);
+    }
+}
+
 void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
 {
     (void)pthread_mutex_lock(&served->lock);
     add_mark(&served->history, served->reports, now_ms);
-    bool due = sample_is_due(&served->history, served->reports, now);
+    history_drop_beyond(&served->history, served->reports);
+    /* The table of one round is from all reports; of several, samples decide when to look. */
+    bool due =
+        sample_is_due(&served->history, served->reports, now) ||
+        (served->terms->rounds == 1 && history_point_is_due(&served->history, served->reports));
     unsigned opened = served->opened;
     (void)pthread_mutex_unlock(&served->lock);
     for (unsigned t = 0; t < opened && served->terms->rounds > 1; t++) {
@@ -95,8 +115,7 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
     }
     free(estimate);
     (void)pthread_mutex_lock(&served->lock);
-    struct history_sample sample = {now, served->estimate_reports, served->estimate_r2};
-    add_sample(&served->history, &sample);
+    take(served, now);
     (void)pthread_mutex_unlock(&served->lock);
 }
 
@@ -110,6 +129,42 @@ static json_t *samples_json(const struct history *history)
         json_latch_append(&list, json_pack("{s:I, s:I, s:o}", "time", (json_int_t)sample->time,
                                            "reports", (json_int_t)sample->reports, "r2",
                                            json_latch_number(sample->r2)));
+    }
+    return list;
+}
+
+/* As many digits as a float has: exact ones would be twice as long. */
+static json_t *float_json(float value)
+{
+    char digits[32];
+    if (!isfinite(value)) {
+        return json_null();
+    }
+    (void)snprintf(digits, sizeof digits, "%.7g", (double)value);
+    return json_real(strtod(digits, NULL));
+}
+
+static json_t *floats_json(const float *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_latch_append(&list, float_json(values[i]));
+    }
+    return list;
+}
+
+static json_t *convergence_json(const struct history *history, size_t features)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < history->points; i++) {
+        const struct history_point *point = &history->point[i];
+        const float *values = history->value + i * HISTORY_POINT_KINDS * features;
+        json_latch_append(&list,
+                          json_pack("{s:I, s:I, s:o, s:o, s:o}", "time", (json_int_t)point->time,
+                                    "devices", (json_int_t)point->devices, "estimate",
+                                    floats_json(values, features), "low",
+                                    floats_json(values + features, features), "high",
+                                    floats_json(values + 2 * features, features)));
     }
     return list;
 }
@@ -152,17 +207,18 @@ static json_t *outcomes_json(struct served_study *served)
 /* Lock held. */
 static json_t *compose(struct served_study *served, int64_t now)
 {
-    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
-                     "study", served->id_text, "title", served->terms->title, "state",
-                     round_state(served, now), "time", (json_int_t)now, "since",
-                     (json_int_t)served->since, "round", (json_int_t)served->opened - 1,
-                     "rounds_planned", (json_int_t)served->terms->rounds, "reports",
-                     (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
-                     "round_reports",
-                     (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments),
-                     "rate", json_latch_number(rate_of(&served->history)), "r2",
-                     json_latch_number(served->estimate_r2), "outcomes", outcomes_json(served),
-                     "samples", samples_json(&served->history), "rounds", rounds_json(served));
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "study",
+        served->id_text, "title", served->terms->title, "state", round_state(served, now), "time",
+        (json_int_t)now, "since", (json_int_t)served->since, "round",
+        (json_int_t)served->opened - 1, "rounds_planned", (json_int_t)served->terms->rounds,
+        "reports", (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
+        "round_reports",
+        (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments), "rate",
+        json_latch_number(rate_of(&served->history)), "r2", json_latch_number(served->estimate_r2),
+        "outcomes", outcomes_json(served), "samples", samples_json(&served->history), "convergence",
+        convergence_json(&served->history, served->study->dimension), "rounds",
+        rounds_json(served));
 }
 
 enum tremolo_status history_json(char **json, struct served_study *served, int64_t now)

@@ -6,6 +6,7 @@
 #ifndef SERVER_HISTORY_H
 #define SERVER_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,12 +20,20 @@ enum {
 };
 
 struct served_study;
+struct store;
 struct writer;
 
 struct history_sample {
     int64_t time; /* Unix seconds */
     uint64_t reports;
     double r2; /* NAN: none could be estimated */
+};
+
+/* Coefficients at one moment; their values are kept apart. */
+enum { HISTORY_POINT_KINDS = 3 }; /* estimate, low, high of all features, one after the other */
+struct history_point {
+    int64_t time;     /* Unix seconds */
+    uint64_t devices; /* whose reports the coefficients are from */
 };
 
 struct history_mark {
@@ -36,7 +45,12 @@ struct history_mark {
 struct history {
     struct history_sample sample[HISTORY_SAMPLES_MAX];
     size_t samples;
-    int64_t spacing;                         /* 0: HISTORY_SPACING_FIRST */
+    int64_t spacing;             /* 0: HISTORY_SPACING_FIRST */
+    struct history_point *point; /* history_points_max() of them; NULL: none yet */
+    float *value;                /* of the points; NAN where noise hides it */
+    size_t points;
+    uint32_t growth; /* between points, in eighths of an octave of devices */
+    bool unstored;   /* something came since it was put into the store */
     struct history_mark mark[HISTORY_MARKS]; /* a ring */
     uint64_t marks;                          /* ever set */
     char *text;                              /* the last answer */
@@ -50,6 +64,24 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms);
 /* The body of GET .../history, at most a second old; the caller frees it. */
 TREMOLO_MUST_USE enum tremolo_status history_json(char **json, struct served_study *served,
                                                   int64_t now);
+
+/* Points of a study with so many features (history_points.c). `values` are HISTORY_POINT_KINDS times
+ * `features`; without memory nothing is added. */
+size_t history_points_max(size_t features);
+bool history_point_is_due(const struct history *history, uint64_t devices);
+void history_add_point(struct history *history, size_t features, struct history_point point,
+                       const float *values);
+
+/* Forget what was seen of more reports than there are: a log may be older than its history. */
+void history_drop_beyond(struct history *history, uint64_t reports);
+void history_free(struct history *history); /* its points */
+
+/* Stage what came since the last time under the study's tag; takes its lock. */
+TREMOLO_MUST_USE enum tremolo_status history_put(struct store *store, struct served_study *served);
+
+/* What was put, into an empty history; MALFORMED when it is none of so many features. */
+TREMOLO_MUST_USE enum tremolo_status history_decode(struct history *history, size_t features,
+                                                    const uint8_t *value, size_t length);
 
 /* The thread that ticks for every study of `writer`, which must outlive it. NULL
  * without memory or thread. */

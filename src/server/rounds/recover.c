@@ -128,6 +128,21 @@ static enum tremolo_status recover_final(void *context, const uint8_t *key, size
     return TREMOLO_OK;
 }
 
+static enum tremolo_status recover_history(void *context, const uint8_t *key, size_t key_length,
+                                           const uint8_t *value, size_t length)
+{
+    struct recovery *recovery = context;
+    struct served_study *served = key_length == STORE_STUDY_BYTES ? study_of(recovery, key) : NULL;
+    if (served == NULL) {
+        return recovery->all ? refuse(recovery, "a history belongs to no study") : TREMOLO_OK;
+    }
+    enum tremolo_status status =
+        history_decode(&served->history, served->study->dimension, value, length);
+    return status == TREMOLO_MALFORMED
+               ? refuse(recovery, "the history of study %s is not one of it", served->id_text)
+               : status;
+}
+
 static enum tremolo_status take_checkpoint(struct recovery *recovery, struct served_study *served,
                                            unsigned round, const uint8_t *value, size_t length)
 {
@@ -180,6 +195,9 @@ static enum tremolo_status recover_states(struct recovery *recovery)
     }
     if (status == TREMOLO_OK) {
         status = store->each(store, "checkpoint", recover_checkpoint, recovery);
+    }
+    if (status == TREMOLO_OK) {
+        status = store->each(store, "history", recover_history, recovery);
     }
     for (size_t i = 0; i < recovery->count && status == TREMOLO_OK; i++) {
         struct served_study *served = recovery->studies[i];

@@ -6,6 +6,7 @@
  *     round       tag, round (2)     opened_at (8), closed_at (8), beta (8 d), vectors (2 m d)
  *     checkpoint  tag, round (2)     position (8), serialised moments
  *     final       tag                the last round (2), after a restore
+ *     history     tag                what charts show of the past (history_points.c)
  *
  * Integers big-endian, doubles by their bits. */
 #include "served_study.h"
@@ -74,7 +75,9 @@ void served_free(struct served_study *served)
     free(served->published);
     free(served->estimate);
     json_decref(served->summary);
+    free(served->estimate_values);
     free(served->history.text);
+    history_free(&served->history);
     tremolo_study_file_free(served->file);
     (void)pthread_mutex_destroy(&served->lock);
     free(served);

@@ -108,6 +108,125 @@ static void test_rate_is_of_the_last_ticks(void **state)
     free(json);
 }
 
+/* Devices in thousands of steps, as a curve over their logarithm wants them. */
+static void test_points_are_bounded_and_cover_everything(void **state)
+{
+    const size_t widths[] = {1, 3, 50, 256};
+    (void)state;
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        struct history history = {0};
+        size_t d = widths[w], most = history_points_max(d), taken = 0;
+        float *values = calloc(HISTORY_POINT_KINDS * d, sizeof *values);
+        assert_non_null(values);
+        assert_false(history_point_is_due(&history, 1));
+        for (double devices = 2; devices < 1e15; devices *= 1.05) {
+            if (history_point_is_due(&history, (uint64_t)devices)) {
+                values[0] = (float)(uint64_t)devices;
+                history_add_point(&history, d,
+                                  (struct history_point){(int64_t)taken++, (uint64_t)devices},
+                                  values);
+            }
+            assert_true(history.points <= most);
+        }
+        assert_true(taken > most && history.points > most / 2 - 1);
+        for (size_t i = 0; i < history.points; i++) { /* values go with their point */
+            assert_true(history.value[i * HISTORY_POINT_KINDS * d] ==
+                        (float)history.point[i].devices);
+            assert_true(i == 0 || history.point[i].devices > history.point[i - 1].devices);
+        }
+        assert_true(history.point[0].devices < 1000);
+        history_drop_beyond(&history, 5000);
+        assert_true(history.points > 0 && history.point[history.points - 1].devices <= 5000);
+        history_free(&history);
+        free(values);
+    }
+}
+
+/* A store that keeps the last state. */
+static uint8_t stored[65536];
+static size_t stored_length;
+
+static enum tremolo_status keep_state(struct store *store, const char *kind, const uint8_t *key,
+                                      size_t key_length, const uint8_t *value, size_t length)
+{
+    (void)store;
+    assert_string_equal(kind, "history");
+    assert_memory_equal(key, served->id, STORE_STUDY_BYTES);
+    assert_int_equal(key_length, STORE_STUDY_BYTES);
+    assert_true(length <= sizeof stored);
+    memcpy(stored, value, length);
+    stored_length = length;
+    return TREMOLO_OK;
+}
+
+static void test_what_is_stored_comes_back(void **state)
+{
+    struct store store = {.put = keep_state};
+    struct history back = {0};
+    const struct history *history = &served->history;
+    size_t d = served->study->dimension;
+    (void)state;
+    for (int64_t second = 0; second < 400; second++) {
+        fold(3);
+        history_tick(served, 1000 + second, 1000 * second);
+    }
+    assert_true(history->samples > 100 && history->points > 20);
+    stored_length = 0;
+    assert_status(history_put(&store, served), TREMOLO_OK);
+    assert_true(stored_length > 0);
+    assert_status(history_decode(&back, d, stored, stored_length), TREMOLO_OK);
+    assert_int_equal(back.samples, history->samples);
+    assert_int_equal(back.points, history->points);
+    assert_int_equal(back.spacing, history->spacing);
+    assert_int_equal(back.growth, history->growth);
+    assert_memory_equal(back.sample, history->sample, back.samples * sizeof *back.sample);
+    assert_memory_equal(back.point, history->point, back.points * sizeof *back.point);
+    assert_memory_equal(back.value, history->value,
+                        back.points * HISTORY_POINT_KINDS * d * sizeof *back.value);
+    history_free(&back);
+    /* Nothing new is nothing to write. */
+    stored_length = 0;
+    assert_status(history_put(&store, served), TREMOLO_OK);
+    assert_int_equal(stored_length, 0);
+}
+
+/* Bytes of any other length, of another study, or in another order are refused. */
+static void test_what_is_no_history_is_refused(void **state)
+{
+    struct store store = {.put = keep_state};
+    size_t d = served->study->dimension;
+    (void)state;
+    for (int64_t second = 0; second < 40; second++) {
+        fold(3);
+        history_tick(served, 1000 + second, 1000 * second);
+    }
+    assert_status(history_put(&store, served), TREMOLO_OK);
+    for (size_t length = 0; length <= stored_length + 1; length++) {
+        struct history back = {0};
+        bool whole = length == stored_length;
+        assert_status(history_decode(&back, d, stored, length),
+                      whole ? TREMOLO_OK : TREMOLO_MALFORMED);
+        history_free(&back);
+    }
+    for (unsigned i = 0; i < 20000; i++) { /* whatever the bytes are, nothing is read beyond them */
+        struct history back = {0};
+        uint8_t *copy = malloc(stored_length);
+        assert_non_null(copy);
+        memcpy(copy, stored, stored_length);
+        for (unsigned k = 0; k <= i % 4; k++) {
+            copy[randombytes_uniform((uint32_t)(i % 2 == 0 ? 24 : stored_length))] =
+                (uint8_t)randombytes_random();
+        }
+        (void)!history_decode(&back, d + i % 3, copy, stored_length);
+        assert_true(back.samples <= HISTORY_SAMPLES_MAX);
+        history_free(&back);
+        free(copy);
+    }
+    struct history back = {0};
+    assert_status(history_decode(&back, d + 1, stored, stored_length), TREMOLO_MALFORMED);
+    history_free(&back);
+}
+
 /* One tick says nothing of a rate; the second does. */
 static void test_rate_is_null_at_first(void **state)
 {
@@ -132,6 +251,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_new_is_no_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rate_is_of_the_last_ticks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_points_are_bounded_and_cover_everything, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_stored_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_no_history_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rate_is_null_at_first, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+/* answers.js -- the three answers of every study and every saved result: what was learnt, how
+ * certain it is, how private it was. All from one document (docs/estimate.schema.json). */
+import { element, keyed, setText, show } from './dom.js';
+import { counted, number } from './format.js';
+import { gauge } from './gauge.js';
+import { about, featureRows, learnt, sentenceNodes, sentenceText } from './learnt.js';
+
+const OTHERS_SHOWN = 2;
+
+function card(title, ...children) {
+    return element('div', { class: 'answer' }, element('h2', { text: title }), ...children);
+}
+
+/* Nodes of a sentence, made anew only when it says something else. */
+function sentence(node) {
+    let shown = null;
+    return (parts) => {
+        const text = sentenceText(parts);
+        if (text === shown) return;
+        shown = text;
+        node.replaceChildren(...sentenceNodes(parts));
+    };
+}
+
+function learntCard() {
+    const lead = element('p', { class: 'lead' });
+    const setLead = sentence(lead);
+    const bar = element('meter', { min: '0', max: '1' });
+    const others = element('ul', { class: 'others' });
+    const updateOthers = keyed(others, (parts) => sentenceText(parts), (parts) => (
+        { node: element('li', {}, ...sentenceNodes(parts)), update() {} }));
+    const more = element('p', { class: 'facts' });
+    return {
+        node: card('Learnt', lead, bar, others, more),
+        update(document) {
+            const { sentence: words, others: rest, share } = learnt(document);
+            setLead(words);
+            show(bar, share !== null);
+            bar.value = share ?? 0;
+            bar.setAttribute('aria-label', share === null ? '' : `devices of those needed, about ${about(document.devices_needed)}`);
+            updateOthers(rest.slice(0, OTHERS_SHOWN));
+            show(others, rest.length > 0);
+            setText(more, rest.length > OTHERS_SHOWN ? `and ${counted(rest.length - OTHERS_SHOWN, 'more', 'more')}, below` : '');
+            show(more, more.textContent !== '');
+        },
+    };
+}
+
+const percent = (share) => `${number(100 * Math.min(1, Math.max(0, share)), 2)}%`;
+
+/* R^2 in words, with its interval; nothing without one. */
+function explainedSentence({ r2, r2_low: low, r2_high: high, response }) {
+    if (r2 === null || low === null || high === null) return [];
+    return ['Together they explain ', percent(r2), ' of what ', { name: response.name }, ' varies by (R², between ', percent(low), ' and ', percent(high), ').'];
+}
+
+function certainCard() {
+    const amount = element('p', { class: 'amount' });
+    const words = element('p', { class: 'words' });
+    const explained = element('p', { class: 'facts' });
+    const setExplained = sentence(explained);
+    return {
+        node: card('Certain', amount, words, explained),
+        update(document) {
+            const { told, of } = learnt(document);
+            const known = featureRows(document).length > 0;
+            setText(amount, known ? `${told.length} of ${of}` : 'Not yet');
+            setText(words, known ? `${of === 1 ? 'effect' : 'effects'} told from zero, at ${number(100 * document.level, 3)}%`
+                : 'Before two devices have reported nothing can be said.');
+            const parts = explainedSentence(document);
+            setExplained(parts);
+            show(explained, parts.length > 0);
+        },
+    };
+}
+
+/** @returns {{node: HTMLElement, update: (document: any) => void}} */
+export function answers() {
+    const first = learntCard();
+    const second = certainCard();
+    const third = gauge();
+    return {
+        node: element('div', { class: 'answers3' }, first.node, second.node, card('Private', third.node)),
+        update(document) {
+            first.update(document);
+            second.update(document);
+            third.update(document.guarantee);
+        },
+    };
+}

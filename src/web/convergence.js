@@ -1,0 +1,123 @@
+/* convergence.js -- how coefficients settle as devices come in, a small chart for each.
+ *
+ * All charts have the same axes: changes of the response over a feature's whole range, up to a
+ * limit that moves by powers of two only, and devices, from the first look to the number
+ * that plan asks for or that is projected. */
+import { convergingChart } from './chart/converging.js';
+import { element, keyed, section, setText, show } from './dom.js';
+import { number } from './format.js';
+import { about, featureRows, isTold } from './learnt.js';
+
+const SHOWN = 12; /* charts; the others are folded away */
+const AHEAD = 30; /* times as many devices, at most, are looked ahead */
+const DEVICES_MAX = 1e12;
+
+/* The points of one coefficient, over its whole range, and where it stands now. */
+function pointsOf(history, row, place, devices) {
+    const by = row.range ?? 1;
+    const times = (value) => (value === null ? null : value * by);
+    const past = (history.convergence ?? []).filter((point) => point.devices < devices).map((point) => (
+        { devices: point.devices, middle: times(point.estimate[place]), low: times(point.low[place]), high: times(point.high[place]) }));
+    const known = row.identified && row.low !== null && row.high !== null;
+    return [...past, { devices, middle: known ? times(row.estimate) : null, low: known ? times(row.low) : null, high: known ? times(row.high) : null }];
+}
+
+const excludes = (point) => point.middle !== null && (point.low > 0 || point.high < 0);
+
+/** How many devices it takes until the interval excludes zero, if the coefficient stays; null: no such number. */
+export function visibleAt({ devices, middle, low, high }) {
+    if (middle === null || middle === 0) return null;
+    const needed = devices * (((high - low) / 2) / Math.abs(middle)) ** 2;
+    return needed < DEVICES_MAX ? Math.max(devices, needed) : null;
+}
+
+/** Since which point zero has been excluded without a break. */
+export function toldSince(points) {
+    let since = points.length;
+    while (since > 0 && excludes(points[since - 1])) since--;
+    return points[since]?.devices ?? null;
+}
+
+function words(points, row, needed) {
+    const last = points.at(-1);
+    if (isTold(row)) return `told from zero since ${about(toldSince(points) ?? last.devices)} devices`;
+    const projected = visibleAt(last);
+    if (last.middle !== null && projected !== null) return `visible at about ${about(projected)} devices, if it is as large as it seems`;
+    return needed === null ? 'hidden by the noise' : `hidden by the noise; planned for about ${about(needed)} devices`;
+}
+
+/* A limit of the y axis that stays where it is while numbers move a little. */
+function limitOf(rows, range) {
+    const ends = rows.filter((row) => row.identified && row.low !== null).flatMap((row) => [row.low * (row.range ?? 1), row.high * (row.range ?? 1)]).map(Math.abs);
+    const wanted = ends.length > 0 ? Math.max(...ends) : range ?? 1;
+    const limit = 2 ** Math.ceil(Math.log2(wanted * 1.05));
+    return range ? Math.min(limit, 2 ** Math.ceil(Math.log2(range))) : limit;
+}
+
+/* From the first point to what plan asks for or is projected, but not beyond AHEAD times what is there. */
+function devicesShown(items, devices, needed) {
+    const first = Math.min(...items.map(({ points }) => points[0].devices), devices);
+    const wanted = [needed ?? 0, ...items.map(({ points, row }) => (isTold(row) ? 0 : visibleAt(points.at(-1)) ?? 0))];
+    const ahead = wanted.filter((one) => one <= AHEAD * devices);
+    return [Math.max(1, Math.min(first, devices / 2)), Math.max(devices * 1.1, ...ahead.map((one) => one * 1.1))];
+}
+
+let multiples = 0;
+
+function multiple() {
+    const id = `multiple-${++multiples}`;
+    const name = element('bdi');
+    const line = element('p', { class: 'facts', id });
+    const plot = element('div', { class: 'plot' });
+    const chart = convergingChart(plot, 'Estimate and interval as devices come in', id);
+    return {
+        node: element('div', {}, element('h3', {}, name), line, plot),
+        update({ row, points, frame }) {
+            setText(name, row.name);
+            setText(line, words(points, row, frame.needed));
+            chart.update({ points, told: isTold(row), ...frame });
+        },
+    };
+}
+
+/* How many devices the table is from: of one round, where it is from one. */
+function evidenceOf({ inference, reports }, { rounds }) {
+    return inference.round === null ? reports : rounds[inference.round]?.reports ?? reports;
+}
+
+/* Told ones first, then those that will be visible soonest. */
+const urgency = ({ row, points }) => (isTold(row) ? 0 : visibleAt(points.at(-1)) ?? Infinity);
+
+export function convergenceSection(study) {
+    const unit = study.response.unit ? ` (${study.response.unit})` : '';
+    const lead = element('p', { class: 'facts' }, 'Each chart: the change of ', element('bdi', { text: study.response.name }),
+        `${unit} over a feature’s whole range, with its 95% interval, against the number of devices, on a logarithmic axis. Dashed: how it goes on if it stays where it is.`);
+    const first = element('div', { class: 'multiples' });
+    const rest = element('div', { class: 'multiples' });
+    const summary = element('summary');
+    const fold = element('details', {}, summary, rest);
+    const updateFirst = keyed(first, (item) => item.row.name, multiple);
+    const updateRest = keyed(rest, (item) => item.row.name, multiple);
+    const node = section('As devices come in', lead, first, fold);
+    fold.addEventListener('toggle', () => { if (fold.open) redraw(); });
+    let folded = [];
+    function redraw() { updateRest(fold.open ? folded : []); }
+    return {
+        node,
+        update({ estimate, history }) {
+            const rows = featureRows(estimate);
+            const devices = evidenceOf(estimate, history);
+            const seen = rows.some((row) => row.identified) || (history.convergence ?? []).some((point) => point.estimate.some((one) => one !== null));
+            show(node, seen && devices >= 2);
+            if (node.hidden) return;
+            const items = rows.map((row, place) => ({ row, points: pointsOf(history, row, place, devices) }));
+            const frame = { devices: devicesShown(items, devices, estimate.devices_needed), limit: limitOf(rows, estimate.response.range), needed: estimate.devices_needed };
+            const chosen = items.length > SHOWN ? items.slice().sort((a, b) => urgency(a) - urgency(b)) : items;
+            updateFirst(chosen.slice(0, SHOWN).map((item) => ({ ...item, frame })));
+            folded = chosen.slice(SHOWN).map((item) => ({ ...item, frame }));
+            show(fold, folded.length > 0);
+            setText(summary, `${number(folded.length)} more`);
+            redraw();
+        },
+    };
+}

@@ -1,0 +1,107 @@
+/* learnt.js -- what an estimate's document says, in sentences made from its numbers.
+ *
+ * A sentence is a list of parts, words and names: names come from a study and may be written in any
+ * direction, so sentenceNodes() isolates each. This is the only place where such sentences
+ * are made; the list, the study's page and saved results all use it. */
+import { element } from './dom.js';
+import { count, number, roundedTo } from './format.js';
+
+/** Features' rows of a document; the intercept is the last of all. */
+export const featureRows = ({ coefficients }) => coefficients.slice(0, -1);
+
+/** Is zero outside of the interval? */
+export const isTold = (row) => row.identified && row.low !== null && row.high !== null && (row.low > 0 || row.high < 0);
+
+/* Told rows, the largest change of the response first. */
+function toldRows(document) {
+    const size = (row) => Math.abs(row.estimate) * (row.range ?? 1);
+    return featureRows(document).filter(isTold).sort((a, b) => size(b) - size(a));
+}
+
+/* A round number of the feature's units that is a tenth of its range or less, and not a
+ * fraction where the range has whole ones. */
+function stepOf({ range }) {
+    if (!(range > 0)) return 1;
+    const step = 10 ** Math.floor(Math.log10(range / 10));
+    return range >= 2 ? Math.max(1, step) : step;
+}
+
+/* "hours" -> "hour", "thousands a day" -> "thousand a day". */
+const ofOne = (unit) => unit.replace(/^(\p{L}{2,}[^s\s])s\b/u, '$1');
+
+function perWords(row) {
+    const step = stepOf(row);
+    const unit = row.unit ?? '';
+    if (step === 1) return unit === '' ? ' per unit' : ` per ${ofOne(unit)}`;
+    return ` per ${number(step)}${unit === '' ? '' : ` ${unit}`}`;
+}
+
+const endsInS = (word) => /[^s]s$/.test(word);
+
+/* Between two answers, not along a number. */
+const isChoice = (row) => (row.to ?? null) !== null;
+
+/* "More steps go with", "Higher age goes with", "“yes” to smoker goes with". */
+function subject(row) {
+    const name = { name: row.name };
+    const verb = endsInS(row.name) ? ' go with ' : ' goes with ';
+    if (row.to === 'yes' && row.from === 'no') return ['“Yes” to ', name, ' goes with '];
+    if (isChoice(row)) return [name, ' goes with '];
+    return [endsInS(row.name) ? 'More ' : 'Higher ', name, verb];
+}
+
+/** One effect: "More steps go with a lower pulse: −0.54 beats a minute per thousand a day, between −0.95 and −0.12". */
+export function effectSentence(row, response) {
+    const step = isChoice(row) ? 1 : stepOf(row);
+    const error = row.standard_error ?? (row.high - row.low) / 4;
+    const shown = (value) => roundedTo(value * step, error * step);
+    const more = row.estimate > 0 ? 'higher ' : 'lower ';
+    const unit = response.unit ? ` ${response.unit}` : '';
+    const than = isChoice(row) && row.from !== 'no' ? [' than ', { name: row.from }] : [];
+    return [...subject(row), endsInS(response.name) ? more : `a ${more}`, { name: response.name }, ...than,
+        `: ${shown(row.estimate)}${unit}${isChoice(row) ? '' : perWords(row)}, between ${shown(row.low)} and ${shown(row.high)}`];
+}
+
+/** A count as people say one that is a guess: two digits, rounded up. */
+export function about(devices) {
+    const unit = 10 ** Math.max(0, Math.floor(Math.log10(devices)) - 1);
+    return count(Math.ceil(devices / unit - 1e-9) * unit);
+}
+
+/* Why nothing is told yet, from counts alone. */
+function nothingSentence({ devices, devices_needed: needed, state, remark, coefficients }) {
+    const begin = state === 'done' ? 'Nothing was learnt' : 'Nothing yet';
+    const came = devices === null ? 'so far' : `${count(devices)} ${devices === 1 ? 'device' : 'devices'}`;
+    if (needed === null) {
+        return [remark !== null && coefficients.length === 0 && devices === null ? `${begin}: ${remark}`
+            : `${begin}: ${came}, and no number of devices that could be had would be enough at this noise`];
+    }
+    if (devices !== null && devices >= needed) {
+        return [`${begin}: ${came}, although about ${about(needed)} are usually enough; effects are smaller, or features vary less or are more alike, than usual`];
+    }
+    return [`${begin}: ${came === 'so far' ? came : count(devices)} of about ${about(needed)} devices`];
+}
+
+/**
+ * What was learnt: the largest effect as a sentence, the others that are told, and how many.
+ * @returns {{told: any[], of: number, sentence: any[], others: any[][], share: number|null}}
+ *     share: of the devices that plan asks for, while nothing is told
+ */
+export function learnt(document) {
+    const told = toldRows(document);
+    const rows = featureRows(document);
+    const { devices, devices_needed: needed } = document;
+    return {
+        told,
+        of: rows.length,
+        sentence: told.length > 0 ? effectSentence(told[0], document.response) : nothingSentence(document),
+        others: told.slice(1).map((row) => effectSentence(row, document.response)),
+        share: told.length > 0 || needed === null || devices === null ? null : Math.min(1, devices / needed),
+    };
+}
+
+/** A sentence as nodes, every name isolated. */
+export const sentenceNodes = (parts) => parts.map((part) => (typeof part === 'string' ? part : element('bdi', { text: part.name })));
+
+/** A sentence as text, for titles and for whoever listens. */
+export const sentenceText = (parts) => parts.map((part) => (typeof part === 'string' ? part : part.name)).join('');

@@ -1,0 +1,313 @@
+/* results.js -- coefficients in one panel: a table in whose rows the intervals are drawn.
+ *
+ * Everything comes from an estimate's document, so the study's page and a saved result have the same
+ * panel. One switch says what numbers, axis and caption are about: one more unit of a feature, or its
+ * whole range, over which effects of different units can be compared. What the noise still
+ * hides has no numbers and is folded away. Places in the drawings are percentages of the column, so
+ * that nothing has to be measured; the axis stands in the table's head and stays in sight. */
+import { scaleLinear } from 'd3-scale';
+import { element, keyed, setText, show } from './dom.js';
+import { count, decimalsOf, number, pValue, roundedTo } from './format.js';
+import { featureRows, isTold } from './learnt.js';
+
+const MANY = 8; /* rows from which sorting and searching help */
+const TICKS = 4;
+const SVG = 'http://www.w3.org/2000/svg';
+const WHOLE = 'range';
+const UNIT = 'unit';
+
+const SORTS = {
+    listed: { name: 'as listed', by: (a, b) => a.place - b.place },
+    size: { name: 'largest first', by: (a, b) => Math.abs(b.middle ?? 0) - Math.abs(a.middle ?? 0) },
+    p: { name: 'most certain first', by: (a, b) => (a.row.p ?? 1) - (b.row.p ?? 1) },
+    name: { name: 'by name', by: (a, b) => a.row.name.localeCompare(b.row.name) },
+};
+
+/* ---------------------------------------------------------------- numbers */
+
+/** A document's row in the chosen unit. */
+function effect(row, place, mode) {
+    const by = mode === WHOLE ? row.range ?? 1 : 1;
+    const known = row.identified && row.low !== null && row.high !== null;
+    const times = (value) => (known && value !== null ? value * by : null);
+    return { row, place, known, middle: times(row.estimate), error: times(row.standard_error), low: times(row.low), high: times(row.high) };
+}
+
+/** The axis: all that is known and zero, but not more than the limit either way. */
+export function domainOf(effects, limit) {
+    const ends = effects.filter((one) => one.known).flatMap((one) => [one.low, one.high])
+        .map((end) => Math.max(-limit, Math.min(limit, end)));
+    return ends.length > 0 ? [Math.min(...ends, 0), Math.max(...ends, 0)] : [-1, 1];
+}
+
+/* "−0.54" as what stands before the point, and behind it with so much room that points align. */
+function setAligned(node, value, error, decimalsMost) {
+    const text = value === null ? '–' : roundedTo(value, error);
+    const [, digits = ''] = text.split('.');
+    const lacking = Math.max(0, decimalsMost - digits.length) + (digits === '' && decimalsMost > 0 ? 1 : 0);
+    const key = `${text}|${lacking}`;
+    if (node.dataset.key === key) return;
+    node.dataset.key = key;
+    node.value = value === null ? '' : String(value);
+    node.replaceChildren(text, element('span', { class: 'room', 'aria-hidden': 'true', text: '0'.repeat(lacking) }));
+}
+
+/* Where noise hides a coefficient its interval does not hold its level; the
+ * score test's set, which does, takes its place. */
+function hiddenWords({ score }, by) {
+    return score?.shape === 'outside' && score.low !== null && score.high !== null
+        ? `below ${number(score.low * by, 3)} or above ${number(score.high * by, 3)}` : 'could be anything so far';
+}
+
+/* ---------------------------------------------------------------- drawing */
+
+function shape(tag, attributes = {}) {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    return node;
+}
+
+const at = (scale, value) => `${Math.round(scale(value) * 1e4) / 1e4}%`;
+
+/* One interval: a bar with caps, or an arrow where it leaves the axis. */
+function interval() {
+    const svg = shape('svg', { class: 'interval-plot', 'aria-hidden': 'true', focusable: 'false' });
+    const zero = svg.appendChild(shape('line', { class: 'zero', y1: '0', y2: '100%' }));
+    const bar = svg.appendChild(shape('rect', { class: 'interval', y: '50%', height: '3', transform: 'translate(0 -1.5)' }));
+    const caps = ['from', 'to'].map((end) => svg.appendChild(shape('rect', { class: `cap ${end}`, y: '50%', height: '12', width: '2', transform: 'translate(-1 -6)' })));
+    const dot = svg.appendChild(shape('circle', { class: 'middle', cy: '50%', r: '5' }));
+    return {
+        svg,
+        place(one, scale) {
+            const [least, most] = scale.domain();
+            const within = (value) => Math.max(least, Math.min(most, value));
+            const from = scale(within(one.low));
+            const to = scale(within(one.high));
+            zero.setAttribute('x1', at(scale, 0));
+            zero.setAttribute('x2', at(scale, 0));
+            bar.setAttribute('x', `${from}%`);
+            bar.setAttribute('width', `${Math.max(0, to - from)}%`);
+            [[caps[0], one.low, from], [caps[1], one.high, to]].forEach(([cap, value, x]) => {
+                cap.setAttribute('x', `${x}%`);
+                cap.setAttribute('visibility', value === within(value) ? 'visible' : 'hidden');
+            });
+            dot.setAttribute('cx', at(scale, within(one.middle)));
+        },
+    };
+}
+
+/* The axis of all rows, with words for its ticks. */
+function axis() {
+    const svg = shape('svg', { class: 'interval-axis', 'aria-hidden': 'true', focusable: 'false' });
+    return {
+        svg,
+        place(scale) {
+            const [least, most] = scale.domain();
+            const key = `${least} ${most}`;
+            if (svg.dataset.key === key) return;
+            svg.dataset.key = key;
+            const ticks = scale.ticks(TICKS);
+            const anchor = (x) => (x < 6 ? 'start' : x > 94 ? 'end' : 'middle');
+            svg.replaceChildren(...ticks.flatMap((tick) => {
+                const words = shape('text', { x: at(scale, tick), y: '12', 'text-anchor': anchor(scale(tick)) });
+                words.textContent = number(tick);
+                return [words, shape('line', { x1: at(scale, tick), x2: at(scale, tick), y1: '17', y2: '22' })];
+            }));
+        },
+    };
+}
+
+/* ---------------------------------------------------------------- rows */
+
+const cell = (label, ...nodes) => element('td', { role: 'cell', class: label, 'data-label': label }, ...nodes);
+
+/* A name with its unit, or with what it is compared with. */
+function nameCell() {
+    const name = element('bdi');
+    const unit = element('span', { class: 'unit', dir: 'auto' });
+    return {
+        node: element('th', { scope: 'row', role: 'rowheader' }, name, ' ', unit),
+        update(row) {
+            setText(name, row.name);
+            setText(unit, (row.to ?? null) !== null ? `${row.to} rather than ${row.from}` : row.unit ?? '');
+        },
+    };
+}
+
+function knownRow() {
+    const name = nameCell();
+    const drawn = interval();
+    const parts = Object.fromEntries(['estimate', 'standard_error', 'low', 'high', 'p'].map((key) => [key, element('data', { class: key })]));
+    const spoken = element('span', { class: 'unseen' }, 'between ', parts.low, ' and ', parts.high);
+    const node = element('tr', { role: 'row', class: 'known' }, name.node, cell('plotted', drawn.svg, spoken),
+        cell('value', parts.estimate), cell('error', element('span', { 'aria-hidden': 'true', class: 'plus', text: '± ' }), parts.standard_error), cell('chance', parts.p));
+    return {
+        node,
+        update({ one, scale, decimals }) {
+            name.update(one.row);
+            node.classList.toggle('decided', isTold(one.row));
+            drawn.place(one, scale);
+            setAligned(parts.estimate, one.middle, one.error, decimals);
+            setAligned(parts.standard_error, one.error, one.error, decimals);
+            for (const key of ['low', 'high']) {
+                setText(parts[key], roundedTo(one[key], one.error));
+                parts[key].value = String(one[key]);
+            }
+            setText(parts.p, pValue(one.row.p));
+            parts.p.value = one.row.p === null ? '' : String(one.row.p);
+        },
+    };
+}
+
+function hiddenRow() {
+    const name = nameCell();
+    const words = element('td', { role: 'cell', class: 'hidden-words', colspan: '4' });
+    return {
+        node: element('tr', { role: 'row', class: 'unknown' }, name.node, words),
+        update({ one, by }) {
+            name.update(one.row);
+            setText(words, hiddenWords(one.row, by));
+        },
+    };
+}
+
+function interceptRow() {
+    const name = nameCell();
+    const value = element('data', { class: 'estimate' });
+    const error = element('data', { class: 'standard_error' });
+    const low = element('data', { class: 'low' });
+    const high = element('data', { class: 'high' });
+    const p = element('data', { class: 'p' });
+    const between = element('span', { class: 'facts' }, 'between ', low, ' and ', high);
+    const node = element('tr', { role: 'row' }, name.node, cell('plotted', between), cell('value', value),
+        cell('error', element('span', { 'aria-hidden': 'true', class: 'plus', text: '± ' }), error), cell('chance', p));
+    return {
+        node,
+        update(row, decimals) {
+            name.update({ ...row, name: 'Where every feature is 0' });
+            show(between, row.identified);
+            setAligned(value, row.estimate, row.standard_error, decimals);
+            setAligned(error, row.standard_error, row.standard_error, decimals);
+            for (const [node2, end] of [[low, row.low], [high, row.high]]) {
+                setText(node2, roundedTo(end, row.standard_error));
+                node2.value = end === null ? '' : String(end);
+            }
+            setText(p, pValue(row.identified ? row.p : null));
+            p.value = row.p === null ? '' : String(row.p);
+        },
+    };
+}
+
+/* ---------------------------------------------------------------- controls */
+
+/* Two radio buttons as one switch. */
+function modeSwitch(name, change) {
+    const option = (value, text, checked) => {
+        const input = element('input', { type: 'radio', name, value, ...(checked && { checked: '' }), onchange: () => change(value) });
+        return element('label', {}, input, element('span', { text }));
+    };
+    return element('fieldset', { class: 'switch' }, element('legend', { class: 'unseen', text: 'Numbers are' }),
+        option(WHOLE, 'over the whole range', true), option(UNIT, 'per unit', false));
+}
+
+function sortChoice(change) {
+    return element('label', { class: 'sort' }, 'Sort ', element('select', { onchange: (event) => change(event.target.value) },
+        ...Object.entries(SORTS).map(([value, { name }]) => element('option', { value, text: name }))));
+}
+
+let panels = 0;
+
+/* ---------------------------------------------------------------- panel */
+
+function captionOf({ response, level }, mode) {
+    const unit = response.unit ? ` (${response.unit})` : '';
+    const change = mode === WHOLE ? 'while a feature goes from its lowest to its highest value' : 'with one more unit of a feature';
+    return ['How much ', { name: response.name }, `${unit} changes ${change}, all others equal, with ${number(100 * level, 3)}% intervals. Blue ones exclude zero.`];
+}
+
+/** The panel; `update(document)` fills it. `id` names its table. */
+export function resultsPanel(id = 'coefficients') {
+    const number_ = ++panels;
+    let mode = WHOLE;
+    let sort = 'listed';
+    let wanted = '';
+    let open = false;
+    let shown = null;
+    const again = () => { if (shown !== null) update(shown); };
+
+    const caption = element('caption');
+    const top = axis();
+    const head = element('tr', { role: 'row' }, element('th', { scope: 'col', role: 'columnheader', text: 'Feature' }),
+        element('th', { scope: 'col', role: 'columnheader', class: 'plotted' }, element('span', { class: 'unseen', text: 'Interval' }), top.svg),
+        element('th', { scope: 'col', role: 'columnheader', class: 'value', text: 'Estimate' }),
+        element('th', { scope: 'col', role: 'columnheader', class: 'error', text: 'Error' }),
+        element('th', { scope: 'col', role: 'columnheader', class: 'chance', text: 'p' }));
+    const body = element('tbody', { role: 'rowgroup' });
+    const hidden = element('tbody', { role: 'rowgroup', id: `${id}-hidden`, class: 'hidden-rows' });
+    const foldWords = element('span');
+    const fold = element('button', { type: 'button', class: 'chip', 'aria-expanded': 'false', 'aria-controls': hidden.id, onclick: () => { open = !open; again(); } }, foldWords);
+    const foldBody = element('tbody', { role: 'rowgroup', class: 'fold' }, element('tr', { role: 'row' }, element('td', { role: 'cell', colspan: '5' }, fold)));
+    const intercept = interceptRow();
+    const foot = element('tfoot', { role: 'rowgroup' }, intercept.node);
+    const table = element('table', { id, role: 'table', class: 'results' }, caption, element('thead', { role: 'rowgroup' }, head), body, foldBody, hidden, foot);
+    const choice = modeSwitch(`mode-${number_}`, (value) => { mode = value; again(); });
+    const sorting = sortChoice((value) => { sort = value; again(); });
+    const search = element('input', { type: 'search', class: 'filter', placeholder: 'Find a feature', 'aria-label': 'Find a feature', oninput: (event) => { wanted = event.target.value.trim().toLowerCase(); again(); } });
+    const tools = element('div', { class: 'tools' }, choice, sorting, search);
+    const none = element('p', { class: 'facts', role: 'status' });
+    const updateKnown = keyed(body, (item) => item.one.row.name, knownRow);
+    const updateHidden = keyed(hidden, (item) => item.one.row.name, hiddenRow);
+
+    function setCaption(given) {
+        const parts = captionOf(given, mode);
+        const text = parts.map((part) => part.name ?? part).join('');
+        if (caption.textContent !== text) caption.replaceChildren(...parts.map((part) => (typeof part === 'string' ? part : element('bdi', { text: part.name }))));
+    }
+
+    function setFold(count_, all) {
+        show(foldBody, count_ > 0);
+        show(hidden, open && count_ > 0);
+        fold.setAttribute('aria-expanded', String(open));
+        setText(foldWords, count_ === all ? `${all === 1 ? 'It is' : `All ${count(all)} are`} not yet visible through the noise`
+            : `${count(count_)} not yet visible through the noise`);
+    }
+
+    function update(given) {
+        shown = given;
+        const rows = featureRows(given);
+        const ranged = rows.length > 0 && rows.every((row) => row.range !== null);
+        if (!ranged) mode = UNIT;
+        show(choice, ranged);
+        show(sorting, rows.length > MANY);
+        show(search, rows.length > MANY);
+        const anyKnown = rows.some((row) => row.identified);
+        show(tools, anyKnown && (ranged || rows.length > MANY));
+        show(caption, anyKnown);
+        show(table, rows.length > 0);
+        setText(none, rows.length > 0 ? '' : 'Coefficients appear here once they can be told from the noise.');
+        show(none, rows.length === 0);
+        if (rows.length === 0) return;
+        setCaption(given);
+        const effects = rows.map((row, place) => effect(row, place, mode));
+        const limit = mode === WHOLE && given.response.range ? 2 * given.response.range : Infinity;
+        const scale = scaleLinear().domain(domainOf(effects, limit)).nice(TICKS).range([0, 100]);
+        const finds = (one) => one.row.name.toLowerCase().includes(wanted);
+        const found = effects.filter((one) => wanted === '' || finds(one)).sort(SORTS[sort].by);
+        const known = found.filter((one) => one.known);
+        const unknown = found.filter((one) => !one.known);
+        const last = given.coefficients.at(-1);
+        const errors = [...effects.map((one) => one.error), last.standard_error].filter((error) => error !== null);
+        const decimals = Math.min(8, Math.max(0, ...errors.map(decimalsOf)));
+        top.place(scale);
+        show(head, known.length > 0);
+        updateKnown(known.map((one) => ({ one, scale, decimals })));
+        updateHidden(unknown.map((one) => ({ one, by: mode === WHOLE ? one.row.range ?? 1 : 1 })));
+        setFold(unknown.length, effects.length);
+        show(foot, last.identified);
+        intercept.update(last, decimals);
+        setText(none, found.length === 0 ? `No feature’s name contains “${wanted}”.` : '');
+        show(none, found.length === 0);
+    }
+
+    return { node: element('div', { class: 'results-panel' }, tools, table, none), update };
+}
