@@ -67,7 +67,7 @@ enum cli_exit cli_exit_of(enum tremolo_status status);
 
 /* The commands, one file each. */
 extern const struct cli_command cli_account, cli_audit, cli_check, cli_completion, cli_demo,
-    cli_fit, cli_fold, cli_plan, cli_report, cli_reproduce, cli_serve, cli_simulate, cli_status,
-    cli_study;
+    cli_fit, cli_fold, cli_plan, cli_predict, cli_report, cli_reproduce, cli_serve, cli_simulate,
+    cli_status, cli_study;
 
 #endif

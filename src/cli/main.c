@@ -16,9 +16,9 @@ static const struct cli_command help = {.name = "help",
                                         .run = run_help};
 
 static const struct cli_command *const commands[] = {
-    &cli_account, &cli_audit,      &cli_check,  &cli_demo,  &cli_fit,      &cli_fold,
-    &cli_plan,    &cli_reproduce,  &cli_report, &cli_serve, &cli_simulate, &cli_status,
-    &cli_study,   &cli_completion, &version,    &help,
+    &cli_account, &cli_audit,   &cli_check,      &cli_demo,   &cli_fit,   &cli_fold,
+    &cli_plan,    &cli_predict, &cli_reproduce,  &cli_report, &cli_serve, &cli_simulate,
+    &cli_status,  &cli_study,   &cli_completion, &version,    &help,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -97,8 +97,12 @@ int simulate_run(int argc, char **argv)
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
     bool chosen = options.without_count == 0 || simulate_leave_out(&options, table, error);
-    if (!chosen || !tremolo_design_build(&design, table, options.study_file, options.response,
-                                         options.features, error)) {
+    const struct tremolo_design_wish wish = {.study = options.study_file,
+                                             .response = options.response,
+                                             .features = options.features,
+                                             .terms = options.terms,
+                                             .missing = options.missing};
+    if (!chosen || !tremolo_design_build(&design, table, &wish, error)) {
         code = cli_fail(CLI_USAGE, command, "%s: %s", options.path, error);
     }
     tremolo_table_free(table);

@@ -11,6 +11,8 @@ enum { SIMULATE_REPEATS_MAX = 100000, SIMULATE_WITHOUT_MAX = 64 };
 
 struct simulate_options {
     const char *path, *response, *features;
+    const char *terms; /* a formula in place of features; NULL without */
+    enum tremolo_missing missing;
     const char *study; /* bounds and all else that this file fixes; may be NULL */
     struct tremolo_study_file *study_file; /* the same, read; NULL without */
     char *listed_features; /* made from the study or --without, as --features has them */

@@ -54,6 +54,16 @@ static const struct option_rule rules[] = {
     OPTION_RULE("without", "NAME", TEXT, .take = take_without, .excludes = "features",
                 .help = "all columns, or all of the study's, but this one; may be given several "
                         "times"),
+    OPTION_RULE("terms", "FORMULA", TEXT, TO(terms), .excludes = "features",
+                .help =
+                    "the terms of the model in place of columns, as in 'age*sleep + C(region) + "
+                    "log(income) + age^2'; 'pulse ~ age' names the response, too. Of a study, "
+                    "its own unless given"),
+    OPTION_RULE("missing", "M", CHOICE, TO(missing), .words = "drop refuse mean",
+                .otherwise = "drop",
+                .help = "rows with a missing value are left out, refused, or get the column's mean "
+                        "or most frequent level, which is not private. What a study puts in its "
+                        "place comes first"),
     OPTION_RULE("separator", "X", TEXT, TO(separator), .take = take_separator,
                 .help = "of the file; found by its first line unless given"),
     OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds ranges",
@@ -135,8 +145,13 @@ static int check_whole(const struct simulate_options *options)
 {
     enum tremolo_experiment_method method = options->simulation.experiment.method;
     bool reports = method != TREMOLO_EXPERIMENT_DP_SGD && method != TREMOLO_EXPERIMENT_OLS;
-    if (options->response == NULL) {
+    if (options->response == NULL && (options->terms == NULL || !strchr(options->terms, '~'))) {
         return cli_fail(CLI_USAGE, command, "--response NAME is needed");
+    }
+    if (options->terms != NULL && options->without_count > 0) {
+        return cli_fail(CLI_USAGE, command,
+                        "--without leaves out columns, and the terms say which there are; give "
+                        "other --terms");
     }
     if (options->reports != NULL && !reports) {
         return cli_fail(CLI_USAGE, command, "--reports needs a method whose devices report");
@@ -170,6 +185,9 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
         return false;
     }
     options->path = given.operand[0];
+    if (options_has(&given, "features")) { /* columns as they are, whatever the study has */
+        options->terms = NULL;
+    }
     options->simulation.given = given_of(&given);
     *code = check_whole(options);
     if (*code == CLI_DONE &&

@@ -11,6 +11,7 @@
 #include "tremolo_table.h"
 #include "files.h"
 #include "simulate.h"
+#include "tremolo_inputs.h"
 
 static const char command[] = "simulate";
 

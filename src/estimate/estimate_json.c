@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "inputs_json.h"
+
 json_t *estimate_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -218,16 +220,16 @@ static json_t *inference_json(const struct tremolo_estimate *estimate)
 
 json_t *estimate_document(const struct tremolo_estimate *estimate)
 {
-    json_t *document =
-        json_pack("{s:i, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                  "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title),
-                  "study", text(estimate->study), "release", text(estimate->release), "response",
-                  "name", text(estimate->response), "unit", text(estimate->unit), "range",
-                  estimate_number(estimate->response_range), "state", text(estimate->state),
-                  "round", whole(estimate->round), "rounds", whole(estimate->rounds), "reports",
-                  whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
-                  whole(estimate->round_reports), "repeated", whole(estimate->repeated),
-                  "devices_needed", devices_needed_json(estimate->devices_needed));
+    json_t *document = json_pack(
+        "{s:i, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title), "study",
+        text(estimate->study), "release", text(estimate->release), "inputs",
+        inputs_json(estimate->inputs), "response", "name", text(estimate->response), "unit",
+        text(estimate->unit), "range", estimate_number(estimate->response_range), "state",
+        text(estimate->state), "round", whole(estimate->round), "rounds", whole(estimate->rounds),
+        "reports", whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
+        whole(estimate->round_reports), "repeated", whole(estimate->repeated), "devices_needed",
+        devices_needed_json(estimate->devices_needed));
     json_t *rest = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
         estimate_number(estimate->level), "coefficients",

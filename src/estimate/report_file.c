@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs_json.h"
 #include "tremolo_study_file.h"
 #include "tremolo_text.h"
 
@@ -67,6 +68,9 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
                   names_json(header), "response", header->response, "unit", header->unit);
     if (header->range != NULL) {
         (void)json_object_set_new(root, "range", reals(header->range, d + 1));
+    }
+    if (header->inputs != NULL) {
+        (void)json_object_set_new(root, "inputs", inputs_json(header->inputs));
     }
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
@@ -224,6 +228,13 @@ static bool take_names(struct tremolo_report_header *header, const json_t *root)
     return good;
 }
 
+static bool take_inputs(struct tremolo_report_header *header, const json_t *inputs)
+{
+    char error[TREMOLO_TERMS_ERROR_BYTES];
+    return inputs == NULL || (inputs_from_json(&header->inputs, inputs, error) &&
+                              header->inputs->features == header->study.dimension);
+}
+
 /* What older files do not have. Where it is, it must be sound. NULL, or what is not. */
 static const char *take_later_members(struct tremolo_report_header *header, const json_t *root)
 {
@@ -238,9 +249,13 @@ static const char *take_later_members(struct tremolo_report_header *header, cons
     for (size_t i = 0; range != NULL && good && i < count; i++) {
         good = header->range[i] > 0;
     }
-    return good ? NULL
-                : "the study's line: range must be a number above 0 for each feature and the "
-                  "response";
+    if (!good) {
+        return "the study's line: range must be a number above 0 for each feature and the "
+               "response";
+    }
+    return take_inputs(header, json_object_get(root, "inputs"))
+               ? NULL
+               : "the study's line: inputs must be sound and make as many features as there are";
 }
 
 /* Ballots have no delta. */
@@ -331,6 +346,7 @@ void tremolo_report_header_free(struct tremolo_report_header *header)
     free(header->scale);
     free(header->range);
     free(header->name);
+    tremolo_inputs_free(header->inputs);
     memset(header, 0, sizeof *header);
 }
 

@@ -89,6 +89,7 @@ static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_he
     estimate->release = ballot ? "ballot" : "sample";
     estimate->features = d;
     estimate->names = fit->names;
+    estimate->inputs = header->inputs;
     estimate->ranges = header->range;
     estimate->response = header->response;
     estimate->unit = header->unit;

@@ -15,14 +15,15 @@
 #include <strings.h>
 
 #include "tremolo_host.h"
+#include "tremolo_inputs.h"
 #include "tremolo_words.h"
 
 static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
 
 struct reading {
     const struct tremolo_study_file *file;
-    double values[TREMOLO_MAX_COORDINATES];
-    bool seen[TREMOLO_MAX_COORDINATES]; /* by feature; the response is the last */
+    double values[TREMOLO_MAX_COORDINATES]; /* by feature, as tremolo_inputs.h has them */
+    bool seen[TREMOLO_MAX_COORDINATES];     /* by feature; the response is the last */
     char *why;
     size_t why_bytes;
 };
@@ -56,42 +57,16 @@ static const struct tremolo_study_feature *feature_at(const struct tremolo_study
 
 enum { LIST_BYTES = 320 };
 
-static bool set_level(struct reading *reading, const struct tremolo_study_feature *feature,
-                      const char *text)
+static bool complain_of_value(const struct reading *reading,
+                              const struct tremolo_study_feature *feature)
 {
-    size_t level = 0;
-    while (level < feature->level_count && strcmp(feature->levels[level], text) != 0) {
-        level++;
-    }
-    if (level == feature->level_count) {
-        char list[LIST_BYTES];
+    char list[LIST_BYTES];
+    if (feature->kind == TREMOLO_STUDY_CATEGORY) {
         tremolo_words_list(list, sizeof list, feature->levels, feature->level_count);
         return complain(reading, "%s must be one of %s", feature->name, list);
     }
-    for (size_t j = 0; j < feature->width; j++) {
-        reading->values[feature->first + j] = j + 1 == level ? 1 : 0;
-    }
-    return true;
-}
-
-static bool parse_number(double *value, const char *text)
-{
-    char *end = NULL;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*value);
-}
-
-static bool set_yes_no(struct reading *reading, const struct tremolo_study_feature *feature,
-                       const char *text)
-{
-    static const char *const words[] = {"0", "1", "no", "yes", "false", "true"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcasecmp(text, words[i]) == 0) {
-            reading->values[feature->first] = (double)(i % 2);
-            return true;
-        }
-    }
-    return complain(reading, "%s must be yes or no", feature->name);
+    return complain(reading, "%s must be %s", feature->name,
+                    feature->kind == TREMOLO_STUDY_YES_NO ? "yes or no" : "a number");
 }
 
 static bool complain_of_name(const struct reading *reading, const char *name)
@@ -104,6 +79,14 @@ static bool complain_of_name(const struct reading *reading, const char *name)
     }
     tremolo_words_list(list, sizeof list, names, count);
     return complain(reading, "the study has no feature named %.64s; it has %s", name, list);
+}
+
+/* What stands for it by the study, or a fault. */
+static bool set_missing(struct reading *reading, size_t index)
+{
+    const struct tremolo_study_feature *feature = feature_at(reading->file, index);
+    reading->values[index] = feature->missing;
+    return !isnan(feature->missing) || complain(reading, "%s is missing", feature->name);
 }
 
 /* `text` is the value as written, whatever its JSON type was. */
@@ -123,23 +106,20 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
     }
     reading->seen[index] = true;
     if (text[0] == '\0') {
-        return complain(reading, "%s is missing", feature->name);
+        return set_missing(reading, index);
     }
-    switch (feature->kind) {
-    case TREMOLO_STUDY_CATEGORY: return set_level(reading, feature, text);
-    case TREMOLO_STUDY_YES_NO: return set_yes_no(reading, feature, text);
-    case TREMOLO_STUDY_NUMERIC: break;
-    }
-    return parse_number(&reading->values[feature->first], text) ||
-           complain(reading, "%s must be a number", feature->name);
+    const struct tremolo_input input = {
+        .kind = feature->kind, .level = feature->levels, .levels = feature->level_count};
+    return tremolo_input_read(&reading->values[index], &input, text) ||
+           complain_of_value(reading, feature);
 }
 
-static bool all_seen(const struct reading *reading)
+static bool all_seen(struct reading *reading)
 {
     bool all = true;
     for (size_t i = 0; i <= tremolo_study_file_feature_count(reading->file); i++) {
         if (!reading->seen[i]) {
-            all = complain(reading, "%s is missing", feature_at(reading->file, i)->name);
+            all = set_missing(reading, i) && all;
         }
     }
     return all;
@@ -282,6 +262,22 @@ enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
     return raw_bounds.high == TREMOLO_STUDY_RAW_MAX ? TREMOLO_OK : TREMOLO_BAD_BOUNDS;
 }
 
+/* The coordinates from the features' values, and their integers. */
+static enum tremolo_status derive(struct reading *reading, int32_t *features, int32_t *response)
+{
+    const struct tremolo_inputs *inputs = tremolo_study_file_inputs(reading->file);
+    double values[TREMOLO_MAX_COORDINATES];
+    bool finite = tremolo_inputs_features(values, inputs, reading->values);
+    values[inputs->features] = reading->values[inputs->count];
+    enum tremolo_status status =
+        finite ? sample_from_values(features, response, reading->file, values) : TREMOLO_BAD_SAMPLE;
+    if (!finite) {
+        (void)complain(reading, "a term of the study has no value for this sample");
+    }
+    explicit_bzero(values, sizeof values);
+    return status;
+}
+
 enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char *why, size_t bytes,
                                      const struct tremolo_study_file *file, const char *text,
                                      size_t length)
@@ -300,8 +296,7 @@ enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char 
     bool good = length <= TREMOLO_CLIENT_MAX_SAMPLE_BYTES ||
                 complain(&reading, "has more than %d bytes", TREMOLO_CLIENT_MAX_SAMPLE_BYTES);
     good = good && (is_json ? read_json(&reading, text, length) : read_csv(&reading, text, length));
-    enum tremolo_status status =
-        good ? sample_from_values(features, response, file, reading.values) : TREMOLO_BAD_SAMPLE;
+    enum tremolo_status status = good ? derive(&reading, features, response) : TREMOLO_BAD_SAMPLE;
     explicit_bzero(&reading, sizeof reading);
     return status;
 }

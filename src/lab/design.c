@@ -3,8 +3,7 @@
  * A column is numeric when more than half of its present cells are numbers;
  * any other cell in it is then a mistake and named. Otherwise it is a
  * category. The response must be numeric. */
-#include "tremolo_design.h"
-
+#include "design_parts.h"
 #include "refuse.h"
 
 #include "tremolo_study_file.h"
@@ -19,13 +18,6 @@
 
 /* Squares of values, and their sums, stay finite. */
 static const double VALUE_MAX = 1e100;
-
-struct column_plan {
-    size_t column;
-    size_t levels; /* 0 for a numeric column */
-    bool question; /* no and yes, in this order: named after itself, as in a study */
-    const char *level[TREMOLO_DESIGN_LEVELS_MAX];
-};
 
 /* Say which column was probably meant, or which there are. */
 static bool refuse_column(char *error, const struct tremolo_table *table, const char *name,
@@ -139,6 +131,15 @@ static int compare_levels(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Levels that are written as numbers, as those of C(region). */
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = 0, y = 0;
+    (void)tremolo_table_is_number(*(const char *const *)a, &x);
+    (void)tremolo_table_is_number(*(const char *const *)b, &y);
+    return x != y ? (x > y) - (x < y) : compare_levels(a, b);
+}
+
 static bool collect_levels(struct column_plan *plan, const struct tremolo_table *table, char *error)
 {
     if (tremolo_table_holds_numbers(table, plan->column)) {
@@ -148,6 +149,9 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, plan->column);
         size_t i = 0;
+        if (plan->fill != NULL && tremolo_table_is_missing_at(table, r, plan->column)) {
+            text = plan->fill;
+        }
         while (i < plan->levels && strcmp(plan->level[i], text) != 0) {
             i++;
         }
@@ -165,7 +169,13 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
         return refuse(error, "column '%.80s' is constant, so it explains nothing",
                       table->name[plan->column]);
     }
-    qsort(plan->level, plan->levels, sizeof plan->level[0], compare_levels);
+    bool numbers = true;
+    for (size_t i = 0; i < plan->levels; i++) {
+        double value;
+        numbers = numbers && tremolo_table_is_number(plan->level[i], &value);
+    }
+    qsort(plan->level, plan->levels, sizeof plan->level[0],
+          numbers ? compare_numbers : compare_levels);
     return true;
 }
 
@@ -240,14 +250,34 @@ static bool plan_words(struct column_plan *plan, const struct tremolo_table *tab
                   plan->level[0]);
 }
 
-/* What the study says of a column holds, whatever the cells look like. */
-static bool plan_column(struct column_plan *plan, const struct tremolo_table *table,
-                        const struct tremolo_study_file *study, size_t column, char *error)
+/* What stands for a missing value, by the study. */
+static void plan_missing(struct column_plan *plan)
 {
-    const struct tremolo_study_feature *feature = feature_named(study, table->name[column]);
-    *plan = (struct column_plan){.column = column};
+    const struct tremolo_study_feature *feature = plan->feature;
+    plan->missing = NAN;
+    if (feature == NULL || isnan(feature->missing)) {
+        return;
+    }
+    plan->missing = feature->missing;
+    if (feature->kind == TREMOLO_STUDY_CATEGORY) {
+        plan->fill = feature->levels[(size_t)feature->missing];
+    }
+}
+
+/* What the study says of a column holds, whatever the cells look like; then what C() says. */
+static bool plan_column(struct column_plan *plan, const struct tremolo_table *table,
+                        const struct tremolo_study_file *study,
+                        const struct tremolo_formula *formula, size_t column, char *error)
+{
+    const char *name = table->name[column];
+    const struct tremolo_study_feature *feature = feature_named(study, name);
+    *plan = (struct column_plan){.column = column, .feature = feature};
+    plan_missing(plan);
     if (feature != NULL && feature->kind == TREMOLO_STUDY_CATEGORY) {
         return collect_levels(plan, table, error) && order_levels(plan, feature, error);
+    }
+    if (feature == NULL && formula != NULL && tremolo_formula_has_levels(formula, name)) {
+        return collect_levels(plan, table, error);
     }
     if (!refuse_commas(table, column, error)) {
         return false;
@@ -289,24 +319,35 @@ static bool choose_columns(bool wanted[TREMOLO_TABLE_COLUMNS_MAX],
     return true;
 }
 
-/* Plan every wanted column and count what they expand to. */
-static size_t plan_features(struct column_plan *plans, size_t *expanded, const bool *wanted,
-                            const struct tremolo_table *table,
-                            const struct tremolo_study_file *study, char *error)
+/* Mark the columns that the terms name. */
+static bool choose_terms(bool wanted[TREMOLO_TABLE_COLUMNS_MAX], const struct tremolo_table *table,
+                         size_t response, const struct tremolo_formula *formula, char *error)
+{
+    memset(wanted, 0, TREMOLO_TABLE_COLUMNS_MAX * sizeof *wanted);
+    for (size_t i = 0; i < formula->count; i++) {
+        for (size_t k = 0; k < formula->term[i].factors; k++) {
+            const char *name = formula->term[i].factor[k].column;
+            size_t column = tremolo_table_find(table, name);
+            if (column == table->columns) {
+                return refuse_column(error, table, name, " for the terms");
+            }
+            if (column == response) {
+                return refuse(error, "'%.80s' is both the response and in a term", name);
+            }
+            wanted[column] = true;
+        }
+    }
+    return true;
+}
+
+static size_t plan_columns(struct column_plan *plans, const bool *wanted,
+                           const struct tremolo_table *table,
+                           const struct tremolo_study_file *study,
+                           const struct tremolo_formula *formula, char *error)
 {
     size_t count = 0;
-    *expanded = 0;
     for (size_t c = 0; c < table->columns; c++) {
-        if (!wanted[c]) {
-            continue;
-        }
-        if (!plan_column(&plans[count], table, study, c, error)) {
-            return 0;
-        }
-        *expanded += plans[count].levels == 0 ? 1 : plans[count].levels - 1;
-        count++;
-        if (*expanded > TREMOLO_DESIGN_FEATURES_MAX) {
-            (void)refuse(error, "more than %d features", TREMOLO_DESIGN_FEATURES_MAX);
+        if (wanted[c] && !plan_column(&plans[count++], table, study, formula, c, error)) {
             return 0;
         }
     }
@@ -314,125 +355,6 @@ static size_t plan_features(struct column_plan *plans, size_t *expanded, const b
         (void)refuse(error, "there is no feature besides the response");
     }
     return count;
-}
-
-static bool row_is_complete(const struct tremolo_table *table, const struct column_plan *plans,
-                            size_t count, size_t response, size_t row)
-{
-    bool complete = !tremolo_table_is_missing_at(table, row, response);
-    for (size_t p = 0; p < count && complete; p++) {
-        complete = !tremolo_table_is_missing_at(table, row, plans[p].column);
-    }
-    return complete;
-}
-
-static void fill_row(double *x, const struct tremolo_table *table, const struct column_plan *plans,
-                     size_t count, size_t row)
-{
-    for (size_t p = 0; p < count; p++) {
-        if (plans[p].levels == 0) {
-            (void)tremolo_table_number_at(x++, table, row, plans[p].column);
-            continue;
-        }
-        const char *text = tremolo_table_cell(table, row, plans[p].column);
-        for (size_t level = 1; level < plans[p].levels; level++) {
-            *x++ = strcmp(text, plans[p].level[level]) == 0;
-        }
-    }
-}
-
-/* Bytes of the whole characters within the first `most` bytes. */
-static int whole_bytes(const char *text, size_t most)
-{
-    size_t length = strlen(text);
-    if (length <= most) {
-        return (int)length;
-    }
-    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) {
-        most--;
-    }
-    return (int)most;
-}
-
-static void fill_names(struct tremolo_design *design, const struct tremolo_table *table,
-                       const struct column_plan *plans, size_t count)
-{
-    size_t at = 0;
-    for (size_t p = 0; p < count; p++) {
-        const char *name = table->name[plans[p].column];
-        if (plans[p].levels == 0) {
-            (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s",
-                           *name != '\0' ? whole_bytes(name, 120) : 9,
-                           *name != '\0' ? name : "(unnamed)");
-        }
-        if (plans[p].question) {
-            (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s", whole_bytes(name, 120),
-                           name);
-            continue;
-        }
-        for (size_t level = 1; level < plans[p].levels; level++) {
-            (void)snprintf(design->name[at++], TREMOLO_NAME_BYTES, "%.*s=%.*s",
-                           whole_bytes(name, 60), name, whole_bytes(plans[p].level[level], 60),
-                           plans[p].level[level]);
-        }
-    }
-    for (size_t i = 0; i < at; i++) {
-        (void)tremolo_text_clean(design->name[i]);
-    }
-}
-
-static bool refuse_constant(const struct tremolo_design *design, char *error)
-{
-    if (design->rows < 2) {
-        return refuse(error, "%zu row%s of data that can be used: too few", design->rows,
-                      design->rows == 1 ? "" : "s");
-    }
-    for (size_t f = 0; f < design->features; f++) {
-        size_t r = 1;
-        while (r < design->rows && design->X[r * design->features + f] == design->X[f]) {
-            r++;
-        }
-        if (r >= design->rows) {
-            return refuse(error, "column '%.100s' is constant, so it explains nothing",
-                          design->name[f]);
-        }
-    }
-    size_t r = 1;
-    while (r < design->rows && design->y[r] == design->y[0]) {
-        r++;
-    }
-    return r < design->rows || refuse(error, "the response '%.100s' is constant", design->response);
-}
-
-static bool fill_design(struct tremolo_design *design, const struct tremolo_table *table,
-                        const struct column_plan *plans, size_t count, size_t response, char *error)
-{
-    design->name = calloc(design->features, sizeof *design->name);
-    design->X = malloc(table->rows * design->features * sizeof *design->X);
-    design->y = malloc(table->rows * sizeof *design->y);
-    if (design->name == NULL || design->X == NULL || design->y == NULL) {
-        return refuse(error, "out of memory");
-    }
-    fill_names(design, table, plans, count);
-    (void)snprintf(design->response, TREMOLO_NAME_BYTES, "%.*s",
-                   whole_bytes(table->name[response], 120), table->name[response]);
-    (void)tremolo_text_clean(design->response);
-    for (size_t r = 0; r < table->rows; r++) {
-        if (!row_is_complete(table, plans, count, response, r)) {
-            design->dropped++;
-            continue;
-        }
-        fill_row(design->X + design->rows * design->features, table, plans, count, r);
-        (void)tremolo_table_number_at(&design->y[design->rows], table, r, response);
-        design->rows++;
-    }
-    if (design->rows == 0) {
-        return refuse(error, "every row has a missing value");
-    }
-    if (design->rows == 1) {
-        return refuse(error, "one row of data is one device, and a regression needs several");
-    }
-    return refuse_constant(design, error);
 }
 
 /* Name what a study would have said and a table does not. */
@@ -459,30 +381,49 @@ static void add_remark(struct tremolo_design *design, const struct tremolo_table
     }
 }
 
-bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
-                          const struct tremolo_study_file *study, const char *response,
-                          const char *features, char error[TREMOLO_TABLE_ERROR_BYTES])
+static bool build(struct tremolo_design *made, const struct tremolo_table *table,
+                  const struct tremolo_design_wish *wish, const struct tremolo_formula *formula,
+                  char *error)
 {
-    bool wanted[TREMOLO_TABLE_COLUMNS_MAX], good = false;
-    struct tremolo_design made = {0};
-    size_t response_column = tremolo_table_find(table, response);
-    if (response_column == table->columns) {
+    bool wanted[TREMOLO_TABLE_COLUMNS_MAX];
+    const char *named = formula != NULL ? formula->response : NULL;
+    const char *response = wish->response != NULL ? wish->response : named;
+    if (response == NULL || (named != NULL && strcmp(named, response) != 0)) {
+        return refuse(error, response == NULL
+                                 ? "no column is named as the response"
+                                 : "the terms name another response than was asked for");
+    }
+    size_t column = tremolo_table_find(table, response);
+    if (column == table->columns) {
         return refuse_column(error, table, response, " for the response");
     }
-    struct column_plan *plans = calloc(table->columns, sizeof *plans);
+    bool good = (formula != NULL ? choose_terms(wanted, table, column, formula, error)
+                                 : choose_columns(wanted, table, column, wish->features, error)) &&
+                refuse_commas(table, column, error) && check_numbers(table, column, error);
+    struct column_plan *plans = good ? calloc(table->columns, sizeof *plans) : NULL;
     if (plans == NULL) {
-        return refuse(error, "out of memory");
+        return good ? refuse(error, "out of memory") : false;
     }
-    if (choose_columns(wanted, table, response_column, features, error) &&
-        refuse_commas(table, response_column, error) &&
-        check_numbers(table, response_column, error)) {
-        size_t count = plan_features(plans, &made.features, wanted, table, study, error);
-        good = count > 0 && fill_design(&made, table, plans, count, response_column, error);
-        for (size_t p = 0; p < count && study == NULL; p++) {
-            add_remark(&made, table, &plans[p]);
-        }
+    size_t count = plan_columns(plans, wanted, table, wish->study, formula, error);
+    good = count > 0 && design_fill(made, table, plans, count, column, wish, error);
+    for (size_t p = 0; good && p < count && wish->study == NULL; p++) {
+        add_remark(made, table, &plans[p]);
     }
     free(plans);
+    return good;
+}
+
+bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
+                          const struct tremolo_design_wish *wish,
+                          char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    struct tremolo_formula *formula = NULL;
+    struct tremolo_design made = {0};
+    if (wish->terms != NULL && !tremolo_formula_parse(&formula, wish->terms, error)) {
+        return false;
+    }
+    bool good = build(&made, table, wish, formula, error);
+    tremolo_formula_free(formula);
     if (!good) {
         tremolo_design_free(&made);
         return false;
@@ -498,6 +439,7 @@ void tremolo_design_free(struct tremolo_design *design)
     free(design->y);
     free(design->low);
     free(design->high);
+    tremolo_inputs_free(design->inputs);
     *design = (struct tremolo_design){0};
 }
 

@@ -93,6 +93,7 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
         .response_scale = split->response_scale,
         .name = options->save->design->name,
         .range = range,
+        .inputs = options->save->design->inputs,
     };
     memcpy(header.response, options->save->design->response, sizeof header.response);
     memcpy(header.unit, options->save->design->unit, sizeof header.unit);

@@ -113,6 +113,7 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     }
     estimate->features = d;
     estimate->names = result->names;
+    estimate->inputs = design->inputs;
     estimate->ranges = result->ranges;
     estimate->response = design->response;
     estimate->unit = design->unit;

@@ -250,6 +250,13 @@ bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
         return refuse(error, "%zu features need at least %zu devices, and %zu are left of %zu rows",
                       design->features, design->features + 2, train, design->rows);
     }
+    if (experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE &&
+        tremolo_inputs_derive(design->inputs)) {
+        return refuse(error,
+                      "%sneighbours must be any where terms are computed: how far apart two people "
+                      "are says little of how far apart their terms are",
+                      simulation->dashes);
+    }
     return m == 0 || m + more <= design->features ||
            refuse(error, "%zu vectors do not fit into %zu features", m, design->features);
 }

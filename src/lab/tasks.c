@@ -114,9 +114,10 @@ bool task_load(struct tremolo_design *design, const struct tremolo_task *task, c
     if (!tremolo_table_read(&table, path, 0, error)) {
         return false;
     }
+    const struct tremolo_design_wish wish = {.response = task->response,
+                                             .features = task->features};
     bool good = task->response == NULL ? build_co2(design, table, error)
-                                       : tremolo_design_build(design, table, NULL, task->response,
-                                                              task->features, error);
+                                       : tremolo_design_build(design, table, &wish, error);
     tremolo_table_free(table);
     return good;
 }

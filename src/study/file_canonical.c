@@ -4,6 +4,7 @@
  * is found by a first pass that writes nothing. */
 #include "study_file.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,15 +171,56 @@ static void put_mechanism(struct encoder *encoder, const struct tremolo_study *d
     put_uint(encoder, device->frequency);
 }
 
+/* What stands for each feature's missing values, and the terms with their bounds. */
+static void put_derivation(struct encoder *encoder, const struct tremolo_study_file *file)
+{
+    const json_t *terms = json_object_get(file->root, "terms");
+    size_t at = 0;
+    put_array(encoder, file->feature_count);
+    for (size_t i = 0; i < file->feature_count; i++) {
+        if (isnan(file->features[i].shown.missing)) {
+            put_big_endian(encoder, NOTHING, 0, 0);
+        } else {
+            put_real(encoder, file->features[i].shown.missing);
+        }
+    }
+    put_array(encoder, json_array_size(terms));
+    for (size_t i = 0; i < json_array_size(terms); i++) {
+        const json_t *term = json_array_get(terms, i);
+        const char *text = json_string_value(term);
+        while (file->inputs->feature[at].term != i) {
+            at++;
+        }
+        put_array(encoder, 3);
+        put_text(encoder, text != NULL ? text : json_string_value(json_object_get(term, "term")));
+        put_real(encoder, file->coordinates[at].low);
+        put_real(encoder, file->coordinates[at].high);
+    }
+}
+
+static bool has_derivation(const struct tremolo_study_file *file)
+{
+    bool has = json_object_get(file->root, "terms") != NULL;
+    for (size_t i = 0; i < file->feature_count; i++) {
+        has = has || !isnan(file->features[i].shown.missing);
+    }
+    return has;
+}
+
 static void encode(struct encoder *encoder, const struct tremolo_study_file *file)
 {
     bool ballot = file->terms.release == TREMOLO_RELEASE_BALLOT;
-    put_array(encoder, 10);
+    bool derived = has_derivation(file);
+    put_array(encoder, derived ? 12 : 10);
     put_text(encoder, "tremolo study");
-    put_uint(encoder, ballot ? STUDY_VERSION_BALLOT : STUDY_VERSION);
+    uint64_t version = ballot ? STUDY_VERSION_BALLOT : STUDY_VERSION;
+    put_uint(encoder, derived ? version + STUDY_VERSION_DERIVED : version);
     put_text(encoder, file->terms.title);
     put_text(encoder, file->terms.purpose);
     put_features(encoder, file);
+    if (derived) {
+        put_derivation(encoder, file);
+    }
     if (ballot) {
         put_ballot(encoder, &file->terms, &file->device);
     } else {

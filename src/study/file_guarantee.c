@@ -352,6 +352,42 @@ static void name_difference(struct tremolo_difference *difference,
     }
 }
 
+/* With computed terms whoever differs in a feature differs in every coordinate it is part of, in
+ * each by at most all of its range. */
+static double distance_of_terms(const struct tremolo_study_file *file, size_t feature)
+{
+    double coordinates = 0;
+    for (size_t i = 0; i < file->dimension; i++) {
+        const struct tremolo_derived *derived = &file->inputs->feature[i];
+        for (size_t k = 0; k < derived->factors; k++) {
+            coordinates += derived->factor[k].column == feature ? 1 : 0;
+        }
+    }
+    return 2 * sqrt(coordinates);
+}
+
+/* "log(income) 0.4, age:sleep 120": the same as list_apart() has for features, in the units of
+ * terms. */
+static void list_terms_apart(char *text, size_t bytes, const struct tremolo_study_file *file,
+                             double half_ranges)
+{
+    size_t used = 0;
+    for (size_t i = 0; i <= file->dimension; i++) {
+        const struct tremolo_study_coordinate *at = &file->coordinates[i];
+        bool counts = i < file->dimension || file->terms.response_private;
+        if (!counts || (at->low == 0 && at->high == 1)) {
+            continue;
+        }
+        int written = snprintf(text + used, bytes - used, "%s%s %.3g", used > 0 ? ", " : "",
+                               at->name, fmin(half_ranges, 2) * (at->high - at->low) / 2);
+        if (written < 0 || (size_t)written + sizeof ", ..." > bytes - used) {
+            (void)snprintf(text + used, bytes - used, "%s...", used > 0 ? ", " : "");
+            return;
+        }
+        used += (size_t)written;
+    }
+}
+
 /* "age 15 years, sleep 2.2 hours": so many half ranges of each number, at most its range.
  * Ends in "..." when not all of them fit. */
 static void list_apart(char *text, size_t bytes, const struct tremolo_study_file *file,
@@ -359,6 +395,10 @@ static void list_apart(char *text, size_t bytes, const struct tremolo_study_file
 {
     size_t used = 0;
     size_t count = file->feature_count + (file->terms.response_private ? 1 : 0);
+    if (tremolo_inputs_derive(file->inputs)) {
+        list_terms_apart(text, bytes, file, half_ranges);
+        return;
+    }
     for (size_t i = 0; i < count; i++) { /* a private response follows the features */
         const struct tremolo_study_feature *feature = &file->features[i].shown;
         if (feature->kind != TREMOLO_STUDY_NUMERIC) {
@@ -468,6 +508,9 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
         promise.way_count < TREMOLO_EXPLAIN_WAYS ? promise.way_count : TREMOLO_EXPLAIN_WAYS;
     for (size_t i = 0; i < promise.way_count; i++) {
         name_difference(&ways[i], &file->features[i].shown);
+        if (i < file->feature_count && tremolo_inputs_derive(file->inputs)) {
+            ways[i].distance = fmin(distance_of_terms(file, i), promise.diameter);
+        }
     }
     struct tremolo_explanation made;
     status = tremolo_explain(&made, &promise);

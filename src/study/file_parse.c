@@ -138,6 +138,7 @@ void tremolo_study_file_free(struct tremolo_study_file *file)
         json_decref(file->root);
         free(file->features);
         free(file->canonical);
+        tremolo_inputs_free(file->inputs);
         free(file);
     }
 }

@@ -6,12 +6,21 @@
  * Seventeen digits bring every double back as it was. */
 #include "study_file.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(17) };
+
+static json_t *missing_json(const struct tremolo_study_feature *feature)
+{
+    return feature->kind == TREMOLO_STUDY_NUMERIC ? json_real(feature->missing)
+           : feature->kind == TREMOLO_STUDY_CATEGORY
+               ? json_string(feature->levels[(size_t)feature->missing])
+               : json_string(feature->missing > 0 ? "yes" : "no");
+}
 
 static json_t *features_json(const struct tremolo_study_file *file)
 {
@@ -29,6 +38,9 @@ static json_t *features_json(const struct tremolo_study_file *file)
                 (void)json_array_append_new(levels, json_string(feature->levels[j]));
             }
             (void)json_object_set_new(object, "levels", levels);
+        }
+        if (!isnan(feature->missing)) {
+            (void)json_object_set_new(object, "missing", missing_json(feature));
         }
         (void)json_array_append_new(list, object);
     }
@@ -119,15 +131,32 @@ static json_t *mechanism_json(const struct tremolo_study *device)
                      "frequency", (json_int_t)device->frequency);
 }
 
+/* As written, without comments. */
+static json_t *terms_json(const json_t *written)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(written); i++) {
+        json_t *term = json_deep_copy(json_array_get(written, i));
+        (void)json_object_del(term, "comment");
+        (void)json_array_append_new(list, term);
+    }
+    return list;
+}
+
 /* NULL without memory; packing consumes and frees what it was given then. */
 static json_t *study_json(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = &file->terms;
-    return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "tremolo", STUDY_VERSION,
-                     "title", terms->title, "purpose", terms->purpose, "features",
-                     features_json(file), "response", response_json(file), "privacy",
-                     privacy_json(terms), "protocol", protocol_json(terms), "limits",
-                     limits_json(terms), "mechanism", mechanism_json(&file->device));
+    json_t *study = json_pack(
+        "{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "tremolo", STUDY_VERSION, "title",
+        terms->title, "purpose", terms->purpose, "features", features_json(file), "response",
+        response_json(file), "privacy", privacy_json(terms), "protocol", protocol_json(terms),
+        "limits", limits_json(terms), "mechanism", mechanism_json(&file->device));
+    json_t *written = json_object_get(file->root, "terms");
+    if (study != NULL && written != NULL) {
+        (void)json_object_set_new(study, "terms", terms_json(written));
+    }
+    return study;
 }
 
 /* A piece lost to a failed allocation must not become another study: what was

@@ -22,8 +22,8 @@ const char *const study_enrolments[] = {"open", "keys", NULL};
 /* Wide enough for every unit, narrow enough that no width overflows. */
 static const struct study_interval any_bound = {-1e100, 1e100, false, false};
 
-static void read_bounds(struct study_reader *reader, struct tremolo_study_feature *feature,
-                        const json_t *object)
+void study_read_bounds(struct study_reader *reader, struct tremolo_study_feature *feature,
+                       const json_t *object)
 {
     bool low = study_number(reader, &feature->low, object, "low", STUDY_REQUIRED, &any_bound);
     bool high = study_number(reader, &feature->high, object, "high", STUDY_REQUIRED, &any_bound);
@@ -85,10 +85,12 @@ static void refuse_key(struct study_reader *reader, const json_t *object, const 
 static void read_feature(struct study_reader *reader, struct study_feature *feature,
                          const json_t *object)
 {
-    static const char *const keys[] = {"name", "unit", "kind", "low", "high", "levels", NULL};
+    static const char *const keys[] = {"name", "unit",   "kind",    "low",
+                                       "high", "levels", "missing", NULL};
     struct tremolo_study_feature *shown = &feature->shown;
     unsigned kind = TREMOLO_STUDY_NUMERIC;
-    *shown = (struct tremolo_study_feature){.name = "", .unit = "", .high = 1, .width = 1};
+    *shown = (struct tremolo_study_feature){
+        .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1};
     if (!json_is_object(object)) {
         study_problem(reader, "", "must be an object");
         return;
@@ -103,7 +105,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
     }
     shown->kind = (enum tremolo_study_kind)kind;
     if (kind == TREMOLO_STUDY_NUMERIC) {
-        read_bounds(reader, shown, object);
+        study_read_bounds(reader, shown, object);
     } else {
         refuse_key(reader, object, "low", "numeric features");
         refuse_key(reader, object, "high", "numeric features");
@@ -114,6 +116,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
     } else {
         refuse_key(reader, object, "levels", "categories");
     }
+    study_read_missing(reader, shown, object);
 }
 
 static void read_response(struct study_reader *reader, struct tremolo_study_file *file,
@@ -121,7 +124,8 @@ static void read_response(struct study_reader *reader, struct tremolo_study_file
 {
     static const char *const keys[] = {"name", "unit", "low", "high", "sent", NULL};
     struct tremolo_study_feature *shown = &file->features[file->feature_count].shown;
-    *shown = (struct tremolo_study_feature){.name = "", .unit = "", .high = 1, .width = 1};
+    *shown = (struct tremolo_study_feature){
+        .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1};
     const json_t *object = study_object(reader, file->root, "response", STUDY_REQUIRED);
     if (object == NULL) {
         return;
@@ -132,7 +136,7 @@ static void read_response(struct study_reader *reader, struct tremolo_study_file
                      TREMOLO_STUDY_MAX_NAME);
     (void)study_text(reader, &shown->unit, object, "unit", STUDY_OPTIONAL, 0,
                      TREMOLO_STUDY_MAX_NAME);
-    read_bounds(reader, shown, object);
+    study_read_bounds(reader, shown, object);
     *sent_given = json_object_get(object, "sent") != NULL &&
                   study_choice(reader, sent, object, "sent", STUDY_OPTIONAL, study_sent);
     study_leave(reader, before);
@@ -167,14 +171,12 @@ static void name_coordinate(struct tremolo_study_file *file, size_t index,
                                           .high = feature->high};
 }
 
-/* Expand features into coordinates; the response is coordinate d. */
-static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
+static bool expand_features(struct study_reader *reader, struct tremolo_study_file *file)
 {
     size_t d = 0;
-    for (size_t i = 0; i <= file->feature_count; i++) {
+    for (size_t i = 0; i < file->feature_count; i++) {
         struct tremolo_study_feature *feature = &file->features[i].shown;
-        size_t room = i < file->feature_count ? TREMOLO_MAX_DIMENSION : TREMOLO_MAX_COORDINATES;
-        if (d + feature->width > room) {
+        if (d + feature->width > TREMOLO_MAX_DIMENSION) {
             study_problem(reader, "features", "make more than %d coordinates",
                           TREMOLO_MAX_DIMENSION);
             return false;
@@ -185,7 +187,20 @@ static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
                             feature->level_count > 0 ? feature->levels[j + 1] : NULL);
         }
     }
-    file->dimension = d - 1;
+    file->dimension = d;
+    return true;
+}
+
+/* Expand features or terms into coordinates; the response is coordinate d. */
+static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    if (!expand_features(reader, file) ||
+        (reader->problems->count == 0 && !study_expand_terms(reader, file))) {
+        return false;
+    }
+    struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
+    response->first = file->dimension;
+    name_coordinate(file, file->dimension, response, NULL);
     return true;
 }
 
@@ -301,6 +316,11 @@ static void read_privacy(struct study_reader *reader, struct tremolo_study_file 
     }
     if (terms->clip == 0) {
         terms->clip = sqrt((double)(file->dimension + terms->response_private));
+    }
+    if (terms->distance > 0 && tremolo_inputs_derive(file->inputs)) {
+        study_problem(reader, "neighbours",
+                      "must be \"any\" where terms are computed: how far apart two people are says "
+                      "little of how far apart their terms are");
     }
     if (terms->release == TREMOLO_RELEASE_SAMPLE && terms->distance > 2 * terms->clip) {
         study_problem(reader, "neighbours.distance", "is more than twice the clip radius %g",
@@ -495,9 +515,9 @@ static void read_limits(struct study_reader *reader, struct tremolo_study_file *
 
 static void read_head(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    static const char *const keys[] = {"$schema",  "tremolo",   "title",   "purpose",
-                                       "features", "response",  "privacy", "protocol",
-                                       "limits",   "mechanism", NULL};
+    static const char *const keys[] = {"$schema",  "tremolo", "title",     "purpose",
+                                       "features", "terms",   "response",  "privacy",
+                                       "protocol", "limits",  "mechanism", NULL};
     uint64_t version = STUDY_VERSION;
     file->terms.title = "";
     file->terms.purpose = "";

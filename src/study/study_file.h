@@ -6,11 +6,14 @@
 
 #include <jansson.h>
 
+#include "tremolo_inputs.h"
 #include "tremolo_study_file.h"
 
 enum {
     STUDY_VERSION = 1,
-    STUDY_VERSION_BALLOT = 2, /* of the encoding alone: studies of samples keep their ids */
+    STUDY_VERSION_BALLOT = 2,  /* of the encoding alone: studies of samples keep their ids */
+    STUDY_VERSION_DERIVED = 2, /* more, with terms or fillings: others keep their ids */
+    STUDY_MAX_TERM_BYTES = 512,
     STUDY_COORDINATE_NAME_BYTES = 2 * TREMOLO_STUDY_MAX_NAME + 2, /* "feature=level" */
     STUDY_MAX_ROUNDS = 1000,
 };
@@ -30,6 +33,7 @@ struct tremolo_study_file {
     char names[TREMOLO_MAX_COORDINATES][STUDY_COORDINATE_NAME_BYTES];
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
     struct tremolo_study device;
+    struct tremolo_inputs *inputs;
     uint8_t *canonical;
     size_t canonical_length;
 };
@@ -79,6 +83,14 @@ void study_only_keys(struct study_reader *reader, const json_t *object, const ch
 
 /* Sections of the file, each into its part of `file`. */
 void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);
+
+/* "missing" of a feature, the bounds of one, and "terms": coordinates and inputs, all but the
+ * response's. (file_terms.c, file_sections.c) */
+void study_read_missing(struct study_reader *reader, struct tremolo_study_feature *feature,
+                        const json_t *object);
+void study_read_bounds(struct study_reader *reader, struct tremolo_study_feature *feature,
+                       const json_t *object);
+bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *file);
 
 /* With everything read and no problem: the device's integers, computed or as
  * the file has them and then checked. */

@@ -234,7 +234,7 @@ $tremolo simulate "$dir/known.csv" --response y --without b $paper --epsilon 2 -
 expect "a column is left out" "$? $(grep -c '"name": "b"' "$out")" "0 0"
 refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --response y --without q --epsilon 2
 $tremolo simulate "$dir/known.csv" --study "$dir/study.json" --without b --seed 1 --json >"$out"
-expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 3 0"
+expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 4 0"
 refused "which must be in the study" 2 "no column 'y' to leave out" "$dir/known.csv" --study "$dir/study.json" --without y
 refused "but nothing is left out of a list" 2 '--without and --features do not go together' "$dir/known.csv" --study "$dir/study.json" \
     --features a --without b

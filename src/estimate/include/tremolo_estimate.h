@@ -22,6 +22,7 @@
 #include "tremolo_ballot.h"
 #include "tremolo_diagnosis.h"
 #include "tremolo_honest.h"
+#include "tremolo_inputs.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
@@ -45,6 +46,7 @@ struct tremolo_estimate {
     const char *const *names; /* of the features */
     const double *ranges;     /* from lowest to highest value of each, own units; or NULL */
     const struct tremolo_estimate_meaning *meanings; /* of the features; NULL: not known */
+    const struct tremolo_inputs *inputs;             /* what they are made of; NULL: not known */
     const char *response;
     const char *unit; /* of the response; "" without */
     double response_range;

@@ -20,6 +20,7 @@
 #include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_honest.h"
+#include "tremolo_inputs.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
@@ -52,6 +53,8 @@ struct tremolo_report_header {
     char (*name)[TREMOLO_NAME_BYTES];
     char response[TREMOLO_NAME_BYTES];
     char unit[TREMOLO_NAME_BYTES]; /* of the response; "" when it is not known */
+    struct tremolo_inputs *inputs; /* what the features are made of; NULL in a file that does not
+                                    * say; owned by a header that was read */
 };
 
 /* What tremolo_report_file_next() says besides a report's length. */

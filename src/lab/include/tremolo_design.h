@@ -1,17 +1,19 @@
 /* tremolo_design.h -- from a table to the numbers of a regression.
  *
  *     struct tremolo_design design;
- *     tremolo_design_build(&design, table, "pulse", NULL, NULL, error);
+ *     const struct tremolo_design_wish wish = {.response = "pulse", .terms = "age*sleep"};
+ *     tremolo_design_build(&design, table, &wish, error);
  *
  * Numbers stay numbers, categories become one 0/1 column for each level but the first
  * in alphabetical order or in a study's, and rows with a missing value are dropped and
- * counted. Failures fill an error text of one sentence that names line and column. */
+ * counted unless something stands for it. Failures fill an error text of one sentence that names line and column. */
 #ifndef TREMOLO_DESIGN_H
 #define TREMOLO_DESIGN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tremolo_inputs.h"
 #include "tremolo_report_file.h" /* TREMOLO_NAME_BYTES */
 #include "tremolo_table.h"
 
@@ -35,15 +37,31 @@ struct tremolo_design {
     double *X;                     /* rows * features, row by row */
     double *y;
     double *low, *high; /* public bounds of the features, then of the response; or NULL */
+    struct tremolo_inputs *inputs; /* the raw columns, and how features follow from them */
+    bool means;                    /* stand for missing values, which is not private */
     char remark
         [TREMOLO_TABLE_ERROR_BYTES]; /* columns that may not be what they were taken for; "" */
 };
 
-/* `features` is a comma-separated list, or NULL for every column but the response.
- * Levels come in the order of `study`, which may be NULL. Constant columns are refused. */
+/* What is done with rows whose cells are missing. A study's own fillings come first. */
+enum tremolo_missing {
+    TREMOLO_MISSING_DROP = 0,
+    TREMOLO_MISSING_REFUSE = 1,
+    TREMOLO_MISSING_MEAN = 2, /* the column's mean, or its most frequent level; not private */
+};
+
+struct tremolo_design_wish {
+    const struct tremolo_study_file *study; /* kinds, levels and fillings of columns; or NULL */
+    const char *response;                   /* may be NULL when the terms name it, "y ~ ..." */
+    const char *features; /* comma-separated; NULL: every column but the response */
+    const char *terms;    /* a formula (tremolo_terms.h), in place of features; or NULL */
+    enum tremolo_missing missing;
+};
+
+/* Levels come in the order of the study. Constant columns are refused. */
 bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
-                          const struct tremolo_study_file *study, const char *response,
-                          const char *features, char error[TREMOLO_TABLE_ERROR_BYTES]);
+                          const struct tremolo_design_wish *wish,
+                          char error[TREMOLO_TABLE_ERROR_BYTES]);
 void tremolo_design_free(struct tremolo_design *design);
 
 /* From lowest to highest value of each feature and then of the response: by the bounds

@@ -130,6 +130,7 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.release = ballot ? "ballot" : "sample";
     estimate.features = served->study->dimension;
     estimate.names = own->name;
+    estimate.inputs = tremolo_study_file_inputs(served->file);
     estimate.ranges = own->range;
     estimate.meanings = own->meaning;
     estimate.response = tremolo_study_file_response(served->file)->name;

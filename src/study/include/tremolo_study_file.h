@@ -21,7 +21,8 @@
  * Scaled units: a feature (and a private response) at its public bounds has
  * the scaled value -1 or 1; clip radius, neighbour distance, lambda, omega
  * and the coefficients' ball are given in these. A category of k levels
- * becomes k - 1 yes/no coordinates, the first level being the reference.
+ * becomes k - 1 yes/no coordinates, the first level being the reference. A study
+ * with "terms" has their features as coordinates, computed by the device.
  *
  * A file, once parsed, is never changed: any number of threads may read it.
  * All strings are UTF-8, as written (markup included: escape them when you
@@ -107,8 +108,10 @@ struct tremolo_study_feature {
     double high;
     const char *const *levels; /* of a category, NULL otherwise */
     size_t level_count;
-    size_t first; /* its first coordinate */
-    size_t width; /* how many it has: 1, or levels - 1 */
+    double missing; /* what stands for a missing value: a number, a level's place, 0 or 1; NAN:
+                     * nothing does, and a sample without it is refused */
+    size_t first;   /* its first coordinate, unless the study has terms */
+    size_t width;   /* how many it has: 1, or levels - 1 */
 };
 
 /* One coordinate after expansion: "name", or "name=level". Its centre
@@ -188,6 +191,12 @@ const struct tremolo_study_feature *
 tremolo_study_file_feature(const struct tremolo_study_file *file, size_t index);
 const struct tremolo_study_feature *
 tremolo_study_file_response(const struct tremolo_study_file *file);
+
+struct tremolo_inputs; /* tremolo_inputs.h */
+
+/* How coordinates follow from features: inputs in the order of the features, and as many
+ * features there as the study has coordinates. Lives as long as the file. */
+const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file);
 
 /* Does the clip act? By default its radius is that of the whole box, which shortens nothing. */
 bool tremolo_study_file_clips(const struct tremolo_study_file *file);

@@ -112,6 +112,13 @@ static void test_numbers(void **unused)
     }
 }
 
+static bool build(struct tremolo_design *design, const struct tremolo_table *table,
+                  const char *response, const char *features, char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    const struct tremolo_design_wish wish = {.response = response, .features = features};
+    return tremolo_design_build(design, table, &wish, error);
+}
+
 /* Answers to a question are named after it, as in a study; other pairs are not. */
 static void test_yes_no_columns(void **state)
 {
@@ -121,7 +128,7 @@ static void test_yes_no_columns(void **state)
     struct tremolo_table *table = must_read("y,smoker,left,side\n1,no,True,a\n2,yes,False,b\n"
                                             "4,yes,True,a\n",
                                             0);
-    assert_true(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_true(build(&design, table, "y", NULL, error));
     assert_int_equal(design.features, 3);
     assert_string_equal(design.name[0], "smoker");
     assert_string_equal(design.name[1], "left");
@@ -140,7 +147,7 @@ static void test_design(void **unused)
     struct tremolo_table *table = must_read("y,x,colour\n1,2,red\nNA,3,blue\n3,?,red\n4,5,blue\n"
                                             "5,,green\n6,7.5,green\n7,nan,red\n",
                                             0);
-    assert_true(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_true(build(&design, table, "y", NULL, error));
     assert_int_equal(design.rows, 3);
     assert_int_equal(design.dropped, 4);
     assert_int_equal(design.features, 3);
@@ -151,16 +158,16 @@ static void test_design(void **unused)
     assert_memory_equal(design.X, expected, sizeof expected);
     assert_true(design.y[0] == 1 && design.y[1] == 4 && design.y[2] == 6);
     tremolo_design_free(&design);
-    assert_true(tremolo_design_build(&design, table, NULL, "y", "x", error));
+    assert_true(build(&design, table, "y", "x", error));
     assert_int_equal(design.features, 1);
     tremolo_design_free(&design);
-    assert_false(tremolo_design_build(&design, table, NULL, "z", NULL, error));
+    assert_false(build(&design, table, "z", NULL, error));
     assert_string_equal(error, "there is no column 'z' for the response; there are y, x, colour");
-    assert_false(tremolo_design_build(&design, table, NULL, "y", "x,w", error));
+    assert_false(build(&design, table, "y", "x,w", error));
     assert_string_equal(error, "there is no column 'w'; there are y, x, colour");
-    assert_false(tremolo_design_build(&design, table, NULL, "y", "Color", error));
+    assert_false(build(&design, table, "y", "Color", error));
     assert_string_equal(error, "there is no column 'Color'; did you mean 'colour'?");
-    assert_false(tremolo_design_build(&design, table, NULL, "y", "y", error));
+    assert_false(build(&design, table, "y", "y", error));
     tremolo_table_free(table);
 }
 
@@ -169,7 +176,7 @@ static void check_design_refused(const char *text, const char *reason)
     struct tremolo_design design;
     char error[TREMOLO_TABLE_ERROR_BYTES] = "";
     struct tremolo_table *table = must_read(text, 0);
-    assert_false(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_false(build(&design, table, "y", NULL, error));
     assert_string_equal(error, reason);
     tremolo_table_free(table);
 }
@@ -210,7 +217,7 @@ static void test_columns_in_memory(void **unused)
     struct tremolo_table *table = NULL;
     struct tremolo_design design;
     assert_true(tremolo_table_of_columns(&table, columns, 3, 4, error));
-    assert_true(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_true(build(&design, table, "y", NULL, error));
     assert_int_equal(design.rows, 2);
     assert_int_equal(design.dropped, 2);
     assert_string_equal(design.name[1], "colour=red");
@@ -223,7 +230,7 @@ static void test_columns_in_memory(void **unused)
     columns[1].numbers = infinite;
     columns[1].stride = 1;
     assert_true(tremolo_table_of_columns(&table, columns, 3, 4, error));
-    assert_false(tremolo_design_build(&design, table, NULL, "y", NULL, error));
+    assert_false(build(&design, table, "y", NULL, error));
     assert_string_equal(error, "row 2, column 'x': 'inf' is not a finite number" OR_MISSING);
     tremolo_table_free(table);
 }

@@ -1,0 +1,183 @@
+/* predict.c -- `tremolo predict`: what a saved result says of new samples, as CSV. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "files.h"
+#include "options.h"
+#include "tremolo_predict_table.h"
+
+static const char command[] = "predict";
+
+enum { RESULT_BYTES_MAX = 64 << 20 };
+
+struct predict_options {
+    double level; /* 0: the result's */
+    const char *save;
+    bool force;
+};
+
+#define TO(member) OPTION_TO(struct predict_options, member)
+
+static const struct option_rule rules[] = {
+    OPTION_RULE("level", "L", NUMBER, TO(level), OPTION_BETWEEN(0, 1),
+                .help = "confidence of the intervals; the result's unless given"),
+    OPTION_RULE("save", "FILE", TEXT, TO(save),
+                .help = "write the table there, whole or not at all, instead of printing it"),
+    OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace a file that is there already"),
+};
+
+/* ---------------------------------------------------------------- the table */
+
+struct rows {
+    const struct tremolo_predicted *row;
+    size_t count;
+};
+
+/* Nothing where there is no number. */
+static void put_number(FILE *out, double value)
+{
+    (void)fputc(',', out);
+    if (isfinite(value)) {
+        (void)fprintf(out, "%.10g", value);
+    }
+}
+
+static bool write_rows(FILE *out, const void *context)
+{
+    const struct rows *rows = context;
+    (void)fputs("row,prediction,mean,standard_error,low,high\r\n", out);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct tremolo_predicted *row = &rows->row[i];
+        (void)fprintf(out, "%zu", i + 1);
+        put_number(out, row->prediction);
+        put_number(out, row->mean);
+        put_number(out, row->standard_error);
+        put_number(out, row->low);
+        put_number(out, row->high);
+        (void)fputs("\r\n", out);
+    }
+    return fflush(out) == 0;
+}
+
+static const char *plural(size_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+/* What the reader of the table must know, apart from it. */
+static void say_counts(const struct tremolo_predict_counts *counts,
+                       const struct tremolo_prediction *prediction)
+{
+    size_t hidden = tremolo_prediction_hidden(prediction);
+    if (counts->missing > 0) {
+        (void)fprintf(stderr, "tremolo %s: %zu row%s a missing value and no prediction\n", command,
+                      counts->missing, plural(counts->missing, " has", "s have"));
+    }
+    if (counts->hidden > 0 && tremolo_prediction_has_intervals(prediction)) {
+        (void)fprintf(stderr,
+                      "tremolo %s: %zu row%s no mean and no interval, because noise hides %zu of "
+                      "the coefficients; the prediction is by the shrunken ones\n",
+                      command, counts->hidden, plural(counts->hidden, " has", "s have"), hidden);
+    } else if (counts->hidden > 0) {
+        (void)fprintf(stderr,
+                      "tremolo %s: there are no means and no intervals, because the result has no "
+                      "covariance of coefficients; the prediction is by the shrunken ones\n",
+                      command);
+    }
+    if (counts->beyond > 0) {
+        (void)fprintf(stderr,
+                      "tremolo %s: %zu row%s a number outside the bounds of what was learned "
+                      "from, where nothing is known of the model\n",
+                      command, counts->beyond, plural(counts->beyond, " has", "s have"));
+    }
+}
+
+/* ---------------------------------------------------------------- running */
+
+static int predict_table(const struct predict_options *options,
+                         const struct tremolo_prediction *prediction, const char *path)
+{
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    struct tremolo_table *table = NULL;
+    struct tremolo_predict_counts counts;
+    if (!tremolo_table_read(&table, path, 0, error)) {
+        return cli_fail(CLI_USAGE, command, "%s", error);
+    }
+    struct tremolo_predicted *row = calloc(table->rows + 1, sizeof *row);
+    const struct rows rows = {row, table->rows};
+    int code = CLI_DONE;
+    if (row == NULL) {
+        code = cli_fail(CLI_FAILED, command, "out of memory");
+    } else if (!tremolo_predict_table(row, &counts, prediction, table, error)) {
+        code = cli_fail(CLI_USAGE, command, "%s: %s", path, error);
+    } else if (options->save != NULL) {
+        code = cli_save(command, options->save, write_rows, &rows);
+    } else if (!write_rows(stdout, &rows)) {
+        code = cli_fail(CLI_FAILED, command, "the table could not be written");
+    }
+    if (code == CLI_DONE) {
+        say_counts(&counts, prediction);
+    }
+    free(row);
+    tremolo_table_free(table);
+    return code;
+}
+
+static int predict(const struct predict_options *options, const char *result, const char *data)
+{
+    char error[TREMOLO_PREDICT_ERROR_BYTES];
+    struct tremolo_prediction *prediction = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    int code = cli_read_file(&text, &length, command, result, RESULT_BYTES_MAX);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    if (!tremolo_prediction_read(&prediction, text, length, error)) {
+        code = cli_fail(CLI_USAGE, command, "%s: %s", result, error);
+    } else {
+        if (options->level > 0) {
+            tremolo_prediction_set_level(prediction, options->level);
+        }
+        code = predict_table(options, prediction, data);
+    }
+    tremolo_prediction_free(prediction);
+    free(text);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct options_given given;
+    struct predict_options options = {.level = 0};
+    int code = CLI_DONE;
+    if (!options_parse(&given, &options, &code, &cli_predict, argc, argv)) {
+        return code;
+    }
+    if (given.operands != 2) {
+        return cli_fail(CLI_USAGE, command, "takes a result and the data to predict for");
+    }
+    if (options.save != NULL && !options.force && access(options.save, F_OK) == 0) {
+        return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",
+                        options.save);
+    }
+    return predict(&options, given.operand[0], given.operand[1]);
+}
+
+const struct cli_command cli_predict = {
+    .name = "predict",
+    .summary = "predict the response of new samples from a saved result",
+    .usage = "predict RESULT.json DATA.csv [OPTIONS]",
+    .about = "A row for each row of the data: the prediction, and the mean response of people with "
+             "these\nvalues with an interval. 'fit --save RESULT.json' or 'simulate --save "
+             "RESULT.json' made the\nresult; columns go by their names, and others are ignored.",
+    OPTION_TABLE(rules),
+    .operand = "a result and a CSV file",
+    .operand_most = 2,
+    .run = run,
+};

@@ -1,0 +1,401 @@
+/* terms_parse.c -- a formula's text into terms.
+ *
+ *     formula = [name "~"] sum
+ *     sum     = item {"+" item}
+ *     item    = product {"*" product}       every subset of the products, as in R
+ *     product = factor {":" factor}
+ *     factor  = name ["^" power] | "C(" name ")" | "log(" name ")" | "I(" inner ")" | "1"
+ *     inner   = value ["^" power] {"*" value ["^" power]}
+ *     value   = name | "(" name ("-" | "+") number ")"
+ *
+ * One pass, no recursion: the grammar has no nesting beyond what is written above. Names are
+ * copied into the formula's own text, in which each ends with a zero. */
+#include "tremolo_terms.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRODUCTS_MAX = 6 }; /* of a*b*c..., 2^6 - 1 terms */
+static const double SHIFT_MAX = 1e100;
+
+struct parser {
+    const char *at;
+    char *room; /* where the next name goes */
+    struct tremolo_formula *made;
+    char *error;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(const struct parser *parser,
+                                                       const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(parser->error, TREMOLO_TERMS_ERROR_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---------------------------------------------------------------- words */
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || (unsigned char)c >= 0x80;
+}
+
+static void skip(struct parser *parser)
+{
+    parser->at += strspn(parser->at, " \t\r\n");
+}
+
+static bool take(struct parser *parser, const char *sign)
+{
+    skip(parser);
+    size_t length = strlen(sign);
+    if (strncmp(parser->at, sign, length) != 0) {
+        return false;
+    }
+    parser->at += length;
+    return true;
+}
+
+static const char *keep(struct parser *parser, const char *from, size_t length)
+{
+    char *name = parser->room;
+    memcpy(name, from, length);
+    name[length] = '\0';
+    parser->room += length + 1;
+    return name;
+}
+
+/* What is between a quote and the next one like it. */
+static bool quoted(struct parser *parser, const char **name, char quote)
+{
+    const char *end = strchr(parser->at, quote);
+    if (end == NULL || end == parser->at) {
+        return fail(parser, "in the terms a name in quotes is empty or does not end");
+    }
+    *name = keep(parser, parser->at, (size_t)(end - parser->at));
+    parser->at = end + 1;
+    return true;
+}
+
+static size_t word_length(const char *text)
+{
+    size_t length = 0;
+    while (is_word(text[length])) {
+        length++;
+    }
+    return length;
+}
+
+/* Is a word followed by "(" one of the functions? */
+static bool calls(struct parser *parser, const char *function)
+{
+    skip(parser);
+    size_t length = strlen(function);
+    const char *after = parser->at + length;
+    if (word_length(parser->at) != length || strncmp(parser->at, function, length) != 0) {
+        return false;
+    }
+    after += strspn(after, " \t");
+    if (*after != '(') {
+        return false;
+    }
+    parser->at = after + 1;
+    return true;
+}
+
+static bool closes(struct parser *parser)
+{
+    return take(parser, ")") || fail(parser, "in the terms a ) is missing at '%.40s'", parser->at);
+}
+
+static bool read_name(struct parser *parser, const char **name)
+{
+    if (take(parser, "`")) {
+        return quoted(parser, name, '`');
+    }
+    if (calls(parser, "Q")) {
+        char quote = take(parser, "'") ? '\'' : '"';
+        return (quote == '\'' || take(parser, "\"") ||
+                fail(parser, "in the terms Q( wants a name in quotes")) &&
+               quoted(parser, name, quote) && closes(parser);
+    }
+    size_t length = word_length(parser->at);
+    if (length == 0) {
+        return *parser->at == '-'
+                   ? fail(parser, "terms are added, not taken away; there always is an intercept")
+                   : fail(parser, "in the terms a name is missing at '%.40s'", parser->at);
+    }
+    const char *after = parser->at + length + strspn(parser->at + length, " \t");
+    if (*after == '(') {
+        return fail(parser, "in the terms '%.*s' is no function; there are C(), I() and log()",
+                    (int)(length < 40 ? length : 40), parser->at);
+    }
+    if (parser->at[0] >= '0' && parser->at[0] <= '9') {
+        return fail(parser,
+                    "in the terms '%.*s' is no name; one that begins with a digit goes in back "
+                    "quotes",
+                    (int)(length < 40 ? length : 40), parser->at);
+    }
+    *name = keep(parser, parser->at, length);
+    parser->at += length;
+    return true;
+}
+
+/* ---------------------------------------------------------------- terms */
+
+static bool add_factor(struct parser *parser, struct tremolo_term *term,
+                       struct tremolo_factor factor)
+{
+    for (size_t i = 0; i < term->factors; i++) {
+        if (strcmp(term->factor[i].column, factor.column) == 0) {
+            return fail(parser, "a term has '%.60s' twice; write a power, as in x^2",
+                        factor.column);
+        }
+    }
+    if (term->factors == TREMOLO_TERM_FACTORS_MAX) {
+        return fail(parser, "a term has more than %d factors", TREMOLO_TERM_FACTORS_MAX);
+    }
+    term->factor[term->factors++] = factor;
+    return true;
+}
+
+/* What is taken away from a value, after its name. */
+static bool read_shift(struct parser *parser, double *shift)
+{
+    bool minus = take(parser, "-");
+    char *end = NULL;
+    if (!minus && !take(parser, "+")) {
+        return fail(parser, "in the terms a - or + and a number are missing at '%.40s'",
+                    parser->at);
+    }
+    skip(parser);
+    double number = strtod(parser->at, &end);
+    size_t decimal = strspn(parser->at, "0123456789.eE+-"); /* no hexadecimal, no words */
+    bool digits = ((*parser->at >= '0' && *parser->at <= '9') || *parser->at == '.') &&
+                  parser->at + decimal >= end;
+    if (!digits || end == parser->at || !(fabs(number) <= SHIFT_MAX)) {
+        return fail(parser, "in the terms a number is missing at '%.40s'", parser->at);
+    }
+    parser->at = end;
+    *shift = minus ? number : -number;
+    return closes(parser);
+}
+
+/* A name, or one in brackets with what is taken away from it, and perhaps its power. */
+static bool read_value(struct parser *parser, struct tremolo_term *term, bool inner)
+{
+    struct tremolo_factor factor = {.power = 1};
+    bool shifted = inner && take(parser, "(");
+    if (!read_name(parser, &factor.column) || (shifted && !read_shift(parser, &factor.shift))) {
+        return false;
+    }
+    if (take(parser, "^") || take(parser, "**")) {
+        skip(parser);
+        factor.power = (unsigned)(*parser->at - '0');
+        bool whole = *parser->at >= '1' && factor.power <= TREMOLO_TERM_POWER_MAX;
+        if (!whole || is_word(parser->at[1])) {
+            return fail(parser, "'%.60s' can be raised to whole powers up to %d", factor.column,
+                        TREMOLO_TERM_POWER_MAX);
+        }
+        parser->at++;
+    }
+    return add_factor(parser, term, factor);
+}
+
+static bool read_factor(struct parser *parser, struct tremolo_term *term)
+{
+    struct tremolo_factor factor = {.power = 1};
+    if (calls(parser, "I")) {
+        bool good = read_value(parser, term, true);
+        while (good && take(parser, "*")) {
+            good = read_value(parser, term, true);
+        }
+        return good && closes(parser);
+    }
+    bool levels = calls(parser, "C");
+    bool logarithm = !levels && (calls(parser, "log") || calls(parser, "np.log"));
+    if (!levels && !logarithm) {
+        return read_value(parser, term, false);
+    }
+    factor.kind = levels ? TREMOLO_FACTOR_LEVELS : TREMOLO_FACTOR_LOG;
+    return read_name(parser, &factor.column) && closes(parser) && add_factor(parser, term, factor);
+}
+
+static bool read_product(struct parser *parser, struct tremolo_term *term)
+{
+    *term = (struct tremolo_term){0};
+    bool good = read_factor(parser, term);
+    while (good && take(parser, ":")) {
+        good = read_factor(parser, term);
+    }
+    return good;
+}
+
+static bool has_factor(const struct tremolo_term *term, const struct tremolo_factor *factor)
+{
+    for (size_t i = 0; i < term->factors; i++) {
+        const struct tremolo_factor *one = &term->factor[i];
+        if (one->kind == factor->kind && one->power == factor->power &&
+            one->shift == factor->shift && strcmp(one->column, factor->column) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_term(const struct tremolo_term *a, const struct tremolo_term *b)
+{
+    bool same = a->factors == b->factors;
+    for (size_t i = 0; same && i < a->factors; i++) {
+        same = has_factor(b, &a->factor[i]);
+    }
+    return same;
+}
+
+static bool add_term(struct parser *parser, const struct tremolo_term *term)
+{
+    struct tremolo_formula *made = parser->made;
+    for (size_t i = 0; i < made->count; i++) {
+        if (same_term(&made->term[i], term)) {
+            return true;
+        }
+    }
+    if (made->count == TREMOLO_TERMS_MAX) {
+        return fail(parser, "there are more than %d terms", TREMOLO_TERMS_MAX);
+    }
+    made->term[made->count++] = *term;
+    return true;
+}
+
+/* The products that a subset of the operands of * chooses, as one term. */
+static bool add_subset(struct parser *parser, const struct tremolo_term *product, size_t subset)
+{
+    struct tremolo_term term = {0};
+    for (size_t i = 0; subset >> i != 0; i++) {
+        for (size_t k = 0; (subset >> i & 1) != 0 && k < product[i].factors; k++) {
+            if (!add_factor(parser, &term, product[i].factor[k])) {
+                return false;
+            }
+        }
+    }
+    return add_term(parser, &term);
+}
+
+/* a*b*c: the single ones, then the products of two, then of all. */
+static bool read_item(struct parser *parser)
+{
+    struct tremolo_term product[PRODUCTS_MAX];
+    size_t count = 1;
+    bool good = read_product(parser, &product[0]);
+    while (good && take(parser, "*")) {
+        if (count == PRODUCTS_MAX) {
+            return fail(parser, "more than %d factors are joined by *", PRODUCTS_MAX);
+        }
+        good = read_product(parser, &product[count]);
+        count++;
+    }
+    for (size_t size = 1; good && size <= count; size++) {
+        for (size_t subset = 1; good && subset < (size_t)1 << count; subset++) {
+            if ((size_t)__builtin_popcountll(subset) == size) {
+                good = add_subset(parser, product, subset);
+            }
+        }
+    }
+    return good;
+}
+
+/* The 1 that stands for the intercept. */
+static bool is_intercept(struct parser *parser)
+{
+    skip(parser);
+    bool one = parser->at[0] == '1' && !is_word(parser->at[1]);
+    parser->at += one ? 1 : 0;
+    return one;
+}
+
+static bool read_formula(struct parser *parser)
+{
+    if (strchr(parser->at, '~') != NULL) {
+        if (!read_name(parser, &parser->made->response)) {
+            return false;
+        }
+        if (!take(parser, "~")) {
+            return fail(parser, "before the ~ stands one name, that of the response");
+        }
+    }
+    do {
+        if (!is_intercept(parser) && !read_item(parser)) {
+            return false;
+        }
+    } while (take(parser, "+"));
+    skip(parser);
+    if (*parser->at == '-') {
+        return fail(parser, "terms are added, not taken away; there always is an intercept");
+    }
+    if (*parser->at != '\0') {
+        return fail(parser, "the terms cannot be read from '%.40s' on", parser->at);
+    }
+    return parser->made->count > 0 || fail(parser, "there are no terms but the intercept");
+}
+
+bool tremolo_formula_parse(struct tremolo_formula **formula, const char *text,
+                           char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    struct parser parser = {.at = text, .error = error};
+    size_t length = strlen(text);
+    if (length > TREMOLO_TERMS_BYTES_MAX) {
+        return fail(&parser, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
+    }
+    parser.made = calloc(1, sizeof *parser.made);
+    char *names = malloc(2 * length + 2);
+    if (parser.made == NULL || names == NULL) {
+        free(parser.made);
+        free(names);
+        return fail(&parser, "out of memory");
+    }
+    parser.room = parser.made->text = names;
+    if (!read_formula(&parser)) {
+        tremolo_formula_free(parser.made);
+        return false;
+    }
+    *formula = parser.made;
+    return true;
+}
+
+void tremolo_formula_free(struct tremolo_formula *formula)
+{
+    if (formula != NULL) {
+        free(formula->text);
+        free(formula);
+    }
+}
+
+static bool uses(const struct tremolo_formula *formula, const char *column, bool levels)
+{
+    for (size_t i = 0; i < formula->count; i++) {
+        for (size_t k = 0; k < formula->term[i].factors; k++) {
+            const struct tremolo_factor *factor = &formula->term[i].factor[k];
+            if (strcmp(factor->column, column) == 0 &&
+                (!levels || factor->kind == TREMOLO_FACTOR_LEVELS)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool tremolo_formula_uses(const struct tremolo_formula *formula, const char *column)
+{
+    return uses(formula, column, false);
+}
+
+bool tremolo_formula_has_levels(const struct tremolo_formula *formula, const char *column)
+{
+    return uses(formula, column, true);
+}

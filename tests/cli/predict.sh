@@ -1,0 +1,128 @@
+# tremolo predict, and the terms and missing values that lead to it: intervals are those that the
+# document's covariance gives by another computation, and awkward data are answered in a sentence.
+. tests/common/tap.sh
+tremolo=${BUILD:-build}/tremolo
+dir=$(mktemp -d)
+out=$dir/out err=$dir/err
+trap 'rm -rf "$dir"' EXIT
+awk 'BEGIN { srand(11); print "age,sleep,income,platform,smoker,score"
+    split("web,iOS,android", p, ",")
+    for (i = 0; i < 20000; i++) {
+        age = 18 + 72 * rand(); sleep = 4 + 6 * rand(); income = exp(8 + 3 * rand())
+        place = p[1 + int(3 * rand())]; smoker = rand() < 0.5 ? "yes" : "no"
+        printf "%.2f,%.2f,%.0f,%s,%s,%.3f\n", age, sleep, income, place, smoker,
+            20 + 0.2 * age - sleep + 0.1 * (age - 50) * (sleep - 7) + 4 * log(income) \
+            + 3 * (place == "iOS") + 2 * (smoker == "yes") + rand()
+    } }' >"$dir/people.csv"
+predict() { $tremolo predict "$@" >"$out" 2>"$err"; }
+
+# refused NAME CODE WORDS ARGUMENTS...
+refused() {
+    name=$1 code=$2 words=$3
+    shift 3
+    "$tremolo" "$@" >"$out" 2>"$err"
+    expect "$name" "$? $(wc -l <"$err")" "$code 1"
+    expect_match "$name: in words" "$err" "$words"
+}
+
+terms='score ~ age + sleep + I((age-50)*(sleep-7)) + C(platform) + smoker + log(income)'
+$tremolo simulate "$dir/people.csv" --terms "$terms" --epsilon 60 --release sample --neighbours any \
+    --seed 1 --save "$dir/result.json" --reports "$dir/reports" >"$dir/shown" 2>&1
+expect "simulate takes terms" $? 0
+expect_match "and names them" "$dir/shown" '^\(age-50\):\(sleep-7\) +0\.[01]'
+expect_match "a logarithm, too" "$dir/shown" '^log\(income\) +(3\.[5-9]|4\.)'
+expect_match "with an F test" "$dir/shown" '^F test that all slopes are zero: F = [0-9.e+]+ on 7 and 25 degrees'
+expect_match "a residual standard error" "$dir/shown" '^Residual standard error: [0-9.]+ \[[0-9.]+, [0-9.]+\]$'
+expect_match "and the largest inflation" "$dir/shown" '^Largest variance inflation: 1\.[0-9]+ \[1[0-9.]*, [0-9.]+\] of '
+
+cat >"$dir/new.csv" <<'DATA'
+note,platform,smoker,income,age,sleep
+a,web,no,20000,50,7
+b,iOS,yes,5000,30,NA
+"c,d",android,TRUE,60000,70,5
+DATA
+predict "$dir/result.json" "$dir/new.csv"
+expect "predict reads columns by name" "$? $(wc -l <"$out") $(head -n 1 "$out" | tr -d '\r')" \
+    "0 4 row,prediction,mean,standard_error,low,high"
+expect "a row with a missing value has no prediction" "$(sed -n 3p "$out" | tr -d '\r')" "2,,,,,"
+expect_match "and is counted" "$err" '1 row has a missing value and no prediction'
+python3 - "$dir/result.json" "$out" >"$dir/compared" 2>&1 <<'TEXT'
+import csv, json, math, sys
+document = json.load(open(sys.argv[1]))
+rows = list(csv.DictReader(open(sys.argv[2], newline="")))
+def features(age, sleep, income, platform, smoker):
+    return [age, sleep, (age - 50) * (sleep - 7), platform == "iOS", platform == "web", smoker, math.log(income), 1]
+names = [row["name"] for row in document["coefficients"]]
+assert names[3:5] == ["platform=iOS", "platform=web"], names
+beta = [row["estimate"] for row in document["coefficients"]]
+shrunken = [row["estimate"] for row in document["prediction"]["coefficients"]]
+lower = document["covariance"]
+C = [[lower[max(i, j)][min(i, j)] for j in range(8)] for i in range(8)]
+for i in range(8):
+    error = document["coefficients"][i]["standard_error"]
+    assert abs(math.sqrt(C[i][i]) - error) < 1e-6 * error, i
+t = 2.0395134  # Student's, 31 degrees, 0.975
+for row, w in ((rows[0], features(50, 7, 20000, "web", 0)), (rows[2], features(70, 5, 60000, "android", 1))):
+    mean = sum(a * b for a, b in zip(w, beta))
+    se = math.sqrt(sum(w[i] * C[i][j] * w[j] for i in range(8) for j in range(8)))
+    wanted = [sum(a * b for a, b in zip(w, shrunken)), mean, se, mean - t * se, mean + t * se]
+    for key, value in zip(("prediction", "mean", "standard_error", "low", "high"), wanted):
+        assert abs(float(row[key]) - value) < 1e-6 * max(1, abs(value)), (key, row[key], value)
+print("same")
+TEXT
+expect "means and intervals are those of the document's coefficients and covariance" "$(cat "$dir/compared")" same
+$tremolo fit "$dir/reports" --save "$dir/fit.json" >/dev/null 2>&1
+cp "$out" "$dir/first"
+predict "$dir/fit.json" "$dir/new.csv"
+expect "a file of reports predicts the same" "$? $(cut -d, -f3 "$out" | cut -c1-7 | tr -d '\r\n')" \
+    "0 $(cut -d, -f3 "$dir/first" | cut -c1-7 | tr -d '\r\n')"
+predict "$dir/result.json" "$dir/new.csv" --level 0.5
+expect "--level narrows the interval" "$? $(awk -F, 'NR == FNR { wide[$1] = $6 - $5; next }
+    FNR == 2 { print ($6 - $5 < 0.4 * wide[1] && $6 > $5) }' "$dir/first" "$out")" "0 1"
+predict "$dir/result.json" "$dir/new.csv" --save "$dir/saved.csv"
+expect "a table is saved" "$? $(wc -c <"$out") $(cmp "$dir/saved.csv" "$dir/first" && echo same)" "0 0 same"
+refused "and not replaced" 2 "is there already" predict "$dir/result.json" "$dir/new.csv" --save "$dir/saved.csv"
+
+sed 's/iOS/windows/' "$dir/new.csv" >"$dir/other.csv"
+refused "another level is refused" 2 "line 3, column 'platform': 'windows' must be one of" \
+    predict "$dir/result.json" "$dir/other.csv"
+sed 's/5000/much/' "$dir/new.csv" >"$dir/other.csv"
+refused "a word for a number, too" 2 "column 'income': 'much' must be a number" predict "$dir/result.json" "$dir/other.csv"
+cut -d, -f1-4 "$dir/new.csv" | sed '4d' >"$dir/other.csv"
+refused "a column that is not there" 2 "no column 'age', which the estimate needs" predict "$dir/result.json" "$dir/other.csv"
+refused "data that are no result" 2 "line 1 is not JSON" predict "$dir/new.csv" "$dir/new.csv"
+echo '{"tremolo_estimate": 1, "coefficients": [], "prediction": {}}' >"$dir/odd.json"
+refused "a result without columns" 2 "not there, or not sound" predict "$dir/odd.json" "$dir/new.csv"
+refused "one file alone" 2 "takes a result and the data" predict "$dir/result.json"
+
+# What noise hides is not concluded from.
+$tremolo simulate "$dir/people.csv" --response score --features age,sleep --epsilon 0.3 --seed 1 \
+    --save "$dir/hidden.json" >/dev/null 2>&1
+predict "$dir/hidden.json" "$dir/new.csv"
+expect "with hidden coefficients there is a prediction and no interval" \
+    "$? $(sed -n 2p "$out" | tr -d '\r' | sed 's/[0-9][0-9.]*,,,,$/number,,,,/')" "0 1,number,,,,"
+expect_match "and it is said by what" "$err" 'shrunken'
+
+# Terms and missing values in simulate.
+short="$dir/people.csv --epsilon 8 --seed 1"
+# shellcheck disable=SC2086
+{
+    refused "a term without a column" 2 "no column 'ages' for the terms; did you mean 'age'" simulate $short --response score --terms 'ages + sleep'
+    refused "a term that cannot be read" 2 "cannot be read" simulate $short --response score --terms 'age sleep'
+    refused "a term with the response" 2 "both the response and in a term" simulate $short --response score --terms 'score:age'
+    refused "another response" 2 "another response" simulate $short --response score --terms 'age ~ sleep'
+    refused "terms and features" 2 "do not go together" simulate $short --response score --terms age --features age
+    refused "a distance between computed terms" 2 "neighbours must be any" simulate $short --response score --terms 'age + sleep + age^2' --neighbours distance=1
+}
+awk -F, 'NR == 5 { $1 = "" } NR == 7 { $4 = "N/A" } { print }' OFS=, "$dir/people.csv" >"$dir/holes.csv"
+for how in drop mean; do
+    $tremolo simulate "$dir/holes.csv" --response score --epsilon 8 --seed 1 --missing $how --json >"$dir/$how" 2>"$err"
+    expect "--missing $how" $? 0
+done
+expect "drops two rows, or none" "$(grep -h '"dropped"' "$dir/drop" "$dir/mean" | tr -d ' ,' | tr '\n' ' ')" '"dropped":2 "dropped":0 '
+expect_match "and says what stands for a missing number" "$dir/mean" '"missing": 5[0-9]\.'
+refused "--missing refuse names the cell" 2 "line 5, column 'age': the value is missing" \
+    simulate "$dir/holes.csv" --response score --epsilon 8 --missing refuse
+awk -F, 'NR > 1 && NR % 100 == 0 { $3 = 0 } { print }' OFS=, "$dir/people.csv" >"$dir/zero.csv"
+refused "a logarithm of nothing" 2 "line 100: 'log\(income\)' has no value there" \
+    simulate "$dir/zero.csv" --response score --terms 'log(income)' --epsilon 8
