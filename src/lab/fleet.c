@@ -1,6 +1,6 @@
 /* fleet.c -- simulated devices: preparation, threads, and the way from a
- * round's reports to debiased moments. The two ways to make reports are in
- * fleet_core.c and fleet_bulk.c. */
+ * round's reports to debiased moments. The ways to make reports are in
+ * fleet_core.c, fleet_bulk.c and fleet_ballot.c. */
 #include "fleet_parts.h"
 
 #include <math.h>
@@ -130,7 +130,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     made->d = setup->request.dimension;
     made->seed = setup->seed;
     made->threads = setup->threads;
-    made->bulk = !setup->core && setup->reports == NULL && setup->release == TREMOLO_RELEASE_SAMPLE;
+    made->bulk = !setup->core && setup->reports == NULL;
     made->progress = setup->progress;
     made->reports = setup->reports;
     made->response_private = setup->request.response_private;
@@ -143,7 +143,8 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
         status = prepare_vectors(made);
     }
     if (status == TREMOLO_OK) {
-        status = made->bulk ? fleet_bulk_prepare(made, setup) : fleet_core_prepare(made, setup);
+        bool kept = made->bulk && setup->release == TREMOLO_RELEASE_SAMPLE;
+        status = kept ? fleet_bulk_prepare(made, setup) : fleet_core_prepare(made, setup);
     }
     if (status != TREMOLO_OK) {
         fleet_free(made);
@@ -190,6 +191,19 @@ static size_t at_most(size_t count, size_t limit)
     return count < limit ? count : limit;
 }
 
+static enum tremolo_status make_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                                      const struct fleet_pass *pass)
+{
+    if (!fleet->bulk) {
+        return fleet_core_block(rows, fleet, from, count, pass);
+    }
+    if (fleet->study.release == TREMOLO_RELEASE_SAMPLE) {
+        return fleet_bulk_block(rows, fleet, from, count, pass);
+    }
+    fleet_ballot_block(rows, fleet, from, count, pass);
+    return TREMOLO_OK;
+}
+
 /* Rows of the devices from `from`, block by block. */
 static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size_t from,
                                       size_t count)
@@ -199,8 +213,7 @@ static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size
     for (size_t done = 0; done < count && status == TREMOLO_OK; done += FLEET_BLOCK_ROWS) {
         size_t block = at_most(count - done, FLEET_BLOCK_ROWS);
         int16_t *at = rows + done * fleet->width;
-        status = fleet->bulk ? fleet_bulk_block(at, fleet, from + done, block, &worker->pass)
-                             : fleet_core_block(at, fleet, from + done, block, &worker->pass);
+        status = make_block(at, fleet, from + done, block, &worker->pass);
         status = tremolo_progress_add(fleet->progress, block, status);
     }
     return status;

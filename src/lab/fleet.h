@@ -2,9 +2,9 @@
  *
  * A fleet turns scaled rows into reports, and reports into debiased moments or, of
  * ballots, into the sums over them.
- * Where reports are kept, and for ballots, every device runs the real core (ledger, noise, report
- * bytes, decoder); else the core's map and noise of its law are computed many at a time, value for
- * value the same, without ledger or bytes.
+ * Where reports are kept every device runs the real core (ledger, noise, report bytes, decoder);
+ * else the core's map and noise or ranks of its law are computed many at a time, value for value
+ * the same, without ledger or bytes.
  *
  * Results depend on the seed alone, not on the number of threads: each device
  * has its own entropy, drawn from the seed, and sums are exact. */

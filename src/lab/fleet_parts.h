@@ -1,9 +1,10 @@
-/* fleet_parts.h -- the inside of a fleet, shared by its three files. */
+/* fleet_parts.h -- the inside of a fleet, shared by its files. */
 #ifndef TREMOLO_LAB_FLEET_PARTS_H
 #define TREMOLO_LAB_FLEET_PARTS_H
 
 #include "fleet.h"
 
+#include "expand.h"
 #include "tremolo_device.h"
 #include "tremolo_host.h"
 #include "tremolo_release.h"
@@ -27,10 +28,10 @@ struct fleet {
     struct tremolo_bounds *bounds;
     uint8_t *buckets;      /* of every device */
     int16_t *wire_vectors; /* the current round's, in 2^-14 */
-    /* with the core */
+    /* with the core, and of ballots */
     int32_t *raw;                        /* rows * (d + 1): features and response as measured */
     struct tremolo_host_memory *ledgers; /* of every device; NULL with one round */
-    /* in bulk */
+    /* of noisy samples in bulk */
     int32_t *base;     /* rows * coordinates, and a few more: clipped and shrunk */
     int16_t *response; /* rows, when the response is public */
 };
@@ -62,5 +63,25 @@ void fleet_bulk_waves(int32_t *value, const struct tremolo_study *study, const i
                       const uint32_t *angles, size_t count);
 void fleet_bulk_round(int32_t *value, const int32_t *noise, size_t count,
                       const struct tremolo_study *study);
+
+/* The point of a ballot, and what the products of a row of directions have in common. */
+struct ballot_point {
+    size_t count; /* of `value` */
+    int32_t value[TREMOLO_MAX_COORDINATES + 1];
+    uint32_t diagonal[TREMOLO_MAX_COORDINATES + 1];
+    uint32_t start[TREMOLO_MAX_COORDINATES + 1];
+    uint32_t beside;
+    bool has_beside;  /* the response is private */
+    int16_t response; /* as it is when it is public */
+};
+
+void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *study,
+                        const int32_t *raw);
+
+/* The answer at a rank; `lane` and `wide` as of expand_row(). */
+unsigned fleet_ballot_answer(const struct ballot_point *point, const struct expand_keys *keys,
+                             size_t lane, unsigned rank, bool wide);
+void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                        const struct fleet_pass *pass);
 
 #endif

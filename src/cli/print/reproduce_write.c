@@ -319,12 +319,12 @@ static void report_any_two(FILE *file, const struct reproduce_options *options, 
     for (size_t i = 0; i < REPRODUCE_ANY_TWO_WORDS; i++) {
         (void)fprintf(file, "- %s\n", reproduce_any_two_words[i]);
     }
-    (void)fprintf(file,
-                  "- Ballots come from the device core. %zu noise draws for each point over %zu "
-                  "splits; seed %llu.\n- %.0f seconds on %u threads.\n",
-                  options->reproduction.repeats, options->reproduction.splits,
-                  (unsigned long long)options->reproduction.seed, seconds,
-                  options->reproduction.threads);
+    (void)fprintf(
+        file,
+        "- Ballots are answered as the device core would. %zu noise draws for each point over %zu "
+        "splits; seed %llu.\n- %.0f seconds on %u threads.\n",
+        options->reproduction.repeats, options->reproduction.splits,
+        (unsigned long long)options->reproduction.seed, seconds, options->reproduction.threads);
 }
 
 static bool write_report(const char *folder, const struct tremolo_reproduction_case *cases,
