@@ -212,7 +212,7 @@ static enum tremolo_status run_ols(struct tremolo_reproduction_case *cases, size
                               .part = TREMOLO_SPLIT_TEST,
                               .repeats = cases[c].split_count};
         status = trials_run(&trial, 1, "", &quiet);
-        cases[c].r2_ols = trial.r2.mean;
+        cases[c].ols = trial.r2;
     }
     return status;
 }

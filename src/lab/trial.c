@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "tremolo_random.h"
 
@@ -15,26 +16,55 @@ struct queue {
     const struct tremolo_progress *progress;
 };
 
+static int compare(const void *first, const void *second)
+{
+    double a = *(const double *)first, b = *(const double *)second;
+    return a < b ? -1 : a > b;
+}
+
+/* The value below which a share of them lies; between two of them, on the line that joins them. */
+static double quantile(const double *sorted, size_t count, double share)
+{
+    double place = share * (double)(count - 1);
+    size_t below = (size_t)place;
+    size_t above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
+}
+
+static struct tremolo_sweep_point point_of(double *r2, size_t repeats)
+{
+    double sum = 0, squares = 0, count = (double)repeats;
+    for (size_t r = 0; r < repeats; r++) {
+        sum += r2[r];
+        squares += r2[r] * r2[r];
+    }
+    double variance = (squares - sum * sum / count) / (count - 1);
+    qsort(r2, repeats, sizeof *r2, compare);
+    return (struct tremolo_sweep_point){.mean = sum / count,
+                                        .sd = repeats > 1 && variance > 0 ? sqrt(variance) : 0,
+                                        .low = quantile(r2, repeats, 0.1),
+                                        .high = quantile(r2, repeats, 0.9)};
+}
+
 static enum tremolo_status run_trial(struct trial *trial)
 {
-    double sum = 0, squares = 0, count = (double)trial->repeats;
-    for (size_t r = 0; r < trial->repeats; r++) {
+    double *r2 = trial->repeats > 0 ? calloc(trial->repeats, sizeof *r2) : NULL;
+    enum tremolo_status status = r2 != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+    for (size_t r = 0; r < trial->repeats && status == TREMOLO_OK; r++) {
         const struct tremolo_split *split = &trial->splits[r % trial->split_count];
         struct tremolo_outcome outcome = {.evidence = NULL};
-        enum tremolo_status status = tremolo_experiment_run(&outcome, split, &trial->options,
-                                                            tremolo_random_hash(trial->seed, r));
-        if (status != TREMOLO_OK) {
-            return status;
+        status = tremolo_experiment_run(&outcome, split, &trial->options,
+                                        tremolo_random_hash(trial->seed, r));
+        if (status == TREMOLO_OK) {
+            r2[r] = tremolo_split_r2(split, trial->part, outcome.beta, outcome.intercept);
+            tremolo_outcome_free(&outcome);
         }
-        double r2 = tremolo_split_r2(split, trial->part, outcome.beta, outcome.intercept);
-        sum += r2;
-        squares += r2 * r2;
-        tremolo_outcome_free(&outcome);
     }
-    trial->r2.mean = sum / count;
-    double variance = (squares - sum * sum / count) / (count - 1);
-    trial->r2.sd = trial->repeats > 1 && variance > 0 ? sqrt(variance) : 0;
-    return TREMOLO_OK;
+    if (status == TREMOLO_OK) {
+        trial->r2 = point_of(r2, trial->repeats);
+    }
+    free(r2);
+    return status;
 }
 
 static void *take(void *argument)

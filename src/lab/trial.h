@@ -1,8 +1,8 @@
 /* trial.h -- many experiments on all processors.
  *
  * A trial repeats one method with one set of options, taking the given splits
- * in turn, and keeps mean and standard deviation of R^2. Trials are independent, so they are what
- * is spread over threads; each runs on one. */
+ * in turn, and keeps what R^2 was. Trials are independent, so they are what is spread over
+ * threads; each runs on one. */
 #ifndef TREMOLO_LAB_TRIAL_H
 #define TREMOLO_LAB_TRIAL_H
 

@@ -22,7 +22,7 @@ async function sentenceOf(response) {
 export async function get(path) {
     let response;
     try {
-        response = await fetch(path, { signal: AbortSignal.timeout(PATIENCE_MS), cache: 'no-store' });
+        response = await fetch(path, { signal: AbortSignal.timeout(PATIENCE_MS) });
     } catch {
         throw new Refusal(0, 'the server cannot be reached');
     }

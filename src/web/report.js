@@ -26,11 +26,15 @@ function drawForest(place) {
 function drawFigure(place) {
     const figure = result.figures[Number(place.dataset.figure)];
     const { floor = -Infinity } = figure;
-    lineChart(place, `${figure.title}; the numbers are below`, 280).update({
+    lineChart(place, `${figure.title}; the numbers are below`, 340).update({
         series: figure.series.map((one) => ({
-            name: one.name,
-            points: one.points.map(([x, y]) => ({ x, y: y !== null && y >= floor ? y : null })),
+            name: one.title ?? one.name,
+            reference: one.reference,
+            points: one.points.map(([x, y, low = null, high = null]) => (y !== null && y >= floor
+                ? { x, y, low: low === null ? null : Math.max(low, floor), high } : { x, y: null })),
         })),
+        x: figure.x,
+        y: figure.y,
         include: figure.include,
         dots: figure.dots,
         whole: figure.series.every((one) => one.points.every(([x]) => Number.isInteger(x))),

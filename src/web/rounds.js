@@ -42,9 +42,9 @@ export function roundsSection(study) {
             element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Rounds' }, table.node)),
         update({ history }) {
             const { rounds } = history;
-            gradientChart.update({ dots: true, whole: true, include: [0], series: [{ name: 'gradient',
+            gradientChart.update({ dots: true, whole: true, include: [0], x: 'round', y: 'size of the gradient, scaled units', series: [{ name: 'gradient',
                 points: rounds.map((round) => ({ x: round.round + 1, y: round.gradient_norm })) }] });
-            stepsChart.update({ dots: rounds.length < 30, whole: true, include: [0], series: names.map((name, i) => (
+            stepsChart.update({ dots: rounds.length < 30, whole: true, include: [0], x: 'round', y: 'coefficient, scaled units', series: names.map((name, i) => (
                 { name, points: rounds.map((round) => ({ x: round.round + 1, y: round.beta ? round.beta[i] : null })) })) });
             table.update(rounds);
         },

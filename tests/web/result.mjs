@@ -96,6 +96,90 @@ for (const { name, html, json, charts } of setting.pages) {
     }));
 }
 
+/* Boxes of texts that must not lie on each other. */
+const collisions = (page, places) => page.$$eval(places, (texts) => {
+    const boxes = texts.map((text) => text.getBoundingClientRect());
+    return boxes.filter((a, i) => boxes.some((b, j) => j > i && a.left < b.right && b.left < a.right
+        && a.top + 2 < b.bottom && b.top + 2 < a.bottom)).length;
+});
+const lines = setting.pages.find((one) => one.name === 'reproduce').html;
+
+for (const width of [360, 1000, 2200]) {
+    await test(`lines ${width} pixels wide: named, told apart, titled, nothing collides`, () => withPage(lines, { width }, async ({ page }) => {
+        const result = JSON.parse(await page.textContent('#document'));
+        const [figure] = result.figures;
+        const names = await page.$$eval('.names text, .legend text', (texts) => texts.map((text) => text.textContent).sort());
+        assert.deepEqual(names, figure.series.map((one) => one.title).sort());
+        assert.equal(await collisions(page, '.names text, .legend text, .side-label'), 0);
+        assert.equal(await collisions(page, '.axis .tick text'), 0);
+        assert.equal(await page.locator('svg.lines .axis-label').textContent(), figure.x);
+        assert.equal(await page.locator('svg.lines .side-label').textContent(), figure.y);
+        const looks = await page.$$eval('.series .line', (all) => all.map((one) => {
+            const { stroke, strokeDasharray } = getComputedStyle(one);
+            return [stroke, strokeDasharray];
+        }));
+        for (const which of [0, 1]) assert.equal(new Set(looks.map((look) => look[which])).size, figure.series.length);
+        assert.equal(await page.locator('.series .band[d]').count(), figure.series.length);
+        const outside = await page.$eval('svg.lines', (svg) => [...svg.querySelectorAll('text')].filter((text) => {
+            const box = text.getBoundingClientRect();
+            const frame = svg.getBoundingClientRect();
+            return text.textContent !== '' && (box.left < frame.left - 1 || box.right > frame.right + 1);
+        }).map((text) => text.textContent));
+        assert.deepEqual(outside, []);
+    }));
+}
+
+await test('values are read by pointer, by touch and by arrow keys', () => withPage(lines, {}, async ({ page }) => {
+    const [figure] = JSON.parse(await page.textContent('#document')).figures;
+    const slider = page.getByRole('slider', { name: /ModeChoice/ });
+    const shown = () => page.$$eval('.cross:not([visibility]) .words text', (texts) => texts.map((text) => text.textContent));
+    assert.deepEqual(await shown(), []);
+    const box = await page.locator('svg.lines').boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    assert.equal((await shown()).length, 1 + figure.series.length);
+    await page.mouse.move(2, 2);
+    assert.deepEqual(await shown(), []);
+    await slider.focus();
+    await page.keyboard.press('Home');
+    const [x, y, low, high] = figure.series[0].points[0];
+    const said = await slider.getAttribute('aria-valuetext');
+    const read = (value) => Number(value.replace('−', '-'));
+    const number = '(−?[0-9.e−]+)';
+    assert.ok(said.startsWith(`${figure.x}: ${x}`), said);
+    const told = new RegExp(`${figure.series[0].title} ${number} \\(${number} to ${number}\\)`).exec(said);
+    [y, low, high].forEach((value, i) => assert.ok(Math.abs(read(told[i + 1]) - value) <= 0.005 * Math.abs(value) + 1e-9, said));
+    assert.ok((await shown()).some((text) => text.startsWith(figure.series[0].title)));
+    await page.keyboard.press('ArrowRight');
+    assert.ok((await slider.getAttribute('aria-valuetext')).startsWith(`${figure.x}: ${figure.series[0].points[1][0]}`));
+    await page.evaluate(() => document.activeElement.blur());
+    assert.deepEqual(await shown(), []);
+    await page.locator('svg.lines').dispatchEvent('pointerdown', { clientX: box.x + 200, clientY: box.y + 100, pointerType: 'touch' });
+    assert.equal((await shown()).length > 1, true);
+}));
+
+await test('a chart is saved as a picture and as a table', () => withPage(lines, {}, async ({ page, faults }) => {
+    const [figure] = JSON.parse(await page.textContent('#document')).figures;
+    const saved = async (name) => {
+        const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+        return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
+    };
+    const table = await saved(/CSV/);
+    assert.equal(table.name, 'modechoice.csv');
+    const rows = table.text.trimEnd().split('\r\n').map((row) => row.split(','));
+    assert.equal(rows[0].length, 1 + 3 * figure.series.length);
+    assert.equal(rows.length, 1 + figure.series[0].points.length);
+    figure.series.filter((one) => one.points.every(([, y]) => y >= figure.floor)).forEach((one) => {
+        const column = rows[0].indexOf(one.title);
+        assert.deepEqual(rows.slice(1).map((row) => Number(row[column])), one.points.map(([, y]) => y));
+    });
+    const picture = await saved(/SVG/);
+    assert.equal(picture.name, 'modechoice.svg');
+    assert.match(picture.text, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+    assert.doesNotMatch(picture.text, /var\(|class=/);
+    for (const one of figure.series) assert.ok(picture.text.includes(one.title), one.title);
+    assert.deepEqual(faults.filter((fault) => !fault.startsWith('request to blob:')), []);
+}));
+
 await test('the tables can be read without JavaScript', () => withBrowser({ javaScriptEnabled: false }, async (browser) => {
     const { page } = await open(browser, setting.readable.html, { scripts: false });
     const result = JSON.parse(readFileSync(setting.readable.json, 'utf8'));

@@ -64,7 +64,7 @@ static bool write_datasets(const char *folder, const struct tremolo_reproduction
     for (size_t c = 0; c < count; c++) {
         const struct tremolo_task *task = cases[c].task;
         (void)fprintf(file, "%s,%zu,%zu,%.17g,%zu,%zu,%g\n", task->key, cases[c].design.rows,
-                      cases[c].design.features, cases[c].r2_ols, task->paper_rows,
+                      cases[c].design.features, cases[c].ols.mean, task->paper_rows,
                       task->paper_dimension, task->paper_r2_ols);
     }
     return close_well(file);
@@ -106,7 +106,7 @@ static bool write_sweep(const char *folder, const struct tremolo_reproduction_ca
                 const struct tremolo_sweep_point *point = &cases[c].sweep[m][e];
                 (void)fprintf(file, "%s,%s,%g,%.17g,%.17g,%zu,%.17g\n", cases[c].task->key,
                               sweep->methods[m].name, sweep->epsilon(e), point->mean, point->sd,
-                              reproduction->repeats, cases[c].r2_ols);
+                              reproduction->repeats, cases[c].ols.mean);
             }
         }
     }
@@ -139,7 +139,7 @@ static void write_plot(FILE *file, const struct tremolo_reproduction_case *studi
         file,
         "set title '%s' noenhanced\nset yrange [-0.2:1.05]\nplot %.6g with lines dt 2 lc rgb "
         "'black' title 'OLS, not private'",
-        studied->task->title, studied->r2_ols);
+        studied->task->title, studied->ols.mean);
     for (size_t m = 0; m < sweep->method_count; m++) {
         (void)fprintf(file, ", $%s using 1:%zu with linespoints ls %zu title '%s'", key, 2 + 2 * m,
                       m + 1, sweep->methods[m].title);
@@ -204,7 +204,7 @@ static void report_datasets(FILE *file, const struct tremolo_reproduction_case *
     for (size_t c = 0; c < count; c++) {
         const struct tremolo_task *task = cases[c].task;
         (void)fprintf(file, "| %s | %zu | %zu | %.3f | %zu | %zu | %.3f |\n", task->title,
-                      cases[c].design.rows, cases[c].design.features, cases[c].r2_ols,
+                      cases[c].design.rows, cases[c].design.features, cases[c].ols.mean,
                       task->paper_rows, task->paper_dimension, task->paper_r2_ols);
     }
 }
@@ -258,7 +258,8 @@ static void report_results(FILE *file, const struct tremolo_reproduction_case *c
         for (size_t m = 1; m < methods; m++) {
             best = studied->sweep[m][e].mean > studied->sweep[best][e].mean ? m : best;
         }
-        (void)fprintf(file, "| %s | %.3f | %g |", studied->task->title, studied->r2_ols, shown[s]);
+        (void)fprintf(file, "| %s | %.3f | %g |", studied->task->title, studied->ols.mean,
+                      shown[s]);
         for (size_t m = 0; m < methods; m++) {
             const char *mark = m == best ? "**" : "";
             (void)fprintf(file, " %s%.3f%s |", mark, studied->sweep[m][e].mean, mark);

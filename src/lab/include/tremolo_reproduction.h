@@ -67,9 +67,11 @@ struct tremolo_reproduction {
     const struct tremolo_progress *progress; /* may be NULL */
 };
 
-/* Mean and standard deviation of R^2 on test rows, over the repeats. */
+/* R^2 on test rows, over the repeats: mean, standard deviation, and what a tenth of them is
+ * below and above. */
 struct tremolo_sweep_point {
     double mean, sd;
+    double low, high;
 };
 
 struct tremolo_reproduction_case {
@@ -77,7 +79,7 @@ struct tremolo_reproduction_case {
     struct tremolo_design design;
     struct tremolo_split *splits; /* the first one is tuned on */
     size_t split_count;
-    double r2_ols;                                                    /* mean over the splits */
+    struct tremolo_sweep_point ols;                                   /* over the splits */
     struct tremolo_experiment_options options[TREMOLO_SWEEP_METHODS]; /* tuned */
     struct tremolo_sweep_point sweep[TREMOLO_SWEEP_METHODS][TREMOLO_SWEEP_EPSILONS];
 };

@@ -4,8 +4,10 @@
  * Charts are SVG, so that their words can be selected, printed, read aloud and
  * tested. Colours come from CSS classes (charts.css) and change with the theme. */
 import { select } from 'd3-selection';
+import { measureAs } from './text.js';
 
-const LETTER = 7.9; /* pixels of an average one at the charts' size */
+export { fitted, widthOf } from './text.js';
+
 let charts = 0;
 
 /**
@@ -18,16 +20,18 @@ let charts = 0;
 /**
  * A chart in a container.
  * @param {HTMLElement} container
- * @param {{label: string, describedBy?: string, margin: {top: number, right: number, bottom: number, left: number}}} options
+ * @param {{label: string, describedBy?: string, height?: number, margin: {top: number, right: number, bottom: number, left: number}}} options
+ *     a height that is known beforehand keeps the place free until there is something to draw
  * @param {(frame: Frame, data: any) => void} draw  draws or redraws in place
- * @param {(data: any, width: number) => {height: number, left?: number}} measure
- *     the whole height, and whatever else drawing depends on at this width
+ * @param {(data: any, width: number) => {height: number, left?: number, right?: number, top?: number, bottom?: number}} measure
+ *     the whole height, margins that depend on the data, and whatever else drawing depends on at this width
  */
 export function chart(container, options, draw, measure) {
     const title = `chart-${++charts}`;
     const svg = select(container).append('svg').attr('class', 'chart').attr('role', 'img')
         .attr('aria-labelledby', title);
     if (options.describedBy) svg.attr('aria-describedby', options.describedBy);
+    if (options.height) svg.attr('height', options.height);
     svg.append('title').attr('id', title).text(options.label);
     const plot = svg.append('g');
     let data = null;
@@ -35,9 +39,9 @@ export function chart(container, options, draw, measure) {
     function redraw() {
         const width = container.clientWidth;
         if (data === null || width === 0) return;
+        measureAs(svg.node());
         const size = measure(data, width);
-        const left = size.left ?? options.margin.left;
-        const { top, right, bottom } = options.margin;
+        const { top, right, bottom, left } = { ...options.margin, ...size };
         svg.attr('viewBox', `0 0 ${width} ${size.height}`).attr('width', width)
             .attr('height', size.height);
         plot.attr('transform', `translate(${left},${top})`);
@@ -46,6 +50,8 @@ export function chart(container, options, draw, measure) {
 
     new ResizeObserver(redraw).observe(container);
     return {
+        svg: svg.node(),
+        redraw,
         update(next) {
             data = next;
             redraw();
@@ -54,18 +60,6 @@ export function chart(container, options, draw, measure) {
             svg.select('title').text(words);
         },
     };
-}
-
-/** Roughly how wide a text is. */
-export function widthOf(text) {
-    return Array.from(text).length * LETTER;
-}
-
-/** A text that fits a width, roughly; the whole belongs into a <title>. */
-export function fitted(text, width) {
-    const most = Math.max(4, Math.floor(width / LETTER));
-    const letters = Array.from(text);
-    return letters.length > most ? `${letters.slice(0, most - 1).join('')}…` : text;
 }
 
 /** A group of the plot that is made once. */

@@ -1,27 +1,50 @@
-/* lines.js -- a chart of one or a few lines.
+/* lines.js -- a chart of one or a few lines, with bands, names and values.
  *
- * Lines carry their names at their right ends, pushed apart where they would
- * overlap, so that no legend has to be matched by colour. A point without a
- * number is a gap. */
+ * Every line has a colour and a dash of its own and carries its name (names.js), so that nobody
+ * has to match a legend by colour alone. A point may have an interval, low and high: together they are a
+ * band. A point without a number is a gap. Values are read by pointer, finger or arrow keys
+ * (crosshair.js) and saved as a picture or a table (save.js). */
 import { axisBottom, axisLeft } from 'd3-axis';
-import { scaleLinear, scaleTime } from 'd3-scale';
+import { scaleLinear, scaleLog, scaleTime } from 'd3-scale';
 import { select } from 'd3-selection';
-import { line } from 'd3-shape';
-import { chart, drawAxis, fitted, layer } from './chart.js';
+import { area, line } from 'd3-shape';
+import { chart, drawAxis, fitted, layer, widthOf } from './chart.js';
+import { crosshair } from './crosshair.js';
+import { drawEndNames, drawLegend, NAME_HEIGHT, namesLayout, styleOf } from './names.js';
+import { saveButtons } from './save.js';
 
-const MARGIN = { top: 14, right: 16, bottom: 34, left: 52 };
-const NAME_HEIGHT = 16;
-const NAME_WIDTH = 110;
-const NAMES_MAX = 8;
+const MARGIN = { top: 14, right: 16, bottom: 30, left: 52 };
+const TITLE_HEIGHT = 22;
 const SECONDS_LEAST = 10; /* of a time axis */
+let clips = 0;
 
 /**
+ * @typedef {Object} Point
+ * @property {number|Date} x
+ * @property {number|null} y
+ * @property {number|null} [low]   with `high`, an interval around y
+ * @property {number|null} [high]
+ *
  * @typedef {Object} Series
  * @property {string} name
- * @property {{x: number|Date, y: number|null}[]} points
+ * @property {Point[]} points
+ * @property {boolean} [reference]  what others are held against: drawn quietly
+ *
+ * @typedef {Object} Lines
+ * @property {Series[]} series
+ * @property {string} [x]  what the axis shows, with its unit
+ * @property {string} [y]
+ * @property {boolean} [time]   x are moments
+ * @property {boolean} [log]    x on a logarithmic axis
+ * @property {boolean} [whole]  x are counted
+ * @property {boolean} [dots]   every point has one
+ * @property {number[]} [include]  values that the y axis reaches
+ * @property {[number, number]} [domain]  of the y axis, exactly; what is beyond is cut
+ * @property {{x: number, label: string}[]} [marks]  upright lines
  */
 
 const isKnown = (point) => point.y !== null && Number.isFinite(point.y);
+const hasBand = (point) => isKnown(point) && Number.isFinite(point.low ?? NaN) && Number.isFinite(point.high ?? NaN);
 
 function extent(values) {
     return [Math.min(...values), Math.max(...values)];
@@ -32,56 +55,21 @@ function widened([low, high], least) {
     return high - low >= least ? [low, high] : [low, low + least];
 }
 
-function scales(data, width, height) {
-    const points = data.series.flatMap((one) => one.points);
-    const xs = points.map((point) => +point.x);
-    const ys = [...points.filter(isKnown).map((point) => point.y), ...(data.include ?? [])];
-    const x = (data.time ? scaleTime() : scaleLinear()).range([0, width])
+function xScale(data, width) {
+    const xs = data.series.flatMap((one) => one.points.map((point) => +point.x))
+        .concat((data.marks ?? []).map((mark) => +mark.x)).filter((x) => !data.log || x > 0);
+    if (data.log) return scaleLog().range([0, width]).domain(xs.length > 1 ? extent(xs) : [xs[0] ?? 1, 10 * (xs[0] ?? 1)]);
+    return (data.time ? scaleTime() : scaleLinear()).range([0, width])
         .domain(widened(extent(xs.length > 0 ? xs : [Date.now()]), data.time ? SECONDS_LEAST * 1000 : 1));
-    const y = scaleLinear().range([height, 0]).domain(widened(extent(ys.length > 0 ? ys : [0]), Number.MIN_VALUE)).nice(4);
-    return { x, y };
 }
 
-/* Ends of lines from top to bottom, each at least a name's height below the last. */
-function namePlaces(series, y, height) {
-    const ends = series.map((one) => ({ name: one.name, y: y(one.points.filter(isKnown).at(-1)?.y ?? 0) }))
-        .sort((a, b) => a.y - b.y);
-    ends.forEach((end, i) => {
-        if (i > 0) end.y = Math.max(end.y, ends[i - 1].y + NAME_HEIGHT);
-    });
-    for (let i = ends.length - 1, floor = height; i >= 0; i--, floor -= NAME_HEIGHT) {
-        ends[i].y = Math.min(ends[i].y, floor);
-    }
-    return ends;
-}
-
-function drawNames(plot, data, y, width, height) {
-    const named = data.series.length > 1 && data.series.length <= NAMES_MAX;
-    const names = layer(plot, 'names').selectAll('text')
-        .data(named ? namePlaces(data.series, y, height) : [], (end) => end.name);
-    names.exit().remove();
-    names.enter().append('text').merge(names).attr('x', width + 8).attr('dy', '0.35em')
-        .attr('y', (end) => end.y).text((end) => fitted(end.name, NAME_WIDTH - 8));
-}
-
-function drawSeries(plot, data, x, y) {
-    const path = line().x((point) => x(point.x)).y((point) => y(point.y)).defined(isKnown);
-    const groups = layer(plot, 'series').selectAll('.one').data(data.series, (one) => one.name);
-    groups.exit().remove();
-    const entered = groups.enter().append('g').attr('class', 'one');
-    entered.append('title');
-    entered.append('path').attr('class', 'line');
-    entered.append('g').attr('class', 'points');
-    entered.merge(groups).each(function one(series) {
-        const group = select(this);
-        group.select('title').text(series.name);
-        group.select('.line').attr('d', path(series.points));
-        const known = series.points.filter(isKnown);
-        const circles = group.select('.points').selectAll('circle').data(data.dots ? known : known.slice(-1));
-        circles.exit().remove();
-        circles.enter().append('circle').attr('r', 3.5).merge(circles)
-            .attr('cx', (point) => x(point.x)).attr('cy', (point) => y(point.y));
-    });
+function yScale(data, height) {
+    const scale = scaleLinear().range([height, 0]);
+    if (data.domain) return scale.domain(data.domain);
+    const points = data.series.flatMap((one) => one.points).filter(isKnown);
+    const ys = [...points.map((point) => point.y), ...points.filter(hasBand).flatMap((point) => [point.low, point.high]),
+        ...(data.include ?? [])];
+    return scale.domain(widened(extent(ys.length > 0 ? ys : [0]), Number.MIN_VALUE)).nice(4);
 }
 
 /* As much of a moment as tells the ticks of this span from each other. */
@@ -93,24 +81,133 @@ function timeFormat([from, to]) {
     return (moment) => words.format(moment);
 }
 
-/* Rounds and repeats are counted: their axis has whole numbers only. */
-function xAxis(x, data, width) {
-    const axis = axisBottom(x).ticks(Math.max(2, Math.floor(width / 90))).tickSizeOuter(0);
-    if (data.time) axis.tickFormat(timeFormat(x.domain()));
-    return data.whole ? axis.tickValues(x.ticks(Math.floor(width / 60)).filter(Number.isInteger)).tickFormat(String) : axis;
+/* How a value of the x axis is written. */
+function xFormat(x, data) {
+    if (data.time) return timeFormat(x.domain());
+    if (data.whole) return String;
+    return data.log ? (value) => value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 }) : x.tickFormat(8);
 }
 
-function draw({ plot, width, height }, data) {
-    const named = data.series.length > 1 && data.series.length <= NAMES_MAX;
-    const inner = width - (named ? NAME_WIDTH : 0);
-    const { x, y } = scales(data, inner, height);
-    drawAxis(plot, 'axis', xAxis(x, data, inner), `translate(0,${height})`);
-    drawAxis(plot, 'side', axisLeft(y).ticks(4).tickSize(-inner), 'translate(0,0)').select('.domain').remove();
-    drawSeries(plot, data, x, y);
-    drawNames(plot, data, y, inner, height);
+/* Do the labels stand apart? */
+function stand(x, values, format) {
+    let end = -Infinity;
+    return values.every((value) => {
+        const half = widthOf(format(value)) / 2;
+        const clear = x(value) - half > end + 8;
+        end = x(value) + half;
+        return clear;
+    });
 }
 
-/** A line chart of the given height; update({series, time, dots, include, whole}). */
-export function lineChart(container, label, height = 200, describedBy = undefined) {
-    return chart(container, { label, describedBy, margin: MARGIN }, draw, () => ({ height }));
+/* As many ticks as there is room for. On a logarithmic axis those of 1, 2 and 5, or of 1 alone. */
+function ticksOf(x, data, format) {
+    const [from, to] = x.domain();
+    const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+    const candidates = data.log
+        ? [[1, 2, 5], [1, 3], [1]].map((digits) => x.ticks(50).filter((value) => digits.includes(leading(value))))
+        : [12, 10, 8, 6, 5, 4, 3, 2].map((many) => x.ticks(many).filter((value) => !data.whole || Number.isInteger(value)));
+    const fitting = candidates.find((values) => values.length > 0 && stand(x, values, format));
+    return fitting ?? (data.time ? [new Date(from)] : [from, to]);
+}
+
+function drawMarks(plot, data, x, height) {
+    const marks = layer(plot, 'marks').selectAll('g').data(data.marks ?? [], (mark) => mark.label);
+    marks.exit().remove();
+    const entered = marks.enter().append('g');
+    entered.append('line');
+    entered.append('text').attr('text-anchor', 'end').attr('x', -6).attr('y', 12);
+    const all = entered.merge(marks).attr('transform', (mark) => `translate(${x(mark.x)},0)`);
+    all.select('line').attr('y2', height);
+    all.select('text').text((mark) => mark.label);
+}
+
+function drawSeries(plot, data, x, y, clip) {
+    const path = line().x((point) => x(point.x)).y((point) => y(point.y)).defined(isKnown);
+    const band = area().x((point) => x(point.x)).y0((point) => y(point.low)).y1((point) => y(point.high)).defined(hasBand);
+    const groups = layer(plot, 'series').attr('clip-path', clip).selectAll('.one').data(data.series, (one) => one.name);
+    groups.exit().remove();
+    const entered = groups.enter().append('g');
+    entered.append('title');
+    entered.append('path').attr('class', 'band');
+    entered.append('path').attr('class', 'line');
+    entered.append('g').attr('class', 'points');
+    entered.merge(groups).each(function one(series, i) {
+        const group = select(this).attr('class', `one ${styleOf(series, i)}`);
+        group.select('title').text(series.name);
+        group.select('.band').attr('d', band(series.points));
+        group.select('.line').attr('d', path(series.points));
+        const known = series.points.filter(isKnown);
+        const circles = group.select('.points').selectAll('circle').data(data.dots ? known : known.slice(-1));
+        circles.exit().remove();
+        circles.enter().append('circle').attr('r', 3.5).merge(circles)
+            .attr('cx', (point) => x(point.x)).attr('cy', (point) => y(point.y));
+    });
+}
+
+/* The ends of lines that have one. */
+function endsOf(series, x, y) {
+    return series.flatMap((one, i) => {
+        const last = one.points.filter(isKnown).at(-1);
+        return last ? [{ name: one.name, style: styleOf(one, i), x: x(last.x), end: y(last.y) }] : [];
+    });
+}
+
+function drawTitles(plot, data, size, width, height) {
+    layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 44).attr('text-anchor', 'middle').text(fitted(data.x ?? '', width));
+    layer(plot, 'side-label', 'text').attr('x', -size.left).attr('y', -12).text(fitted(data.y ?? '', width + size.left));
+}
+
+/* Margins, and where the names go: everything that depends on how wide texts are. */
+function measure(data, width, height) {
+    const names = namesLayout(data.series, width, height - MARGIN.top - MARGIN.bottom - 2 * TITLE_HEIGHT);
+    const legend = names.rows.length * NAME_HEIGHT;
+    const top = MARGIN.top + (data.y ? TITLE_HEIGHT - 6 : 0) + legend;
+    const bottom = MARGIN.bottom + (data.x ? TITLE_HEIGHT : 0);
+    const y = yScale(data, 1);
+    const labels = y.ticks(4).map((value) => widthOf(y.tickFormat(4)(value)));
+    return { names, height: height + legend, top, bottom, left: Math.ceil(Math.max(...labels, 8)) + 14,
+        right: Math.max(MARGIN.right, names.right) };
+}
+
+/**
+ * A line chart of the given height. update(lines) draws it anew, in place; see Lines.
+ * @param {{tools?: boolean}} [options]  tools: buttons that save it; true unless told
+ */
+export function lineChart(container, label, height = 200, describedBy = undefined, { tools = true } = {}) {
+    const clip = `clip-${++clips}`;
+    const reader = crosshair(container, label);
+    let lines = null;
+
+    function draw(size, data) {
+        const { plot, width, height: inner } = size;
+        const x = xScale(data, width);
+        const y = yScale(data, inner);
+        const format = xFormat(x, data);
+        layer(layer(plot, 'cut', 'clipPath').attr('id', clip), 'all', 'rect').attr('x', -6).attr('y', -6)
+            .attr('width', width + 12).attr('height', inner + 12);
+        drawAxis(plot, 'axis', axisBottom(x).tickValues(ticksOf(x, data, format)).tickFormat(format).tickSizeOuter(0), `translate(0,${inner})`);
+        drawAxis(plot, 'side', axisLeft(y).ticks(4).tickSize(-width), 'translate(0,0)').select('.domain').remove();
+        const [least, most] = y.domain();
+        layer(plot, 'zero', 'line').attr('x2', width).attr('y1', y(0)).attr('y2', y(0))
+            .attr('visibility', least < 0 && most > 0 ? null : 'hidden');
+        drawMarks(plot, data, x, inner);
+        drawSeries(plot, data, x, y, `url(#${clip})`);
+        drawEndNames(plot, size.names.right > 0 ? endsOf(data.series, x, y) : [], width, inner);
+        drawLegend(plot, size.names.rows.map((row) => row.map(({ one, x: at }) => (
+            { x: at, one: { name: one.name, style: styleOf(one, data.series.indexOf(one)) } }))), size.left, size.top, width + size.left);
+        drawTitles(plot, data, size, width, inner);
+        reader.update({ plot, data, x, y, width, height: inner, left: size.left, format });
+    }
+
+    const drawn = chart(container, { label, describedBy, height, margin: MARGIN }, draw, (data, width) => measure(data, width, height));
+    drawn.svg.classList.add('lines');
+    reader.attach(drawn.svg);
+    if (tools) container.append(saveButtons(label, () => drawn.svg, () => lines));
+    return {
+        ...drawn,
+        update(next) {
+            lines = next;
+            drawn.update(next);
+        },
+    };
 }

@@ -1,0 +1,118 @@
+/* crosshair.js -- the values of all lines at one place, by pointer, finger or arrow keys.
+ *
+ * The places are the points' own. What the keys move is a real slider, which nobody sees until it has
+ * the focus: a screen reader reads its value, and a click into the chart leads to it. */
+import { element } from '../dom.js';
+import { number } from '../format.js';
+import { layer, widthOf } from './chart.js';
+import { styleOf } from './names.js';
+
+const LINE = 18;
+const PAD = 9;
+const MOST = 9; /* lines whose values are shown at once: those next to the pointer */
+
+const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
+
+/* All places of the points, in order. */
+function placesOf(data) {
+    return [...new Set(data.series.flatMap((one) => one.points.map((point) => +point.x)))].sort((a, b) => a - b);
+}
+
+function valueText(point) {
+    const band = known(point.low) && known(point.high) ? ` (${number(point.low, 3)} to ${number(point.high, 3)})` : '';
+    return `${number(point.y, 4)}${band}`;
+}
+
+/* What there is at a place: {name, style, y, text}, from top to bottom. */
+function valuesAt(view, at) {
+    return view.data.series.flatMap((one, i) => {
+        const point = one.points.find((candidate) => +candidate.x === at);
+        return point && known(point.y)
+            ? [{ name: one.name, style: styleOf(one, i), y: view.y(point.y), text: valueText(point) }] : [];
+    }).sort((a, b) => a.y - b.y);
+}
+
+function heading(view, at) {
+    const value = view.data.time ? new Date(at).toLocaleString('en-GB') : number(at, 6);
+    return view.data.x ? `${view.data.x}: ${value}` : value;
+}
+
+/* The box beside the line, on the side where there is more room. */
+function drawBox(group, view, place, lines) {
+    const wide = Math.max(...lines.map((one) => widthOf(one.name ? `${one.name}  ${one.text}` : one.text) + (one.name ? 26 : 0)));
+    const width = Math.min(wide + 2 * PAD, view.width + view.left);
+    const right = place + 12 + width <= view.width || place < view.width / 2;
+    const x = Math.max(-view.left, Math.min(right ? place + 12 : place - 12 - width, view.width - width));
+    const box = layer(group, 'box').attr('transform', `translate(${x},0)`);
+    layer(box, 'ground', 'rect').attr('width', width).attr('height', lines.length * LINE + PAD).attr('rx', 6);
+    const rows = layer(box, 'words').selectAll('g').data(lines);
+    rows.exit().remove();
+    const entered = rows.enter().append('g');
+    entered.append('path');
+    entered.append('text').attr('dy', '0.35em');
+    const all = entered.merge(rows).attr('transform', (_, i) => `translate(${PAD},${i * LINE + LINE / 2 + PAD / 2})`);
+    all.select('path').attr('class', (one) => `line ${one.style ?? ''}`).attr('d', (one) => (one.name ? 'M0,0H18' : null));
+    all.select('text').attr('x', (one) => (one.name ? 26 : 0)).text((one) => (one.name ? `${one.name}  ${one.text}` : one.text));
+}
+
+function draw(view, at, values) {
+    const group = layer(view.plot, 'cross').attr('visibility', at === null ? 'hidden' : null);
+    if (at === null) return;
+    const place = view.x(at);
+    layer(group, 'upright', 'line').attr('x1', place).attr('x2', place).attr('y2', view.height);
+    const dots = layer(group, 'dots').selectAll('circle').data(values);
+    dots.exit().remove();
+    dots.enter().append('circle').attr('r', 4).merge(dots).attr('class', (one) => one.style).attr('cx', place).attr('cy', (one) => one.y);
+    drawBox(group, view, place, [{ text: heading(view, at) }, ...values]);
+}
+
+/** Its parts: attach(svg) once, update(view) whenever the chart was drawn. */
+export function crosshair(container, label) {
+    const slider = element('input', { type: 'range', class: 'reader', min: '0', step: '1', 'aria-label': `Values of: ${label}` });
+    let view = null;
+    let places = [];
+    let chosen = null; /* index of a place; null: nothing is shown */
+
+    function show(index, near = null) {
+        chosen = index;
+        const at = index === null ? null : places[index];
+        let values = at === null ? [] : valuesAt(view, at);
+        if (values.length > MOST) {
+            const middle = near ?? view.height / 2;
+            values = values.sort((a, b) => Math.abs(a.y - middle) - Math.abs(b.y - middle)).slice(0, MOST).sort((a, b) => a.y - b.y);
+        }
+        draw(view, at, values);
+        if (at === null) return;
+        slider.value = String(index);
+        slider.setAttribute('aria-valuetext', [heading(view, at), ...values.map((one) => `${one.name} ${one.text}`)].join('; '));
+    }
+
+    function follow(event) {
+        if (!view || places.length === 0) return;
+        const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(view.plot.node().getScreenCTM().inverse());
+        const distance = (place) => Math.abs(view.x(place) - x);
+        show(places.reduce((best, place, i) => (distance(place) < distance(places[best]) ? i : best), 0), y);
+    }
+
+    slider.addEventListener('focus', () => places.length > 0 && show(chosen ?? places.length - 1));
+    slider.addEventListener('input', () => show(Number(slider.value)));
+    slider.addEventListener('blur', () => view && show(null));
+    return {
+        attach(svg) {
+            svg.addEventListener('pointermove', follow);
+            svg.addEventListener('pointerdown', follow);
+            svg.addEventListener('click', () => slider.focus({ preventScroll: true }));
+            svg.addEventListener('pointerleave', (event) => {
+                if (view && event.pointerType === 'mouse' && document.activeElement !== slider) show(null);
+            });
+            container.append(slider);
+        },
+        update(next) {
+            view = next;
+            places = placesOf(view.data);
+            slider.max = String(Math.max(0, places.length - 1));
+            slider.disabled = places.length === 0;
+            show(chosen === null || places.length === 0 ? null : Math.min(chosen, places.length - 1));
+        },
+    };
+}
