@@ -1,11 +1,12 @@
-/* about.js -- the participant's page: what is asked, what leaves the device, what
- * could be learnt from it, whom one trusts, and the browser device itself. */
+/* about.js -- the participant's page, in steps: what it is about and how private it is, the form with a
+ * preview of what will leave, thanks; whom one trusts; and everything else for the curious. */
 import * as api from './api.js';
 import { BrowserDevice, Refused, receive } from './browser_device.js';
 import { contributeSection } from './contribute.js';
 import { element, section } from './dom.js';
+import { gauge } from './gauge.js';
 import { guaranteeSection } from './guarantee.js';
-import { leavingSection } from './leaving.js';
+import { leavingPart } from './leaving.js';
 import { timesAsked } from './study_terms.js';
 import { featureTable } from './terms.js';
 
@@ -16,16 +17,17 @@ function headOf(study) {
     document.title = `Taking part: ${study.title} · tremolo`;
     return element('div', { class: 'head' },
         element('p', { class: 'crumb' }, element('a', { href: `/studies/${id}`, text: 'What this study has learnt so far' })),
-        element('h1', { text: study.title }),
-        element('p', { class: 'purpose', text: study.purpose }));
+        element('h1', { text: study.title, dir: 'auto' }),
+        element('p', { class: 'purpose', text: study.purpose, dir: 'auto' }));
 }
 
-function askedSection(study) {
-    return section('What is asked',
-        element('p', { text: `These values, ${timesAsked(study)}. From the answers of many people the study learns how ${study.response.name} goes with the others; what it could tell about you alone is bounded below.` }),
-        featureTable(study),
-        element('p', { class: 'facts id' }, 'The study’s id is a hash of these terms; nobody can change them and keep it: ',
-            element('a', { href: `/v1/studies/${id}` }, element('code', { text: id }))));
+/* One paragraph and the gauge; the words are the server's, checked against the study's numbers. */
+function shortSection(promise) {
+    const shown = gauge();
+    shown.update(promise);
+    const amber = promise.strength === 'hardly' ? ' caution' : '';
+    return section('In short', element('div', { class: 'pair' },
+        element('p', { class: `lead${amber}`, text: promise.participant, dir: 'auto' }), shown.node));
 }
 
 function trustSection(trusted) {
@@ -41,26 +43,41 @@ function trustSection(trusted) {
             + 'contributing again afterwards would give away more than is promised here.' }));
 }
 
+function askedPart(study) {
+    return element('details', {}, element('summary', { text: 'What is asked, and in which bounds' }),
+        element('p', { text: `These values, ${timesAsked(study)}. From the answers of many people the study learns how ${study.response.name} goes with the others.` }),
+        featureTable(study),
+        element('p', { class: 'facts id' }, 'The study’s id is a hash of these terms; nobody can change them and keep it: ',
+            element('a', { href: `/v1/studies/${id}` }, element('code', { text: id }))));
+}
+
+/* The curve draws itself once there is room for it, when it is opened. */
+function attackerPart(study, promise) {
+    const guarantee = guaranteeSection(study);
+    const node = element('details', {}, element('summary', { text: 'What an attacker could learn' }), ...guarantee.node.childNodes);
+    node.querySelector('h2').remove();
+    guarantee.update({ estimate: { guarantee: promise } });
+    return node;
+}
+
+/* Everything is ready before anything is shown, so that nothing jumps. */
 async function build() {
-    const published = await api.published(id);
+    const [published, promise] = await Promise.all([api.published(id), api.guarantee(id)]);
     const trusted = await receive(published, id);
     const study = trusted.terms;
-    const promise = await api.guarantee(id);
     const device = new BrowserDevice(trusted);
     if (!await device.promises(promise)) {
         throw new Refused('The server’s words promise something else than the study’s numbers give. Nothing is asked.');
     }
-    const guarantee = guaranteeSection(study);
-    const words = promise.participant;
-    guarantee.node.querySelector('h2').after(element('p', { class: 'lead', text: words }));
-    const leaving = await leavingSection(study, device);
-    const contribute = contributeSection(study, device);
-    main.append(headOf(study), askedSection(study), leaving, guarantee.node, trustSection(trusted), contribute.node);
-    guarantee.update({ estimate: { guarantee: promise } });
-    await contribute.begin();
+    const contribute = contributeSection(study, device, id);
+    const begun = contribute.begin();
+    const parts = [headOf(study), shortSection(promise), contribute.node, trustSection(trusted),
+        section('For the curious', leavingPart(study, device), attackerPart(study, promise), askedPart(study))];
+    await begun;
+    main.replaceChildren(...parts);
 }
 
 build().catch((error) => {
     const words = error instanceof Refused ? error.message : `This page failed, and nothing was sent: ${error.message}.`;
-    main.append(element('p', { class: 'caution', role: 'alert', text: words }));
+    main.replaceChildren(element('p', { class: 'caution', role: 'alert', text: words }));
 });

@@ -122,9 +122,11 @@ export class BrowserDevice {
         return this.device.decode(this.study, bytes);
     }
 
-    /** A report of a person in the middle of all bounds, from a ledger that is thrown away. */
-    async example(vectors) {
+    /** A report of these values in the order of the form, or of a person in the middle of all bounds, from a
+     * ledger that is thrown away. */
+    async example(vectors, given = null) {
         const { features, response } = this.study.terms;
+        if (given !== null) return this.device.example(this.study, vectors, this.#named(given));
         const middle = (at) => (at.low + at.high) / 2;
         const values = features.map((feature) => (
             feature.kind === 'category' ? feature.levels[0] : feature.kind === 'yes-no' ? 'no' : middle(feature)));

@@ -4,12 +4,15 @@
  * policy, and the ledger whole. After it: the same bytes are sent until the
  * server answers, be it in this visit or the next. */
 import { BrowserDevice, Refused } from './browser_device.js';
-import { element, section, setText } from './dom.js';
-import { cost, exact, left } from './format.js';
-import { bytesList, integersTable } from './leaving.js';
+import { budgetBar } from './budget.js';
+import { element, section, setText, show } from './dom.js';
+import { exact } from './format.js';
+import { bytesList, integersTable, previewOf } from './leaving.js';
 import { POLICY } from './policy.js';
 import { isBallot } from './study_terms.js';
 import { boundsOf } from './terms.js';
+
+const PREVIEW_MS = 200;
 
 const CLOSED = {
     done: 'This study is closed. Nothing is asked any more.',
@@ -50,31 +53,64 @@ function field(feature, place, extra) {
     const attributes = { id, name: id, required: 'required', autocomplete: 'off', 'aria-describedby': `${id}-hint` };
     const inputs = isNumeric ? numberInput(feature, attributes)
         : [element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels))];
-    return element('div', { class: 'field' }, element('label', { for: id, text: feature.name }),
-        element('p', { class: 'hint', id: `${id}-hint`, text: hint }), ...inputs);
+    return element('div', { class: 'field' }, element('label', { for: id, text: feature.name, dir: 'auto' }),
+        element('p', { class: 'hint', id: `${id}-hint`, text: hint, dir: 'auto' }), ...inputs);
 }
 
 function consentWords(study) {
     const open = study.privacy.protects === 'all' ? '' : `, and ${study.response.name} as it is`;
-    const sent = isBallot(study) ? 'the answer that chance lets my device give' : 'my values with noise in them';
-    return `I have read what leaves my device and what could be learnt from it, and I send ${sent}${open}. `
-        + 'What is sent cannot be taken back.';
+    const sent = isBallot(study) ? 'the reply that chance lets my device give' : 'my values with noise in them';
+    return `I send ${sent}${open}. What is sent cannot be taken back.`;
 }
 
-function formOf(study, submitted) {
+const step = (number, title, ...children) => element('div', { class: 'step' },
+    element('h3', {}, element('span', { class: 'number', 'aria-hidden': 'true', text: String(number) }), title), ...children);
+
+/* What will leave, as soon as every question has an answer; drawn anew a moment after each change. */
+function previewPart(study, device, valuesOf, form) {
+    const waiting = element('p', { class: 'facts', text: 'Answer every question to see an example of it.' });
+    const shown = element('div', { class: 'preview' });
+    let timer = null;
+    let turn = 0;
+    async function draw() {
+        const values = valuesOf();
+        const complete = form.checkValidity() || values.every((value) => value !== '');
+        show(waiting, !complete);
+        show(shown, complete);
+        const mine = ++turn;
+        if (!complete) return;
+        try {
+            const node = await previewOf(study, device, values);
+            if (mine === turn) shown.replaceChildren(node);
+        } catch (error) {
+            if (mine === turn) shown.replaceChildren(element('p', { class: 'facts', text: `No example could be made: ${error.message}.` }));
+        }
+    }
+    form.addEventListener('input', () => {
+        clearTimeout(timer);
+        timer = setTimeout(draw, PREVIEW_MS);
+    });
+    show(shown, false);
+    return element('div', {}, waiting, shown);
+}
+
+function formOf(study, device, budget, submitted) {
     const response = { ...study.response, kind: 'numeric' };
     const clear = study.privacy.protects === 'all' ? '' : 'sent as it is';
     const isTypical = isBallot(study);
     const fields = [...study.features.map((feature, i) => field({ ...feature, isTypical }, i, '')),
         field(response, study.features.length, clear)];
-    const button = element('button', { type: 'submit', class: 'go', text: 'Contribute once' });
-    const form = element('form', { class: 'answers', autocomplete: 'off' }, ...fields,
-        element('div', { class: 'consent' }, element('input', { type: 'checkbox', id: 'consent', required: 'required' }),
-            element('label', { for: 'consent', text: consentWords(study) })), button);
+    const valuesOf = () => fields.map((one) => one.querySelector('input, select').value);
+    const button = element('button', { type: 'submit', class: 'go', text: 'Send once' });
+    const form = element('form', { class: 'answers', autocomplete: 'off' });
+    form.append(step(1, 'Your answers', ...fields),
+        step(2, 'What will leave your device', previewPart(study, device, valuesOf, form)),
+        step(3, 'Send', budget, element('div', { class: 'consent' }, element('input', { type: 'checkbox', id: 'consent', required: 'required' }),
+            element('label', { for: 'consent', text: consentWords(study) })), button));
     form.addEventListener('submit', (event) => {
         event.preventDefault();
         button.disabled = true;
-        submitted(fields.map((one) => one.querySelector('input, select').value));
+        submitted(valuesOf());
         form.reset(); /* the answers stay nowhere */
     });
     return form;
@@ -82,36 +118,34 @@ function formOf(study, submitted) {
 
 /* ---------------------------------------------------------------- the budget */
 
-/* Rows are [name, units, words]: a cost rounds up, what is left rounds down. */
-function budgetTable(rows, ballot) {
-    const share = (units) => 100 * units / (ballot ? POLICY.epsilon : POLICY.budget);
-    const head = ['', 'Share of it', 'As an ε of its own'].map((text) => element(text ? 'th' : 'td', { text, ...(text && { scope: 'col' }) }));
-    return element('table', { class: 'budget' },
-        element('caption', { text: `This browser’s privacy budget for all studies of this server together: ε ${POLICY.epsilonTotal} at δ ${cost(POLICY.delta)}` }),
-        element('thead', {}, element('tr', {}, ...head)),
-        element('tbody', {}, ...rows.map(([name, units, words]) => element('tr', {}, element('th', { scope: 'row', text: name }),
-            element('td', { text: `${words(share(units), 3)}%` }), element('td', { text: words(POLICY.epsilonOfCharge(units, ballot), 3) })))));
+/* Units of the ledger as a share of its budget, in percent. */
+const shareOf = (units, ballot) => 100 * units / (ballot ? POLICY.epsilon : POLICY.budget);
+
+function budgetOf(now, takes, ballot) {
+    return budgetBar({ now: shareOf(now, ballot), takes: takes === null ? null : shareOf(takes, ballot), epsilon: POLICY.epsilonTotal, ballot });
 }
 
 /* ---------------------------------------------------------------- sending */
 
 const KEPT = 'The server could not be reached. Your report is kept and will be sent again, the same bytes, now or when you come back to this page.';
 
-export function contributeSection(study, device) {
+export function contributeSection(study, device, id) {
     const status = element('p', { class: 'outcome', role: 'status', tabindex: '-1' });
     const place = element('div');
     const node = section('Take part', status, place);
     const tell = (words) => { status.textContent = words; };
 
     async function showSent(bytes) {
-        place.replaceChildren(element('h3', { text: 'What was sent' }), bytesList(bytes, isBallot(study)),
-            integersTable(study, await device.read(bytes), 'The integers in your report', bytes));
+        place.replaceChildren(element('details', { class: 'sent' }, element('summary', { text: 'For the curious: what is sent, byte by byte' }),
+            bytesList(bytes, isBallot(study)), integersTable(study, await device.read(bytes), 'The integers in your report', bytes)));
     }
 
-    /* With what is left, and with the same bytes once more for whoever wants that. */
+    /* With the way to the results, what is left, and the same bytes once more for whoever wants that. */
     async function showAnswered(round, bytes) {
-        place.prepend(budgetTable([['Left now', await device.left(), left]], isBallot(study)));
-        place.append(element('button', { type: 'button', class: 'chip', text: 'Send again',
+        place.prepend(element('p', {}, element('a', { href: `/studies/${id}`, text: 'See what the study has learnt so far' })),
+            budgetOf(await device.left(), null, isBallot(study)));
+        place.querySelector('.sent summary').textContent = 'For the curious: what was sent, byte by byte';
+        place.querySelector('.sent').append(element('button', { type: 'button', class: 'chip', text: 'Send again',
             onclick: () => run(round, async () => bytes) }));
     }
 
@@ -154,22 +188,26 @@ export function contributeSection(study, device) {
         return BrowserDevice.missing() ?? CLOSED[round.state] ?? (await device.cost()).refusal;
     }
 
+    function toldFailure(error) {
+        tell(error instanceof Refused ? error.message : `Taking part is not possible now: ${error.message}.`);
+    }
+
+    /* Done when there is something to show. */
     async function begin() {
         const round = await device.round();
         const reason = await obstacle(round);
         if (reason !== null) return tell(reason);
         const stored = await device.stored(round);
-        if (stored !== null) return resume(round, stored);
+        if (stored !== null) {
+            resume(round, stored).catch(toldFailure); /* it may take as long as the server is away */
+            return undefined;
+        }
         const { charge } = await device.cost();
         const units = await device.left();
         if (charge > units) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
-        place.append(budgetTable([['Left now', units, left], ['This report costs', charge, cost], ['Left afterwards', units - charge, left]], isBallot(study)),
-            formOf(study, (values) => run(round, async () => device.make(round, values))));
+        place.append(formOf(study, device, budgetOf(units, charge, isBallot(study)), (values) => run(round, async () => device.make(round, values))));
         return undefined;
     }
 
-    return {
-        node,
-        begin: () => begin().catch((error) => tell(error instanceof Refused ? error.message : `Taking part is not possible now: ${error.message}.`)),
-    };
+    return { node, begin: () => begin().catch(toldFailure) };
 }

@@ -1,12 +1,12 @@
 /* differences.js -- the guarantee for people who differ in other ways, as a table. */
 import { stackedTable } from './dom.js';
-import { atMost, cost, number } from './format.js';
+import { atMost, cost } from './format.js';
 
-const COLUMNS = ['Two people', 'Distance', 'μ', 'ε', 'Attacker right'];
+const COLUMNS = ['Two people', 'μ', 'ε', 'Attacker right'];
 
-/** A row of the guarantee's differences as cells; no epsilon means no protection. */
-export function differenceCells({ name, words, distance, mu, epsilon, attacker_right: right }) {
-    return [words ? `${name}, ${words}` : name, number(distance), cost(mu), cost(epsilon),
+/** A row of the guarantee's differences as cells, in the features' own units; no epsilon means no protection. */
+export function differenceCells({ name, words, mu, epsilon, attacker_right: right }) {
+    return [words ? `${name}, ${words}` : name, cost(mu), cost(epsilon),
         epsilon === null ? 'always: no protection' : atMost(right)];
 }
 

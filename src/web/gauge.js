@@ -18,7 +18,7 @@ const BANDS = [
     { upTo: 0.6, name: 'strong' },
     { upTo: 0.8, name: 'fair' },
     { upTo: 0.9, name: 'weak' },
-    { upTo: 1, name: 'hardly any' },
+    { upTo: 1, name: 'hardly any', short: 'hardly' },
 ];
 const WIDTH = 100;
 const HEIGHT = 14;
@@ -98,15 +98,16 @@ export function gauge() {
     const sentence = element('p', { class: 'words' });
     const caution = element('p', { class: 'past' });
     const ends = element('p', { class: 'ends', 'aria-hidden': 'true' }, element('span', { text: '50%, a coin' }), element('span', { text: '100%' }));
-    const node = element('div', { class: 'protection' }, name, drawn.svg, ends, sentence, caution);
+    const names = element('p', { class: 'bands', 'aria-hidden': 'true' }, ...BANDS.map((band) => element('span', { text: band.short ?? band.name })));
+    const scale = element('div', {}, ends, drawn.svg, names);
+    const node = element('div', { class: 'protection' }, name, scale, sentence, caution);
     return {
         node,
         update(guarantee) {
             const { name: words, right, amber } = protection(guarantee);
             node.classList.toggle('amber', amber);
             setText(name, right === null ? 'Not private' : `Protection: ${words}`);
-            show(ends, right !== null);
-            drawn.svg.toggleAttribute('hidden', right === null);
+            show(scale, right !== null);
             if (right !== null) drawn.mark(right, anyTwoOf(guarantee));
             setText(sentence, protectionSentence(guarantee));
             setText(caution, protectionCaution(guarantee));

@@ -1,15 +1,19 @@
 /* guarantee.js -- what an attacker could learn, in words, as a curve, and for
  * people who differ more or less than the study promises for. */
+import { studyBudget } from './budget.js';
 import { differencesTable } from './differences.js';
 import { element, section, setText } from './dom.js';
-import { atMost, cost, counted, number } from './format.js';
+import { atMost, cost, count, counted, number } from './format.js';
 import { epsilonAt } from 'tremolo-device/gaussian';
 import { caught, caughtBallot, guessedRight } from './gaussian.js';
 import { coordinates, isBallot, muAt, promisedDistance, releases, widest } from './study_terms.js';
+import { ofOne } from './learnt.js';
+import { POLICY } from './policy.js';
 import { FALSE_ALARMS, tradeoffChart } from './chart/tradeoff.js';
 
 const STEPS = 200;
 const READING = 'reading';
+const FEATURES_SAID = 3;
 
 /* Distances worth a name, nearest first. */
 function landmarks(study) {
@@ -27,15 +31,20 @@ function landmarks(study) {
     });
 }
 
-/* A distance as a difference in the first numeric feature alone. */
-function inPlainWords(study, distance) {
-    const feature = study.features.find((one) => one.kind === 'numeric' && one.high > one.low);
-    if (feature === undefined || distance === 0) return '';
-    const difference = distance * (feature.high - feature.low) / 2;
-    const most = feature.high - feature.low;
-    if (difference > most) return 'more than any one feature can differ alone';
-    const unit = feature.unit ? ` ${feature.unit}` : '';
-    return `as far as ${number(difference, 3)}${unit} of ${feature.name}, all else equal`;
+/* "2,500 steps", "1 hour of sleep". */
+function amountOf({ name, unit }, amount) {
+    const shown = amount >= 1000 ? count(amount) : number(amount, 3);
+    if (!unit) return `${shown} of ${name}`;
+    return `${shown} ${shown === '1' ? ofOne(unit) : unit}${unit === name ? '' : ` of ${name}`}`;
+}
+
+/* A distance in the features' own units: so much of one of them alone. */
+function inOwnUnits(study, distance) {
+    const numeric = study.features.filter((one) => one.kind === 'numeric' && one.high > one.low);
+    if (distance === 0) return 'not at all';
+    if (numeric.length === 0) return distance < 2 ? 'in part of an answer' : 'in one answer or more';
+    if (distance > 2) return 'more than any one feature can differ alone';
+    return numeric.slice(0, FEATURES_SAID).map((one) => amountOf(one, distance * (one.high - one.low) / 2)).join(', or ');
 }
 
 /** The sentences for a given mu; tested against the command's numbers. */
@@ -61,43 +70,48 @@ function wordsInto(node, { reviewer, participant, differences }) {
     node.replaceChildren(
         element('h3', { text: 'For the reviewer' }), element('p', { text: reviewer }),
         element('h3', { text: 'For the participant' }), element('p', { text: participant }),
-        element('h3', { text: differences.some(({ distance }) => distance !== null)
-            ? 'The same for two people who differ in other ways (distance in half ranges)' : 'The same for any two people' }),
+        element('h3', { text: differences.length > 1 ? 'The same for two people who differ in other ways' : 'The same for any two people' }),
         differencesTable(differences));
 }
 
-function budgetSentence(study, guarantee) {
+/* Of the budget that devices have by default for all studies together, between any two people. */
+function shareOfPolicy(study, guarantee) {
+    if (guarantee.mu === null) return 100 * guarantee.epsilon / POLICY.epsilonTotal;
+    return 100 * muAt(study, widest(study)) ** 2 * 2 ** 24 / POLICY.budget;
+}
+
+/* What the study takes of it, and how costs add up. */
+function budgetPart(study, guarantee) {
     const total = releases(study);
-    const each = total > 1 ? ` (${counted(total, 'release')} together)` : '';
-    const gaussian = guarantee.mu === null ? '' : `μ² = ${cost(guarantee.mu ** 2)}${each}: `;
-    return `Taking part costs a device ${gaussian}ε ${cost(guarantee.epsilon)}${gaussian ? '' : each} `
-        + `at δ ${cost(guarantee.delta)}. Its ledger writes that down before a byte leaves, and never pays twice for the same round.`;
+    const together = total > 1 ? ` for ${counted(total, 'report')} together` : '';
+    return element('div', {}, studyBudget(shareOfPolicy(study, guarantee), POLICY.epsilonTotal, guarantee.mu === null),
+        element('p', { class: 'facts', text: `The promise is ε ${cost(guarantee.epsilon)}${together} at δ ${cost(guarantee.delta)}. A device writes a cost down before a byte leaves, and never pays twice for the same round.` }));
 }
 
 function choice(study, move) {
     const far = widest(study);
     return landmarks(study).map(({ name, distance }) => element('button', {
-        type: 'button', class: 'chip', text: `${name} (${number(distance, 3)})`,
+        type: 'button', class: 'chip', text: name,
         onclick: () => move(distance / far * STEPS),
     }));
 }
 
 /* A ballot protects any two people alike: there is no distance to choose. */
 function ballotSection(study) {
-    const budget = element('p');
+    const budget = element('div');
     const words = element('div', { class: 'prose' });
     const reading = element('p', { id: READING, class: 'reading' });
     const plotted = element('div', { class: 'plot square' });
     const curve = tradeoffChart(plotted, READING);
     return {
         node: section('What an attacker could learn',
-            element('div', { class: 'pair' }, element('div', {}, reading, element('h3', { text: 'Budget of a device' }), budget), plotted),
+            element('div', { class: 'pair' }, element('div', {}, reading, element('h3', { text: 'What it costs a device' }), budget), plotted),
             element('div', { class: 'guarantee' }, element('details', {}, element('summary', { text: 'The guarantee in full' }), words))),
         update({ estimate: { guarantee } }) {
             if (guarantee === null || words.firstChild !== null) return; /* it never changes */
             wordsInto(words, guarantee);
             setText(reading, ballotReading(guarantee));
-            setText(budget, budgetSentence(study, guarantee));
+            budget.replaceChildren(budgetPart(study, guarantee));
             curve.update({ caught: (share) => caughtBallot(guarantee, share) });
         },
     };
@@ -110,7 +124,7 @@ export function guaranteeSection(study) {
     const input = slider();
     const output = element('output', { for: 'distance' });
     const reading = element('p', { id: READING, class: 'reading' });
-    const budget = element('p');
+    const budget = element('div');
     const words = element('div', { class: 'prose' });
     const plotted = element('div', { class: 'plot square' });
     const curve = tradeoffChart(plotted, READING);
@@ -119,10 +133,10 @@ export function guaranteeSection(study) {
 
     function redraw() {
         const mu = exact === promised ? guarantee.mu : muAt(study, exact);
-        const plain = inPlainWords(study, exact);
-        setText(output, number(exact, 3));
-        setText(reading, `Two people ${number(exact, 3)} apart${plain ? ` (${plain})` : ''}: ${readingFor(mu, guarantee.delta)}`);
-        input.setAttribute('aria-valuetext', `distance ${number(exact, 3)}, guessed right at most ${atMost(guessedRight(mu))}`);
+        const plain = inOwnUnits(study, exact);
+        setText(output, plain);
+        setText(reading, `Two people who differ so much: ${readingFor(mu, guarantee.delta)}`);
+        input.setAttribute('aria-valuetext', `${plain}, guessed right at most ${atMost(guessedRight(mu))}`);
         curve.update({ caught: (share) => caught(mu, share) });
     }
     function move(step) {
@@ -133,18 +147,18 @@ export function guaranteeSection(study) {
     input.addEventListener('input', () => move(Number(input.value)));
     move(promised / far * STEPS);
 
-    const label = element('label', { for: 'distance' }, 'Distance between two people, in half ranges: ', output);
+    const label = element('label', { for: 'distance' }, 'How much two people differ, all else equal: ', output);
     const control = element('div', { class: 'control' }, label, input,
         element('div', { class: 'chips' }, ...choice(study, move)));
     return {
         node: section('What an attacker could learn',
-            element('div', { class: 'pair' }, element('div', {}, control, reading, element('h3', { text: 'Budget of a device' }), budget), plotted),
+            element('div', { class: 'pair' }, element('div', {}, control, reading, element('h3', { text: 'What it costs a device' }), budget), plotted),
             element('div', { class: 'guarantee' }, element('details', {}, element('summary', { text: 'The guarantee in full' }), words))),
         update({ estimate }) {
             if (guarantee !== null || estimate.guarantee === null) return; /* it never changes */
             guarantee = estimate.guarantee;
             wordsInto(words, guarantee);
-            setText(budget, budgetSentence(study, guarantee));
+            budget.replaceChildren(budgetPart(study, guarantee));
             redraw();
         },
     };

@@ -26,14 +26,14 @@ function stepOf({ range }) {
     return range >= 2 ? Math.max(1, step) : step;
 }
 
-/* "hours" -> "hour", "thousands a day" -> "thousand a day". */
-const ofOne = (unit) => unit.replace(/^(\p{L}{2,}[^s\s])s\b/u, '$1');
+/** "hours" -> "hour", "thousands a day" -> "thousand a day". */
+export const ofOne = (unit) => unit.replace(/^(\p{L}{2,}[^s\s])s\b/u, '$1');
 
 function perWords(row) {
     const step = stepOf(row);
     const unit = row.unit ?? '';
     if (step === 1) return unit === '' ? ' per unit' : ` per ${ofOne(unit)}`;
-    return ` per ${number(step)}${unit === '' ? '' : ` ${unit}`}`;
+    return ` per ${step >= 1 ? count(step) : number(step)}${unit === '' ? '' : ` ${unit}`}`;
 }
 
 const endsInS = (word) => /[^s]s$/.test(word);

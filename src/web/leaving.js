@@ -1,5 +1,5 @@
 /* leaving.js -- what leaves the device, byte by byte. */
-import { element, section, stackedTable } from './dom.js';
+import { element, stackedTable } from './dom.js';
 import { count, listed, number } from './format.js';
 import { coordinates, isBallot } from './study_terms.js';
 
@@ -69,6 +69,59 @@ export function integersTable(study, decoded, caption, bytes) {
     return stackedTable(INTEGER_COLUMNS, rows, caption);
 }
 
+/* ---------------------------------------------------------------- preview */
+
+/* Waves of a made-up round, as long as those that a server sends. */
+const madeUpVectors = (study) => Array.from({ length: study.protocol.vectors ?? 0 }, (_, j) => (
+    Array.from({ length: coordinates(study).length }, (__, i) => (i === j ? 16384 : 0))));
+
+/* What a coordinate's answer is, in words, and the value that stands for it. */
+function answersOf(study, values) {
+    return study.features.flatMap((feature, i) => {
+        const given = values[i];
+        if (feature.kind === 'category') return feature.levels.slice(1).map((level) => ({ name: `${feature.name}=${level}`, said: given === level ? 'yes' : 'no', low: 0, high: 1, unit: '' }));
+        if (feature.kind === 'yes-no') return [{ name: feature.name, said: given, low: 0, high: 1, unit: '' }];
+        return [{ name: feature.name, said: given, low: feature.low, high: feature.high, unit: feature.unit ?? '' }];
+    });
+}
+
+/* An integer on the wire as the value that a reader would take it for. */
+function readAs(study, { low, high }, integer) {
+    const { keep, unit, wire_shift: shift } = study.mechanism;
+    const scaled = integer * 2 ** shift / unit / (keep / 2 ** 15);
+    return (low + high) / 2 + scaled * (high - low) / 2;
+}
+
+function samplePreview(study, values, decoded) {
+    const isPublic = study.privacy.protects !== 'all';
+    const rows = [...answersOf(study, values), ...(isPublic ? [] : [{ name: study.response.name, said: values.at(-1), low: study.response.low, high: study.response.high, unit: study.response.unit ?? '' }])]
+        .map((one, i) => {
+            const integer = decoded.coordinates[i];
+            const unit = one.unit === '' ? '' : ` ${one.unit}`;
+            return [one.name, `${one.said}${unit}`, count(integer), `${number(readAs(study, one, integer), 3)}${unit}`];
+        });
+    if (isPublic) rows.push([study.response.name, `${values.at(-1)}${study.response.unit ? ` ${study.response.unit}` : ''}`, 'as it is', 'your answer']);
+    return element('div', {}, element('p', { text: 'For example, drawn just now and not sent. When you send, chance draws again, once.' }),
+        stackedTable(['Value', 'Your answer', 'Leaves as', 'Which reads as'], rows));
+}
+
+function ballotPreview(study, bytes, values) {
+    const wrong = 100 * (1 - study.mechanism.rank_top / 2 ** 32);
+    const answer = partsOf(bytes, true).at(-1).bytes[1];
+    const open = study.privacy.protects === 'all' ? [] : [element('dt', { text: 'Besides' }), element('dd', { text: `${study.response.name}, ${values.at(-1)}, as it is` })];
+    return element('div', {}, element('p', { text: 'For example, drawn just now and not sent. When you send, chance draws again, once.' }),
+        element('dl', { class: 'ballot' },
+            element('dt', { text: 'The question' }), element('dd', { text: 'Which of these 256 random patterns fits all of your answers together?' }),
+            element('dt', { text: 'The reply' }), element('dd', { text: `“Number ${answer}”: all that leaves of your answers.` }),
+            element('dt', { text: 'How often it is a lie' }), element('dd', { text: `In ${number(wrong, 2)} of 100 cases such a reply is a pattern that does not fit. It does not say which it was.` }), ...open));
+}
+
+/** What these answers, in the order of the form, would leave as: an example, not sent. */
+export async function previewOf(study, device, values) {
+    const bytes = await device.example(madeUpVectors(study), values);
+    return isBallot(study) ? ballotPreview(study, bytes, values) : samplePreview(study, values, await device.read(bytes));
+}
+
 /* Whom the example is about, as BrowserDevice.example() makes them up. */
 function madeUpPerson(study) {
     const has = (kind) => study.features.some((feature) => feature.kind === kind);
@@ -101,23 +154,22 @@ function sentencesOf(study) {
     ];
 }
 
-export async function leavingSection(study, device) {
+/** What leaves, in sentences and as the bytes of an example, which is made when somebody looks. */
+export function leavingPart(study, device) {
     const place = element('div');
-    const vectors = Array.from({ length: study.protocol.vectors ?? 0 }, (_, j) => (
-        Array.from({ length: device.study.integers.dimension }, (__, i) => (i === j ? 16384 : 0))));
     const draw = async () => {
-        const bytes = await device.example(vectors);
+        const bytes = await device.example(madeUpVectors(study));
         place.replaceChildren(bytesList(bytes, isBallot(study)),
             integersTable(study, await device.read(bytes), 'The same, as the integers in it', bytes));
     };
     const redraw = () => draw().catch((error) => {
         place.replaceChildren(element('p', { role: 'alert', text: `No example could be made: ${error.message}.` }));
     });
-    await draw();
-    return section('What leaves your device',
+    const node = element('details', { class: 'leaving' }, element('summary', { text: 'What leaves your device, byte by byte' }),
         element('ol', { class: 'steps' }, ...sentencesOf(study).map((text) => element('li', { text }))),
-        element('h3', { text: 'An example' }),
         element('p', { text: `This report was just made by your browser for a made-up person: ${madeUpPerson(study)}. It is not sent.` }),
         place,
         element('button', { type: 'button', class: 'chip', text: 'The same person once more, as another device', onclick: redraw }));
+    node.addEventListener('toggle', () => { if (node.open && place.firstChild === null) redraw(); });
+    return node;
 }

@@ -39,7 +39,7 @@ export function roundsSection(study) {
     const table = roundTable();
     return {
         node: section('Rounds', element('div', { class: 'pair' }, gradient.node, steps.node),
-            element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Rounds' }, table.node)),
+            element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of rounds' }, table.node)),
         update({ history }) {
             const { rounds } = history;
             gradientChart.update({ dots: true, whole: true, include: [0], x: 'round', y: 'size of the gradient, scaled units', series: [{ name: 'gradient',

@@ -1,6 +1,6 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
 import { element, section, setText } from './dom.js';
-import { counted, date, exact, listed } from './format.js';
+import { date, exact, listed } from './format.js';
 import { clips, isBallot, isIterative, timesAsked } from './study_terms.js';
 
 const FEATURES_SHOWN = 12;
@@ -13,27 +13,29 @@ export function boundsOf(feature) {
 }
 
 function row(feature, role) {
-    return element('tr', {}, element('th', { scope: 'row', text: feature.name }),
-        element('td', { text: boundsOf(feature) }), element('td', { text: role }));
+    return element('tr', {}, element('th', { scope: 'row', text: feature.name, dir: 'auto' }),
+        element('td', { text: boundsOf(feature), dir: 'auto' }), element('td', { text: role }));
 }
 
 /** Every value that is asked for, with its bounds and what becomes of it. */
 export function featureTable(study) {
-    const sent = study.privacy.protects === 'all' ? 'response, protected' : 'response, sent in the clear';
+    const how = isBallot(study) ? 'hidden in the reply' : 'sent with noise';
+    const sent = study.privacy.protects === 'all' ? `response, ${how}` : 'response, sent as it is';
     const head = ['Value', isBallot(study) ? 'Typical range' : 'Public bounds', 'Role'].map((text) => element('th', { scope: 'col', text }));
     return element('table', { class: 'terms' }, element('thead', {}, element('tr', {}, ...head)),
-        element('tbody', {}, ...study.features.map((feature) => row(feature, 'feature, protected')),
+        element('tbody', {}, ...study.features.map((feature) => row(feature, `feature, ${how}`)),
             row({ ...study.response, kind: 'numeric' }, sent)));
 }
 
+/* How often, by whom, and what a report is. */
 function protocolSentence(study) {
     const { protocol, limits } = study;
     const rounds = limits.samples > 1 ? timesAsked(study) : isIterative(study) ? `in up to ${protocol.rounds} rounds` : 'once';
-    const clip = clips(study) ? `; samples are shortened to a norm of at most ${exact(study.privacy.clip)} half ranges` : '';
     const who = limits.enrolment === 'keys' ? 'Enrolled devices report' : 'Any device may report,';
-    if (isBallot(study)) return `${who} ${rounds}; a ballot: one of 256 random answers, at pure ε.`;
-    const waves = protocol.vectors === 0 ? 'no modulation' : `modulation along ${counted(protocol.vectors, 'vector')}`;
-    return `${who} ${rounds}; ${waves}, ${protocol.calibration} calibration${clip}.`;
+    if (isBallot(study)) return `${who} ${rounds}; a report is a ballot: the number of one of 256 random patterns.`;
+    const clip = clips(study) ? ' Values far from the middle on many features at once are brought closer to it before the noise is added.' : '';
+    const waves = protocol.vectors === 0 ? '' : ', shifted by random waves,';
+    return `${who} ${rounds}; a report is the values${waves} with noise added on the device.${clip}`;
 }
 
 const isPast = (day) => Date.parse(day) <= Date.now();

@@ -54,12 +54,12 @@ export async function openPage(browser, url, { width = 1100, height = 900, schem
     return { page, faults };
 }
 
-/** Serious and critical findings of axe-core, as sentences. */
+/** All findings of axe-core, as sentences. */
 export async function accessibilityFindings(page) {
     /* Through the debugger, as the page's policy rightly forbids injected scripts. */
     await page.evaluate(axeSource);
     const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-    return found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))
+    return found.violations
         .map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).slice(0, 3).join('; ')}`);
 }
 

@@ -162,7 +162,7 @@ await test('the guarantee: sentence, slider and keyboard', async () => {
     assert.equal(await reading(), before);
     assert.match(await page.locator('.guarantee details').textContent(), /For the participant/);
     const shown = await page.$$eval('.guarantee details table tbody tr', (rows) => rows.map((row) => row.children.length));
-    assert.ok(shown.length >= 2 && shown.every((cells) => cells === 5), `rows of ${shown} cells`);
+    assert.ok(shown.length >= 2 && shown.every((cells) => cells === 4), `rows of ${shown} cells`);
     await closing(opened);
 });
 
@@ -184,7 +184,7 @@ await test('rounds: gradient and coefficients of each', async () => {
     assert.equal(await opened.page.locator('#rounds tbody tr').count(), 3);
     const { rounds } = await ask(setting.rounds, 'history');
     assert.equal(rounds.length, 3);
-    assert.equal(await opened.page.locator('[aria-label="Rounds"]').count(), 1);
+    assert.equal(await opened.page.locator('[aria-label="Table of rounds"]').count(), 1);
     await screenshot(opened.page, 'rounds');
     await closing(opened);
 });

@@ -69,7 +69,9 @@ async function contribute(page) {
     await outcome(page, 'it counts once'); /* accepted, or arrived before where an answer took too long */
 }
 
-const shownBudget = (page) => page.$$eval('.budget tbody tr', (rows) => rows.map((row) => parseFloat(row.children[1].textContent)));
+/* What is left, what the report takes and what would remain, in percent; what is left alone once it is sent. */
+const shownBudget = (page) => page.$eval('.answers .budget, section > div > .budget', (node) => ['left', 'takes', 'after']
+    .map((kind) => node.querySelector(`data.${kind}`)).filter(Boolean).map((one) => parseFloat(one.textContent)));
 
 async function slots(page, change) {
     return page.evaluate(async (what) => {
@@ -112,10 +114,27 @@ await test('the page says what is asked, in text', () => withPage(setting.open, 
 
 await test('an example report is made here and not sent', () => withPage(setting.open, {}, async ({ page, sent }) => {
     await asked(page);
+    await page.getByText('What leaves your device, byte by byte').click();
+    await page.waitForSelector('.leaving .bytes');
     const first = await page.textContent('.bytes .noisy code');
     await page.getByRole('button', { name: 'once more' }).click();
     await page.waitForFunction((before) => document.querySelector('.bytes .noisy code').textContent !== before, first);
     assert.equal(sent.length, 0);
+}));
+
+await test('what will leave is shown before it is sent, and not sent', () => withPage(setting.open, {}, async ({ page, sent }) => {
+    await asked(page);
+    assert.equal(await page.locator('.preview').isVisible(), false);
+    assert.equal(await page.locator('.sent').count(), 0, 'nothing was sent');
+    await fill(page);
+    await page.waitForSelector('.preview table tbody tr');
+    const rows = await page.$$eval('.preview tbody tr', (all) => all.map((row) => [...row.children].map((one) => one.textContent)));
+    assert.equal(rows.length, 6); /* age, sleep, smoker, two levels of watch, heart rate as it is */
+    assert.ok(rows.slice(0, 5).every(([, , integer]) => /^−?[0-9,]+$/.test(integer)));
+    assert.deepEqual(rows.at(-1).slice(2), ['as it is', 'your answer']);
+    await page.waitForTimeout(300);
+    assert.equal(sent.length, 0);
+    assert.equal(await page.evaluate(() => localStorage.getItem('tremolo-device-enrolled')), null);
 }));
 
 await test('contributing is accepted once; a reload sends nothing, and a button the same bytes', () => withBrowser(async (browser) => {
@@ -130,7 +149,7 @@ await test('contributing is accepted once; a reload sends nothing, and a button 
     assert.equal(await reports(setting.open), before + 1);
     assert.equal((await shownBudget(page))[0], budget[2]);
     assert.equal(sent.length, 1);
-    const shown = (await page.$$eval('section:last-of-type .bytes code', (all) => all.map((one) => one.textContent).join(' '))).replaceAll(' ', '');
+    const shown = (await page.$$eval('.sent .bytes code', (all) => all.map((one) => one.textContent).join(' '))).replaceAll(' ', '');
     assert.equal(shown, sent[0]);
     await screenshot(page, 'participant-accepted');
     assert.equal(await page.evaluate(() => document.activeElement.className), 'outcome', 'the focus was lost');
@@ -139,6 +158,7 @@ await test('contributing is accepted once; a reload sends nothing, and a button 
     assert.equal(sent.length, 1);
     assert.equal((await shownBudget(page))[0], budget[2]);
     assert.equal(await page.locator('form.answers').count(), 0);
+    await page.locator('.sent summary').click();
     await page.getByRole('button', { name: 'Send again' }).click();
     await outcome(page, 'arrived before');
     assert.deepEqual(sent, [sent[0], sent[0]]);
@@ -181,7 +201,7 @@ await test('a number beyond its bounds is taken, and counts as the bound', () =>
     await outcome(page, 'accepted');
     assert.equal(sent.length, 1);
     /* The response is sent as it is: the upper bound is the largest integer. */
-    assert.equal(await page.locator('section:last-of-type table tbody tr').last().locator('td').first().textContent(), '32,767');
+    assert.equal(await page.locator('.sent table tbody tr').last().locator('td').first().textContent(), '32,767');
 }));
 
 await test('two tabs that race make one report', () => withBrowser(async (browser) => {
@@ -342,7 +362,7 @@ await test('a promise that the id does not cover is not shown', async () => {
     await page.goto(at(setting.open));
     await asked(page);
     const roles = await page.$$eval('.terms tbody td:last-child', (cells) => cells.map((cell) => cell.textContent));
-    assert.equal(roles.at(-1), 'response, sent in the clear');
+    assert.equal(roles.at(-1), 'response, sent as it is');
     await page.close();
 });
 
@@ -359,7 +379,7 @@ await test('words that promise more than the numbers give are refused', async ()
 });
 
 for (const scheme of ['light', 'dark']) {
-    await test(`no serious accessibility findings, ${scheme}`, () => withPage(setting.open, { scheme }, async ({ page }) => {
+    await test(`no accessibility findings, ${scheme}`, () => withPage(setting.open, { scheme }, async ({ page }) => {
         await asked(page);
         await screenshot(page, `participant-${scheme}`);
         assert.deepEqual(await accessibilityFindings(page), []);

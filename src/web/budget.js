@@ -1,0 +1,52 @@
+/* budget.js -- a privacy budget as one bar: what is spent, what a report takes, what is left; and
+ * the sentence on how costs add up. */
+import { element } from './dom.js';
+import { cost, left } from './format.js';
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function bar(parts) {
+    const svg = document.createElementNS(SVG, 'svg');
+    svg.setAttribute('class', 'budget-bar');
+    svg.setAttribute('aria-hidden', 'true');
+    let from = 0;
+    for (const [kind, share] of parts) {
+        const rect = document.createElementNS(SVG, 'rect');
+        for (const [name, value] of Object.entries({ class: kind, x: `${from}%`, width: `${share}%`, height: '100%' })) rect.setAttribute(name, value);
+        svg.append(rect);
+        from += share;
+    }
+    return svg;
+}
+
+/** How the costs of several reports add up. */
+export function addsUp(ballot) {
+    return ballot ? 'Costs add up plainly: two ballots of ε 2 cost ε 4.'
+        : 'Noise adds up by squares: two equal reports cost about 1.4 times as much as one, four cost twice as much.';
+}
+
+const amount = (kind, value, text) => element('data', { class: kind, value: String(value), text });
+
+/**
+ * The bar with its sentence. Shares are of the whole budget, in percent: `now` is left, `takes` is what a
+ * report would take (null: nothing is asked).
+ */
+export function budgetBar({ now, takes, epsilon, ballot }) {
+    const whose = 'this browser’s privacy budget';
+    const after = takes === null ? now : now - takes;
+    const words = takes === null
+        ? [amount('left', now, `${left(now, 3)}%`), ` of ${whose} is left.`]
+        : ['This report takes ', amount('takes', takes, `${cost(takes, 3)}%`), ` of ${whose}; of `, amount('left', now, `${left(now, 3)}%`),
+            ' that is left, ', amount('after', after, `${left(after, 3)}%`), ' would remain.'];
+    return element('div', { class: 'budget' }, bar([['spent', 100 - now], ...(takes === null ? [] : [['takes', takes]]), ['left', after]]),
+        element('p', { class: 'facts' }, ...words, ` The whole is ε ${epsilon} for all studies of this server together. ${addsUp(ballot)}`));
+}
+
+/** What a study takes of a whole budget, in percent, for people who have none of it spent. */
+export function studyBudget(takes, epsilon, ballot) {
+    const fits = takes <= 100 * (1 + 1e-6);
+    const words = fits ? `Between any two people taking part costs ${cost(takes, 2)}% of what a device allows by default for all studies together, ε ${epsilon}.`
+        : `Between any two people taking part costs more than all that a device allows by default for all studies together, ε ${epsilon}.`;
+    return element('div', { class: 'budget' }, bar(fits ? [['takes', takes], ['left', 100 - takes]] : [['takes', 100]]),
+        element('p', { class: 'facts', text: `${words} ${addsUp(ballot)}` }));
+}
