@@ -48,7 +48,7 @@ static void append(const char *directory, unsigned reports, unsigned commits)
         fill(&segment, reports);
         double from = bench_processor_seconds();
         double at = bench_seconds();
-        must(segment_seal(&segment));
+        must(segment_seal(&segment, 1234567890));
         must(store->append(store, study, segment.bytes, segment.length, &position));
         must(store->sync(store));
         processor += bench_processor_seconds() - from;

@@ -311,6 +311,11 @@ static const struct cli_action actions[] = {
     {"publish", "create the study on a server; prints its address and what a device runs",
      "one FILE"},
     {"close", "close the current round of a study on a server", "the study's address"},
+    {"discard",
+     "take out of an open study's newest round all reports that came in a span of time, on a "
+     "server that "
+     "keeps its own log; they stay known, so that none comes again",
+     "the study's address"},
     {"enrol", "make a device's key, in a study that takes enrolled devices only",
      "the study's address"},
     {"move",
@@ -331,7 +336,8 @@ static const struct option_rule rules[] = {
                 .help = "write to this file, whole or not at all"),
     OPTION_RULE("force", NULL, FLAG, TO(force), .of = "init",
                 .help = "replace a file that is there"),
-    OPTION_RULE("json", NULL, FLAG, TO(json), .of = "check id show publish close enrol move",
+    OPTION_RULE("json", NULL, FLAG, TO(json),
+                .of = "check id show publish close discard enrol move",
                 .help = "the answer as JSON"),
     OPTION_RULE("c", NULL, FLAG, TO(source), .of = "show", .excludes = "json",
                 .help = "the study as C source for a device's program, with its ledger's budget"),
@@ -339,20 +345,21 @@ static const struct option_rule rules[] = {
                 .help = "what the device allows, of which the budget follows"),
     OPTION_RULE("server", "URL", TEXT, TO(server), .of = "publish", .required = true,
                 .help = "like http://127.0.0.1:8787"),
-    OPTION_RULE("token-file", "FILE", TEXT, TO(token_file), .of = "publish close enrol",
+    OPTION_RULE("token-file", "FILE", TEXT, TO(token_file), .of = "publish close discard enrol",
                 .required = true,
                 .help = "the operator's token, which 'tremolo serve' made as operator.token"),
-    OPTION_RULE("ca", "FILE", TEXT, TO(ca_file), .of = "show publish close enrol",
+    OPTION_RULE("ca", "FILE", TEXT, TO(ca_file), .of = "show publish close discard enrol",
                 .help = "certificates to trust instead of the system's"),
     OPTION_RULE("device", "NAME", TEXT, TO(device), .of = "enrol", .required = true,
                 .help = "a name of 1 to 32 bytes"),
     OPTION_RULE("round", "N", COUNT, TO(round), OPTION_FROM(1, UINT16_MAX), .of = "close",
                 .help = "close round N, counted from 1; asked again, that closes no other"),
-    OPTION_RULE("from", "PLACE", TEXT, TO(from), .of = "move", .required = true,
-                .help = "sqlite:DIR, the data directory of a server that does not run, or "
-                        "nats://HOST:PORT[,...], a clustered store"),
-    OPTION_RULE("to", "PLACE", TEXT, TO(to), .of = "move", .required = true,
-                .help = "the other of the two"),
+    OPTION_RULE("from", "PLACE|TIME", TEXT, TO(from), .of = "discard move", .required = true,
+                .help = "a place: sqlite:DIR, the data directory of a server that does not run, or "
+                        "nats://HOST:PORT[,...], a clustered store; or the first second of a span, "
+                        "like 2026-03-01T12:00:00Z"),
+    OPTION_RULE("to", "PLACE|TIME", TEXT, TO(to), .of = "discard move", .required = true,
+                .help = "the other place; or the first second after the span"),
     STORE_ACCESS_RULES(struct study_options, store, "move"),
     STORE_SIZE_RULES(struct study_options, store, "move"),
 };
@@ -371,6 +378,7 @@ static int run(int argc, char **argv)
     switch (action) {
     case STUDY_INIT: return run_init(&options);
     case STUDY_CLOSE: return study_close(&options);
+    case STUDY_DISCARD: return study_discard(&options);
     case STUDY_ENROL: return study_enrol(&options);
     case STUDY_MOVE: return study_move(&options);
     default: return run_on_file(&options, action);
@@ -379,13 +387,14 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_study = {
     .name = "study",
-    .summary = "write, check, show, publish, close, move and enrol for studies",
+    .summary = "write, check, show, publish, close, discard, move and enrol for studies",
     .usage = "study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
              "study check FILE [--json]\n"
              "study id FILE [--json]\n"
              "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
              "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
              "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
+             "study discard URL --from TIME --to TIME --token-file FILE [--ca FILE] [--json]\n"
              "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
              "study move ID --from PLACE --to PLACE [OPTIONS]",
     .about = "Writes, checks and shows study files, and runs studies on a server.",

@@ -1,7 +1,7 @@
 /* study.h -- the parts of `tremolo study`.
  *
  *     study.c           options, init, check, id
- *     study_operator.c  publish on a server, close a round, enrol a device, fetch, move
+ *     study_operator.c  publish on a server, close a round, discard, enrol a device, fetch, move
  *     study_warnings.c  what is allowed and still deserves a word
  *     print/study_show.c    what a study asks for, in words and as JSON
  *     print/study_source.c  the same for a device's program, as C */
@@ -22,13 +22,14 @@ enum study_action {
     STUDY_SHOW,
     STUDY_PUBLISH,
     STUDY_CLOSE,
+    STUDY_DISCARD,
     STUDY_ENROL,
     STUDY_MOVE,
 };
 
 struct study_options {
     const char *action;
-    const char *file; /* of `close`, `enrol` and at times `show`: the study's address */
+    const char *file; /* of `close`, `discard`, `enrol` and at times `show`: the study's address */
     const char *csv;
     const char *response;
     const char *out;
@@ -37,7 +38,7 @@ struct study_options {
     const char *token_file;
     const char *ca_file;
     const char *device;
-    const char *from, *to;              /* places that a study moves between */
+    const char *from, *to;              /* places that a study moves between; times of `discard` */
     struct tremolo_store_options store; /* how to reach a clustered store among them */
     long round;                         /* to close, counted from 1; 0: the newest */
     bool force;
@@ -50,6 +51,7 @@ int study_show(const struct study_options *options, const struct tremolo_study_f
 int study_source(const struct study_options *options, const struct tremolo_study_file *file);
 int study_publish(const struct study_options *options, const struct tremolo_study_file *file);
 int study_close(const struct study_options *options);
+int study_discard(const struct study_options *options);
 int study_enrol(const struct study_options *options);
 
 /* The study at an address, by its id and its server's signature. */

@@ -267,6 +267,39 @@ int study_close(const struct study_options *options)
     return code;
 }
 
+/* ---------------------------------------------------------------- discard */
+
+int study_discard(const struct study_options *options)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    char path[2 * TREMOLO_STUDY_DATE_BYTES + 32];
+    char text[2][TREMOLO_STUDY_DATE_BYTES];
+    int64_t span[2];
+    json_t *answer = NULL;
+    if (!tremolo_study_date_read(&span[0], options->from) ||
+        !tremolo_study_date_read(&span[1], options->to) || span[0] >= span[1]) {
+        return cli_fail(CLI_USAGE, "study",
+                        "--from and --to are times like 2026-03-01T12:00:00Z, the first before the "
+                        "other");
+    }
+    tremolo_study_date_text(text[0], span[0]);
+    tremolo_study_date_text(text[1], span[1]);
+    (void)snprintf(path, sizeof path, "/discard?from=%s&to=%s", text[0], text[1]);
+    int code = join_study(url, options, path);
+    if (code == CLI_DONE) {
+        code = post(&answer, options, url, "{}", 200);
+    }
+    if (code == CLI_DONE && options->json) {
+        code = study_print_json(json_incref(answer));
+    } else if (code == CLI_DONE) {
+        (void)printf("%lld reports that came from %s to %s no longer count; %lld do\n",
+                     member_integer(answer, "discarded"), text[0], text[1],
+                     member_integer(answer, "reports"));
+    }
+    json_decref(answer);
+    return code;
+}
+
 /* ---------------------------------------------------------------- enrol */
 
 int study_enrol(const struct study_options *options)

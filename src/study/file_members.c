@@ -201,7 +201,7 @@ static int two_digits(const char *text)
 }
 
 /* True for a date that exists: one that reads back as it was written. */
-static bool parse_date(int64_t *seconds, const char *text)
+bool tremolo_study_date_read(int64_t *seconds, const char *text)
 {
     char full[TREMOLO_STUDY_DATE_BYTES];
     if (matches(text, "0000-00-00")) {
@@ -236,7 +236,7 @@ bool study_date(struct study_reader *reader, int64_t *value, const json_t *objec
         return true;
     }
     const char *text = json_string_value(found);
-    if (text == NULL || !parse_date(value, text)) {
+    if (text == NULL || !tremolo_study_date_read(value, text)) {
         study_problem(reader, key,
                       "must be a date from 1970 to 9999 as \"2026-11-15\" or "
                       "\"2026-11-15T08:00:00Z\"");

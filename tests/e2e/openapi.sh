@@ -61,9 +61,13 @@ call 200 POST '/v1/studies/{id}/reports' "$open" -H 'Content-Type: application/c
 call 200 GET '/v1/studies/{id}/estimate' "$open"
 call 200 GET '/v1/studies/{id}/history' "$open"
 call 200 GET '/v1/studies/{id}/history' "$keys"
+call 200 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2020-01-01 -d to=2020-01-02
+call 400 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=yesterday -d to=2020-01-02
+call 409 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2999-01-01 -d to=2999-01-02
 call 409 POST '/v1/studies/{id}/round/close' "$keys" -H "$token"
 call 200 POST '/v1/studies/{id}/round/close' "$open" -H "$token"
 call 410 POST '/v1/studies/{id}/round/close' "$open" -H "$token"
+call 410 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2020-01-01 -d to=2020-01-02
 call 201 POST '/v1/studies/{id}/devices' "$keys" -H "$token"
 call 400 POST '/v1/studies/{id}/devices' "$keys" -H "$token" -d '[]'
 call 200 GET '/v1/studies/{id}/round' "$open"
@@ -78,4 +82,4 @@ expect_match "the distance" "$work/body" '"neighbours": *"distance=0.25", *"prot
 sed -n 's/^  "\(\/[^"]*\)": {$/\1/p' docs/openapi.json >"$work/paths"
 missing=$(while read -r path; do grep -qF " $path" "$work/called" || echo "$path"; done <"$work/paths")
 expect "every path described was called" "$missing" ""
-expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 14
+expect "and there are that many" "$(wc -l <"$work/paths" | tr -d ' ')" 15

@@ -86,7 +86,7 @@ for route in / /studies/"$id" /v1/studies /v1/studies/"$id"/estimate /v1/studies
     expect "  and opens with it" "$(http_status -u ada:secret "$proxy$route")" 200
     expect "  and with no other" "$(http_status -u ada:guess "$proxy$route")" 401
 done
-for route in /v1/studies /v1/studies/"$id"/round/close /v1/studies/"$id"/devices; do
+for route in /v1/studies /v1/studies/"$id"/round/close /v1/studies/"$id"/discard /v1/studies/"$id"/devices; do
     expect "the operator's POST $route does not pass" "$(http_status -X POST \
         -H "Authorization: Bearer $(cat "$data/operator.token")" -d '' "$proxy$route")" 401
 done

@@ -360,7 +360,7 @@ static void test_wrong_shard(void **state)
     struct segment_record record = {.report = made.bytes, .length = (uint16_t)made.length};
     uint32_t offset = 0;
     assert_status(segment_add(&segment, &record, &offset), TREMOLO_OK);
-    assert_status(segment_seal(&segment), TREMOLO_OK);
+    assert_status(segment_seal(&segment, 1234567890), TREMOLO_OK);
     for (unsigned n = 0; n < SHARDS; n++) {
         cluster_segments(subject, study->tag, n);
         (void)fake_append(&broker, subject, segment.bytes, segment.length);

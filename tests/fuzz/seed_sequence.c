@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     }
     struct segment_record record = {.report = report.bytes, .length = (uint16_t)report.length};
     if (segment_add(&segment, &record, &offset) != TREMOLO_OK ||
-        segment_seal(&segment) != TREMOLO_OK) {
+        segment_seal(&segment, 1234567890) != TREMOLO_OK) {
         return 1;
     }
     save(argv[1], "segment", segment.bytes, segment.length);

@@ -85,7 +85,7 @@ static enum tremolo_status flush(struct move *move, unsigned shard)
     if (segment->count == 0) {
         return TREMOLO_OK;
     }
-    enum tremolo_status status = segment_seal(segment);
+    enum tremolo_status status = segment_seal(segment, 0);
     if (status == TREMOLO_OK) {
         cluster_segments(message.subject, move->tag, shard);
         message.bytes = segment->bytes;
@@ -138,9 +138,9 @@ static enum tremolo_status send_log(struct move *move)
     do {
         status = move->store->read(move->store, at + 1, &segment);
         struct segment_record record;
-        uint32_t offset = SEGMENT_HEAD_BYTES;
         bool ours = status == TREMOLO_OK && segment.position != 0 &&
                     memcmp(segment.study, move->served->id, STORE_STUDY_BYTES) == 0;
+        uint32_t offset = ours ? segment_start(segment.bytes) : 0;
         while (status == TREMOLO_OK && ours &&
                segment_next(&record, &offset, segment.bytes, segment.length)) {
             status = send_record(move, &record);
@@ -252,6 +252,11 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
                      "has rounds to come, which may have been broadcast before; serve a moved "
                      "directory once with --moved");
     }
+    if (status == TREMOLO_OK && move->served->discard_count > 0) {
+        status = say(move, TREMOLO_BAD_ARGUMENT,
+                     "reports of the study were discarded, and a clustered store has no place for "
+                     "reports that do not count");
+    }
     if (status == TREMOLO_OK) {
         status = bus_open_nats(&move->bus, &options->to_store, "gateway", move->words,
                                move->words_capacity);
@@ -285,7 +290,7 @@ static enum tremolo_status write_segment(struct move *move)
     if (segment->count == 0) {
         return TREMOLO_OK;
     }
-    enum tremolo_status status = segment_seal(segment);
+    enum tremolo_status status = segment_seal(segment, 0);
     if (status == TREMOLO_OK) {
         status = move->store->append(move->store, move->study->served->id, segment->bytes,
                                      segment->length, &position);

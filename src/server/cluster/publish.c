@@ -203,7 +203,7 @@ static enum tremolo_status publish_outgoing(struct batch *batch)
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
         struct outgoing *sent = &batch->outgoing[i];
         struct bus_message *message = &batch->messages[i];
-        status = segment_seal(&sent->segment);
+        status = segment_seal(&sent->segment, 0); /* the broker knows when */
         cluster_segments(message->subject, batch->lanes[sent->lane].served->mirror->tag,
                          sent->shard);
         message->bytes = sent->segment.bytes;

@@ -195,7 +195,7 @@ static const uint8_t end_mark[] = SHARD_END_MARK;
 static size_t count_records(const uint8_t *bytes, size_t length)
 {
     struct segment_record record;
-    uint32_t offset = SEGMENT_HEAD_BYTES;
+    uint32_t offset = segment_start(bytes);
     size_t count = 0;
     while (segment_next(&record, &offset, bytes, length)) {
         count++;
@@ -249,7 +249,7 @@ static enum tremolo_status decide_all(struct shard *shard, struct shard_counts *
                                       unsigned round, const uint8_t *bytes, size_t length)
 {
     struct block block;
-    uint32_t offset = SEGMENT_HEAD_BYTES;
+    uint32_t offset = segment_start(bytes);
     enum tremolo_status status = TREMOLO_OK;
     do {
         size_t first = (size_t)counts->counted;

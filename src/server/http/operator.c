@@ -103,6 +103,49 @@ void operator_close_finish(struct request *request)
     routes_round(request);
 }
 
+/* ?from=DATE&to=DATE: reports that came in between no longer count. */
+void operator_discard(struct request *request)
+{
+    const char *from = request_query(request, "from");
+    const char *to = request_query(request, "to");
+    if (request->served->mirror != NULL) {
+        request_problem(request, 409, "a clustered store keeps no times of arrival");
+        return;
+    }
+    if (from == NULL || to == NULL || !tremolo_study_date_read(&request->job.discard.from, from) ||
+        !tremolo_study_date_read(&request->job.discard.to, to) ||
+        request->job.discard.from >= request->job.discard.to) {
+        request_problem(request, 400,
+                        "from and to are needed, from before to, like 2026-03-01T12:00:00Z");
+        return;
+    }
+    request->job.kind = JOB_DISCARD;
+    request->job.served = request->served;
+    request_wait(request);
+}
+
+void operator_discard_finish(struct request *request)
+{
+    struct served_study *served = request->served;
+    enum tremolo_status status = request->job.status;
+    if (status != TREMOLO_OK) {
+        request_problem(request, http_of(status),
+                        status == TREMOLO_BAD_ARGUMENT
+                            ? "that span has not begun, or too many were discarded before"
+                        : status == TREMOLO_ROUND_PASSED ? "the study is done"
+                                                         : tremolo_status_sentence(status));
+        return;
+    }
+    (void)pthread_mutex_lock(&served->lock);
+    json_int_t left = (json_int_t)served->reports;
+    (void)pthread_mutex_unlock(&served->lock);
+    json_int_t gone = (json_int_t)request->job.discard.reports;
+    log_event(&request->server->log, "info", "reports discarded", "{s:s, s:I, s:I, s:I}", "study",
+              served->id_text, "from", (json_int_t)request->job.discard.from, "to",
+              (json_int_t)request->job.discard.to, "reports", gone);
+    request_answer_json(request, 200, json_pack("{s:I, s:I}", "discarded", gone, "reports", left));
+}
+
 /* A device's name is bytes; most have one that can be read. */
 struct device_name {
     uint8_t bytes[TREMOLO_DEVICE_ID_MAX + 1];

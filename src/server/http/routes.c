@@ -83,6 +83,8 @@ static const struct route routes[] = {
      operator_create_finish},
     {"POST", "/v1/studies/{id}/round/close", FOR_OPERATOR, 1024, operator_close,
      operator_close_finish},
+    {"POST", "/v1/studies/{id}/discard", FOR_OPERATOR, 1024, operator_discard,
+     operator_discard_finish},
     {"POST", "/v1/studies/{id}/devices", FOR_OPERATOR, 4096, operator_enrol, NULL},
     {"GET", "/healthz", FOR_READERS, 0, answer_health, NULL},
     {"GET", "/metrics", FOR_READERS, 0, metrics_run, NULL},

@@ -22,6 +22,8 @@ void operator_create(struct request *request);
 void operator_create_finish(struct request *request);
 void operator_close(struct request *request);
 void operator_close_finish(struct request *request);
+void operator_discard(struct request *request);
+void operator_discard_finish(struct request *request);
 void operator_enrol(struct request *request);
 
 /* pages.c */

@@ -189,7 +189,7 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
     return outcome == OUTCOME_PENDING ? stage(served, arrival, row) : outcome;
 }
 
-enum tremolo_status decide_append(struct served_study *served, struct store *store)
+enum tremolo_status decide_append(struct served_study *served, struct store *store, int64_t now)
 {
     size_t count = served->log_segment.count;
     if (count == 0) {
@@ -203,7 +203,8 @@ enum tremolo_status decide_append(struct served_study *served, struct store *sto
         status = tremolo_moments_prepare(served->rounds[served->opened - 1].moments);
     }
     if (status == TREMOLO_OK) {
-        status = segment_seal(&served->log_segment);
+        served->log_time = served_arrival_time(served, now);
+        status = segment_seal(&served->log_segment, served->log_time);
     }
     uint64_t position = 0;
     if (status == TREMOLO_OK) {

@@ -110,7 +110,7 @@ static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
     }
 }
 
-static enum tremolo_status commit_batch(struct writer *writer)
+static enum tremolo_status commit_batch(struct writer *writer, int64_t now)
 {
     struct embedded *embedded = embedded_of(writer);
     enum tremolo_status status = TREMOLO_OK;
@@ -118,7 +118,7 @@ static enum tremolo_status commit_batch(struct writer *writer)
     for (struct served_study *at = embedded->touched; at != NULL; at = at->next_touched) {
         any = any || at->log_segment.count > 0;
         if (status == TREMOLO_OK) {
-            status = decide_append(at, embedded->store);
+            status = decide_append(at, embedded->store, now);
         }
     }
     return any ? sync_and_settle(writer, status) : TREMOLO_OK;
@@ -172,7 +172,7 @@ static void embedded_batch(struct writer *writer, struct job *jobs)
     for (struct job *job = jobs; job != NULL && !stopped; job = job->next) {
         decide_job(embedded_of(writer), job, now);
     }
-    enum tremolo_status status = stopped ? TREMOLO_NOT_SYNCED : commit_batch(writer);
+    enum tremolo_status status = stopped ? TREMOLO_NOT_SYNCED : commit_batch(writer, now);
     fold_batch(writer, status, now);
     for (struct job *job = jobs; job != NULL && status != TREMOLO_OK; job = job->next) {
         fail_job(job);
@@ -283,9 +283,27 @@ static enum tremolo_status close_round(struct writer *writer, const struct job *
     return close_newest(writer, served);
 }
 
+/* Not when our sums may lack what the log has. */
+static enum tremolo_status discard_span(struct writer *writer, struct job *job)
+{
+    struct store *store = embedded_of(writer)->store;
+    enum tremolo_status status =
+        is_stopped(writer) ? TREMOLO_NOT_SYNCED
+                           : served_discard(job->served, store, job->discard.from, job->discard.to,
+                                            writer_seconds(), &job->discard.reports);
+    if (tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
+        settle(writer, status);
+    } else if (status != TREMOLO_OK) {
+        store->discard(store);
+    }
+    return status;
+}
+
 static void embedded_change(struct writer *writer, struct job *job)
 {
-    job->status = job->kind == JOB_CREATE ? create_study(writer, job) : close_round(writer, job);
+    job->status = job->kind == JOB_CREATE    ? create_study(writer, job)
+                  : job->kind == JOB_DISCARD ? discard_span(writer, job)
+                                             : close_round(writer, job);
     job->done(job);
 }
 

@@ -7,9 +7,12 @@
 
 #include "store.h"
 
-static const uint8_t magic[4] = {'T', 'S', 'G', '1'};
+/* Segments of before had no time. */
+enum { HEAD_BYTES_1 = 8 };
+static const uint8_t magic_1[4] = {'T', 'S', 'G', '1'};
+static const uint8_t magic[4] = {'T', 'S', 'G', '2'};
 
-static void put_le(uint8_t *bytes, uint32_t value, unsigned count)
+static void put_le(uint8_t *bytes, uint64_t value, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         bytes[i] = (uint8_t)(value >> (8 * i));
@@ -63,13 +66,14 @@ enum tremolo_status segment_add(struct segment *segment, const struct segment_re
     return TREMOLO_OK;
 }
 
-enum tremolo_status segment_seal(struct segment *segment)
+enum tremolo_status segment_seal(struct segment *segment, int64_t arrived)
 {
     if (segment->count == 0) {
         return TREMOLO_BAD_ARGUMENT;
     }
     memcpy(segment->bytes, magic, sizeof magic);
     put_le(segment->bytes + 4, segment->count, 4);
+    put_le(segment->bytes + 8, (uint64_t)arrived, 8);
     (void)crypto_generichash(segment->bytes + segment->length, SEGMENT_CHECK_BYTES, segment->bytes,
                              segment->length, NULL, 0);
     segment->length += SEGMENT_CHECK_BYTES;
@@ -91,8 +95,9 @@ void segment_free(struct segment *segment)
 enum tremolo_status segment_check(const uint8_t *bytes, size_t length)
 {
     uint8_t check[SEGMENT_CHECK_BYTES];
-    if (length < SEGMENT_HEAD_BYTES + SEGMENT_CHECK_BYTES ||
-        memcmp(bytes, magic, sizeof magic) != 0) {
+    if (length < HEAD_BYTES_1 + SEGMENT_CHECK_BYTES ||
+        (memcmp(bytes, magic, sizeof magic) != 0 && memcmp(bytes, magic_1, sizeof magic_1) != 0) ||
+        length < segment_start(bytes) + SEGMENT_CHECK_BYTES) {
         return TREMOLO_MALFORMED;
     }
     (void)crypto_generichash(check, sizeof check, bytes, length - sizeof check, NULL, 0);
@@ -103,6 +108,20 @@ enum tremolo_status segment_check(const uint8_t *bytes, size_t length)
 uint32_t segment_count(const uint8_t *bytes)
 {
     return bytes[4] | (uint32_t)bytes[5] << 8 | (uint32_t)bytes[6] << 16 | (uint32_t)bytes[7] << 24;
+}
+
+uint32_t segment_start(const uint8_t *bytes)
+{
+    return memcmp(bytes, magic_1, sizeof magic_1) == 0 ? HEAD_BYTES_1 : SEGMENT_HEAD_BYTES;
+}
+
+int64_t segment_arrived(const uint8_t *bytes)
+{
+    uint64_t time = 0;
+    for (unsigned i = 0; i < 8 && segment_start(bytes) == SEGMENT_HEAD_BYTES; i++) {
+        time |= (uint64_t)bytes[8 + i] << (8 * i);
+    }
+    return (int64_t)time;
 }
 
 bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,

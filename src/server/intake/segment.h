@@ -12,7 +12,7 @@
 
 enum {
     SEGMENT_DEVICE_BYTES_MAX = 32,
-    SEGMENT_HEAD_BYTES = 8,
+    SEGMENT_HEAD_BYTES = 16,
     SEGMENT_CHECK_BYTES = 16,
     SEGMENT_RECORD_OVERHEAD = 3 + SEGMENT_DEVICE_BYTES_MAX,
 };
@@ -38,8 +38,9 @@ struct segment {
 TREMOLO_MUST_USE enum tremolo_status
 segment_add(struct segment *segment, const struct segment_record *record, uint32_t *offset);
 
-/* Write count and check value: the segment is then ready for the store. */
-TREMOLO_MUST_USE enum tremolo_status segment_seal(struct segment *segment);
+/* Write count, time of arrival (Unix seconds; 0: unknown) and check value: the segment is then ready
+ * for the store. */
+TREMOLO_MUST_USE enum tremolo_status segment_seal(struct segment *segment, int64_t arrived);
 
 void segment_clear(struct segment *segment); /* keeps the memory */
 void segment_free(struct segment *segment);
@@ -50,7 +51,11 @@ TREMOLO_MUST_USE enum tremolo_status segment_check(const uint8_t *bytes, size_t 
 /* How many records the head of a checked segment says. */
 uint32_t segment_count(const uint8_t *bytes);
 
-/* The record at *offset (start with SEGMENT_HEAD_BYTES); moves *offset past it.
+/* Of a checked segment: where its records start, and when they came; 0: before times were kept. */
+uint32_t segment_start(const uint8_t *bytes);
+int64_t segment_arrived(const uint8_t *bytes);
+
+/* The record at *offset (begin with segment_start()); moves *offset past it.
  * False at the end of the records, or when the record does not fit. */
 bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,
                   size_t length);

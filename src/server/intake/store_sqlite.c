@@ -42,8 +42,8 @@ static const char old_read[] = "SELECT position, study, bytes, NULL FROM segment
                                " WHERE position >= ?1 ORDER BY position LIMIT 1";
 static const char old_each[] = "SELECT key, value, NULL FROM state WHERE kind = ?1 ORDER BY key";
 
-const char *const store_kinds[] = {"checkpoint", "final", "history", "manifest",
-                                   "probe",      "round", "study",   NULL};
+const char *const store_kinds[] = {"checkpoint", "discarded", "final", "history", "manifest",
+                                   "probe",      "round",     "study", NULL};
 
 enum tremolo_status sqlite_say(struct sqlite_store *store, enum tremolo_status status,
                                const char *format, ...)

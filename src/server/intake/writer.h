@@ -42,6 +42,7 @@ enum job_kind {
     JOB_REPORTS, /* decide about reports of job.served */
     JOB_CREATE,  /* job.served becomes the new study, or the one that has the same id */
     JOB_CLOSE,   /* end a round of job.served */
+    JOB_DISCARD, /* reports of job.served that came in a span; not for gateways */
 };
 
 struct job {
@@ -65,6 +66,11 @@ struct job {
             bool named; /* this round, or else the newest */
             unsigned round;
         } close;
+        struct {
+            int64_t from; /* Unix seconds, [from, to) */
+            int64_t to;
+            uint64_t reports; /* the result: how many there were */
+        } discard;
     };
     /* Called once, from whatever thread wrote; the job is the caller's again. */
     void (*done)(struct job *job);
@@ -141,7 +147,7 @@ struct backend {
     /* After a batch on another thread: is there something for `idle` to do now? NULL: batches
      * are for the writer thread only. */
     bool (*is_due)(struct writer *writer);
-    /* Do what a JOB_CREATE or JOB_CLOSE says; done may come later and from another thread. */
+    /* Do what a JOB_CREATE, JOB_CLOSE or JOB_DISCARD says; done may come later and from another thread. */
     void (*run_change)(struct writer *writer, struct job *job);
     void (*idle)(struct writer *writer); /* between batches, and five times a second */
     void (*end)(struct writer *writer);  /* the last thing, when all jobs are done */

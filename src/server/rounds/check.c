@@ -37,11 +37,11 @@ static void note(void *context, const char *words)
 static bool count_records(struct check *check, const struct store_segment *segment)
 {
     struct segment_record record;
-    uint32_t offset = SEGMENT_HEAD_BYTES;
     uint32_t records = 0;
     if (segment_check(segment->bytes, segment->length) != TREMOLO_OK) {
         return false;
     }
+    uint32_t offset = segment_start(segment->bytes);
     while (segment_next(&record, &offset, segment->bytes, segment->length)) {
         records++;
     }
@@ -80,7 +80,7 @@ static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t 
         memcpy(rescue->tags[rescue->count++], key, STORE_STUDY_BYTES);
     } else if (at == rescue->count) {
         return TREMOLO_OK;
-    } else if (key_length == SERVED_ROUND_KEY_BYTES) {
+    } else if (strcmp(rescue->kind, "round") == 0 && key_length == SERVED_ROUND_KEY_BYTES) {
         rescue->newest[at] = (uint16_t)(key[key_length - 2] << 8 | key[key_length - 1]);
     }
     return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
@@ -121,9 +121,9 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 static enum tremolo_status fill_rescue(struct rescue *rescue, struct check *check, uint64_t last,
                                        char *words, size_t words_capacity)
 {
-    static const char *const kinds[] = {"study", "round"};
+    static const char *const kinds[] = {"study", "round", "discarded"};
     enum tremolo_status status = TREMOLO_OK;
-    for (size_t i = 0; i < 2 && status == TREMOLO_OK; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == TREMOLO_OK; i++) {
         rescue->kind = kinds[i];
         status = rescue->from->each(rescue->from, kinds[i], copy_state, rescue);
     }

@@ -143,6 +143,25 @@ static enum tremolo_status recover_history(void *context, const uint8_t *key, si
                : status;
 }
 
+/* Keys come in order, and number the spans of a study from 0 without a gap. */
+static enum tremolo_status recover_discard(void *context, const uint8_t *key, size_t key_length,
+                                           const uint8_t *value, size_t length)
+{
+    struct recovery *recovery = context;
+    struct served_study *served;
+    enum tremolo_status status;
+    unsigned number = 0;
+    if (!find_round(&served, &number, &status, recovery, "discarded span", key, key_length)) {
+        return status;
+    }
+    status = number == served->discard_count ? served_decode_discard(served, value, length)
+                                             : TREMOLO_MALFORMED;
+    return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
+               ? status
+               : refuse(recovery, "discarded span %u of study %s is none, or not the next", number,
+                        served->id_text);
+}
+
 static enum tremolo_status take_checkpoint(struct recovery *recovery, struct served_study *served,
                                            unsigned round, const uint8_t *value, size_t length)
 {
@@ -192,6 +211,9 @@ static enum tremolo_status recover_states(struct recovery *recovery)
     enum tremolo_status status = store->each(store, "round", recover_round, recovery);
     if (status == TREMOLO_OK) {
         status = store->each(store, "final", recover_final, recovery);
+    }
+    if (status == TREMOLO_OK) {
+        status = store->each(store, "discarded", recover_discard, recovery);
     }
     if (status == TREMOLO_OK) {
         status = store->each(store, "checkpoint", recover_checkpoint, recovery);
@@ -245,7 +267,7 @@ static enum tremolo_status index_record(struct served_study *served, const struc
 /* A record that its round's checkpoint holds already: only its names are
  * needed. Its bytes were checked when it came, and the segment's check value
  * says that they are still those. */
-static enum tremolo_status read_names(struct arrival *arrival, const struct served_study *served)
+enum tremolo_status served_read_names(struct arrival *arrival, const struct served_study *served)
 {
     struct tremolo_report report;
     enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
@@ -261,7 +283,8 @@ static enum tremolo_status read_names(struct arrival *arrival, const struct serv
     return status;
 }
 
-static enum tremolo_status fold_record(struct served_study *served, struct arrival *arrival)
+enum tremolo_status served_fold_record(struct served_round *round,
+                                       const struct served_study *served, struct arrival *arrival)
 {
     int16_t row[TREMOLO_ROW_VALUES_MAX];
     struct check_study unauthenticated = served->check;
@@ -272,27 +295,27 @@ static enum tremolo_status fold_record(struct served_study *served, struct arriv
     }
     uint8_t bucket = (uint8_t)served_bucket(served, arrival);
     struct rows one = {row, &bucket, 1};
-    return rows_fold(served->rounds[arrival->round].moments, served->study, &one, 1);
+    return rows_fold(round->moments, served->study, &one, 1);
 }
 
 /* A record of the log: into the indexes, and into the fold of its round unless
  * the checkpoint has it. */
 static enum tremolo_status recover_record(struct served_study *served,
-                                          const struct segment_record *record, uint64_t position)
+                                          const struct segment_record *record, uint64_t position,
+                                          int64_t arrived)
 {
     struct arrival arrival = {.bytes = record->report,
                               .length = record->length,
                               .device = record->device,
                               .device_length = record->device_length};
-    enum tremolo_status status = read_names(&arrival, served);
+    enum tremolo_status status = served_read_names(&arrival, served);
     if (status == TREMOLO_OK && arrival.round >= served->opened) {
         status = TREMOLO_MALFORMED;
     }
-    if (status == TREMOLO_OK) {
-        served->rounds[arrival.round].logged++;
-    }
-    if (status == TREMOLO_OK && position > served->rounds[arrival.round].folded_to) {
-        status = fold_record(served, &arrival);
+    if (status == TREMOLO_OK && !served_is_discarded(served, arrival.round, arrived)) {
+        struct served_round *round = &served->rounds[arrival.round];
+        round->logged++;
+        status = position > round->folded_to ? served_fold_record(round, served, &arrival) : status;
     }
     return status == TREMOLO_OK
                ? index_record(served, &arrival, index_place(position, record->offset))
@@ -303,12 +326,14 @@ static enum tremolo_status recover_segment(struct recovery *recovery, struct ser
                                            const struct store_segment *segment)
 {
     struct segment_record record;
-    uint32_t offset = SEGMENT_HEAD_BYTES;
     uint32_t records = 0;
     enum tremolo_status status = segment_check(segment->bytes, segment->length);
+    uint32_t offset = status == TREMOLO_OK ? segment_start(segment->bytes) : 0;
+    int64_t arrived = status == TREMOLO_OK ? segment_arrived(segment->bytes) : 0;
+    served->log_time = served_arrival_time(served, arrived);
     while (status == TREMOLO_OK &&
            segment_next(&record, &offset, segment->bytes, segment->length)) {
-        status = recover_record(served, &record, segment->position);
+        status = recover_record(served, &record, segment->position, arrived);
         records++;
     }
     if (status == TREMOLO_OK && (offset != segment->length - SEGMENT_CHECK_BYTES ||

@@ -71,6 +71,7 @@ void served_free(struct served_study *served)
     segment_free(&served->log_segment);
     rows_free(&served->log_rows);
     free(served->log_decided);
+    free(served->discards);
     free(served->log_cache);
     free(served->published);
     free(served->estimate);

@@ -53,6 +53,16 @@ struct decided {
     uint32_t offset;
 };
 
+/* Reports of a round that came in [from, to), Unix seconds, and no longer count (discard.c). */
+struct served_discard {
+    unsigned round;
+    int64_t from;
+    int64_t to;
+    uint64_t reports; /* that were there */
+};
+
+enum { SERVED_DISCARDS_MAX = 4096 };
+
 struct served_study {
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
@@ -75,6 +85,7 @@ struct served_study {
                                     those that were there */
     bool closing;        /* clustered: the last takes no more reports, and is not closed yet */
     uint64_t reports;    /* in the fold, all rounds */
+    uint64_t discarded;  /* in the log and not in the fold */
     uint64_t generation; /* changes with every fold and every round */
     /* The last estimate and what it was made from. */
     char *estimate;
@@ -96,8 +107,11 @@ struct served_study {
     struct decided *log_decided; /* hashes and places of the same records */
     size_t log_capacity;         /* of log_decided */
     uint64_t log_position;       /* of the newest segment */
-    uint64_t log_staged;         /* the position its segment will have after the sync */
-    uint64_t log_cached;         /* position of the segment in cache */
+    int64_t log_time;            /* no segment to come has an earlier one */
+    struct served_discard *discards;
+    size_t discard_count;
+    uint64_t log_staged; /* the position its segment will have after the sync */
+    uint64_t log_cached; /* position of the segment in cache */
     uint8_t *log_cache;
     size_t log_cache_length;
     struct served_study *next_touched;
@@ -157,6 +171,29 @@ bool served_has_key(const struct served_study *served, const uint8_t *key, size_
 TREMOLO_MUST_USE enum tremolo_status served_each_study(struct store *store, store_state_fn visit,
                                                        void *context);
 
+/* The sums of the newest round without the reports that came in [from, to), as far as that is past,
+ * durable: *reports of them no longer count. Their ids stay known. BAD_ARGUMENT: no span that has begun, or
+ * too many of them; ROUND_PASSED: the study is done. The caller holds the writer's write_lock, and after a
+ * failure discards what is staged. */
+TREMOLO_MUST_USE enum tremolo_status served_discard(struct served_study *served,
+                                                    struct store *store, int64_t from, int64_t to,
+                                                    int64_t now, uint64_t *reports);
+
+/* A stored span, of a study whose rounds are there; does it hold a report that came then? */
+TREMOLO_MUST_USE enum tremolo_status served_decode_discard(struct served_study *served,
+                                                           const uint8_t *value, size_t length);
+bool served_is_discarded(const struct served_study *served, unsigned round, int64_t arrived);
+
+/* The time of the next segment. */
+int64_t served_arrival_time(const struct served_study *served, int64_t now);
+
+/* A record of the log: its id and round, and into a round's sums. */
+TREMOLO_MUST_USE enum tremolo_status served_read_names(struct arrival *arrival,
+                                                       const struct served_study *served);
+TREMOLO_MUST_USE enum tremolo_status served_fold_record(struct served_round *round,
+                                                        const struct served_study *served,
+                                                        struct arrival *arrival);
+
 /* Memory for a round, once; false without any. */
 bool served_prepare_round(struct served_study *served, unsigned round);
 
@@ -188,8 +225,8 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
 
 /* Stage the collected segment in the store, with room in the indexes made, so
  * that nothing can fail once the sync has succeeded. */
-TREMOLO_MUST_USE enum tremolo_status decide_append(struct served_study *served,
-                                                   struct store *store);
+TREMOLO_MUST_USE enum tremolo_status decide_append(struct served_study *served, struct store *store,
+                                                   int64_t now);
 
 /* After the sync: ids are known, rows are folded. */
 TREMOLO_MUST_USE enum tremolo_status decide_commit(struct served_study *served);

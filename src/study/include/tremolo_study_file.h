@@ -181,6 +181,10 @@ const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_
 /* A date as files have it; "" for one that no calendar holds. */
 void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds);
 
+/* The other way: a date (its first second) or a date with a time, in UTC, like 2026-03-01 or
+ * 2026-03-01T12:00:00Z. False, and *seconds untouched, for anything else. */
+bool tremolo_study_date_read(int64_t *seconds, const char *text);
+
 /* Does feature `index`, or with index == count the response, still have the
  * bounds of tremolo_study_starter_for()? By the comment beside them. */
 bool tremolo_study_file_is_placeholder(const struct tremolo_study_file *file, size_t index);

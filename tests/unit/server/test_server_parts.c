@@ -30,9 +30,10 @@ static void test_segment_round_trip(void **state)
         first = i == 0 ? offset : first;
     }
     assert_int_equal(first, SEGMENT_HEAD_BYTES);
-    assert_int_equal(segment_seal(&segment), TREMOLO_OK);
+    assert_int_equal(segment_seal(&segment, 1234567890), TREMOLO_OK);
     assert_int_equal(segment_check(segment.bytes, segment.length), TREMOLO_OK);
-    offset = SEGMENT_HEAD_BYTES;
+    assert_int_equal(segment_arrived(segment.bytes), 1234567890);
+    offset = segment_start(segment.bytes);
     for (unsigned i = 0; i < 500; i++) {
         assert_true(segment_next(&record, &offset, segment.bytes, segment.length));
         assert_int_equal(record.length, 1 + i % 300);
@@ -43,6 +44,25 @@ static void test_segment_round_trip(void **state)
     segment_free(&segment);
 }
 
+/* One of before there were times: the head has eight bytes less. */
+static void test_old_segment(void **state)
+{
+    uint8_t bytes[] = "TSG1\1\0\0\0\3\0\0abc0123456789abcdef";
+    const size_t length = 8 + 3 + 3 + SEGMENT_CHECK_BYTES;
+    struct segment_record record;
+    (void)state;
+    (void)crypto_generichash(bytes + length - SEGMENT_CHECK_BYTES, SEGMENT_CHECK_BYTES, bytes,
+                             length - SEGMENT_CHECK_BYTES, NULL, 0);
+    assert_int_equal(segment_check(bytes, length), TREMOLO_OK);
+    assert_int_equal(segment_count(bytes), 1);
+    assert_int_equal(segment_arrived(bytes), 0);
+    uint32_t offset = segment_start(bytes);
+    assert_true(segment_next(&record, &offset, bytes, length));
+    assert_int_equal(record.length, 3);
+    assert_memory_equal(record.report, "abc", 3);
+    assert_false(segment_next(&record, &offset, bytes, length));
+}
+
 static void test_segment_shows_any_damage(void **state)
 {
     struct segment segment = {0};
@@ -50,7 +70,7 @@ static void test_segment_shows_any_damage(void **state)
     uint32_t offset;
     (void)state;
     assert_int_equal(segment_add(&segment, &in, &offset), TREMOLO_OK);
-    assert_int_equal(segment_seal(&segment), TREMOLO_OK);
+    assert_int_equal(segment_seal(&segment, 1234567890), TREMOLO_OK);
     for (size_t i = 0; i < segment.length; i++) {
         segment.bytes[i] ^= 1;
         assert_int_equal(segment_check(segment.bytes, segment.length), TREMOLO_MALFORMED);
@@ -73,7 +93,7 @@ static void test_segment_is_bounded(void **state)
     while ((status = segment_add(&segment, &in, &offset)) == TREMOLO_OK) {
     }
     assert_int_equal(status, TREMOLO_SHORT_BUFFER);
-    assert_int_equal(segment_seal(&segment), TREMOLO_OK);
+    assert_int_equal(segment_seal(&segment, 1234567890), TREMOLO_OK);
     assert_true(segment.length <= STORE_SEGMENT_BYTES_MAX);
     segment_free(&segment);
 }
@@ -298,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_segment_round_trip),
+        cmocka_unit_test(test_old_segment),
         cmocka_unit_test(test_segment_shows_any_damage),
         cmocka_unit_test(test_segment_is_bounded),
         cmocka_unit_test(test_index_finds_all_and_only),
