@@ -3,6 +3,7 @@
  * docs/protocol.md says what a device must check: the id recomputed from the terms, the signature
  * of the server's key, the key itself pinned. What the id does not cover is dropped. */
 import { agreed, fromBase64, studyId, toBase64 } from "./study_id.mjs";
+import { coordinatesOf } from "./terms.mjs";
 import { TremoloError } from "./tremolo.mjs";
 
 const RAW_MAX = 1073741823;
@@ -12,15 +13,16 @@ const REQUEST_MS = 20000;
 const STUDY_BYTES_MAX = 320 * 1024;
 const ROUND_BYTES_MAX = 2 * 1024 * 1024;
 
-/** @typedef {{ name: string, unit: string, kind: "numeric", low: number, high: number }} NumericFeature
- *  @typedef {{ name: string, unit: string, kind: "category", levels: string[] }} CategoryFeature
- *  @typedef {{ name: string, unit: string, kind: "yes-no" }} YesNoFeature
+/** @typedef {{ name: string, unit: string, kind: "numeric", low: number, high: number, missing?: number }} NumericFeature
+ *  @typedef {{ name: string, unit: string, kind: "category", levels: string[], missing?: string }} CategoryFeature
+ *  @typedef {{ name: string, unit: string, kind: "yes-no", missing?: "yes" | "no" }} YesNoFeature
  *  @typedef {NumericFeature | CategoryFeature | YesNoFeature} Feature
  *  @typedef {{ name: string, unit: string, low: number, high: number }} Response
  *  @typedef {Object} Terms  what the id covers of a study, docs/protocol.md
  *  @property {string} title
  *  @property {string} purpose
  *  @property {Feature[]} features
+ *  @property {(string | { term: string, low?: number, high?: number })[]} [terms]  that coordinates are computed by
  *  @property {Response} response
  *  @property {{ epsilon: number, delta: number, clip?: number, protects: "features" | "all", neighbours: "any" | { distance: number } }} privacy
  *  @property {{ kind: string, release?: string, rounds?: number, vectors?: number }} protocol
@@ -37,18 +39,12 @@ const ROUND_BYTES_MAX = 2 * 1024 * 1024;
 /* ------------------------------------------------------------------ terms */
 
 /** Coordinates are those of the protocol: a numeric or yes/no feature is one, a category of k
- * levels is k - 1, named feature=level; `range` is from the lower bound to the upper one.
+ * levels is k - 1, named feature=level; with terms they are the terms'. `range` is from the lower
+ * bound to the upper one.
  * @param {Terms} terms
  * @returns {{ name: string, unit: string, range: number }[]} in the order in which the server lists coefficients */
 export function coordinates(terms) {
-    return terms.features.flatMap((feature) => {
-        if (feature.kind === "category") {
-            return feature.levels.slice(1).map((level) => (
-                { name: `${feature.name}=${level}`, unit: "", range: 1 }));
-        }
-        const range = feature.kind === "yes-no" ? 1 : feature.high - feature.low;
-        return [{ name: feature.name, unit: feature.unit, range }];
-    });
+    return coordinatesOf(terms).map(({ name, unit, low, high }) => ({ name, unit, range: high - low }));
 }
 
 /** Is a random answer sent in place of noisy values?
@@ -98,19 +94,22 @@ function rawWithin(value, low, high, reach, name) {
     return reach === 1 ? raw(value, low, high, name) : raw(value, middle - reach * half, middle + reach * half, name);
 }
 
+/* A feature's value as a number: of a category the place of its level, of yes/no 0 or 1. What
+ * stands for a missing one is the study's. */
 /** @param {Feature} feature
- *  @param {unknown} value
- *  @param {number} reach */
-function rawOfFeature(feature, value, reach) {
+ *  @param {unknown} given */
+function numberOf(feature, given) {
+    const value = given === undefined || given === null || given === "" ? feature.missing : given;
+    if (value === undefined) return badSample(`${feature.name} is missing`);
     if (feature.kind === "category") {
         const level = feature.levels.indexOf(String(value));
-        if (level < 0) badSample(`${feature.name} has no such level`);
-        return feature.levels.slice(1).map((_, i) => rawWithin(i + 1 === level ? 1 : 0, 0, 1, reach, feature.name));
+        return level < 0 ? badSample(`${feature.name} has no such level`) : level;
     }
-    if (feature.kind === "numeric") return [rawWithin(value, feature.low, feature.high, reach, feature.name)];
+    if (feature.kind === "numeric") {
+        return typeof value === "number" && Number.isFinite(value) ? value : badSample(`${feature.name} is not a number`);
+    }
     const place = [false, "no", 0, true, "yes", 1].indexOf(/** @type {any} */ (value));
-    if (place < 0) badSample(`${feature.name} is neither yes nor no`);
-    return [rawWithin(place < 3 ? 0 : 1, 0, 1, reach, feature.name)];
+    return place < 0 ? badSample(`${feature.name} is neither yes nor no`) : place < 3 ? 0 : 1;
 }
 
 /* The integers of struct tremolo_study, charged as between any two people. */
@@ -254,11 +253,13 @@ export class Study {
         const { features, response } = this.terms;
         const known = new Set([...features, response].map(({ name }) => name));
         for (const name of Object.keys(values)) if (!known.has(name)) badSample(`the study does not ask for ${name}`);
-        for (const name of known) if (!Object.hasOwn(values, name)) badSample(`${name} is missing`);
+        if (!Object.hasOwn(values, response.name)) badSample(`${response.name} is missing`);
+        const numbers = features.map((feature) => numberOf(feature, values[feature.name]));
         const reach = this.isBallot ? REACH : 1;
         return {
             number,
-            features: features.flatMap((feature) => rawOfFeature(feature, values[feature.name], reach)),
+            features: coordinatesOf(this.terms).map(({ name, low, high, value }) => (
+                rawWithin(value(numbers), low, high, reach, name))),
             response: raw(values[response.name], response.low, response.high, response.name),
         };
     }

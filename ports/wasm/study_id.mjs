@@ -120,13 +120,39 @@ function terms({ privacy, protocol: how, limits, mechanism }) {
         real(privacy.clip), protects), protocol(how), limited, integers];
 }
 
+const NOTHING = [0xf6];
+
+/* The number that stands for a feature's missing values, or nothing. */
+function missing({ kind, levels, missing: value }) {
+    if (value === undefined) return NOTHING;
+    if (kind === 'numeric') return real(value);
+    const place = (kind === 'category' ? levels : ['no', 'yes']).indexOf(value);
+    return place < 0 ? uint(place) : real(place);
+}
+
+const bound = (value) => (value === undefined ? NOTHING : real(value));
+
+function term(from) {
+    return typeof from === 'string' ? array(text(from), NOTHING, NOTHING)
+        : array(text(from.term), bound(from.low), bound(from.high));
+}
+
+const isDerived = ({ features, terms: written }) => written !== undefined
+    || features.some((from) => from.missing !== undefined);
+
+/* What makes coordinates of features, in studies that say so. */
+function derivation(study) {
+    if (!isDerived(study)) return [];
+    return [array(...study.features.map(missing)), array(...(study.terms ?? []).map(term))];
+}
+
 function canonical(study) {
     const { response } = study;
-    const version = study.protocol.release === 'ballot' ? 2 : study.tremolo;
+    const version = (study.protocol.release === 'ballot' ? 2 : study.tremolo) + (isDerived(study) ? 2 : 0);
     return Uint8Array.from(array(text('tremolo study'), uint(version), text(study.title), text(study.purpose),
         array(...study.features.map(feature)),
         array(text(response.name), text(response.unit), real(response.low), real(response.high)),
-        ...terms(study)));
+        ...derivation(study), ...terms(study)));
 }
 
 /** The 32 bytes of a published study's id.
@@ -150,7 +176,9 @@ export function agreed({ features, response, privacy, protocol: how, limits, mec
     return {
         tremolo: ballot ? 2 : rest.tremolo,
         ...pick(rest, 'title', 'purpose'),
-        features: features.map((from) => pick(from, 'name', 'unit', 'kind', ...IN_FEATURE[from.kind])),
+        features: features.map((from) => pick(from, 'name', 'unit', 'kind', 'missing', ...IN_FEATURE[from.kind])),
+        ...(rest.terms === undefined ? {} : { terms: rest.terms.map((from) => (
+            typeof from === 'string' ? from : pick(from, 'term', 'low', 'high'))) }),
         response: pick(response, 'name', 'unit', 'low', 'high'),
         privacy: {
             ...(ballot ? { delta: 0 } : pick(privacy, 'delta', 'clip')),

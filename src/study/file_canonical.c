@@ -171,11 +171,20 @@ static void put_mechanism(struct encoder *encoder, const struct tremolo_study *d
     put_uint(encoder, device->frequency);
 }
 
-/* What stands for each feature's missing values, and the terms with their bounds. */
+static void put_bound(struct encoder *encoder, const json_t *term, const char *key)
+{
+    const json_t *bound = json_object_get(term, key);
+    if (bound == NULL) {
+        put_big_endian(encoder, NOTHING, 0, 0);
+    } else {
+        put_real(encoder, json_number_value(bound) + 0.0); /* minus zero becomes zero */
+    }
+}
+
+/* What stands for each feature's missing values, and the terms with bounds of their own. */
 static void put_derivation(struct encoder *encoder, const struct tremolo_study_file *file)
 {
     const json_t *terms = json_object_get(file->root, "terms");
-    size_t at = 0;
     put_array(encoder, file->feature_count);
     for (size_t i = 0; i < file->feature_count; i++) {
         if (isnan(file->features[i].shown.missing)) {
@@ -188,13 +197,10 @@ static void put_derivation(struct encoder *encoder, const struct tremolo_study_f
     for (size_t i = 0; i < json_array_size(terms); i++) {
         const json_t *term = json_array_get(terms, i);
         const char *text = json_string_value(term);
-        while (file->inputs->feature[at].term != i) {
-            at++;
-        }
         put_array(encoder, 3);
         put_text(encoder, text != NULL ? text : json_string_value(json_object_get(term, "term")));
-        put_real(encoder, file->coordinates[at].low);
-        put_real(encoder, file->coordinates[at].high);
+        put_bound(encoder, term, "low");
+        put_bound(encoder, term, "high");
     }
 }
 

@@ -137,7 +137,7 @@ export class BrowserDevice {
     #named(values) {
         const { features, response } = this.study.terms;
         return Object.fromEntries([...features, { ...response, kind: 'numeric' }].map(({ name, kind }, i) => (
-            [name, kind === 'numeric' ? Number(values[i]) : values[i]])));
+            [name, kind === 'numeric' && values[i] !== '' ? Number(values[i]) : values[i]])));
     }
 
     /* The first contribution enrols, and pins the key; another tab may have been faster. */

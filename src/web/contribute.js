@@ -49,8 +49,10 @@ function field(feature, place, extra) {
     const id = `answer-${place}`;
     const isNumeric = feature.kind === 'numeric';
     const range = feature.isTypical ? `about ${boundsOf(feature)}` : boundsOf(feature);
-    const hint = [isNumeric ? range : '', extra].filter(Boolean).join('; ');
-    const attributes = { id, name: id, required: 'required', autocomplete: 'off', 'aria-describedby': `${id}-hint` };
+    const isOptional = feature.missing !== undefined;
+    const empty = isOptional ? `left empty it counts as ${feature.missing}` : '';
+    const hint = [isNumeric ? range : '', empty, extra].filter(Boolean).join('; ');
+    const attributes = { id, name: id, ...(isOptional ? {} : { required: 'required' }), autocomplete: 'off', 'aria-describedby': `${id}-hint` };
     const inputs = isNumeric ? numberInput(feature, attributes)
         : [element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels))];
     return element('div', { class: 'field' }, element('label', { for: id, text: feature.name, dir: 'auto' }),

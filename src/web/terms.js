@@ -24,6 +24,8 @@ export function featureTable(study) {
     const head = ['Value', isBallot(study) ? 'Typical range' : 'Public bounds', 'Role'].map((text) => element('th', { scope: 'col', text }));
     return element('table', { class: 'terms' }, element('thead', {}, element('tr', {}, ...head)),
         element('tbody', {}, ...study.features.map((feature) => row(feature, `feature, ${how}`)),
+            ...(study.terms ?? []).filter((term) => term.low !== undefined)
+                .map(({ term, low, high }) => row({ name: term, kind: 'numeric', low, high }, `computed from these, ${how}`)),
             row({ ...study.response, kind: 'numeric' }, sent)));
 }
 

@@ -125,7 +125,38 @@ cat >"$dir/ballot.json" <<'JSON'
  "privacy": {"epsilon": 2, "neighbours": "any", "protects": "all"},
  "protocol": {"kind": "one-shot", "release": "ballot"}, "limits": {"samples": 2}}
 JSON
-for file in "$dir/study.json" "$dir/csv.json" "$dir/full.json" "$dir/ballot.json"; do
+cat >"$dir/terms.json" <<'JSON'
+{"tremolo": 1, "title": "Terms", "features": [{"name": "age", "low": 18, "high": 90, "missing": 50},
+  {"name": "income", "low": 500, "high": 90000}, {"name": "platform", "kind": "category", "levels": ["web", "app", "none"], "missing": "none"}],
+ "terms": ["age", {"term": "log(income)", "low": 6.2, "high": 11.4}, "C(platform)", {"term": "I((age-50)^2)", "low": 0, "high": 1600}],
+ "response": {"name": "pulse", "low": 40, "high": 110},
+ "privacy": {"epsilon": 2, "neighbours": "any", "protects": "all"}, "protocol": {"release": "ballot"}}
+JSON
+$tremolo study show "$dir/terms.json" >"$out"
+expect_match "computed terms are shown" "$out" '^computed \(age-50\)\^2, 0 to 1600$'
+expect_match "and what stands for missing values" "$out" '; missing counts as none$'
+$tremolo study show "$dir/terms.json" --c >"$out"
+expect_match "a firmware is told to compute them" "$out" 'age \+ log\(income\) \+ C\(platform\) \+ I\(\(age-50\)\^2\)'
+expect_match "and their ranges" "$out" '/\* log\(income\): 6\.2[0-9]* to 11\.4'
+# wrong_terms SED WORDS: a changed file is refused for this reason.
+wrong_terms() {
+    sed "$1" "$dir/terms.json" >"$dir/wrong.json"
+    $tremolo study check "$dir/wrong.json" >"$out" 2>&1
+    expect "terms after $1" $? 2
+    expect_match "terms after $1: in words" "$out" "$2"
+}
+wrong_terms 's/"low": 500/"low": 0/' 'terms\[1\]: takes the logarithm of income, whose low must then be above 0'
+wrong_terms 's/"term": "log(income)", "low": 6.2, "high": 11.4/"term": "log(income)"/' 'terms\[1\]\.low: is required'
+wrong_terms 's/{"term": "log(income)"[^}]*}/"log(income)"/' 'is computed and needs bounds of its own'
+wrong_terms 's/"age", {/{"term": "age", "low": 1, "high": 2}, {/' 'has the bounds of its features'
+wrong_terms 's/"C(platform)", //' 'terms: do not use platform: leave the feature out'
+wrong_terms 's/"C(platform)"/"platform", "C(weight)"/' 'no such column'
+wrong_terms 's/"C(platform)"/"C(platform)", "age"/' 'name a term twice'
+wrong_terms 's/"C(platform)"/"age*platform"/' 'must be one term'
+wrong_terms 's/"missing": "none"/"missing": "other"/' 'features\[2\]\.missing: must be one of the levels'
+wrong_terms 's/"missing": 50/"missing": "old"/' 'features\[0\]\.missing: must be a number'
+wrong_terms 's/"any"/{"distance": 1}/; s/"ballot"/"sample", "kind": "one-shot"/' 'privacy.neighbours: must be "any" where terms are computed'
+for file in "$dir/study.json" "$dir/csv.json" "$dir/full.json" "$dir/ballot.json" "$dir/terms.json"; do
     $tremolo study show "$file" --json >"$out"
     expect "the id of ${file##*/}" "$($tremolo study id "$file")" \
         "$(python3 tests/vectors/study_id.py "$out")"

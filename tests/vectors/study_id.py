@@ -67,15 +67,35 @@ def sample(study):
                                         "clip", "distance", "amplitude", "frequency")])
 
 
+def missing(entry):
+    if "missing" not in entry:
+        return None
+    levels = entry.get("levels", ["no", "yes"])
+    return float(entry["missing"] if entry["kind"] == "numeric" else levels.index(entry["missing"]))
+
+
+def term(entry):
+    entry = {"term": entry} if isinstance(entry, str) else entry
+    return [entry["term"], *(float(entry[key]) if key in entry else None for key in ("low", "high"))]
+
+
+def derivation(study):
+    """How coordinates follow from features, in studies that say it."""
+    if "terms" not in study and not any("missing" in entry for entry in study["features"]):
+        return []
+    return [list(map(missing, study["features"])), list(map(term, study.get("terms", [])))]
+
+
 def canonical(study):
     limits, response = study["limits"], study["response"]
-    version = 2 if study["protocol"].get("release") == "ballot" else 1
-    promised, protocol, integers = ballot(study) if version == 2 else sample(study)
+    is_ballot = study["protocol"].get("release") == "ballot"
+    promised, protocol, integers = ballot(study) if is_ballot else sample(study)
+    derived = derivation(study)
     return encode([
-        "tremolo study", version, study["title"], study["purpose"],
+        "tremolo study", (2 if is_ballot else 1) + (2 if derived else 0), study["title"], study["purpose"],
         [feature(entry) for entry in study["features"]],
         [response["name"], response["unit"], float(response["low"]), float(response["high"])],
-        promised, protocol,
+        *derived, promised, protocol,
         [limits["devices"], limits["samples"], date(limits.get("opens")), date(limits.get("closes")),
          ["open", "keys"].index(limits["enrolment"])],
         integers,

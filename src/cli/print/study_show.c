@@ -1,4 +1,5 @@
 /* study_show.c -- what a study asks for and promises, in words and as JSON. */
+#include "tremolo_inputs.h"
 #include "study.h"
 
 #include <math.h>
@@ -27,6 +28,32 @@ void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_
     }
 }
 
+static void show_missing(const struct tremolo_study_feature *feature)
+{
+    if (isnan(feature->missing)) {
+        return;
+    }
+    if (feature->kind == TREMOLO_STUDY_CATEGORY) {
+        (void)printf("; missing counts as %s", feature->levels[(size_t)feature->missing]);
+    } else if (feature->kind == TREMOLO_STUDY_YES_NO) {
+        (void)printf("; missing counts as %s", feature->missing > 0 ? "yes" : "no");
+    } else {
+        (void)printf("; missing counts as %g", feature->missing);
+    }
+}
+
+/* What a device computes from its features. */
+static void show_terms(const struct tremolo_study_file *file)
+{
+    const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
+    for (size_t i = 0; i < inputs->features; i++) {
+        const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(file, i);
+        if (!tremolo_derived_is_plain(&inputs->feature[i])) {
+            (void)printf("computed %s, %g to %g\n", at->name, at->low, at->high);
+        }
+    }
+}
+
 static void show_features(const struct tremolo_study_file *file)
 {
     size_t count = tremolo_study_file_feature_count(file);
@@ -45,6 +72,7 @@ static void show_features(const struct tremolo_study_file *file)
             (void)printf("%s%s%s", j == 0 ? ", " : "; ", feature->levels[j],
                          j == 0 ? " (reference)" : "");
         }
+        show_missing(feature);
         (void)printf("%s\n", !last ? ""
                              : tremolo_study_file_terms(file)->response_private
                                  ? tremolo_study_file_terms(file)->release == TREMOLO_RELEASE_BALLOT
@@ -52,6 +80,7 @@ static void show_features(const struct tremolo_study_file *file)
                                        : ", sent with noise"
                                  : ", sent in the clear");
     }
+    show_terms(file);
 }
 
 static void show_protocol(const struct tremolo_study_terms *terms)

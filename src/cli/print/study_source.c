@@ -4,11 +4,13 @@
  * firmware needs; it is printed here by the program that read, checked and
  * identified the study. As in host/, a policy has a say: it refuses the study,
  * sets the distance at which reports are charged, and is the ledger's budget. */
+#include <math.h>
 #include <stdio.h>
 
 #include "cli.h"
 #include "files.h"
 #include "study.h"
+#include "tremolo_inputs.h"
 #include "tremolo_policy.h"
 
 /* Text within a comment: nothing in it may end that, or begin another. */
@@ -22,33 +24,60 @@ static void put_comment(const char *text)
     }
 }
 
-static void put_range(const struct tremolo_study_feature *feature, size_t level)
+static void put_range(const struct tremolo_study_coordinate *at)
 {
-    put_comment(feature->name);
-    if (feature->kind == TREMOLO_STUDY_NUMERIC) {
-        (void)printf(": %.17g to %.17g ", feature->low, feature->high);
-        put_comment(feature->unit);
-    } else if (feature->kind == TREMOLO_STUDY_YES_NO) {
-        (void)printf(": no to yes");
+    put_comment(at->name);
+    if (at->from != NULL) {
+        (void)printf(": ");
+        put_comment(at->from);
+        (void)printf(" to ");
+        put_comment(at->to);
     } else {
-        (void)printf(": another level to ");
-        put_comment(feature->levels[level + 1]);
+        (void)printf(": %.17g to %.17g ", at->low, at->high);
+        put_comment(at->unit);
+    }
+}
+
+/* What a firmware has to do before the core sees a vector. */
+static void put_terms(const struct tremolo_study_file *file)
+{
+    const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
+    if (inputs->terms != NULL) {
+        (void)printf(
+            "/* The features are terms of raw values, which the firmware computes itself:\n   ");
+        put_comment(inputs->terms);
+        (void)printf("\n   docs/protocol.md, section 1, lays the arithmetic down, the logarithm's, "
+                     "too, and\n"
+                     "   tests/vectors/terms.json has examples. Each is then scaled by its own "
+                     "range below. */\n");
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct tremolo_input *input = &inputs->input[i];
+        if (!isnan(input->missing)) {
+            (void)printf("/* A missing ");
+            put_comment(input->name);
+            if (input->kind == TREMOLO_STUDY_CATEGORY) {
+                (void)printf(" counts as ");
+                put_comment(input->level[(size_t)input->missing]);
+            } else {
+                (void)printf(" counts as %.17g", input->missing);
+            }
+            (void)printf(". */\n");
+        }
     }
 }
 
 static void put_bounds(const struct tremolo_study_file *file)
 {
     const struct tremolo_study *study = tremolo_study_file_device(file);
+    put_terms(file);
     (void)printf("static const struct tremolo_bounds tremolo_the_bounds[%u] = {\n",
                  (unsigned)study->dimension);
-    for (size_t i = 0; i < tremolo_study_file_feature_count(file); i++) {
-        const struct tremolo_study_feature *feature = tremolo_study_file_feature(file, i);
-        for (size_t j = 0; j < feature->width; j++) {
-            const struct tremolo_bounds *bounds = &study->bounds[feature->first + j];
-            (void)printf("    {%ld, %ld}, /* ", (long)bounds->low, (long)bounds->high);
-            put_range(feature, j);
-            (void)printf(" */\n");
-        }
+    for (size_t i = 0; i < study->dimension; i++) {
+        (void)printf("    {%ld, %ld}, /* ", (long)study->bounds[i].low,
+                     (long)study->bounds[i].high);
+        put_range(tremolo_study_file_coordinate(file, i));
+        (void)printf(" */\n");
     }
     (void)printf("};\n\n");
 }
@@ -94,7 +123,7 @@ static void put_study(const struct tremolo_study_file *file, const struct tremol
                  (unsigned long)study->amplitude, (unsigned long)study->frequency);
     (void)printf("    .bounds = tremolo_the_bounds,\n    .response_bounds = {%ld, %ld}, /* ",
                  (long)response->low, (long)response->high);
-    put_range(tremolo_study_file_response(file), 0);
+    put_range(tremolo_study_file_coordinate(file, study->dimension));
     (void)printf(" */\n");
     put_id(study);
     (void)printf("};\n\n");
