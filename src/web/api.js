@@ -30,7 +30,8 @@ export async function get(path) {
     return response.json();
 }
 
-export const studies = async () => (await get('/v1/studies')).studies;
+/** A page of the list: {studies, matching, total}; the wish by the names of docs/openapi.json. */
+export const studies = (wish) => get(`/v1/studies?${new URLSearchParams(wish)}`);
 export const published = (id) => get(`/v1/studies/${id}`);
 export const estimate = (id) => get(`/v1/studies/${id}/estimate`);
 export const history = (id) => get(`/v1/studies/${id}/history`);
