@@ -10,7 +10,9 @@
 #   make test-cluster  users, operation, MQTT and faults of a NATS cluster
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the order of the modules         make lint    format, tidy, cppcheck, man
-#   make install       honours DESTDIR and PREFIX
+#   make install       honours DESTDIR, PREFIX and LIBDIR
+#   make dist          a source archive, the same bytes each time, and what is linked as SPDX
+#   make distcheck     builds and tests from that archive    make deb     Debian packages
 #   make npm-package   the device for browsers and Node     make device-package  for microcontrollers
 #   make test-packages packages before the tools they are for
 #   WEB=no             without the pages: no clang, lld, esbuild, d3     NATS=no   without a cluster
@@ -20,6 +22,7 @@
 # exactly their include/ on its path, and check-layers proves the same of the linked symbols.
 
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 BUILD   ?= build
 CC      ?= gcc
@@ -268,7 +271,7 @@ run-tests: test-programs
 # What needs tools from elsewhere, or minutes: each script says what it leaves out and why.
 .PHONY: test-packages
 PACKAGE_TESTS ?= $(sort $(wildcard tests/packages/*.sh))
-test-packages: $(DEPS) $(BUILD)/.setup-test
+test-packages: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-packages
 	@$(MAKE) $(AT_ONCE) $(BUILD)/tremolo
 	@BUILD=$(BUILD) tools/run-tests $(PACKAGE_TESTS)
 
@@ -319,7 +322,8 @@ size: $(BUILD)/.setup-ports
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach module,$(MODULES),$(module):$(subst $() ,$(),$(foreach used,$(USES_$(module)),$(used),)))
 
-LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* tests/*/* ports ports/*)))
+LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* tests/*/* ports ports/*)) \
+            $(wildcard examples/phone/tremolo_phone.[ch]))
 lint: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint
@@ -327,26 +331,49 @@ format: $(BUILD)/.setup-lint
 
 # ---------------------------------------------------------------- installing
 TO := $(DESTDIR)$(PREFIX)
-configure = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' $(1) >$(2)
+INSTALLED_LIBS := $(DESTDIR)$(LIBDIR)
+configure = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+  -e 's|@FROM_LIBDIR@|$(shell realpath -m --relative-to=$(LIBDIR) $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' $(1) >$(2)
 install: all
-	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/lib/cmake/tremolo $(TO)/include/tremolo $(TO)/share/tremolo \
+	install -d $(TO)/bin $(INSTALLED_LIBS)/pkgconfig $(INSTALLED_LIBS)/cmake/tremolo $(TO)/include/tremolo $(TO)/share/tremolo \
 	  $(TO)/share/man/man1 $(TO)/share/man/man3
 	install -m 755 $(BUILD)/tremolo $(TO)/bin/
 	install -m 755 tools/fetch-data $(TO)/share/tremolo/
-	install -m 644 $(BUILD)/libtremolo.a $(TO)/lib/
-	install -m 644 $(BUILD)/$(SONAME) $(TO)/lib/libtremolo.so.$(VERSION)
-	ln -sf libtremolo.so.$(VERSION) $(TO)/lib/$(SONAME)
-	ln -sf $(SONAME) $(TO)/lib/libtremolo.so
+	install -m 644 $(BUILD)/libtremolo.a $(INSTALLED_LIBS)/
+	install -m 644 $(BUILD)/$(SONAME) $(INSTALLED_LIBS)/libtremolo.so.$(VERSION)
+	ln -sf libtremolo.so.$(VERSION) $(INSTALLED_LIBS)/$(SONAME)
+	ln -sf $(SONAME) $(INSTALLED_LIBS)/libtremolo.so
 	install -m 644 $(PUBLIC_HEADERS) $(TO)/include/tremolo/
 	install -m 644 docs/man/*.1 $(TO)/share/man/man1/
 	install -m 644 docs/man/*.3 $(TO)/share/man/man3/
-	$(call configure,packaging/tremolo.pc.in,$(TO)/lib/pkgconfig/tremolo.pc)
-	$(call configure,packaging/tremoloConfig.cmake.in,$(TO)/lib/cmake/tremolo/tremoloConfig.cmake)
-	$(call configure,packaging/tremoloConfigVersion.cmake.in,$(TO)/lib/cmake/tremolo/tremoloConfigVersion.cmake)
+	$(call configure,packaging/tremolo.pc.in,$(INSTALLED_LIBS)/pkgconfig/tremolo.pc)
+	$(call configure,packaging/tremoloConfig.cmake.in,$(INSTALLED_LIBS)/cmake/tremolo/tremoloConfig.cmake)
+	$(call configure,packaging/tremoloConfigVersion.cmake.in,$(INSTALLED_LIBS)/cmake/tremolo/tremoloConfigVersion.cmake)
 	install -d $(TO)/share/bash-completion/completions $(TO)/share/zsh/site-functions $(TO)/share/fish/vendor_completions.d
 	$(BUILD)/tremolo completion bash >$(TO)/share/bash-completion/completions/tremolo
 	$(BUILD)/tremolo completion zsh >$(TO)/share/zsh/site-functions/_tremolo
 	$(BUILD)/tremolo completion fish >$(TO)/share/fish/vendor_completions.d/tremolo.fish
+
+# ---------------------------------------------------------------- releasing
+DIST := $(BUILD)/dist/tremolo-$(VERSION)
+.PHONY: dist distcheck deb
+dist: $(BUILD)/tremolo
+	@tools/dist $(DIST).tar.gz
+	@tools/sbom $(BUILD)/tremolo >$(DIST).spdx.json
+	@echo "$(DIST).tar.gz and $(DIST).spdx.json"
+
+# From the archive alone: the same archive again, a build, and DISTCHECK (all tests unless given).
+DISTCHECK ?= test
+distcheck: dist
+	@rm -rf $(BUILD)/distcheck && mkdir -p $(BUILD)/distcheck
+	@tar -xzf $(DIST).tar.gz -C $(BUILD)/distcheck
+	@cd $(BUILD)/distcheck/tremolo-$(VERSION) && tools/dist build/again.tar.gz && cmp build/again.tar.gz $(abspath $(DIST)).tar.gz
+	@$(MAKE) -C $(BUILD)/distcheck/tremolo-$(VERSION) --no-print-directory BUILD=build all
+	@$(MAKE) -C $(BUILD)/distcheck/tremolo-$(VERSION) --no-print-directory BUILD=build $(DISTCHECK)
+	@echo "distcheck: $(DIST).tar.gz builds and passes '$(DISTCHECK)'"
+
+deb: $(BUILD)/.setup-packages
+	@tools/deb $(BUILD)/deb
 
 clean:
 	rm -rf $(BUILD)
