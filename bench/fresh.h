@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FRESH_REPORT_MAX = 255, FRESH_ID_OFFSET = 2 + 17 + 1 + 1 };
+enum { FRESH_REPORT_MAX = 255, FRESH_ID_OFFSET = 2 + 17 + 3 + 1 };
 
 static inline void stop_with(const char *what)
 {

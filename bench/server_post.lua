@@ -3,7 +3,7 @@
 local file = assert(io.open(os.getenv("REPORT"), "rb"))
 local report = file:read("*a")
 file:close()
-local before, after = report:sub(1, 21), report:sub(38)
+local before, after = report:sub(1, 23), report:sub(40)
 local counter = 0
 
 function setup(thread)
