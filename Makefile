@@ -5,7 +5,7 @@
 #   make run           the main job, end to end, on embedded defaults
 #   make serve         the same, and the server stays
 #   make run-cluster   a study on a NATS cluster that loses a part of each kind
-#   make test          all tests on this machine        make bench   speed, as ratios
+#   make test          all tests on this machine        make bench   speed, as ratios (BENCH=fit: one of them)
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-cluster  users, operation, MQTT and faults of a NATS cluster
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
@@ -303,12 +303,14 @@ run-programs: $(patsubst %.c,$(BUILD)/bin/%,$(PROGRAMS))
 	@BUILD=$(BUILD) tools/run-tests $(call together_and_alone,$^)
 
 # ---------------------------------------------------------------- measuring
-# Every program bench/bench_*.c and every script bench/*.sh, in turn.
-BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard bench/bench_*.c)))
+# Every program bench/bench_NAME.c and every script bench/NAME.sh, in turn, or those that BENCH names.
+BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard bench/bench_$(or $(BENCH),*).c)))
+BENCH_SCRIPTS := $(sort $(wildcard bench/$(or $(BENCH),*).sh))
 bench: $(DEPS) $(BUILD)/.setup-bench $(BUILD)/.setup-cluster
+	$(if $(BENCH_PROGRAMS)$(BENCH_SCRIPTS),,$(error there is no benchmark called $(BENCH)))
 	@$(MAKE) $(AT_ONCE) $(BENCH_PROGRAMS) $(BUILD)/tremolo
 	@for program in $(BENCH_PROGRAMS); do echo "== $${program##*/}"; $$program || exit 1; done
-	@for script in $(sort $(wildcard bench/*.sh)); do \
+	@for script in $(BENCH_SCRIPTS); do \
 	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
 
 # ---------------------------------------------------------------- ports

@@ -27,6 +27,19 @@ static bool release_is_sane(const struct tremolo_sample_release *release)
            release->largest >= 0.0 && isfinite(release->largest);
 }
 
+static bool bucket_new(struct bucket *bucket, size_t n)
+{
+    bucket->sum = linear_new(n);
+    bucket->product = linear_new(n * n);
+    return bucket->sum != NULL && bucket->product != NULL;
+}
+
+static void bucket_free(struct bucket *bucket)
+{
+    free(bucket->sum);
+    free(bucket->product);
+}
+
 static struct tremolo_debiased *evidence_new(size_t d, size_t buckets)
 {
     struct tremolo_debiased *evidence = calloc(1, sizeof *evidence);
@@ -38,11 +51,9 @@ static struct tremolo_debiased *evidence_new(size_t d, size_t buckets)
     evidence->n = n;
     evidence->buckets = buckets;
     evidence->bias = linear_new(n * n);
-    bool complete = evidence->bias != NULL;
+    bool complete = bucket_new(&evidence->all, n) && evidence->bias != NULL;
     for (size_t b = 0; b < buckets; b++) {
-        evidence->bucket[b].sum = linear_new(n);
-        evidence->bucket[b].product = linear_new(n * n);
-        complete = complete && evidence->bucket[b].sum && evidence->bucket[b].product;
+        complete = bucket_new(&evidence->bucket[b], n) && complete;
     }
     if (!complete) {
         tremolo_debias_free(evidence);
@@ -57,9 +68,9 @@ void tremolo_debias_free(struct tremolo_debiased *evidence)
         return;
     }
     for (size_t b = 0; b < evidence->buckets; b++) {
-        free(evidence->bucket[b].sum);
-        free(evidence->bucket[b].product);
+        bucket_free(&evidence->bucket[b]);
     }
+    bucket_free(&evidence->all);
     free(evidence->bias);
     free(evidence);
 }
@@ -111,6 +122,16 @@ static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
     }
 }
 
+static void add_up(struct tremolo_debiased *evidence)
+{
+    size_t n = evidence->n;
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        evidence->all.count += evidence->bucket[b].count;
+        linear_add(evidence->all.sum, 1.0, evidence->bucket[b].sum, n);
+        linear_add(evidence->all.product, 1.0, evidence->bucket[b].product, n * n);
+    }
+}
+
 enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
                                        const struct tremolo_sums *buckets, size_t count,
                                        const struct tremolo_sample_release *release)
@@ -139,6 +160,7 @@ enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
             set_bucket(&made->bucket[b], &buckets[b], release);
         }
     }
+    add_up(made);
     made->devices = (double)devices;
     *evidence = made;
     return TREMOLO_OK;
@@ -168,27 +190,16 @@ double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *ev
                     bool centred, size_t skip)
 {
     size_t n = evidence->n;
-    double means[TREMOLO_MAX_FEATURES + 1] = {0};
-    double count = 0.0;
-    memset(raw, 0, n * n * sizeof *raw);
-    for (size_t b = 0; b < evidence->buckets; b++) {
-        const struct bucket *bucket = &evidence->bucket[b];
-        if (b == skip) {
-            continue;
-        }
-        count += bucket->count;
-        for (size_t i = 0; i < n; i++) {
-            means[i] += bucket->sum[i];
-        }
-        for (size_t i = 0; i < n * n; i++) {
-            raw[i] += bucket->product[i];
-        }
-    }
+    bool whole = skip >= evidence->buckets;
+    const struct bucket *all = &evidence->all;
+    const struct bucket *without = whole ? NULL : &evidence->bucket[skip];
+    double means[TREMOLO_MAX_FEATURES + 1];
+    double count = all->count - (whole ? 0.0 : without->count);
     for (size_t i = 0; i < n; i++) {
-        means[i] /= count;
+        means[i] = (all->sum[i] - (whole ? 0.0 : without->sum[i])) / count;
     }
     for (size_t i = 0; i < n * n; i++) {
-        raw[i] /= count;
+        raw[i] = (all->product[i] - (whole ? 0.0 : without->product[i])) / count;
     }
     if (centred) {
         centre(raw, means, count, n);
@@ -199,18 +210,14 @@ double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *ev
     return count;
 }
 
-/* One entry of the debiased moment, straight from the buckets: slower than
- * evidence_raw for a whole matrix, but it needs no memory and cannot fail. */
+/* One entry of the debiased moment: as evidence_raw has it, but it needs no memory and cannot
+ * fail. */
 static double joint_entry(const struct tremolo_debiased *evidence, const double *mean, bool centred,
                           size_t i, size_t j)
 {
     size_t at = i * evidence->n + j;
     double K = evidence->devices;
-    double sum = 0.0;
-    for (size_t b = 0; b < evidence->buckets; b++) {
-        sum += evidence->bucket[b].product[at];
-    }
-    double moment = sum / K;
+    double moment = evidence->all.product[at] / K;
     if (centred) {
         moment = (moment - mean[i] * mean[j]) * (K / fmax(K - 1.0, 1.0));
     }
@@ -221,11 +228,9 @@ void tremolo_debias_moments(double *S, double *Z, double *yy,
                             const struct tremolo_debiased *evidence, bool centred)
 {
     size_t d = evidence->d;
-    double mean[TREMOLO_MAX_FEATURES + 1] = {0};
-    for (size_t b = 0; b < evidence->buckets; b++) {
-        for (size_t i = 0; i <= d; i++) {
-            mean[i] += evidence->bucket[b].sum[i] / evidence->devices;
-        }
+    double mean[TREMOLO_MAX_FEATURES + 1];
+    for (size_t i = 0; i <= d; i++) {
+        mean[i] = evidence->all.sum[i] / evidence->devices;
     }
     for (size_t i = 0; i < d * d && S != NULL; i++) {
         S[i] = joint_entry(evidence, mean, centred, i / d, i % d);
@@ -321,6 +326,7 @@ enum tremolo_status tremolo_debias_pool(struct tremolo_debiased **pooled,
     }
     double factor = mean_noise > 0.0 ? sqrt(squares) / mean_noise : 1.0;
     settle_noise(pool, factor);
+    add_up(pool);
     pool->noise = factor * mean_noise;
     pool->devices = rounds[0]->devices;
     pool->response_private = rounds[0]->response_private;

@@ -128,23 +128,14 @@ static enum tremolo_status joint_moments(double *M, const struct source *source,
 static bool invert(double *inverse, double *S, const double *M, size_t d)
 {
     size_t n = d + 2;
+    double logdet;
     for (size_t i = 0; i < d; i++) {
         for (size_t j = 0; j < d; j++) {
             S[i * d + j] = M[(i + 1) * n + j + 1] - M[i + 1] * M[j + 1];
-            inverse[i * d + j] = i == j ? 1.0 : 0.0;
         }
     }
-    double *factor = linear_new(d * d);
-    bool good = factor != NULL;
-    if (good) {
-        memcpy(factor, S, d * d * sizeof *S);
-        good = linear_cholesky(factor, d);
-    }
-    if (good) {
-        linear_cholesky_solve(inverse, factor, d, d);
-    }
-    free(factor);
-    return good;
+    memcpy(inverse, S, d * d * sizeof *S);
+    return linear_positive_inverse(inverse, &logdet, d);
 }
 
 static double loss_of(const double *M, size_t d, const double *beta, double intercept)

@@ -29,6 +29,7 @@ struct tremolo_debiased {
     double largest; /* second moment of a coordinate that bounds allow; 0 unknown */
     double *bias;   /* n * n */
     struct bucket bucket[TREMOLO_BUCKETS];
+    struct bucket all; /* their sum */
 };
 
 /* Raw joint moment (noise included) of all buckets but `skip` (pass `buckets`

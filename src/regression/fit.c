@@ -132,7 +132,7 @@ static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
         .raw = moments->raw,
         .bias = evidence->bias,
     };
-    if (!linear_eigen(moments->values, moments->S, d)) {
+    if (!linear_eigenvalues(moments->values, moments->S, d)) {
         return TREMOLO_NOT_CONVERGED;
     }
     size_t negative = count_negative(moments->values, d);
@@ -140,7 +140,7 @@ static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (!linear_eigen(moments->values, moments->S, d)) {
+    if (!linear_eigenvalues(moments->values, moments->S, d)) {
         return TREMOLO_NOT_CONVERGED;
     }
     memcpy(beta, solution, d * sizeof *beta);

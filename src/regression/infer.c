@@ -73,20 +73,26 @@ void system_drop(struct system *system)
     system->bias = NULL;
 }
 
-enum tremolo_status system_solve(double *beta, double *inverse, const struct system *system)
+/* S and Z of S beta = Z. */
+static void equations(double *S, double *Z, const struct system *system)
 {
     size_t p = system->p;
     size_t q = system->q;
-    double right[INFER_MAX];
     for (size_t i = 0; i < p; i++) {
         for (size_t j = 0; j < p; j++) {
-            inverse[i * p + j] = system->raw[i * q + j] - system->bias[i * q + j];
+            S[i * p + j] = system->raw[i * q + j] - system->bias[i * q + j];
         }
-        right[i] = system->raw[i * q + p] - system->bias[i * q + p];
+        Z[i] = system->raw[i * q + p] - system->bias[i * q + p];
     }
-    enum tremolo_status status = linear_inverse(inverse, p);
+}
+
+enum tremolo_status system_solve(double *beta, double *inverse, const struct system *system)
+{
+    double right[INFER_MAX];
+    equations(inverse, right, system);
+    enum tremolo_status status = linear_inverse(inverse, system->p);
     if (status == TREMOLO_OK) {
-        linear_apply(beta, inverse, right, p);
+        linear_apply(beta, inverse, right, system->p);
     }
     return status;
 }
@@ -130,7 +136,7 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
     return status;
 }
 
-static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
+static enum tremolo_status leave_out(struct analysis *analysis, double *work,
                                      const struct tremolo_debiased *evidence, bool intercept)
 {
     for (size_t b = 0; b < evidence->buckets; b++) {
@@ -144,7 +150,8 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *inverse,
             return status;
         }
         double *row = analysis->left_out + analysis->groups * analysis->p;
-        status = system_solve(row, inverse, &part);
+        equations(work, row, &part);
+        status = linear_solve(row, work, analysis->p);
         system_drop(&part);
         if (status != TREMOLO_OK) {
             return status;

@@ -46,10 +46,34 @@ double linear_cholesky_logdet(const double *factor, size_t n)
     return 2.0 * sum;
 }
 
+bool linear_positive_inverse(double *A, double *logdet, size_t n)
+{
+    lapack_int size = (lapack_int)n;
+    if (!linear_cholesky(A, n)) {
+        return false;
+    }
+    *logdet = linear_cholesky_logdet(A, n);
+    if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', size, A, size) != 0) {
+        return false;
+    }
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < j; i++) {
+            A[j * n + i] = A[i * n + j];
+        }
+    }
+    return true;
+}
+
 bool linear_eigen(double *values, double *A, size_t n)
 {
     lapack_int size = (lapack_int)n;
     return LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, A, size, values) == 0;
+}
+
+bool linear_eigenvalues(double *values, double *A, size_t n)
+{
+    lapack_int size = (lapack_int)n;
+    return LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', size, A, size, values) == 0;
 }
 
 void linear_multiply(double *C, const double *A, const double *B, size_t n, bool transposed)
@@ -57,6 +81,12 @@ void linear_multiply(double *C, const double *A, const double *B, size_t n, bool
     int size = (int)n;
     cblas_dgemm(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, size, size,
                 size, 1.0, A, size, B, size, 0.0, C, size);
+}
+
+void linear_gram(double *C, double factor, const double *rows, size_t n, size_t count)
+{
+    cblas_dsyrk(CblasColMajor, CblasUpper, CblasNoTrans, (int)n, (int)count, factor, rows, (int)n,
+                1.0, C, (int)n);
 }
 
 enum tremolo_status linear_sandwich(double *C, const double *A, const double *B, size_t n)
@@ -103,13 +133,43 @@ done:
     return status;
 }
 
+enum tremolo_status linear_solve(double *x, double *A, size_t n)
+{
+    enum { BLOCK = 64 };
+    lapack_int size = (lapack_int)n;
+    double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, A, size, NULL);
+    double rcond = 0.0;
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    double *work = linear_new((n + 2) * BLOCK);
+    lapack_int *order = calloc(2 * n, sizeof *order);
+    if (work == NULL || order == NULL) {
+        goto done;
+    }
+    status = TREMOLO_SINGULAR;
+    lapack_int *spare = order + n;
+    bool factored =
+        LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', size, A, size, order, work, size * BLOCK) == 0;
+    if (factored &&
+        LAPACKE_dsycon_work(LAPACK_COL_MAJOR, 'L', size, A, size, order, norm, &rcond, work,
+                            spare) == 0 &&
+        rcond > (double)n * DBL_EPSILON) {
+        (void)LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'L', size, 1, A, size, order, x, size);
+        status = TREMOLO_OK;
+    }
+done:
+    free(work);
+    free(order);
+    return status;
+}
+
 double linear_dot(const double *a, const double *b, size_t n)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
+    return cblas_ddot((int)n, a, 1, b, 1);
+}
+
+void linear_add(double *y, double a, const double *x, size_t n)
+{
+    cblas_daxpy((int)n, a, x, 1, y, 1);
 }
 
 void linear_apply(double *y, const double *A, const double *x, size_t n)

@@ -25,12 +25,22 @@ void linear_cholesky_solve(double *X, const double *factor, size_t n, size_t col
 /* Twice the sum of the logarithms of the factor's diagonal: log det A. */
 double linear_cholesky_logdet(const double *factor, size_t n);
 
+/* A <- A^-1 of a positive definite A, and log det A; false when A is not positive definite. */
+bool linear_positive_inverse(double *A, double *logdet, size_t n);
+
 /* Eigenvalues in ascending order; A becomes the eigenvectors, one after the
  * other (vector k is A[k*n .. k*n+n-1]). False when LAPACK does not converge. */
 bool linear_eigen(double *values, double *A, size_t n);
 
+/* Only the eigenvalues; A is lost. */
+bool linear_eigenvalues(double *values, double *A, size_t n);
+
 /* C <- A B for full column-major n * n matrices; with `transposed`, A' B. */
 void linear_multiply(double *C, const double *A, const double *B, size_t n, bool transposed);
+
+/* C <- C + factor times the sum over `count` rows of n numbers of row row'; only C[i * n + j] with
+ * j <= i. */
+void linear_gram(double *C, double factor, const double *rows, size_t n, size_t count);
 
 /* C <- A B A. NO_MEMORY or OK. */
 enum tremolo_status linear_sandwich(double *C, const double *A, const double *B, size_t n);
@@ -39,7 +49,14 @@ enum tremolo_status linear_sandwich(double *C, const double *A, const double *B,
  * SINGULAR when the smallest is below n * 2^-52 of the largest in size. */
 TREMOLO_MUST_USE enum tremolo_status linear_inverse(double *A, size_t n);
 
+/* x <- A^-1 x for the same A, which is lost; much faster than the inverse. SINGULAR when the
+ * reciprocal of its condition, as LAPACK estimates it, is below n * 2^-52. NO_MEMORY. */
+TREMOLO_MUST_USE enum tremolo_status linear_solve(double *x, double *A, size_t n);
+
 double linear_dot(const double *a, const double *b, size_t n);
+
+/* y <- y + a x */
+void linear_add(double *y, double a, const double *x, size_t n);
 
 /* y <- A x for a symmetric A. */
 void linear_apply(double *y, const double *A, const double *x, size_t n);

@@ -36,9 +36,7 @@
  * Where Z does not stand out from what it is without any signal the coefficients are
  * halved, whatever the response is: the prediction falls back towards the mean.
  *
- * Maximisation is by expectation-maximisation, whose steps keep S and s2
- * positive, with squared extrapolation to jump over its slow directions. Each
- * extrapolation is kept only if the objective does not fall. */
+ * shrink_search.c finds the maximum. */
 #include "shrink.h"
 #include "linear.h"
 #include "tremolo_regression.h"
@@ -55,43 +53,11 @@
 #define MU_CAUTION      1.0          /* standard deviations added to mu */
 #define ALONG_PRIOR     (1.0 / 16.0) /* sd of z'Sz about mu before reports, in units of mu d */
 #define KAPPA_OPTIMISM  2.0          /* standard deviations added to |Z|^2 for kappa */
-#define RESIDUAL_PSEUDO 0.15         /* omega */
 #define LARGEST_SIGNAL  0.98
-#define STEP_TOLERANCE  1e-6
-#define GAIN_TOLERANCE  1e-4 /* of twice the log-likelihood, where 4 is a standard interval */
-#define QUIET_CYCLES    5
-#define MAX_EVALUATIONS 600
 #define IDENTIFIED_SDS  2.0 /* by which yy, S and Z must stand out for an R^2 */
 #define CLEAR_SDS       1.5 /* by which Z must stand out for whole coefficients */
 #define EVEN_SHARE      (1.0 / 3.0)
 #define QUADRATURE      256
-
-struct constants {
-    double mu;
-    double raise; /* T = mu I + raise z z' */
-    double z[TREMOLO_MAX_FEATURES];
-    double nu;
-    double kappa;
-    double yy;
-    double trust; /* by which beta is multiplied */
-    bool identified;
-};
-
-struct state {
-    double *S;    /* d * d */
-    double *beta; /* d */
-    double log_s2;
-};
-
-struct engine {
-    const struct shrink_problem *problem;
-    struct constants constants;
-    size_t d;
-    size_t n;
-    double *P, *A, *X, *R; /* n * n each */
-    double *normal;        /* d * d */
-    double *right;         /* d */
-};
 
 /* ---------------------------------------------------------------- constants */
 
@@ -170,7 +136,7 @@ static double choose_nu(const struct shrink_problem *problem, double mean, doubl
 
 /* Set z, the direction of Z, and how far T exceeds mu along it: the precision-
  * weighted mean of mu and the reports' z'Sz, never below mu. */
-static void choose_direction(struct constants *c, const struct shrink_problem *problem,
+static void choose_direction(struct shrink_constants *c, const struct shrink_problem *problem,
                              double z_length)
 {
     size_t d = problem->d;
@@ -194,11 +160,6 @@ static void choose_direction(struct constants *c, const struct shrink_problem *p
     if (d == 1) {
         c->raise = 0.0; /* mu is all there is */
     }
-}
-
-static double target(const struct constants *c, size_t i, size_t j)
-{
-    return (i == j ? c->mu : 0.0) + c->raise * c->z[i] * c->z[j];
 }
 
 static double choose_kappa(size_t d, double signal, double mu, double yy)
@@ -248,7 +209,8 @@ static double signal_trust(double z2, double null, double d)
 }
 
 /* False when the response or the features show nothing to work with. */
-static bool choose_constants(struct constants *constants, const struct shrink_problem *problem)
+static bool choose_constants(struct shrink_constants *constants,
+                             const struct shrink_problem *problem)
 {
     size_t d = problem->d;
     size_t n = d + 1;
@@ -296,242 +258,7 @@ static bool choose_constants(struct constants *constants, const struct shrink_pr
     return true;
 }
 
-/* ---------------------------------------------------------------- one step */
-
-static void assemble(struct engine *engine, const struct state *state)
-{
-    size_t d = engine->d;
-    size_t n = engine->n;
-    double explained = 0.0;
-    for (size_t i = 0; i < d; i++) {
-        double z = linear_dot(state->S + i * d, state->beta, d);
-        memcpy(engine->P + i * n, state->S + i * d, d * sizeof(double));
-        engine->P[i * n + d] = z;
-        engine->P[d * n + i] = z;
-        explained += z * state->beta[i];
-    }
-    engine->P[n * n - 1] = exp(state->log_s2) + explained;
-    for (size_t i = 0; i < n * n; i++) {
-        engine->A[i] = engine->P[i] + engine->problem->bias[i];
-    }
-}
-
-/* Expectation: X = A^-1 P, then P <- P - X'(A - M) X, the moment of the hidden
- * rows given the reports. False when A is not positive definite. */
-static bool expect(struct engine *engine, const struct state *state)
-{
-    size_t n = engine->n;
-    assemble(engine, state);
-    for (size_t i = 0; i < n * n; i++) {
-        engine->R[i] = engine->A[i] - engine->problem->raw[i];
-    }
-    memcpy(engine->X, engine->P, n * n * sizeof(double));
-    if (!linear_cholesky(engine->A, n)) {
-        return false;
-    }
-    linear_cholesky_solve(engine->X, engine->A, n, n);
-    linear_multiply(engine->A, engine->R, engine->X, n, false);
-    linear_multiply(engine->R, engine->X, engine->A, n, true);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            engine->A[i * n + j] =
-                engine->P[i * n + j] - 0.5 * (engine->R[i * n + j] + engine->R[j * n + i]);
-        }
-    }
-    return true;
-}
-
-/* Maximisation from the expected moment in engine->A. */
-static bool maximise(struct engine *engine, struct state *next)
-{
-    size_t d = engine->d;
-    size_t n = engine->n;
-    const double *E = engine->A;
-    const struct constants *c = &engine->constants;
-    double K = engine->problem->devices;
-    for (size_t i = 0; i < d; i++) {
-        for (size_t j = 0; j < d; j++) {
-            double ridge = i == j ? c->kappa / K * c->mu : 0.0;
-            next->S[i * d + j] = (K * E[i * n + j] + c->nu * target(c, i, j)) / (K + c->nu);
-            engine->normal[i * d + j] = E[i * n + j] + ridge;
-        }
-        engine->right[i] = E[i * n + d];
-    }
-    memcpy(next->beta, engine->right, d * sizeof(double));
-    if (!linear_cholesky(engine->normal, d)) {
-        return false;
-    }
-    linear_cholesky_solve(next->beta, engine->normal, d, 1);
-    double residual = E[n * n - 1] - 2.0 * linear_dot(next->beta, engine->right, d);
-    for (size_t i = 0; i < d; i++) {
-        residual += next->beta[i] * linear_dot(E + i * n, next->beta, d);
-    }
-    double penalty = c->kappa * c->mu * linear_dot(next->beta, next->beta, d);
-    double s2 =
-        (K * fmax(residual, 0.0) + penalty + RESIDUAL_PSEUDO * c->yy) / (K + RESIDUAL_PSEUDO);
-    next->log_s2 = log(s2);
-    return isfinite(next->log_s2);
-}
-
-static bool step(struct engine *engine, struct state *next, const struct state *now)
-{
-    return expect(engine, now) && maximise(engine, next);
-}
-
-/* Twice the negated objective, or infinity outside the domain. */
-static double loss_of(struct engine *engine, const struct state *state)
-{
-    size_t d = engine->d;
-    size_t n = engine->n;
-    const struct constants *c = &engine->constants;
-    double K = engine->problem->devices;
-    memcpy(engine->normal, state->S, d * d * sizeof(double));
-    if (!linear_cholesky(engine->normal, d)) {
-        return INFINITY;
-    }
-    double prior = linear_cholesky_logdet(engine->normal, d);
-    for (size_t i = 0; i < d * d; i++) {
-        engine->X[i] = target(c, i / d, i % d);
-    }
-    linear_cholesky_solve(engine->X, engine->normal, d, d);
-    for (size_t i = 0; i < d; i++) {
-        prior += engine->X[i * d + i];
-    }
-    assemble(engine, state);
-    if (!linear_cholesky(engine->A, n)) {
-        return INFINITY;
-    }
-    double fit = linear_cholesky_logdet(engine->A, n);
-    memcpy(engine->X, engine->problem->raw, n * n * sizeof(double));
-    linear_cholesky_solve(engine->X, engine->A, n, n);
-    for (size_t i = 0; i < n; i++) {
-        fit += engine->X[i * n + i];
-    }
-    double penalty = c->kappa * c->mu * linear_dot(state->beta, state->beta, d);
-    return K * fit + c->nu * prior + (penalty + RESIDUAL_PSEUDO * c->yy) * exp(-state->log_s2) +
-           RESIDUAL_PSEUDO * state->log_s2;
-}
-
-/* ---------------------------------------------------------------- acceleration */
-
-/* Squared length of a difference of states, every part in its own natural unit. */
-static double difference2(const struct engine *engine, const struct state *a, const struct state *b,
-                          const struct state *c)
-{
-    /* |a - b|^2, or with c the second difference |(a - b) - (b - c)|^2 */
-    size_t d = engine->d;
-    double mu = engine->constants.mu;
-    double unit = engine->constants.yy / mu;
-    double sum_S = 0.0;
-    double sum_beta = 0.0;
-    for (size_t i = 0; i < d * d; i++) {
-        double x = a->S[i] - b->S[i] - (c != NULL ? b->S[i] - c->S[i] : 0.0);
-        sum_S += x * x;
-    }
-    for (size_t i = 0; i < d; i++) {
-        double x = a->beta[i] - b->beta[i] - (c != NULL ? b->beta[i] - c->beta[i] : 0.0);
-        sum_beta += x * x;
-    }
-    double x = a->log_s2 - b->log_s2 - (c != NULL ? b->log_s2 - c->log_s2 : 0.0);
-    return sum_S / (mu * mu) + sum_beta / unit + x * x;
-}
-
-/* out = a + 2 t (b - a) + t^2 ((c - b) - (b - a)) */
-static void extrapolate(struct state *out, const struct state *a, const struct state *b,
-                        const struct state *c, double t, size_t d)
-{
-    double wa = 1.0 - 2.0 * t + t * t;
-    double wb = 2.0 * t - 2.0 * t * t;
-    double wc = t * t;
-    for (size_t i = 0; i < d * d; i++) {
-        out->S[i] = wa * a->S[i] + wb * b->S[i] + wc * c->S[i];
-    }
-    for (size_t i = 0; i < d; i++) {
-        out->beta[i] = wa * a->beta[i] + wb * b->beta[i] + wc * c->beta[i];
-    }
-    out->log_s2 = wa * a->log_s2 + wb * b->log_s2 + wc * c->log_s2;
-}
-
-static void swap(struct state *a, struct state *b)
-{
-    struct state kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-/* Climb from states[0] until steps are below the tolerance, or until several
- * cycles in a row gain nothing that data could tell apart. The optimum is left in
- * states[0]; false when a step fails, which positive penalties rule out. */
-static bool climb(struct engine *engine, struct state states[4], size_t *evaluations)
-{
-    double loss = loss_of(engine, &states[0]);
-    int quiet = 0;
-    *evaluations = 0;
-    while (*evaluations < MAX_EVALUATIONS && quiet < QUIET_CYCLES) {
-        double before = loss;
-        if (!step(engine, &states[1], &states[0]) || !step(engine, &states[2], &states[1])) {
-            return false;
-        }
-        *evaluations += 2;
-        double first = difference2(engine, &states[1], &states[0], NULL);
-        double second = difference2(engine, &states[2], &states[1], &states[0]);
-        if (first <= STEP_TOLERANCE * STEP_TOLERANCE) {
-            swap(&states[0], &states[2]);
-            return true;
-        }
-        double t = second > 0.0 ? fmax(sqrt(first / second), 1.0) : 1.0;
-        bool kept = false;
-        if (t > 1.0) {
-            extrapolate(&states[3], &states[0], &states[1], &states[2], t, engine->d);
-            double reached = loss_of(engine, &states[3]);
-            kept = reached <= loss;
-            loss = kept ? reached : loss;
-        }
-        swap(&states[0], &states[kept ? 3 : 2]);
-        if (!kept) {
-            loss = loss_of(engine, &states[0]);
-        }
-        quiet = before - loss < GAIN_TOLERANCE ? quiet + 1 : 0;
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------- entry */
-
-static bool engine_allocate(struct engine *engine, struct state states[4], size_t d)
-{
-    size_t n = d + 1;
-    engine->d = d;
-    engine->n = n;
-    engine->P = linear_new(n * n);
-    engine->A = linear_new(n * n);
-    engine->X = linear_new(n * n);
-    engine->R = linear_new(n * n);
-    engine->normal = linear_new(d * d);
-    engine->right = linear_new(d);
-    bool complete =
-        engine->P && engine->A && engine->X && engine->R && engine->normal && engine->right;
-    for (size_t k = 0; k < 4; k++) {
-        states[k].S = linear_new(d * d);
-        states[k].beta = linear_new(d);
-        complete = complete && states[k].S && states[k].beta;
-    }
-    return complete;
-}
-
-static void engine_free(struct engine *engine, struct state states[4])
-{
-    free(engine->P);
-    free(engine->A);
-    free(engine->X);
-    free(engine->R);
-    free(engine->normal);
-    free(engine->right);
-    for (size_t k = 0; k < 4; k++) {
-        free(states[k].S);
-        free(states[k].beta);
-    }
-}
 
 /* Nothing to learn from: predict the mean. */
 static void answer_nothing(double *beta, double *S, struct shrink_result *result,
@@ -550,43 +277,29 @@ static void answer_nothing(double *beta, double *S, struct shrink_result *result
 enum tremolo_status shrink_solve(double *beta, double *S, struct shrink_result *result,
                                  const struct shrink_problem *problem)
 {
-    struct engine engine = {.problem = problem};
-    struct state states[4] = {{0}};
-    size_t d = problem->d;
-    enum tremolo_status status = TREMOLO_OK;
-    if (!choose_constants(&engine.constants, problem)) {
+    struct shrink_constants constants;
+    size_t evaluations = 0;
+    double s2 = 0.0;
+    if (!choose_constants(&constants, problem)) {
         answer_nothing(beta, S, result, problem);
         return TREMOLO_OK;
     }
-    if (!engine_allocate(&engine, states, d)) {
-        status = TREMOLO_NO_MEMORY;
-        goto done;
+    enum tremolo_status status = shrink_search(beta, S, &s2, &evaluations, problem, &constants);
+    if (status != TREMOLO_OK) {
+        return status;
     }
-    for (size_t i = 0; i < d; i++) {
-        states[0].S[i * d + i] = engine.constants.mu;
+    double explained = linear_form(beta, S, beta, problem->d);
+    double trust = constants.trust;
+    for (size_t i = 0; i < problem->d; i++) {
+        beta[i] *= trust;
     }
-    states[0].log_s2 = log(engine.constants.yy);
-    size_t evaluations = 0;
-    if (!climb(&engine, states, &evaluations)) {
-        status = TREMOLO_NOT_CONVERGED;
-        goto done;
-    }
-    for (size_t i = 0; i < d; i++) {
-        beta[i] = engine.constants.trust * states[0].beta[i];
-    }
-    memcpy(S, states[0].S, d * d * sizeof(double));
-    double explained = linear_form(states[0].beta, S, states[0].beta, d);
-    double trust = engine.constants.trust;
-    double variance = exp(states[0].log_s2) + explained;
     *result = (struct shrink_result){
-        .residual_variance = variance - trust * (2.0 - trust) * explained,
-        .response_variance = variance,
-        .identified = engine.constants.identified,
-        .pseudo_features = engine.constants.nu,
-        .pseudo_beta = engine.constants.kappa,
+        .residual_variance = s2 + explained - trust * (2.0 - trust) * explained,
+        .response_variance = s2 + explained,
+        .identified = constants.identified,
+        .pseudo_features = constants.nu,
+        .pseudo_beta = constants.kappa,
         .iterations = evaluations,
     };
-done:
-    engine_free(&engine, states);
-    return status;
+    return TREMOLO_OK;
 }

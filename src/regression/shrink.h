@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tremolo_status.h"
+#include "tremolo_regression.h"
 
 /* One release seen as a covariance: raw joint moment (n = d + 1, response last),
  * the part of it that is noise, and the number of devices. */
@@ -17,6 +17,19 @@ struct shrink_problem {
     const double *raw;  /* n * n */
     const double *bias; /* n * n */
 };
+
+/* What the penalties are; see shrink.c. */
+struct shrink_constants {
+    double mu;
+    double raise; /* T = mu I + raise z z' */
+    double z[TREMOLO_MAX_FEATURES];
+    double nu;
+    double kappa;
+    double yy;
+    double trust; /* by which beta is multiplied */
+    bool identified;
+};
+#define SHRINK_OMEGA 0.5 /* pseudo-devices that pull s2 to yy */
 
 struct shrink_result {
     double residual_variance;
@@ -31,5 +44,11 @@ struct shrink_result {
 TREMOLO_MUST_USE enum tremolo_status shrink_solve(double *beta, double *S,
                                                   struct shrink_result *result,
                                                   const struct shrink_problem *problem);
+
+/* The maximum of the penalised likelihood: beta, S, the residual's variance. */
+TREMOLO_MUST_USE enum tremolo_status shrink_search(double *beta, double *S, double *s2,
+                                                   size_t *evaluations,
+                                                   const struct shrink_problem *problem,
+                                                   const struct shrink_constants *constants);
 
 #endif
