@@ -81,8 +81,8 @@ static void *work_on(void *argument)
     struct exact_noise source;
     exact_noise_seed(&source, 1, worker->index);
     worker->platform = tremolo_host_memory_platform(&memory);
-    worker->failed =
-        tremolo_generator_seed(&worker->work.generator, &worker->platform) != TREMOLO_OK;
+    worker->failed = tremolo_generator_seed(&worker->work.generator, &worker->platform,
+                                            worker->work.id, worker->work.id) != TREMOLO_OK;
     worker->work.platform = &worker->platform;
     worker->work.study = &study;
     worker->work.round = &round;

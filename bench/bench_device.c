@@ -175,7 +175,7 @@ int main(void)
         bounds[i] = (struct tremolo_bounds)TREMOLO_HOST_BOUNDS;
         features[i] = i * 10000000;
     }
-    if (tremolo_generator_seed(&generator, &platform) != TREMOLO_OK) {
+    if (tremolo_generator_seed(&generator, &platform, study.id, study.id) != TREMOLO_OK) {
         return 1;
     }
     double exact = nanoseconds(draw_exact, DRAWS);

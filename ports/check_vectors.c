@@ -135,6 +135,7 @@ static void check_case(const struct vector_case *wanted)
            0, "the sensitivity");
 #endif
     expect(tremolo_study_charge(&wanted->study) == wanted->charge, wanted->name, 0, "the charge");
+    device.entropy = wanted->entropy;
     expect(tremolo_device_enrol(&work, &platform, ballot ? 0 : wanted->budget,
                                 ballot ? wanted->budget : 0) == TREMOLO_OK,
            wanted->name, 0, "enrolment");

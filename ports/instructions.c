@@ -34,9 +34,14 @@ int main(void)
 #endif
     status = call_enrol();
     for (i = 0; i < REPORTS; i++) {
+        unsigned number = i;
 #ifdef BALLOT
-        /* The same randomness for other samples: the same number of instructions. */
+        /* A fresh device with the same randomness for other samples: the same number of
+         * instructions. */
         unsigned j;
+        number = 0;
+        prepare_ballot(BALLOT, REPORTS, TREMOLO_RESPONSE_PRIVATE, NULL);
+        status |= call_enrol();
         for (j = 0; j < LARGEST_D; j++) {
             features[j] = (int32_t)((i * 977 + j * 3331 + i * i * 71) % 9001) - 4500;
         }
@@ -44,7 +49,7 @@ int main(void)
         entropy[0] = (uint8_t)(i + 1);
 #endif
         mark_begin();
-        status |= call_report(i);
+        status |= call_report(number);
         mark_end();
     }
     printf("reports=%d status=%d\n", REPORTS, status);

@@ -15,7 +15,9 @@ static int32_t response = 50;
 static struct tremolo_study study;
 static struct tremolo_platform platform;
 static uint8_t report[TREMOLO_MAX_REPORT_BYTES];
-static uint8_t entropy[TREMOLO_SEED_BYTES] = {7, 1, 2, 3};
+static uint8_t entropy[TREMOLO_SEED_BYTES] = {7,  1,  2,  3,  4,  5,  6,  8,  9,  10, 11,
+                                              12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+                                              23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 
 /* The default grid with `waves` modulation vectors; half of the features are
  * at a bound, so that the sample is clipped. The MAC key is any bytes. */

@@ -30,6 +30,7 @@ struct vector_case {
     uint32_t budget;
     int has_mac;
     uint8_t mac_key[TREMOLO_MAC_KEY_BYTES];
+    uint8_t entropy[TREMOLO_SEED_BYTES]; /* of the enrolment */
     const int16_t *vectors;
     const struct vector_request *requests;
     size_t count;

@@ -69,6 +69,7 @@ async function checkCase(wasm, wanted, note) {
     if (cost.charge !== wanted.charge || cost.sensitivity !== wanted.sensitivity) {
         note(`${wanted.name}: the cost differs`);
     }
+    platform.seed = unhex(wanted.entropy);
     if (wanted.study.ballot) device.enrol(0, wanted.budget);
     else device.enrol(wanted.budget);
     for (const request of wanted.requests) {

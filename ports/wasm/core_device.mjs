@@ -130,6 +130,7 @@ export class CoreDevice {
     enrol(budget, epsilon) {
         return this.#run(async (bench, session) => {
             await session.persist();
+            bench.mayDraw = true; /* the secret that is kept beside the charges */
             bench.core.enrol(budget, epsilon);
             await this.#settle(bench, session);
             await session.markEnrolled();

@@ -14,6 +14,8 @@
  *     6. hand the bytes out; wipe. */
 #include "parts.h"
 
+enum { REPORT_ID_AT = 23 }; /* wire format 2 */
+
 unsigned tremolo_device_version(void)
 {
     return TREMOLO_DEVICE_VERSION_MAJOR * 256 + TREMOLO_DEVICE_VERSION_MINOR;
@@ -44,25 +46,30 @@ static void prepare(struct tremolo_work *work)
 static enum tremolo_status draw_all(struct tremolo_work *work)
 {
     struct tremolo_generator *generator = &work->generator;
-    unsigned i;
-    enum tremolo_status status = tremolo_generator_seed(generator, work->platform);
+    const struct tremolo_slot *slot = &work->slot;
+    enum tremolo_status status = tremolo_generator_seed(generator, work->platform, work->study->id,
+                                                        slot->report + slot->length);
     if (status != TREMOLO_OK) {
         return status;
     }
+    generator->state[13] = work->key;
+    generator->state[14] = slot->sequence;
 #ifndef TREMOLO_WITHOUT_SAMPLE
     if (work->study->release == TREMOLO_RELEASE_SAMPLE) {
         draw_noise(work);
     }
 #endif
-    for (i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
-        work->id[i] = tremolo_generator_byte(generator);
-    }
+    tremolo_generator_fill(generator, work->id, sizeof work->id);
 #ifndef TREMOLO_WITHOUT_BALLOT
     if (work->study->release == TREMOLO_RELEASE_BALLOT) {
         tremolo_ballot_draw(work);
     }
 #endif
-    return generator->stuck ? TREMOLO_NO_ENTROPY : TREMOLO_OK;
+    /* Chance that gives the id of the report before would give its noise, too. */
+    return generator->stuck || !tremolo_bytes_differ(work->id, work->slot.report + REPORT_ID_AT,
+                                                     TREMOLO_REPORT_ID_BYTES)
+               ? TREMOLO_NO_ENTROPY
+               : TREMOLO_OK;
 }
 
 /* What the charge pays for: *length bytes in work->slot. */

@@ -1,14 +1,26 @@
 /* generator.c -- ChaCha20 with fast key erasure.
  *
  * One generator serves one release: it is seeded with 32 bytes of the
- * platform's entropy and wiped at the end, so no long-lived secret exists.
+ * platform's entropy, hedged, and wiped at the end.
  * A refill computes four blocks (RFC 8439 layout, nonce zero, counters 0..3)
  * under the current key; the first 32 bytes replace the key and the other
  * 224 are handed out in order and erased as they go. Whoever reads the memory
  * later learns nothing of what was handed out before. */
 #include "parts.h"
 
-enum { ROUND_PAIRS = 10, KEY_BYTES = TREMOLO_SEED_BYTES, REFILL_BYTES = 256, BLOCK_BYTES = 64 };
+enum {
+    MOST_EQUAL = 14,
+    ROUND_PAIRS = 10,
+    KEY_BYTES = TREMOLO_SEED_BYTES,
+    REFILL_BYTES = 256,
+    BLOCK_BYTES = 64
+};
+
+/* Counter and nonce stand right before the buffer. */
+enum {
+    NONCE_AT = offsetof(struct tremolo_generator, state[12]),
+    BLOCK_AT = offsetof(struct tremolo_generator, block)
+};
 
 /* One word of TREMOLO_LANES blocks side by side. */
 #if TREMOLO_LANES == 1
@@ -108,10 +120,7 @@ TREMOLO_APART TREMOLO_PART void tremolo_generator_key(struct tremolo_generator *
     for (i = 0; i < 8; i++) {
         generator->state[4 + i] = tremolo_bytes_load(generator->block + 4 * i);
     }
-    for (i = 12; i < 16; i++) {
-        generator->state[i] = 0;
-    }
-    tremolo_bytes_wipe(generator->block, KEY_BYTES);
+    tremolo_bytes_wipe((uint8_t *)generator + NONCE_AT, BLOCK_AT + KEY_BYTES - NONCE_AT);
 }
 
 TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator)
@@ -125,32 +134,50 @@ TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator)
     generator->next = KEY_BYTES;
 }
 
-/* A source that repeats one byte is stuck: an honest one does so with
- * probability 2^-248. */
+/* The health test: how many bytes of the seed are equal and a multiple of four
+ * apart. It sees what SP 800-90B's tests of repetition and of proportion see: a byte
+ * that has a third of the places, a run of 14, and words or a period up to 16 bytes
+ * that come again. Fewer than 2^-32 of uniform seeds have so many; the caller asks again. */
 static int looks_stuck(const uint8_t *seed)
 {
+    unsigned equal = 0;
     unsigned i;
-    for (i = 1; i < KEY_BYTES; i++) {
-        if (seed[i] != seed[0]) {
-            return 0;
+    unsigned j;
+    for (i = 4; i < KEY_BYTES; i++) {
+        for (j = i & 3; j < i; j += 4) {
+            equal += seed[i] == seed[j];
         }
     }
-    return 1;
+    return equal >= MOST_EQUAL;
 }
 
-/* Fails closed: after NO_ENTROPY the generator is zero. */
+/* The key is the platform's entropy with two strings added to it, each of 32
+ * bytes. Fails closed: after NO_ENTROPY the generator is zero. */
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
-                                                        const struct tremolo_platform *platform)
+                                                        const struct tremolo_platform *platform,
+                                                        const uint8_t *one, const uint8_t *other)
 {
-    tremolo_bytes_wipe(generator, sizeof *generator);
-    if (platform->entropy(platform->context, generator->block, KEY_BYTES) != 0 ||
-        looks_stuck(generator->block)) {
+    uint8_t *seed = generator->block;
+    unsigned i;
+    if (platform->entropy(platform->context, seed, KEY_BYTES) != 0 || looks_stuck(seed)) {
         tremolo_bytes_wipe(generator, sizeof *generator);
         return TREMOLO_NO_ENTROPY;
     }
+    for (i = 0; i < KEY_BYTES; i++) {
+        seed[i] ^= one[i] ^ other[i];
+    }
     tremolo_generator_key(generator);
     generator->next = REFILL_BYTES;
+    generator->stuck = 0;
     return TREMOLO_OK;
+}
+
+TREMOLO_PART void tremolo_generator_fill(struct tremolo_generator *generator, uint8_t *bytes,
+                                         unsigned count)
+{
+    while (count-- > 0) {
+        *bytes++ = tremolo_generator_byte(generator);
+    }
 }
 
 TREMOLO_PART uint32_t tremolo_generator_word(struct tremolo_generator *generator)

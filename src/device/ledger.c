@@ -22,7 +22,13 @@
  *
  * An entry's study makes one kind of release, so `spent` counts mu^2 in some
  * entries and epsilon in others; a bit beside the budget of epsilon says
- * which. A ledger made before there were ballots has zeros in both. */
+ * which. A ledger made before there were ballots has zeros in both.
+ *
+ * A secret follows the report and enters the next release's draws. Every
+ * commit replaces it by bytes drawn for it: whoever reads the storage
+ * later cannot redo an earlier draw. The checksum does not cover it, because
+ * other bytes do no harm, and a ledger made before there were secrets is
+ * sound: what stands in that place serves until its next commit. */
 #include "parts.h"
 
 /* What a slot was found to hold; bits, so that two can be joined. */
@@ -72,16 +78,19 @@ static enum tremolo_status write_slot(const struct tremolo_work *work, unsigned 
 {
     const struct tremolo_platform *platform = work->platform;
     return platform->write(platform->context, number, (const uint8_t *)&work->slot,
-                           SLOT_HEAD_BYTES + work->slot.length) == 0
+                           SLOT_HEAD_BYTES + work->slot.length + TREMOLO_SECRET_BYTES) == 0
                ? TREMOLO_OK
                : TREMOLO_STORAGE_FAILED;
 }
 
-/* Seal the slot in work and write it to both places, A first. */
+/* Seal the slot in work, give it a new secret and write it to both places, A first. */
 static enum tremolo_status write_both(struct tremolo_work *work, unsigned number)
 {
+    struct tremolo_slot *slot = &work->slot;
     enum tremolo_status status;
-    work->slot.check = check_of(&work->slot);
+    slot->check = check_of(slot);
+    tremolo_bytes_copy(slot->report + slot->length, work->id + TREMOLO_REPORT_ID_BYTES,
+                       TREMOLO_SECRET_BYTES);
     status = write_slot(work, number);
     return status == TREMOLO_OK ? write_slot(work, number + 1) : status;
 }
@@ -244,6 +253,11 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work
 {
     enum tremolo_status status = check_absent(work);
     unsigned entry = work->platform->studies;
+    if (status == TREMOLO_OK) {
+        status = tremolo_generator_seed(&work->generator, work->platform, work->slot.report,
+                                        work->slot.report);
+        tremolo_generator_fill(&work->generator, work->id, sizeof work->id);
+    }
     while (entry-- > 0 && status == TREMOLO_OK) {
         tremolo_bytes_wipe(&work->slot, SLOT_HEAD_BYTES);
         work->slot.magic = magic_of(work, entry);

@@ -62,8 +62,11 @@ TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const u
                                         unsigned round_pairs);
 TREMOLO_APART TREMOLO_PART void tremolo_generator_key(struct tremolo_generator *generator);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
-                                                        const struct tremolo_platform *platform);
+                                                        const struct tremolo_platform *platform,
+                                                        const uint8_t *one, const uint8_t *other);
 TREMOLO_APART TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
+TREMOLO_APART TREMOLO_PART void tremolo_generator_fill(struct tremolo_generator *generator,
+                                                       uint8_t *bytes, unsigned count);
 
 /* Every draw goes through here, so it is inline: one random byte, erased from
  * the buffer as it is handed out. */
@@ -91,8 +94,9 @@ TREMOLO_PART int32_t tremolo_cosine(uint32_t angle);
 
 /* sample.c */
 TREMOLO_PART int32_t tremolo_scale(int32_t raw, const struct tremolo_bounds *bounds, uint32_t unit);
-TREMOLO_PART void tremolo_sample_prepare(int32_t *value, const struct tremolo_study *study,
-                                         const struct tremolo_sample *sample);
+TREMOLO_APART TREMOLO_PART void tremolo_sample_prepare(int32_t *value,
+                                                       const struct tremolo_study *study,
+                                                       const struct tremolo_sample *sample);
 
 /* modulate.c */
 TREMOLO_APART TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tremolo_study *study,

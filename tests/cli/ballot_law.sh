@@ -60,7 +60,7 @@ static double chi_square(unsigned which)
     unsigned i;
     platform.context = &which;
     platform.entropy = seed;
-    if (tremolo_generator_seed(&work.generator, &platform) != TREMOLO_OK) {
+    if (tremolo_generator_seed(&work.generator, &platform, work.id, work.id) != TREMOLO_OK) {
         return 1e9;
     }
     for (i = 0; i < 256; i++) {

@@ -33,7 +33,7 @@ int main(void)
 {
     static struct tremolo_work enrolling;
     static struct memory_device device;
-    const uint8_t entropy[TREMOLO_SEED_BYTES] = {1, 2, 3};
+    const uint8_t entropy[TREMOLO_SEED_BYTES] = "thirty-two bytes from hardware.";
     struct tremolo_platform platform = memory_platform(&device, NULL);
     struct tremolo_study study = make_study();
     device.entropy = entropy;

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* For tremolo_generator_seed(): nothing is added to the entropy. */
+static const uint8_t added_nothing[32];
+
 struct fake_entropy {
     uint64_t state;
     unsigned calls;

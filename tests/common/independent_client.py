@@ -46,8 +46,8 @@ def report_of(study, vectors, number, seed):
     entropy = hashlib.shake_256(seed.encode()).digest(32 + 4 * (study["dimension"] + 1))
     raw = [within(b, entropy[32 + 4 * i : 36 + 4 * i])
            for i, b in enumerate(study["bounds"] + [study["response_bounds"]])]
-    report, _ = mechanism.release(study, vectors, number, raw[:-1], raw[-1], entropy[:32], b"")
-    return report
+    generator = mechanism.Generator(entropy[:32])
+    return mechanism.release(study, vectors, number, raw[:-1], raw[-1], generator, b"")[0]
 
 
 def post(url, report):

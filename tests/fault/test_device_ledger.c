@@ -120,7 +120,9 @@ static enum tremolo_status report_late(struct tremolo_work *work, uint8_t *repor
         status = tremolo_ledger_stored(work, length);
     }
     if (status == TREMOLO_OK && *length == 0) {
-        assert_status(tremolo_generator_seed(&work->generator, platform), TREMOLO_OK);
+        assert_status(
+            tremolo_generator_seed(&work->generator, platform, added_nothing, added_nothing),
+            TREMOLO_OK);
         memcpy(work->id, &work->generator.state[4], sizeof work->id);
         tremolo_sample_prepare(work->value, study, sample);
         *length = tremolo_report_encode(work);

@@ -69,7 +69,9 @@ static void sum_rows(double *sums, const struct tremolo_study *study)
         uint8_t answer;
         work.study = study;
         work.sample = &the_sample;
-        assert_status(tremolo_generator_seed(&work.generator, &platform), TREMOLO_OK);
+        assert_status(
+            tremolo_generator_seed(&work.generator, &platform, added_nothing, added_nothing),
+            TREMOLO_OK);
         for (unsigned i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
             work.id[i] = tremolo_generator_byte(&work.generator);
         }

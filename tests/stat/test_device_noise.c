@@ -62,7 +62,8 @@ static void count(unsigned draws, spoiler *spoil)
     double last = 0;
     fake_device_init(&device, SEED);
     platform = fake_device_platform(&device, 1, 0);
-    assert_status(tremolo_generator_seed(&generator, &platform), TREMOLO_OK);
+    assert_status(tremolo_generator_seed(&generator, &platform, added_nothing, added_nothing),
+                  TREMOLO_OK);
     memset(&counts, 0, sizeof counts);
     for (unsigned i = 0; i < draws; i++) {
         int32_t draw = tremolo_noise_draw(&generator, 24);

@@ -5,7 +5,7 @@
 
 Everything is derived from mechanism.py and from fixed strings, so the output
 never changes unless the mechanism does. A case is one study on one device: a
-ledger with a budget, and a list of requests in order. Each request carries
+ledger with a budget, and a list of requests in order. Enrolment and each request carry
 the entropy the platform will give, and what must come back: a status, the
 report's bytes, the coordinates on the wire grid and what the ledger has left.
 """
@@ -125,14 +125,17 @@ def answer(case, request, ledger):
     if ledger["left"] < mechanism.charge(study):
         return {"status": "BUDGET_EXHAUSTED", "report": "", "wire": []}
     rows = case["vectors"][request["round"]] if study["vectors"] else []
-    entropy = bytes.fromhex(request["entropy"])
+    generator = mechanism.hedged(bytes.fromhex(request["entropy"]), study["id"], ledger["secret"],
+                                 *key, ledger["sequence"])
     if study["ballot"]:
-        report, wire = mechanism.cast(study, request["features"], request["response"], entropy,
-                                      case["mac_key"])
+        report, wire, secret = mechanism.cast(study, request["features"], request["response"],
+                                              generator, case["mac_key"])
     else:
-        report, wire = mechanism.release(study, rows, request["round"], request["features"],
-                                         request["response"], entropy, case["mac_key"])
+        report, wire, secret = mechanism.release(study, rows, request["round"], request["features"],
+                                                 request["response"], generator, case["mac_key"])
     ledger["left"] -= mechanism.charge(study)
+    ledger["sequence"] += 1
+    ledger["secret"] = secret
     ledger["key"] = key
     ledger["answer"] = {"status": "OK", "report": report.hex(), "wire": wire}
     return dict(ledger["answer"])
@@ -151,8 +154,10 @@ def case_of(name, study, requests=None, mac=False, rows=None, releases=None):
     case = {"name": name, "study": study,
             "sensitivity": 0 if study["ballot"] else mechanism.sensitivity(study),
             "charge": mechanism.charge(study), "budget": budget,
-            "mac_key": source.bytes(16) if mac else b"", "vectors": rows, "requests": []}
-    ledger = {"left": budget, "key": None, "answer": None}
+            "mac_key": source.bytes(16) if mac else b"", "vectors": rows,
+            "entropy": Source(name + " enrolment").bytes(32).hex(), "requests": []}
+    ledger = {"left": budget, "key": None, "answer": None, "sequence": 0,
+              "secret": mechanism.first_secret(bytes.fromhex(case["entropy"]))}
     for request in requests:
         if request["features"] is None:
             request["features"] = [random_raw(source, b) for b in study["bounds"]]
@@ -299,7 +304,8 @@ def refusals(cases):
     request = case["requests"][0]
     latest = bytes.fromhex(request["report"])
     good = mechanism.release(case["study"], shared(case["vectors"]), 0, request["features"],
-                             request["response"], bytes.fromhex(request["entropy"]), b"", 1)[0]
+                             request["response"],
+                             mechanism.Generator(bytes.fromhex(request["entropy"])), b"", 1)[0]
     head = good[:2] + b"\x50" + good[3:19]
     rest = good[20:]
     packed_at = len(good) - 15
@@ -422,7 +428,7 @@ def c_case(place, case):
     vectors = f"c{place}_vectors" if rows else "NULL"
     entry = (f"{{{json.dumps(case['name'])}, {c_study(place, study)}, {case['sensitivity']}u, "
              f"{case['charge']}u, {case['budget']}u, {1 if case['mac_key'] else 0}, "
-             f"{c_bytes(case['mac_key'])}, {vectors}, c{place}_requests, {len(requests)}}},\n")
+             f"{c_bytes(case['mac_key'])}, {c_bytes(bytes.fromhex(case['entropy']))}, {vectors}, c{place}_requests, {len(requests)}}},\n")
     return out, entry
 
 

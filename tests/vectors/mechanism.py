@@ -59,19 +59,31 @@ def chacha_block(key, counter, nonce=bytes(12), rounds=20):
 class Generator:
     """Four blocks a refill; the first 32 bytes are the next key."""
 
-    def __init__(self, seed):
-        self.key = seed
+    def __init__(self, seed, nonce=bytes(12)):
+        self.key, self.nonce = seed, nonce
         self.waiting = []
 
     def byte(self):
         if not self.waiting:
-            stream = b"".join(chacha_block(self.key, counter) for counter in range(4))
-            self.key = stream[:32]
+            stream = b"".join(chacha_block(self.key, n, self.nonce) for n in range(4))
+            self.key, self.nonce = stream[:32], bytes(12)
             self.waiting = list(stream[32:])
         return self.waiting.pop(0)
 
     def bytes(self, count):
         return bytes(self.byte() for _ in range(count))
+
+
+def hedged(entropy, study_id, secret, round_number, sample_number, sequence):
+    """The generator of one release."""
+    words = (round_number * 65536 + sample_number, sequence, 0)
+    nonce = b"".join(word.to_bytes(4, "little") for word in words)
+    return Generator(bytes(a ^ b ^ c for a, b, c in zip(entropy, study_id, secret)), nonce)
+
+
+def first_secret(entropy):
+    """What enrolment keeps: the bytes that follow where a report has its id."""
+    return Generator(entropy).bytes(48)[16:]
 
 
 class Uniform:
@@ -294,12 +306,11 @@ def charge(study):
     return -floor(-cost)
 
 
-def release(study, vectors, round_number, features, response, seed, mac_key, version=2):
-    """The report's bytes and its coordinates on the wire grid."""
-    generator = Generator(seed)
+def release(study, vectors, round_number, features, response, generator, mac_key, version=2):
+    """The report's bytes, its coordinates on the wire grid and the next secret."""
     phases = [int.from_bytes(generator.bytes(4), "big") for _ in vectors]
     noises = [noise(generator, study["noise_log2"]) for _ in range(coordinates(study))]
-    report_id = generator.bytes(16)
+    report_id, secret = generator.bytes(16), generator.bytes(32)
     values = [scale(raw, b, study["unit"]) for raw, b in zip(features, study["bounds"])]
     if study["private"]:
         values.append(scale(response, study["response_bounds"], study["unit"]))
@@ -307,7 +318,7 @@ def release(study, vectors, round_number, features, response, seed, mac_key, ver
     wire = [to_wire(v + n, study) for v, n in zip(values, noises)]
     sent = scale(response, study["response_bounds"], RESPONSE_MAX)
     packed = pack(wire, study["wire_bits"])
-    return encode(study, round_number, report_id, sent, packed, mac_key, version), wire
+    return encode(study, round_number, report_id, sent, packed, mac_key, version), wire, secret
 
 
 # ------------------------------------------------------------------ ballots
@@ -404,10 +415,9 @@ def signed(answer, items):
     return [item if answer >> j & 1 else -item for j, item in enumerate(items)]
 
 
-def cast(study, features, response, seed, mac_key):
-    """A ballot's bytes and what its answer expands to."""
-    generator = Generator(seed)
-    report_id = generator.bytes(16)
+def cast(study, features, response, generator, mac_key):
+    """A ballot's bytes, what its answer expands to and the next secret."""
+    report_id, secret = generator.bytes(16), generator.bytes(32)
     first = study["rank_first"]
     is_early = int.from_bytes(generator.bytes(4), "big") < study["rank_top"]
     early = rank_below(generator, first)
@@ -422,7 +432,7 @@ def cast(study, features, response, seed, mac_key):
     sent = y * RESPONSE_MAX + 2**15 >> 16
     columns = zip(*blocks[answer // 2**SIGNS])
     row = [sum(signed(answer, column)) for column in columns]
-    return encode(study, 0, report_id, sent, bytes([answer]), mac_key), row
+    return encode(study, 0, report_id, sent, bytes([answer]), mac_key), row, secret
 
 
 def rank_below(generator, count):

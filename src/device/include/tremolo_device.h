@@ -72,6 +72,7 @@ extern "C" {
 #define TREMOLO_MAC_BYTES         16
 #define TREMOLO_MAC_KEY_BYTES     16
 #define TREMOLO_SEED_BYTES        32
+#define TREMOLO_SECRET_BYTES      32
 #define TREMOLO_MAX_REPORT_BYTES  (64 + 2 * TREMOLO_MAX_COORDINATES)
 #define TREMOLO_MAX_STUDIES       16
 #define TREMOLO_RESPONSE_MAX      32767      /* a public response is scaled to -MAX..MAX */
@@ -200,7 +201,7 @@ struct tremolo_slot {
     uint16_t epsilon;  /* budget of epsilon in 1/256, the same in every slot;
                           the highest bit: spent is of epsilon */
     uint8_t study_tag[TREMOLO_STUDY_TAG_BYTES];
-    uint8_t report[TREMOLO_MAX_REPORT_BYTES];
+    uint8_t report[TREMOLO_MAX_REPORT_BYTES + TREMOLO_SECRET_BYTES]; /* the secret follows it */
 };
 
 /* Working memory of one release, wiped before every return. */
@@ -215,7 +216,7 @@ struct tremolo_work {
     uint32_t key;
     unsigned entry;
     unsigned rank;
-    uint8_t id[TREMOLO_REPORT_ID_BYTES];
+    uint8_t id[TREMOLO_REPORT_ID_BYTES + TREMOLO_SECRET_BYTES]; /* the next secret follows it */
     struct tremolo_slot slot;
     struct tremolo_generator generator;
     int32_t value[TREMOLO_MAX_COORDINATES + 1];
@@ -248,7 +249,8 @@ struct tremolo_work {
  * Each release is charged for its own study's neighbours; the total holds for
  * the smallest `distance` among the studies charged, so refuse, or replace, a
  * distance that is too small before calling tremolo_device_report. Call once,
- * when the device is enrolled. Refuses when there is a ledger already
+ * when the device is enrolled. Takes entropy, for a secret that is kept beside the
+ * charges and enters all later draws. Refuses when there is a ledger already
  * (LEDGER_EXISTS). A power cut during the call leaves either no ledger or a
  * whole one. A ledger made before there were ballots has no epsilon. Enrolling
  * again where every slot of the first entry is unreadable is possible, and is

@@ -20,10 +20,15 @@ static int give_entropy(void *context, uint8_t *bytes, size_t length)
     if (!device->seeded) {
         return getrandom(bytes, length, 0) == (ssize_t)length ? 0 : -1;
     }
+    struct tremolo_random random = device->random;
     for (size_t i = 0; i < length; i += 8) {
-        uint64_t word = tremolo_random_bits(&device->random);
+        uint64_t word = tremolo_random_bits(&random);
         memcpy(bytes + i, &word, length - i < 8 ? length - i : 8);
     }
+    for (size_t i = device->period; i < length && device->period > 0; i++) {
+        bytes[i] = bytes[i - device->period];
+    }
+    device->random = device->period > 0 ? device->random : random;
     if (device->flipped - start < length) {
         bytes[device->flipped - start] ^= 0x10;
     }

@@ -351,6 +351,52 @@ static enum tremolo_status check_entropy(struct life *life)
     return status;
 }
 
+/* A round's report under a source that repeats itself has chance of its own: another id than
+ * `seen`, which becomes its id. To refuse is fine, too. */
+static void check_another(struct life *life, unsigned release,
+                          uint8_t seen[TREMOLO_REPORT_ID_BYTES], const char *when)
+{
+    struct tremolo_report report;
+    if (ask(life, release, NULL) != TREMOLO_OK ||
+        tremolo_report_decode(&report, life->bytes, life->length) != TREMOLO_OK) {
+        return;
+    }
+    bool same = memcmp(report.id, seen, TREMOLO_REPORT_ID_BYTES) == 0;
+    audit_note(life->audit, CHECK_HEDGED, same ? 0.0 : 1.0, same ? 1.0 : 0.0, 0.0,
+               "a source of entropy that repeats itself repeats a report's chance, %s", when);
+    memcpy(seen, report.id, TREMOLO_REPORT_ID_BYTES);
+}
+
+/* The same entropy at every call, in every round, and after a snapshot was restored. */
+static enum tremolo_status check_repeating(struct life *life)
+{
+    struct audit *audit = life->audit;
+    struct audit_device *device = &audit->device;
+    const struct audit_device kept = *device;
+    uint8_t seen[TREMOLO_REPORT_ID_BYTES] = {0};
+    struct tremolo_slot stored[4];
+    device->seeded = true;
+    device->period = TREMOLO_SEED_BYTES;
+    enum tremolo_status status = enrol(life, room(life));
+    memcpy(stored, device->slots, sizeof stored);
+    check_another(life, 0, seen, "in the first round");
+    check_another(life, 1, seen, "in the next round");
+    memcpy(device->slots, stored, sizeof stored);
+    check_another(life, 2, seen, "in a restored device");
+    memcpy(device->slots, stored, sizeof stored);
+    check_another(life, 3, seen, "in a device restored again");
+    for (device->period = 16; device->period > 0; device->period /= 2) {
+        memcpy(device->slots, stored, sizeof stored);
+        bool left_it = ask(life, 3, NULL) == TREMOLO_OK;
+        audit_note(audit, CHECK_HEDGED, left_it ? 0.0 : 1.0, left_it ? 1.0 : 0.0, 0.0,
+                   "a report leaves although its 32 bytes of entropy repeat after %u",
+                   device->period);
+    }
+    device->random = kept.random;
+    device->seeded = kept.seeded;
+    return status;
+}
+
 /* ---------------------------------------------------------------- bytes */
 
 static enum tremolo_status check_mac(struct life *life)
@@ -446,6 +492,7 @@ enum tremolo_status audit_ledger_run(struct audit *audit)
     status = status == TREMOLO_OK ? check_budget(&life) : status;
     status = status == TREMOLO_OK ? check_storage(&life) : status;
     status = status == TREMOLO_OK ? check_entropy(&life) : status;
+    status = status == TREMOLO_OK ? check_repeating(&life) : status;
     status = status == TREMOLO_OK ? check_mac(&life) : status;
     for (unsigned i = 0; i < 2 && status == TREMOLO_OK; i++) {
         status = check_bytes(&life, responses[i]);

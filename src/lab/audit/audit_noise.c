@@ -25,7 +25,9 @@ enum {
     FAMILIES = 10,
     RESIDUES = 16,
     TAILS = 6,
-    HARMONICS = 24,
+    MULTIPLES = 24, /* of a wave's angle, one by one */
+    DOUBLINGS = 5,  /* then 32, 64 .. 512: phases of few bits */
+    HARMONICS = MULTIPLES + DOUBLINGS,
     VALUES = 1 << 13, /* wire values nearest to 0 that are counted one by one */
     AUDIT_NAMES = 48,
 };
@@ -89,6 +91,7 @@ struct audit_battery {
     double square_error;
     struct tremolo_moments *moments;
     struct audit_ids *ids;
+    struct audit_whole *whole;
 };
 
 /* ---------------------------------------------------------------- gathering */
@@ -127,9 +130,10 @@ struct audit_battery *audit_battery_new(const struct audit_scene *scene,
     battery->harmonic2 = calloc(n, sizeof *battery->harmonic2);
     battery->value = calloc(VALUES, sizeof *battery->value);
     battery->ids = audit_ids_new();
+    battery->whole = audit_whole_new(scene, frame);
     if (battery->cell == NULL || battery->group == NULL || battery->residue == NULL ||
         battery->value == NULL || battery->ids == NULL || battery->harmonic == NULL ||
-        battery->harmonic2 == NULL ||
+        battery->harmonic2 == NULL || battery->whole == NULL ||
         tremolo_release_sums(&battery->moments, &scene->study) != TREMOLO_OK) {
         audit_battery_free(battery);
         return NULL;
@@ -150,6 +154,7 @@ void audit_battery_free(struct audit_battery *battery)
     free(battery->harmonic2);
     free(battery->value);
     audit_ids_free(battery->ids);
+    audit_whole_free(battery->whole);
     tremolo_moments_free(battery->moments);
     free(battery);
 }
@@ -262,7 +267,7 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
         double alone = cos(angle);
         double w[2] = {1.0, wave}; /* Chebyshev's recursion: the last two multiples */
         double a[2] = {1.0, alone};
-        for (unsigned k = 0; k < HARMONICS; k++) {
+        for (unsigned k = 0; k < MULTIPLES; k++) {
             double product = w[1] * a[1];
             const double next[2] = {2.0 * wave * w[1] - w[0], 2.0 * alone * a[1] - a[0]};
             battery->harmonic[i][k] += product;
@@ -271,6 +276,14 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
             w[1] = next[0];
             a[0] = a[1];
             a[1] = next[1];
+        }
+        double turned = cos(32.0 * acos(wave));
+        double plain = cos(32.0 * angle);
+        for (unsigned k = MULTIPLES; k < HARMONICS; k++) {
+            battery->harmonic[i][k] += turned * plain;
+            battery->harmonic2[i][k] += turned * plain * turned * plain;
+            turned = 2.0 * turned * turned - 1.0;
+            plain = 2.0 * plain * plain - 1.0;
         }
     }
 }
@@ -341,6 +354,7 @@ enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audi
     add_grid(battery, view);
     add_family(battery, view);
     add_waves(battery, view);
+    audit_whole_add(battery->whole, view, score);
     battery->count++;
     const double tells[AUDIT_TELLS] = {score[0], score[n - 1], sum / sqrt(n),
                                        kept[0],  kept[n - 1],  view->norm > 1.0 ? 1.0 : -1.0};
@@ -640,7 +654,7 @@ static void judge_waves(const struct audit_battery *battery, struct audit *audit
             audit_note(audit, CHECK_PHASE, audit_p_normal(z), r, 0.0,
                        "the phase of vector %u tells the sample: its multiple by %u does not hide "
                        "that of the angle (%.3f, %s)",
-                       i, k + 1, r, scene->name);
+                       i, k < MULTIPLES ? k + 1 : 32u << (k - MULTIPLES), r, scene->name);
         }
     }
 }
@@ -715,7 +729,8 @@ static void leave_out(const struct audit_battery *battery, struct audit *audit)
         CHECK_IDS_LAW,     CHECK_IDS_REPEATED,      CHECK_IDS_SAMPLE,    CHECK_SCALE,
         CHECK_CLIP,        CHECK_NOISE_COORDINATES, CHECK_NOISE_DEVICES, CHECK_NOISE_SAMPLE,
         CHECK_NOISE_GRID,  CHECK_NOISE_MEAN,        CHECK_NOISE_SCALE,   CHECK_NOISE_TAILS,
-        CHECK_NOISE_SHAPE, CHECK_MOMENTS,           CHECK_PHASE,         CHECK_WAVES};
+        CHECK_NOISE_SHAPE, CHECK_NOISE_REPORT,      CHECK_MOMENTS,       CHECK_PHASE,
+        CHECK_WAVES};
     size_t count = sizeof checks / sizeof checks[0] - (battery->scene->waves ? 0 : 2);
     for (size_t i = 0; i < count; i++) {
         audit_note(audit, checks[i], AUDIT_TOO_FEW, 0.0, 0.0, "%s", battery->scene->name);
@@ -745,6 +760,7 @@ enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct au
     judge_grid(battery, audit);
     judge_families(battery, audit);
     judge_waves(battery, audit);
+    audit_whole_judge(battery->whole, audit);
     audit_ids_judge(battery->ids, audit, tells);
     if (battery->count < skew_reports_min) {
         audit_note(audit, CHECK_MOMENTS, AUDIT_TOO_FEW, 0.0, 0.0, "%s", battery->scene->name);

@@ -21,6 +21,8 @@
     X(WIPED, "bytes.wiped", "nothing is left in the working memory")                               \
     X(MAC, "bytes.mac", "the MAC holds, and notices changes")                                      \
     X(ENTROPY, "entropy", "all chance comes from the entropy source, and none means no report")    \
+    X(HEDGED, "entropy.hedged",                                                                    \
+      "a source that repeats itself repeats nothing, a stuck one is refused")                      \
     X(LEDGER_CHARGE, "ledger.charge", "the ledger subtracts the charge, once")                     \
     X(LEDGER_REPEAT, "ledger.repeat", "asking again gives the same bytes at no charge")            \
     X(LEDGER_BUDGET, "ledger.budget", "no report without budget")                                  \
@@ -34,6 +36,7 @@
     X(PHASE, "modulation.phase", "the waves' phases are uniform and apart from the sample")        \
     X(WAVES, "modulation.vectors", "vectors, rounds and devices have phases of their own")         \
     X(NOISE_COORDINATES, "noise.coordinates", "coordinates have noise of their own")               \
+    X(NOISE_REPORT, "noise.report", "a report has noise as a whole")                               \
     X(NOISE_ROUNDS, "noise.rounds", "reports of a device have noise of their own")                 \
     X(NOISE_DEVICES, "noise.devices", "devices have noise of their own")                           \
     X(NOISE_SAMPLE, "noise.sample", "noise does not depend on the sample")                         \
@@ -67,6 +70,8 @@ struct audit_device {
     struct tremolo_random random;
     bool seeded;
     bool without_entropy;
+    unsigned
+        period; /* the source repeats itself after so many bytes, at every call; 0: it does not */
     bool without_storage;
     size_t entropy_bytes; /* given so far */
     size_t flipped;       /* place of the entropy byte that is changed; SIZE_MAX: none */
@@ -180,7 +185,7 @@ struct audit_view {
     unsigned family;
 };
 
-enum { AUDIT_TABLE = 2048 };
+enum { AUDIT_TABLE = 8192 };
 enum tremolo_status audit_scene_open(struct audit_scene *scene, const char *name,
                                      const struct tremolo_study *study, struct audit *audit);
 void audit_scene_close(struct audit_scene *scene);
@@ -194,7 +199,14 @@ enum tremolo_status audit_look(struct audit_view *view, struct audit *audit,
                                const struct audit_scene *scene, const struct audit_frame *frame,
                                const struct audit_sample *sample, unsigned release);
 
-/* What is gathered over a frame's reports, and judged at their end. */
+/* What is gathered over a frame's reports, and judged at their end: of whole reports, with their
+ * scores (audit_whole.c), and all of it. */
+struct audit_whole;
+struct audit_whole *audit_whole_new(const struct audit_scene *scene,
+                                    const struct audit_frame *frame);
+void audit_whole_free(struct audit_whole *whole);
+void audit_whole_add(struct audit_whole *whole, const struct audit_view *view, const double *score);
+void audit_whole_judge(const struct audit_whole *whole, struct audit *audit);
 struct audit_battery;
 struct audit_battery *audit_battery_new(const struct audit_scene *scene,
                                         const struct audit_frame *frame);

@@ -27,6 +27,7 @@ enum {
         10, /* on the finest grid, with samples in the middle, a report is the noise */
     FINE_UNIT = 1 << 14,
     FINE_REPORTS_MAX = 8000,
+    BARE_REPORTS_MAX = 50000, /* a value that is bare once in a thousand is bare 50 times */
 };
 
 /* The study with too little noise. Its claim is nothing to go by. */
@@ -43,7 +44,7 @@ static struct tremolo_study magnify(const struct tremolo_study *study, bool modu
     large.rounds = RELEASES;
     large.samples = 1;
     large.vectors = modulated ? study->vectors : 0;
-    large.amplitude = modulated ? 64u << NOISE_LOG2 : 0;
+    large.amplitude = modulated ? 256u << NOISE_LOG2 : 0;
     large.frequency = 0;
     while (large.vectors * (double)large.amplitude * large.amplitude > 0x1p44) {
         large.amplitude /= 2; /* many vectors have small waves each */
@@ -187,6 +188,31 @@ static enum tremolo_status run_magnified(struct audit *audit, bool modulated)
     return status;
 }
 
+/* On the finest grid a value is hardly ever the sample's own. */
+static void refine(struct tremolo_study *study)
+{
+    study->noise_log2 = FINE_NOISE_LOG2;
+    study->wire_shift = 0;
+    study->unit = FINE_UNIT;
+    study->clip = FINE_UNIT;
+}
+
+static enum tremolo_status run_bare(struct audit *audit)
+{
+    struct audit_scene scene;
+    struct tremolo_study study = magnify(&audit->plan->study, false);
+    uint64_t wanted = audit->plan->pairs;
+    refine(&study);
+    enum tremolo_status status =
+        audit_scene_open(&scene, "the finest grid, all samples", &study, audit);
+    if (status == TREMOLO_OK) {
+        status = run_frame(audit, &scene, &scene.frame[0], FAMILIES,
+                           wanted < BARE_REPORTS_MAX ? (unsigned)wanted : BARE_REPORTS_MAX);
+    }
+    audit_scene_close(&scene);
+    return status;
+}
+
 /* As many features as take the generator through several buffers: with all kinds of samples,
  * or on the finest grid, where a value that comes too often, as two zeros would, is seen. */
 static enum tremolo_status run_wide(struct audit *audit, bool fine)
@@ -202,10 +228,7 @@ static enum tremolo_status run_wide(struct audit *audit, bool fine)
     study.bounds = bounds;
     study.dimension = WIDE;
     if (fine) {
-        study.noise_log2 = FINE_NOISE_LOG2;
-        study.wire_shift = 0;
-        study.unit = FINE_UNIT;
-        study.clip = FINE_UNIT;
+        refine(&study);
     }
     enum tremolo_status status =
         audit_scene_open(&scene, fine ? "the finest grid" : "40 features", &study, audit);
@@ -223,6 +246,9 @@ enum tremolo_status audit_noise_run(struct audit *audit)
     enum tremolo_status status = run_magnified(audit, false);
     if (status == TREMOLO_OK && audit->plan->study.vectors > 0) {
         status = run_magnified(audit, true);
+    }
+    if (status == TREMOLO_OK) {
+        status = run_bare(audit);
     }
     if (status == TREMOLO_OK && audit->plan->study.dimension < WIDE) {
         status = run_wide(audit, false);

@@ -27,7 +27,7 @@ extern "C" {
 
 enum {
     TREMOLO_AUDIT_DIMENSION_MAX = 32, /* of the built-in study, and of any ballot */
-    TREMOLO_AUDIT_CHECKS_MAX = 40,
+    TREMOLO_AUDIT_CHECKS_MAX = 44,
     TREMOLO_AUDIT_PAIR_KINDS = 7,
     TREMOLO_AUDIT_FINDING_BYTES = 200,
 };

@@ -232,7 +232,8 @@ static unsigned bytes_drawn(struct tremolo_work *work, const struct tremolo_stud
     fake_device_init(&device, trial);
     struct tremolo_platform platform = fake_device_platform(&device, 1, 0);
     work->study = study;
-    assert_status(tremolo_generator_seed(&work->generator, &platform), TREMOLO_OK);
+    assert_status(tremolo_generator_seed(&work->generator, &platform, added_nothing, added_nothing),
+                  TREMOLO_OK);
     tremolo_ballot_draw(work);
     return work->generator.next;
 }

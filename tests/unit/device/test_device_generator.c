@@ -112,7 +112,8 @@ static void seed(struct tremolo_generator *generator, struct fake_device *device
     struct tremolo_platform platform;
     fake_device_init(device, number);
     platform = fake_device_platform(device, 1, 0);
-    assert_status(tremolo_generator_seed(generator, &platform), TREMOLO_OK);
+    assert_status(tremolo_generator_seed(generator, &platform, added_nothing, added_nothing),
+                  TREMOLO_OK);
 }
 
 /* The stream as the design describes it, made from single blocks: under each
@@ -188,7 +189,8 @@ static void test_failing_entropy_leaves_nothing(void **state)
     fake_device_init(&device, 1);
     platform = fake_device_platform(&device, 1, 0);
     device.entropy.fails = 1;
-    assert_status(tremolo_generator_seed(&generator, &platform), TREMOLO_NO_ENTROPY);
+    assert_status(tremolo_generator_seed(&generator, &platform, added_nothing, added_nothing),
+                  TREMOLO_NO_ENTROPY);
     assert_true(is_zero(&generator, sizeof generator));
 }
 
@@ -202,7 +204,8 @@ static void test_stuck_entropy_leaves_nothing(void **state)
     fake_device_init(&device, 1);
     platform = fake_device_platform(&device, 1, 0);
     device.entropy.is_stuck = 1;
-    assert_status(tremolo_generator_seed(&generator, &platform), TREMOLO_NO_ENTROPY);
+    assert_status(tremolo_generator_seed(&generator, &platform, added_nothing, added_nothing),
+                  TREMOLO_NO_ENTROPY);
     assert_true(is_zero(&generator, sizeof generator));
 }
 

@@ -117,7 +117,8 @@ static void test_scales_agree(void **state)
     (void)state;
     fake_device_init(&device, 31);
     platform = fake_device_platform(&device, 1, 0);
-    assert_status(tremolo_generator_seed(&fine, &platform), TREMOLO_OK);
+    assert_status(tremolo_generator_seed(&fine, &platform, added_nothing, added_nothing),
+                  TREMOLO_OK);
     for (int i = 0; i < 20000; i++) {
         unsigned p = 10 + (unsigned)i % 15;
         coarse = fine;
