@@ -29,7 +29,7 @@ struct shrink_constants {
     double trust; /* by which beta is multiplied */
     bool identified;
 };
-#define SHRINK_OMEGA 0.5 /* pseudo-devices that pull s2 to yy */
+#define SHRINK_OMEGA 0.15 /* pseudo-devices that pull s2 to yy */
 
 struct shrink_result {
     double residual_variance;
