@@ -37,6 +37,13 @@ cases = [
     ("NUL in the path", b"GET /healthz\0 HTTP/1.1\r\nHost: a\r\n\r\n", 400, True),
     ("a space in the path", b"GET /healthz x HTTP/1.1\r\nHost: a\r\n\r\n", 400, True),
     ("a space before the colon", get + b"Content-Length : 3\r\n\r\nabc", 400, True),
+    ("a header without a name", get + b": b\r\n\r\n", 400, True),
+    ("one before others", get + b": b\r\nX: c\r\n\r\n", 400, True),
+    ("one without a value", get + b":\r\nX: c\r\n\r\n", 400, True),
+    ("one that hides a request", get + b":\r\nGET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", 400, True),
+    ("one before a body", post + b"Content-Length: 2\r\n:\r\n\r\nab", 400, True),
+    ("two spaces after the method", b"GET  /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 400, True),
+    ("empty lines before the first", b"\r\n\r\n" + get + b"\r\n", 200, False),
     ("a folded line", get + b"X: b\r\n c\r\n\r\n", 400, True),
     ("a header before the first", b"GET /healthz HTTP/1.1\r\n Host: a\r\n\r\n", 400, True),
     ("an encoded slash is no slash", b"GET /v1%2Fstudies HTTP/1.1\r\nHost: a\r\n\r\n", 404, False),
@@ -74,6 +81,6 @@ python3 "$work/send.py" "${url##*:}" /healthz >"$work/seen" 2>"$work/wanted"
 while IFS= read -r wanted <&3 && IFS= read -r seen <&4; do
     expect "$wanted" "$seen" "$wanted"
 done 3<"$work/wanted" 4<"$work/seen"
-expect "each was tried" "$(wc -l <"$work/seen")" 31
+expect "each was tried" "$(wc -l <"$work/seen")" 38
 stop_server
 expect "and the server ends in peace" $? 0

@@ -8,7 +8,9 @@
  * The library keeps no copy of the head, but parses it in place: name, colon, value and line end
  * lie in its buffer one after the other, and CR and LF have both become zero. So a sound head is
  * one whose parts lie without a gap. A byte behind a part is looked at only where the part itself
- * lies in that order, so that the buffer goes on there at least to the empty line. */
+ * lies in that order, so that the buffer goes on there at least to the empty line. A line that
+ * begins with a colon counts as the empty one for the library, and what follows it as the next request:
+ * hence the last header's line must be followed by the two bytes that end the head, and no others. */
 #include "framing.h"
 
 #include <stddef.h>
@@ -90,7 +92,17 @@ static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-struct framing_fault framing_check(struct MHD_Connection *connection, const char *version)
+/* Does the head end where its last line does? */
+static bool ends_there(const struct head *head, struct MHD_Connection *connection,
+                       const char *method)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return size != NULL && method + size->header_size == head->next + 2;
+}
+
+struct framing_fault framing_check(struct MHD_Connection *connection, const char *method,
+                                   const char *path, const char *version)
 {
     struct head head = {.in_place = parses_in_place()};
     head.next = next_line(&head, version + strlen(version));
@@ -98,6 +110,10 @@ struct framing_fault framing_check(struct MHD_Connection *connection, const char
     bool host_needed = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
     if (head.problem == NULL && head.next == NULL) {
         head.problem = "a line of the head does not end with CR LF";
+    } else if (head.problem == NULL && head.in_place && !ends_there(&head, connection, method)) {
+        head.problem = "a header has no name";
+    } else if (head.problem == NULL && head.in_place && path != method + strlen(method) + 1) {
+        head.problem = "the first line has one space between its parts";
     } else if (head.problem == NULL && (head.hosts > 1 || (host_needed && head.hosts == 0))) {
         head.problem = "a request has one Host header";
     } else if (head.problem == NULL &&

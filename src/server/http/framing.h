@@ -14,7 +14,8 @@ struct framing_fault {
 /* The target as it came, before anything is decoded: no byte in it ends it early. */
 bool framing_target_is_sound(const char *target);
 
-/* The head behind it; `version` is the end of its first line, as the library gave it. */
-struct framing_fault framing_check(struct MHD_Connection *connection, const char *version);
+/* The head; method, path and version are those of its first line, as the library gave them. */
+struct framing_fault framing_check(struct MHD_Connection *connection, const char *method,
+                                   const char *path, const char *version);
 
 #endif

@@ -189,7 +189,7 @@ static bool refuse_framing(struct request *request, const char *version, bool ta
 {
     struct framing_fault fault = {400, "the path has a character that it may not have"};
     if (target_is_sound) {
-        fault = framing_check(request->connection, version);
+        fault = framing_check(request->connection, request->method, request->path, version);
     }
     if (fault.status == 0) {
         return false;
