@@ -21,10 +21,21 @@ static const char *take_without(void *place, const char *text)
 
 static const char *take_neighbours(void *place, const char *text)
 {
-    struct tremolo_experiment_options *experiment = place;
+    static const char deviations[] = "deviations=";
+    struct tremolo_simulation *simulation = place;
+    struct tremolo_experiment_options *experiment = &simulation->experiment;
     double distance = 0;
-    const char *wanted = options_take_neighbours(&distance, text);
+    bool standard = strncmp(text, deviations, sizeof deviations - 1) == 0;
+    const char *wanted = NULL;
+    if (standard) {
+        wanted = tremolo_table_is_number(text + sizeof deviations - 1, &distance) && distance > 0
+                     ? NULL
+                     : "deviations=R with R above 0";
+    } else {
+        wanted = options_take_neighbours(&distance, text);
+    }
     if (wanted == NULL) {
+        simulation->deviations = standard;
         experiment->neighbours =
             distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
         experiment->distance = distance > 0 ? distance : experiment->distance;
@@ -76,10 +87,11 @@ static const struct option_rule rules[] = {
                 .help = "privacy budget of a device, all rounds together"),
     OPTION_RULE("delta", "D", NUMBER, TO_EXPERIMENT(delta), OPTION_BETWEEN(0, 1),
                 .otherwise = "1e-5", .help = "at which epsilon holds"),
-    OPTION_RULE("neighbours", "any|distance=R", TEXT, TO(simulation.experiment),
+    OPTION_RULE("neighbours", "any|distance=R|deviations=R", TEXT, TO(simulation),
                 .take = take_neighbours, .otherwise = "any",
-                .help = "whom the guarantee keeps apart: any two samples, or samples at most R "
-                        "apart in standardised units"),
+                .help = "whom the guarantee keeps apart: any two samples, samples at most R half "
+                        "ranges apart, as in studies and plans, or R standard deviations, as in "
+                        "the paper"),
     OPTION_RULE("protect", "P", CHOICE, TO_EXPERIMENT(protect_all), .words = "features all",
                 .otherwise = "all",
                 .help = "what the guarantee covers: all of a sample, or its features, with the "

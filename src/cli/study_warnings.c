@@ -1,8 +1,4 @@
-/* study_warnings.c -- what is allowed in a study, and still deserves a word.
- *
- * Distances are in half ranges, so yes and no are 2 apart, as are the two ends
- * of a number; two levels of a category differ in two coordinates, sqrt(8),
- * unless one of them is the reference. */
+/* study_warnings.c -- what is allowed in a study, and still deserves a word. */
 #include "study.h"
 
 #include <math.h>
@@ -11,8 +7,6 @@
 
 #include "privacy_warnings.h"
 #include "tremolo_policy.h"
-
-static const double distance_low = 1;
 
 /* A policy that allows the study, if there is one: for the study's own neighbours
  * where it names a distance, else for any two people. */
@@ -105,8 +99,10 @@ static size_t warn_of_privacy(char text[][STUDY_WARNING_BYTES],
                               const struct tremolo_study_file *file)
 {
     struct privacy_warning found[PRIVACY_WARNINGS];
-    size_t count = privacy_warnings(found, tremolo_study_file_terms(file)->epsilon,
-                                    rounding_of(tremolo_study_file_device(file)));
+    const struct privacy_terms terms = {.epsilon = tremolo_study_file_terms(file)->epsilon,
+                                        .distance = tremolo_study_file_terms(file)->distance,
+                                        .rounding = rounding_of(tremolo_study_file_device(file))};
+    size_t count = privacy_warnings(found, &terms);
     for (size_t i = 0; i < count; i++) {
         char words[PRIVACY_WARNING_BYTES];
         privacy_warning_words(words, &found[i]);
@@ -120,13 +116,6 @@ size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
     size_t count = 0;
-    if (terms->distance > 0 && terms->distance < distance_low) {
-        (void)snprintf(text[count++], STUDY_WARNING_BYTES,
-                       "privacy.neighbours.distance: %g protects only people that near; it does "
-                       "not cover a yes/no answer (2 apart), two categories (2.83) or a number's "
-                       "two ends (2)",
-                       terms->distance);
-    }
     count += warn_of_privacy(text + count, file);
     if (terms->closes < now) {
         (void)snprintf(text[count++], STUDY_WARNING_BYTES,

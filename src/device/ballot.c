@@ -34,7 +34,6 @@ enum {
     BUFFER_BYTES = 64 * TREMOLO_LANES,
     PLACE_LOG2 = 16,   /* half a typical range */
     CONSTANT_LOG2 = 8, /* of h and g */
-    REACH = 8,         /* a feature counts up to 8 half ranges from the middle */
     ROUGH_SHIFT = 9,
     LENGTH_LOG2 = 15, /* |v| after the shift */
     ROW_SHIFT = 6,    /* a row's sum is rounded to this before it is multiplied */
@@ -174,7 +173,7 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
     unsigned i;
     *value++ = constant;
     for (i = 0; i < d; i++) {
-        value[i] = place(work->sample->features[i], &study->bounds[i], REACH);
+        value[i] = place(work->sample->features[i], &study->bounds[i], TREMOLO_BALLOT_REACH);
         square += rough_square(value[i]);
     }
     value[d] = product_of(response_place(work), study->response_weight) >> CONSTANT_LOG2;

@@ -236,3 +236,31 @@ void tremolo_estimate_free(struct tremolo_estimate *estimate)
     estimate->rows = NULL;
     estimate->prediction = NULL;
 }
+
+size_t tremolo_estimate_extents(struct tremolo_extent *extents,
+                                const struct tremolo_estimate *estimate,
+                                const struct tremolo_units *units, bool response_private)
+{
+    size_t d = estimate->features;
+    if (estimate->ranges == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < d; i++) {
+        double range = estimate->ranges[i];
+        extents[i] =
+            (struct tremolo_extent){estimate->names[i], "", range, range / units->feature_scale[i]};
+    }
+    double range = estimate->response_range;
+    extents[d] = (struct tremolo_extent){estimate->response, estimate->unit, range,
+                                         range / units->response_scale};
+    return d + response_private;
+}
+
+double tremolo_extents_diameter(const struct tremolo_extent *extents, size_t count)
+{
+    double square = 0;
+    for (size_t i = 0; i < count; i++) {
+        square += extents[i].distance * extents[i].distance;
+    }
+    return sqrt(square);
+}

@@ -72,6 +72,9 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
     if (header->inputs != NULL) {
         (void)json_object_set_new(root, "inputs", inputs_json(header->inputs));
     }
+    if (header->standardised) {
+        (void)json_object_set_new(root, "standardised", json_true());
+    }
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
                 fputc('\n', file) != EOF;
@@ -244,6 +247,11 @@ static const char *take_later_members(struct tremolo_report_header *header, cons
     if (unit != NULL && !take_name(header->unit, unit)) {
         return "the study's line: unit must be text";
     }
+    const json_t *standardised = json_object_get(root, "standardised");
+    if (standardised != NULL && !json_is_boolean(standardised)) {
+        return "the study's line: standardised must be true or false";
+    }
+    header->standardised = json_is_true(standardised);
     header->range = take_reals(range, count);
     bool good = range == NULL || header->range != NULL;
     for (size_t i = 0; range != NULL && good && i < count; i++) {

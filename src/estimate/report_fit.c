@@ -54,15 +54,24 @@ static enum tremolo_status promise_of(struct tremolo_report_fit *fit,
         return status;
     }
     fit->epsilon = epsilon.upper;
+    const struct tremolo_units units = {header->centre, header->scale, header->response_centre,
+                                        header->response_scale};
+    bool response_private = study->response == TREMOLO_RESPONSE_PRIVATE;
+    size_t extents =
+        tremolo_estimate_extents(fit->extents, &fit->estimate, &units, response_private);
     fit->promise = (struct tremolo_promise){
         .neighbours = study->distance == 0 ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
         .distance = distance_of(header),
+        .diameter = extents > 0 ? tremolo_extents_diameter(fit->extents, extents) : 0,
         .dimension = study->dimension,
+        .standardised = header->standardised,
+        .extents = fit->extents,
+        .extent_count = extents,
         .mu = tremolo_gaussian_mu(&cost).upper,
         .releases = rounds,
         .samples = 1, /* a file of reports has one of a device in each round */
         .delta = header->delta,
-        .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
+        .response_private = response_private,
         .modulated = study->vectors > 0,
     };
     return TREMOLO_OK;

@@ -31,6 +31,11 @@ bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)
     return method == TREMOLO_EXPERIMENT_ITERATIVE || method == TREMOLO_EXPERIMENT_POOLED;
 }
 
+double tremolo_experiment_reach(const struct tremolo_experiment_options *options)
+{
+    return options->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_BALLOT_REACH : INFINITY;
+}
+
 size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options)
 {
     bool rounds = tremolo_experiment_takes_rounds(options->method) ||
@@ -86,6 +91,7 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
         .feature_bound = ballots ? 1 : split->bound,
         .response_bound = ballots ? 1 : split->response_bound,
         .distance = options->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : options->distance,
+        .standardised = split->standardised,
         .delta = ballots ? 0 : options->delta,
         .centre = split->centre,
         .scale = split->scale,

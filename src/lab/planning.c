@@ -75,10 +75,15 @@ enum tremolo_status tremolo_plan_expect(struct tremolo_plan_result *result,
                : expect_at(result, request, tremolo_plan_noise(request));
 }
 
+double tremolo_plan_mu(const struct tremolo_plan_request *request, double distance)
+{
+    return sqrt((double)request->samples) * distance / tremolo_plan_noise(request);
+}
+
 double tremolo_plan_attack(const struct tremolo_plan_request *request, double distance)
 {
     struct tremolo_certified accuracy;
-    double mu = sqrt((double)request->samples) * distance / tremolo_plan_noise(request);
+    double mu = tremolo_plan_mu(request, distance);
     return tremolo_attack_accuracy(&accuracy, mu) == TREMOLO_OK ? accuracy.upper : 1.0;
 }
 

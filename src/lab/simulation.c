@@ -87,15 +87,18 @@ convergence_of(const struct tremolo_split *split, const struct tremolo_outcome *
 /* What the estimate is of. */
 static enum tremolo_status begin_estimate(struct tremolo_simulation_result *result,
                                           const struct tremolo_design *design,
+                                          const struct tremolo_split *split,
                                           const struct tremolo_experiment_options *options,
                                           const struct tremolo_outcome *outcome)
 {
+    const struct tremolo_units units = units_of(split);
     struct tremolo_estimate *estimate = &result->estimate;
     size_t d = design->features;
     bool rounds = tremolo_experiment_takes_rounds(options->method);
     result->names = calloc(d, sizeof *result->names);
     result->ranges = calloc(d + 1, sizeof *result->ranges);
-    if (result->names == NULL || result->ranges == NULL) {
+    result->extents = calloc(d + 1, sizeof *result->extents);
+    if (result->names == NULL || result->ranges == NULL || result->extents == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t i = 0; i < d; i++) {
@@ -125,6 +128,8 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     estimate->evidence_reports = result->devices;
     estimate->method = tremolo_experiment_method_name(options->method);
     estimate->noise_sd = outcome->noise_sd;
+    result->extent_count =
+        tremolo_estimate_extents(result->extents, estimate, &units, options->protect_all);
     return TREMOLO_OK;
 }
 
@@ -187,10 +192,12 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
     }
     if (status == TREMOLO_OK) {
         enum tremolo_split_part part = split.test > 0 ? TREMOLO_SPLIT_TEST : TREMOLO_SPLIT_TRAIN;
-        result->r2_ols[number] = tremolo_split_r2(&split, part, outcome.beta, outcome.intercept);
+        result->r2_ols[number] =
+            tremolo_split_r2(&split, part, outcome.beta, outcome.intercept, INFINITY);
         status = tremolo_experiment_run(&outcome, &split, &chosen, tremolo_random_hash(seed, 1));
         if (status == TREMOLO_OK) {
-            result->r2[number] = tremolo_split_r2(&split, part, outcome.beta, outcome.intercept);
+            result->r2[number] = tremolo_split_r2(&split, part, outcome.beta, outcome.intercept,
+                                                  tremolo_experiment_reach(&chosen));
         }
     }
     if (status == TREMOLO_OK && number == 0) {
@@ -199,7 +206,7 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
         result->held_out = split.test;
         result->privacy = outcome.privacy;
         result->privacy_law = outcome.law;
-        status = begin_estimate(result, design, &simulation->experiment, &outcome);
+        status = begin_estimate(result, design, &split, &simulation->experiment, &outcome);
     }
     if (status == TREMOLO_OK && number == 0) {
         status = conclude(result, &split, &outcome, &simulation->experiment);
@@ -241,6 +248,7 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
     free(result->clamped);
     free(result->names);
     free(result->ranges);
+    free(result->extents);
     tremolo_estimate_free(&result->estimate);
     *result = (struct tremolo_simulation_result){0};
 }

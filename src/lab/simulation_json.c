@@ -105,7 +105,13 @@ static struct tremolo_promise promise_of(const struct tremolo_simulation *simula
         .law = result->privacy_law,
         .neighbours = any ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
         .distance = any ? result->privacy.sensitivity : experiment->distance,
+        .diameter = any || result->extent_count == 0
+                        ? 0
+                        : tremolo_extents_diameter(result->extents, result->extent_count),
         .dimension = (unsigned)result->dimension,
+        .standardised = simulation->scaling == TREMOLO_SCALING_STANDARD,
+        .extents = result->extents,
+        .extent_count = gradients ? 0 : result->extent_count,
         .mu = result->privacy.mu,
         .releases = tremolo_experiment_releases(experiment),
         .samples = experiment->samples > 0 ? experiment->samples : 1,

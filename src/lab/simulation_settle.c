@@ -154,6 +154,24 @@ static bool check_ballot(const struct tremolo_simulation *simulation, char *erro
            refuse(error, "%sscale standard needs %srelease sample", dashes, dashes);
 }
 
+/* A distance is in half ranges everywhere; in standard deviations it has another name. */
+static bool check_distance(const struct tremolo_simulation *simulation, char *error)
+{
+    const char *dashes = simulation->dashes;
+    if (simulation->experiment.neighbours == TREMOLO_NEIGHBOURS_ANY ||
+        !has(simulation, TREMOLO_SIMULATION_SCALE) ||
+        simulation->deviations == (simulation->scaling == TREMOLO_SCALING_STANDARD)) {
+        return true;
+    }
+    return simulation->deviations
+               ? refuse(error, "deviations are standard deviations: they need %sscale standard",
+                        dashes)
+               : refuse(error,
+                        "a distance is in half ranges; with %sscale standard it is "
+                        "%sneighbours deviations=R, in standard deviations",
+                        dashes, dashes);
+}
+
 static void set_default(double *value, double otherwise)
 {
     if (isnan(*value)) {
@@ -183,11 +201,10 @@ static void set_defaults(struct tremolo_simulation *simulation,
 {
     struct tremolo_experiment_options *experiment = &simulation->experiment;
     set_mechanism(experiment);
-    bool bounds = study != NULL || experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
     if (!has(simulation, TREMOLO_SIMULATION_SCALE)) {
         simulation->scaling = experiment->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_SCALING_RANGES
-                              : bounds                                      ? TREMOLO_SCALING_BOUNDS
-                                       : TREMOLO_SCALING_STANDARD;
+                              : simulation->deviations ? TREMOLO_SCALING_STANDARD
+                                                       : TREMOLO_SCALING_BOUNDS;
     }
     const struct tremolo_study_terms *terms =
         study != NULL && tremolo_experiment_takes_rounds(experiment->method)
@@ -231,7 +248,7 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
         set_release(&simulation->experiment);
     }
     if (!check_budget(simulation, error) || !check_ballot(simulation, error) ||
-        !check_method(simulation, error)) {
+        !check_distance(simulation, error) || !check_method(simulation, error)) {
         return false;
     }
     set_defaults(simulation, study);

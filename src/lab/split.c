@@ -165,7 +165,8 @@ enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char *
                                        double test_share, enum tremolo_scaling scaling,
                                        bool protect_all, uint64_t seed)
 {
-    struct tremolo_split made = {.d = design->features};
+    struct tremolo_split made = {.d = design->features,
+                                 .standardised = scaling == TREMOLO_SCALING_STANDARD};
     size_t *order = malloc(design->rows * sizeof *order);
     if (order == NULL || !allocate(&made, design->rows)) {
         free(order);
@@ -229,7 +230,7 @@ void tremolo_split_free(struct tremolo_split *split)
 }
 
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
-                        const double *beta, double intercept)
+                        const double *beta, double intercept, double reach)
 {
     size_t from = part == TREMOLO_SPLIT_TRAIN   ? 0
                   : part == TREMOLO_SPLIT_VALID ? split->train
@@ -237,5 +238,6 @@ double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_pa
     size_t rows = part == TREMOLO_SPLIT_TRAIN   ? split->train
                   : part == TREMOLO_SPLIT_VALID ? split->valid
                                                 : split->test;
-    return tremolo_r2(beta, intercept, split->X + from * split->d, split->y + from, rows, split->d);
+    return tremolo_r2(beta, intercept, split->X + from * split->d, split->y + from, rows, split->d,
+                      reach);
 }

@@ -56,7 +56,8 @@ static enum tremolo_status run_trial(struct trial *trial)
         status = tremolo_experiment_run(&outcome, split, &trial->options,
                                         tremolo_random_hash(trial->seed, r));
         if (status == TREMOLO_OK) {
-            r2[r] = tremolo_split_r2(split, trial->part, outcome.beta, outcome.intercept);
+            r2[r] = tremolo_split_r2(split, trial->part, outcome.beta, outcome.intercept,
+                                     tremolo_experiment_reach(&trial->options));
             tremolo_outcome_free(&outcome);
         }
     }

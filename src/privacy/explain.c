@@ -8,6 +8,7 @@
 #include "tremolo_privacy.h"
 
 #include "check.h"
+#include "explain.h"
 #include "interval.h"
 
 #include <stdio.h>
@@ -181,11 +182,11 @@ static void say_neighbours(char *text, size_t bytes, const struct tremolo_promis
                        promise->distance);
     } else {
         (void)snprintf(
-            text, bytes, "any two %s at most %g apart, and for those only (metric privacy)",
+            text, bytes, "any two %s at most %g apart%s, and for those only (metric privacy)",
             devices ? "devices, which may differ in all of their samples, not only in one, "
                       "each pair"
                     : "samples",
-            promise->distance);
+            promise->distance, explain_unit(promise));
     }
 }
 
@@ -320,8 +321,8 @@ static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
         (void)snprintf(who, sizeof who, "guessing between any two candidates");
     } else {
-        (void)snprintf(who, sizeof who, "guessing between two candidates at most %g apart",
-                       promise->distance);
+        (void)snprintf(who, sizeof who, "guessing between two candidates at most %g apart%s",
+                       promise->distance, explain_unit(promise));
     }
     char together[128] = "";
     if (promise->releases > 1) {
@@ -362,6 +363,32 @@ static enum tremolo_status add_row(struct tremolo_explanation *made,
     return rate(row, promise);
 }
 
+/* The promise's ways, or what its extents are from end to end. */
+static size_t ways_of(struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS],
+                      const struct tremolo_promise *promise)
+{
+    size_t count = promise->way_count > 0 ? promise->way_count : promise->extent_count;
+    size_t named = count <= TREMOLO_EXPLAIN_WAYS ? count : TREMOLO_EXPLAIN_WAYS - 1;
+    double widest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (promise->way_count > 0) {
+            ways[i] = promise->ways[i];
+        } else if (i < named) {
+            explain_extent(&ways[i], &promise->extents[i]);
+        } else {
+            widest = fmax(widest, promise->extents[i].distance);
+        }
+    }
+    if (count == 0) {
+        ways[0] = (struct tremolo_difference){.name = "unit distance", .distance = 1.0};
+        return 1;
+    }
+    if (named < count) {
+        tremolo_difference_of_more(&ways[named], count - named, widest);
+    }
+    return named < count ? named + 1 : count;
+}
+
 static enum tremolo_status add_rows(struct tremolo_explanation *made,
                                     const struct tremolo_promise *promise,
                                     const struct tremolo_difference *promised)
@@ -372,22 +399,25 @@ static enum tremolo_status add_rows(struct tremolo_explanation *made,
         made->difference_count = 1;
         return TREMOLO_OK;
     }
-    static const struct tremolo_difference unit = {.name = "unit distance", .distance = 1.0};
-    const struct tremolo_difference *ways = promise->way_count > 0 ? promise->ways : &unit;
-    size_t count = promise->way_count > 0 ? promise->way_count : 1;
+    struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS];
+    size_t count = ways_of(ways, promise);
     bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; status == TREMOLO_OK && i < count; i++) {
         status = add_row(made, promise, ways[i].name, ways[i].distance);
     }
     if (status == TREMOLO_OK) {
-        status = add_row(made, promise, "typical pair", sqrt(2.0 * promise->dimension));
+        status =
+            add_row(made, promise, "typical pair", tremolo_typical_distance(promise->dimension));
     }
     if (status == TREMOLO_OK) {
         status = add_row(made, promise, any ? "any two" : "promised", promise->distance);
     }
     if (status == TREMOLO_OK && !any && promise->diameter > 0.0) {
         status = add_row(made, promise, "any two", promise->diameter);
+    }
+    if (status == TREMOLO_OK) {
+        explain_in_units(made, count, promise);
     }
     return status;
 }

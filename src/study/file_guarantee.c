@@ -366,72 +366,56 @@ static double distance_of_terms(const struct tremolo_study_file *file, size_t fe
     return 2 * sqrt(coordinates);
 }
 
-/* "log(income) 0.4, age:sleep 120": the same as list_apart() has for features, in the units of
- * terms. */
-static void list_terms_apart(char *text, size_t bytes, const struct tremolo_study_file *file,
-                             double half_ranges)
+/* The numbers among the coordinates of computed terms, and a private response. */
+static size_t extents_of_terms(struct tremolo_extent *extents,
+                               const struct tremolo_study_file *file)
 {
-    size_t used = 0;
-    for (size_t i = 0; i <= file->dimension; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < file->dimension + file->terms.response_private; i++) {
         const struct tremolo_study_coordinate *at = &file->coordinates[i];
-        bool counts = i < file->dimension || file->terms.response_private;
-        if (!counts || (at->low == 0 && at->high == 1)) {
-            continue;
+        if (at->low != 0 || at->high != 1) {
+            extents[count++] = (struct tremolo_extent){at->name, "", at->high - at->low, 2};
         }
-        int written = snprintf(text + used, bytes - used, "%s%s %.3g", used > 0 ? ", " : "",
-                               at->name, fmin(half_ranges, 2) * (at->high - at->low) / 2);
-        if (written < 0 || (size_t)written + sizeof ", ..." > bytes - used) {
-            (void)snprintf(text + used, bytes - used, "%s...", used > 0 ? ", " : "");
-            return;
-        }
-        used += (size_t)written;
     }
+    return count;
 }
 
-/* "age 15 years, sleep 2.2 hours": so many half ranges of each number, at most its range.
- * Ends in "..." when not all of them fit. */
-static void list_apart(char *text, size_t bytes, const struct tremolo_study_file *file,
-                       double half_ranges)
+size_t tremolo_study_file_extents(struct tremolo_extent *extents,
+                                  const struct tremolo_study_file *file)
 {
-    size_t used = 0;
-    size_t count = file->feature_count + (file->terms.response_private ? 1 : 0);
+    size_t count = 0;
     if (tremolo_inputs_derive(file->inputs)) {
-        list_terms_apart(text, bytes, file, half_ranges);
-        return;
+        return extents_of_terms(extents, file);
     }
-    for (size_t i = 0; i < count; i++) { /* a private response follows the features */
+    for (size_t i = 0; i < file->feature_count + file->terms.response_private; i++) {
         const struct tremolo_study_feature *feature = &file->features[i].shown;
-        if (feature->kind != TREMOLO_STUDY_NUMERIC) {
-            continue;
+        if (feature->kind == TREMOLO_STUDY_NUMERIC) {
+            extents[count++] = (struct tremolo_extent){feature->name, feature->unit,
+                                                       feature->high - feature->low, 2};
         }
-        double apart = fmin(half_ranges, 2) * (feature->high - feature->low) / 2;
-        int written =
-            snprintf(text + used, bytes - used, "%s%s %.3g%s%s", used > 0 ? ", " : "",
-                     feature->name, apart, feature->unit[0] != '\0' ? " " : "", feature->unit);
-        if (written < 0 || (size_t)written + sizeof ", ..." > bytes - used) {
-            (void)snprintf(text + used, bytes - used, "%s...", used > 0 ? ", " : "");
-            return;
-        }
-        used += (size_t)written;
     }
+    return count;
 }
 
-/* What the rows after the first `ways` mean in the features' own units: a typical pair,
- * what is promised, any two. */
-static void name_distances(struct tremolo_explanation *explanation, size_t ways,
-                           const struct tremolo_study_file *file)
+size_t tremolo_study_file_ways(struct tremolo_difference *ways,
+                               const struct tremolo_study_file *file)
 {
-    for (size_t i = ways; i < explanation->difference_count; i++) {
-        struct tremolo_difference *row = &explanation->differences[i];
-        char list[TREMOLO_DIFFERENCE_BYTES - 32] = "";
-        bool last = i + 1 == explanation->difference_count;
-        double each = i == ways ? row->distance / sqrt((double)file->dimension) : row->distance;
-        list_apart(list, sizeof list, file, last ? 2 : each);
-        if (list[0] != '\0') {
-            (void)snprintf(row->words, sizeof row->words, "%s: %s",
-                           i == ways || last ? "all at once" : "each alone", list);
+    size_t count = file->feature_count + file->terms.response_private;
+    size_t named = count <= TREMOLO_EXPLAIN_WAYS ? count : TREMOLO_EXPLAIN_WAYS - 1;
+    struct tremolo_difference way = {.distance = 0};
+    double widest = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tremolo_difference *row = i < named ? &ways[i] : &way;
+        name_difference(row, &file->features[i].shown);
+        if (i < file->feature_count && tremolo_inputs_derive(file->inputs)) {
+            row->distance = distance_of_terms(file, i);
         }
+        widest = fmax(widest, way.distance);
     }
+    if (named < count) {
+        tremolo_difference_of_more(&ways[named], count - named, widest);
+    }
+    return named < count ? named + 1 : count;
 }
 
 bool tremolo_study_file_clips(const struct tremolo_study_file *file)
@@ -488,7 +472,8 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
                                                const struct tremolo_study_file *file, double delta)
 {
     struct tremolo_study_guarantee guarantee;
-    struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS];
+    struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS] = {{.distance = 0}};
+    struct tremolo_extent extents[TREMOLO_MAX_DIMENSION + 1];
     char features[TREMOLO_EXPLAIN_NAMES];
     if (explanation == NULL || file == NULL) {
         return TREMOLO_BAD_ARGUMENT;
@@ -502,23 +487,10 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
     promise.features = features;
     promise.response = tremolo_study_file_response(file)->name;
     promise.ways = ways;
-    /* The first features, and a private response, which follows them. */
-    promise.way_count = file->feature_count + (promise.response_private ? 1 : 0);
-    promise.way_count =
-        promise.way_count < TREMOLO_EXPLAIN_WAYS ? promise.way_count : TREMOLO_EXPLAIN_WAYS;
-    for (size_t i = 0; i < promise.way_count; i++) {
-        name_difference(&ways[i], &file->features[i].shown);
-        if (i < file->feature_count && tremolo_inputs_derive(file->inputs)) {
-            ways[i].distance = fmin(distance_of_terms(file, i), promise.diameter);
-        }
-    }
-    struct tremolo_explanation made;
-    status = tremolo_explain(&made, &promise);
-    if (status == TREMOLO_OK) {
-        name_distances(&made, promise.way_count, file);
-        *explanation = made;
-    }
-    return status;
+    promise.way_count = tremolo_study_file_ways(ways, file);
+    promise.extents = extents;
+    promise.extent_count = tremolo_study_file_extents(extents, file);
+    return tremolo_explain(explanation, &promise);
 }
 
 enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, double delta)

@@ -88,8 +88,11 @@ static json_t *guarantee_json(const struct tremolo_promise *promise, double epsi
                               const struct tremolo_explanation *explanation)
 {
     double mu = promise->mu, right = attacker_right(mu, explanation);
-    json_t *neighbours = promise->distance > 0 ? json_sprintf("distance=%.15g", promise->distance)
-                                               : json_string("any");
+    json_t *neighbours =
+        promise->distance > 0
+            ? json_sprintf("%s=%.15g", promise->standardised ? "deviations" : "distance",
+                           promise->distance)
+            : json_string("any");
     json_t *facts = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o}", "epsilon", number(epsilon),
         "delta", number(promise->delta), "mu", number(mu), "rho",

@@ -19,7 +19,7 @@ for options in "" "--protect all" "--neighbours any --release sample" "--neighbo
     "--method one-shot" "--method iterative --rounds 4" "--method pooled --rounds 3" \
     "--method iterative --rounds 3 --protect all --vectors 0 --radius 0.9"; do
     # shellcheck disable=SC2086
-    $tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --seed 1 --json $options \
+    $tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --seed 1 --json $options \
         --reports "$dir/reports" --force >"$out"
     expect "simulate --reports $options" $? 0
     case $options in
@@ -55,15 +55,15 @@ done
 bytes=$(wc -c <"$dir/reports")
 length=$(tail -n +4 "$dir/reports" | head -c 1 | od -An -tu1)
 head -c $((bytes - 2 - length)) "$dir/reports" >"$dir/uneven"
-$tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
+$tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
 expect "reports are not overwritten" $? 2
-$tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --reports "$dir/x" --method ols \
+$tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --reports "$dir/x" --method ols \
     >"$out" 2>"$err"
 expect "least squares makes no reports" $? 2
 [ ! -e "$dir/x" ] && [ ! -e "$dir/x.part" ]
 expect "and no file" $? 0
 
-$tremolo simulate "$dir/known.csv" --response y --neighbours distance=1 --protect features --epsilon 5 --seed 1 --reports "$dir/reports" \
+$tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --seed 1 --reports "$dir/reports" \
     --force >/dev/null
 $tremolo fit "$dir/reports" >"$out"
 expect_match "a table for people" "$out" '^a  .*\*\*\*$'
@@ -110,7 +110,7 @@ for arguments in "" "$dir/reports --method iterative" "$dir/reports --method poo
 done
 
 $tremolo fit "$dir/reports" --json >"$out"
-expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "distance=1"'
+expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "deviations=1"'
 $tremolo fit "$dir/reports" --level 0.9 >"$out"
 expect_match "the table names its level" "$out" '90% interval$'
 
@@ -123,7 +123,7 @@ awk 'BEGIN { srand(3)
         printf "0%d,", 1000 + i
         printf "%.4f\n", s + rand()
     } }' >>"$dir/names.csv"
-$tremolo simulate "$dir/names.csv" --response "$(printf 'y\007')" --neighbours distance=1 --protect features --epsilon 8 --seed 1 --repeats 2 \
+$tremolo simulate "$dir/names.csv" --response "$(printf 'y\007')" --neighbours deviations=1 --protect features --epsilon 8 --seed 1 --repeats 2 \
     --reports "$dir/named" --save "$dir/named.csv" >"$out" 2>"$err"
 expect "odd names are simulated" $? 0
 $tremolo fit "$dir/named" >>"$out" 2>>"$err"

@@ -1,7 +1,7 @@
 /* test_regression_ballot.c -- intervals from ballots contain the truth as often as they say,
  * and predictions are never much worse than the mean.
  *
- * Hypothesis: nominal 95% intervals for slopes and intercept cover 94 to 96.5% of the time,
+ * Hypothesis: nominal 95% intervals for slopes and intercept cover 94 to 96% of the time,
  * and both standard errors are within 5% of the empirical ones, while the noise ratio is at
  * most 0.15; score sets cover at least 94% at any noise. 2,000 studies of four coefficients:
  * one coverage has a standard deviation of 0.0049, their mean of at most 0.0025 to 0.004;
@@ -90,7 +90,7 @@ static void check(bool response_public, double devices, uint64_t seed)
 {
     struct made_population made = made_population(D, response_public, devices, 1.279);
     struct tally tally = run(&made, seed, 1.0);
-    assert_true(tally.covered >= 0.94 && tally.covered <= 0.965);
+    assert_true(tally.covered >= 0.94 && tally.covered <= 0.96);
     assert_true(tally.by_score >= 0.94);
     assert_true(fabs(tally.error_ratio - 1.0) <= 0.05);
     assert_true(fabs(tally.model_ratio - 1.0) <= 0.05);

@@ -110,7 +110,7 @@ static const struct option_rule rules[] = {
     OPTION_RULE("neighbours", "any|distance=R", TEXT, TO(neighbours),
                 .take = options_take_neighbours, .help = "which pairs explain speaks of"),
     OPTION_RULE("protect", "P", CHOICE, TO(protect_all), .words = "features all",
-                .otherwise = "features",
+                .otherwise = "all",
                 .help = "whether the response is protected, too, or in the clear"),
     OPTION_RULE("dimension", "D", COUNT, TO(dimension), OPTION_FROM(1, 1000000), .otherwise = "8",
                 .help = "number of features"),

@@ -53,34 +53,28 @@ static void print_row(const json_t *row, int width)
                  tremolo_percent_up(member_number(row, "attacker_right")));
 }
 
-void guarantee_print(const json_t *guarantee, double delta)
+/* Between which columns of names the numbers begin. */
+static int width_of(const json_t *rows)
 {
-    const json_t *rows = json_object_get(guarantee, "differences");
     size_t index;
     json_t *row;
     int width = 14;
-    bool of_study = false; /* which alone can tell distances in its features' own units */
     json_array_foreach(rows, index, row)
     {
         const char *name = member_text(row, "name");
-        of_study = of_study || member_text(row, "words")[0] != '\0';
         int columns = columns_of(name, bytes_shown(name));
         width = columns > width ? columns : width;
     }
-    (void)printf("For the reviewer:\n");
-    coefficients_paragraph(member_text(guarantee, "reviewer"));
-    (void)printf("\nFor the participant:\n");
-    coefficients_paragraph(member_text(guarantee, "participant"));
-    bool alike = isnan(member_number(json_array_get(rows, 0), "distance"));
-    (void)printf("\nThe same for %s (%sdelta %g):\n",
-                 alike ? "all pairs of samples" : "two samples that differ in other ways",
-                 alike      ? ""
-                 : of_study ? "distance in half ranges, "
-                            : "distance in the promise's unit, ",
-                 tremolo_digits_up(delta, 6));
+    return width;
+}
+
+void guarantee_print_differences(const json_t *rows)
+{
+    size_t index;
+    json_t *row;
     json_array_foreach(rows, index, row)
     {
-        print_row(row, width);
+        print_row(row, width_of(rows));
     }
     json_array_foreach(rows, index, row)
     {
@@ -93,41 +87,62 @@ void guarantee_print(const json_t *guarantee, double delta)
     }
 }
 
-/* Where a promise ends at a distance: what an attacker achieves furthest beyond it. */
-static void say_further(char *text, size_t bytes, const json_t *rows)
+/* "in half ranges", "in standard deviations", or that nobody said. */
+static const char *unit_of(const json_t *guarantee)
 {
-    const json_t *widest = json_array_get(rows, 0);
+    static const char deviations[] = "deviations=";
     size_t index;
     json_t *row;
-    json_array_foreach(rows, index, row)
-    {
-        widest = member_number(row, "distance") > member_number(widest, "distance") ? row : widest;
+    if (strncmp(member_text(guarantee, "neighbours"), deviations, sizeof deviations - 1) == 0) {
+        return "in standard deviations";
     }
-    (void)snprintf(text, bytes, ", and %.1f%% when they are %.4g apart (%s)",
-                   100 * member_number(widest, "attacker_right"), member_number(widest, "distance"),
-                   member_text(widest, "name"));
+    json_array_foreach(json_object_get(guarantee, "differences"), index, row)
+    {
+        if (member_text(row, "words")[0] != '\0') { /* it knows the features */
+            return "in half ranges";
+        }
+    }
+    return "in the promise's unit";
+}
+
+void guarantee_print(const json_t *guarantee, double delta)
+{
+    const json_t *rows = json_object_get(guarantee, "differences");
+    (void)printf("For the reviewer:\n");
+    coefficients_paragraph(member_text(guarantee, "reviewer"));
+    (void)printf("\nFor the participant:\n");
+    coefficients_paragraph(member_text(guarantee, "participant"));
+    bool alike = isnan(member_number(json_array_get(rows, 0), "distance"));
+    (void)printf("\nThe same for %s (%s%s%sdelta %g):\n",
+                 alike ? "all pairs of samples" : "two samples that differ in other ways",
+                 alike ? "" : "distance ", alike ? "" : unit_of(guarantee), alike ? "" : ", ",
+                 tremolo_digits_up(delta, 6));
+    guarantee_print_differences(rows);
 }
 
 void guarantee_print_short(const json_t *guarantee)
 {
     char text[1024];
-    char who[96] = "any two people";
-    char further[320] = "";
+    char who[128] = "any two people";
     const char *neighbours = member_text(guarantee, "neighbours");
-    if (strcmp(neighbours, "any") != 0) {
-        (void)snprintf(who, sizeof who, "two people at most %s apart, and for those only",
-                       neighbours + strcspn(neighbours, "=") + 1);
-        say_further(further, sizeof further, json_object_get(guarantee, "differences"));
+    bool any = strcmp(neighbours, "any") == 0;
+    if (!any) {
+        (void)snprintf(who, sizeof who, "two people at most %s apart %s, and for those only",
+                       neighbours + strcspn(neighbours, "=") + 1, unit_of(guarantee));
     }
     (void)snprintf(
         text, sizeof text,
         "Privacy: epsilon %.4g, delta %g, for %s%s. Who must tell the two apart, at even "
-        "odds, is right at most %.1f%% of the time%s. --explain says it in full.",
+        "odds, is right at most %.1f%% of the time. --explain says it in full.",
         tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
         member_number(guarantee, "delta"), who,
         strcmp(member_text(guarantee, "protects"), "features") == 0
             ? "; responses are sent in the clear"
             : "",
-        ceil(1000 * member_number(guarantee, "attacker_right")) / 10, further);
+        tremolo_percent_up(member_number(guarantee, "attacker_right")));
     coefficients_paragraph(text);
+    if (!any) { /* whoever chose a distance sees what it leaves out */
+        (void)printf("For two people who differ in other ways:\n");
+        guarantee_print_differences(json_object_get(guarantee, "differences"));
+    }
 }

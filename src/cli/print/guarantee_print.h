@@ -8,8 +8,11 @@
  * epsilons hold at delta. */
 void guarantee_print(const json_t *guarantee, double delta);
 
-/* The same in three lines or so, after a result: what is promised, to whom, and what an
- * attacker achieves. */
+/* What an attacker achieves for two people who differ in other ways, a line for each. */
+void guarantee_print_differences(const json_t *rows);
+
+/* The guarantee in three lines or so, after a result: what is promised, to whom, and what an
+ * attacker achieves; of a promise at a distance the differences, too. */
 void guarantee_print_short(const json_t *guarantee);
 
 #endif

@@ -7,6 +7,8 @@
 #include "coefficients.h"
 #include "convergence.h"
 #include "estimate_json.h"
+#include "guarantee_json.h"
+#include "guarantee_print.h"
 #include "plan.h"
 #include "planning_json.h"
 #include "privacy_warnings.h"
@@ -54,28 +56,60 @@ static void print_privacy(const struct plan_options *options,
     }
 }
 
-/* Whom a distance leaves unprotected, and a large epsilon. */
-static void print_warnings(const struct tremolo_plan_request *request)
+/* What an attacker achieves at other distances, in the study's own units. */
+static void print_differences(const struct tremolo_plan_request *request,
+                              const struct tremolo_study_file *study, double widest)
 {
-    const struct tremolo_plan_input *guess = &request->guess;
+    struct tremolo_extent extents[TREMOLO_MAX_DIMENSION + 1];
+    struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS] = {{.distance = 0}};
+    struct tremolo_explanation explanation;
+    const struct tremolo_promise promise = {
+        .neighbours = TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance = request->distance,
+        .diameter = widest,
+        .dimension = (unsigned)request->guess.dimension,
+        .mu = tremolo_plan_mu(request, request->distance),
+        .releases = (uint64_t)request->samples,
+        .delta = request->delta,
+        .response_private = request->response_private,
+        .extents = extents,
+        .extent_count = tremolo_study_file_extents(extents, study),
+        .ways = ways,
+        .way_count = tremolo_study_file_ways(ways, study),
+    };
+    if (tremolo_explain(&explanation, &promise) == TREMOLO_OK) {
+        json_t *words = guarantee_words_json(&explanation);
+        guarantee_print_differences(json_object_get(words, "differences"));
+        json_decref(words);
+    }
+}
+
+/* Whom a distance leaves unprotected, and a large epsilon. */
+static void print_warnings(const struct tremolo_plan_request *request,
+                           const struct tremolo_study_file *study)
+{
     char text[600];
     if (request->distance > 0.0) {
         struct tremolo_plan_request any = *request;
         any.distance = 0.0;
-        double coordinates = (double)guess->dimension + (request->response_private ? 1.0 : 0.0);
-        double typical = sqrt(2.0 * coordinates * guess->feature_variance);
+        double widest = tremolo_plan_sensitivity(&any);
+        double typical = fmin(tremolo_typical_distance((unsigned)request->guess.dimension), widest);
         (void)snprintf(
             text, sizeof text,
             "One who must tell two people apart, at even odds, is right at most %.1f%% of the time "
             "when they differ by %g, %.1f%% when they are at the two ends of one feature's range, "
-            "%.1f%% for a typical pair (%.2g apart) and %.1f%% for any two.",
+            "%.1f%% for a typical pair (%.2g apart) and %.1f%% for any two%s",
             tremolo_percent_up(tremolo_plan_attack(request, request->distance)), request->distance,
             tremolo_percent_up(tremolo_plan_attack(request, 2.0)),
             tremolo_percent_up(tremolo_plan_attack(request, typical)), typical,
-            tremolo_percent_up(tremolo_plan_attack(request, tremolo_plan_sensitivity(&any))));
+            tremolo_percent_up(tremolo_plan_attack(request, widest)), study != NULL ? ":" : ".");
         coefficients_paragraph(text);
+        if (study != NULL) {
+            print_differences(request, study, widest);
+        }
     }
-    privacy_warnings_print(request->epsilon);
+    privacy_warnings_print(
+        &(struct privacy_terms){.epsilon = request->epsilon, .distance = request->distance});
 }
 
 static void print_table(const struct tremolo_plan_request *request,
@@ -299,7 +333,7 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
 {
     const struct tremolo_plan_request *request = &options->request;
     print_privacy(options, answer);
-    print_warnings(request);
+    print_warnings(request, options->study);
     print_table(request, answer);
     if (options->study != NULL && request->response_private && !is_ballot(request)) {
         print_mean(options->study, answer->noise_sd / sqrt(request->guess.devices));

@@ -36,7 +36,10 @@ static void print_privacy(const struct simulate_options *options,
                tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon,
                result->privacy.sigma);
     }
-    privacy_warnings_print(experiment->epsilon);
+    bool half_ranges =
+        experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE && !options->simulation.deviations;
+    privacy_warnings_print(&(struct privacy_terms){
+        .epsilon = experiment->epsilon, .distance = half_ranges ? experiment->distance : 0});
     if (tremolo_simulation_clamps(&options->simulation, design)) {
         simulation_clamped_words(clamped, design, result);
         coefficients_paragraph(clamped);

@@ -83,11 +83,12 @@ extern "C" {
 #define TREMOLO_BALLOT_ANSWERS    256        /* 8 blocks of 2^5 signs */
 #define TREMOLO_BALLOT_ONE        256        /* a ballot's constant of half a typical range */
 #define TREMOLO_BALLOT_RATIO_LOG2 23         /* of two answers' probabilities, at most */
+#define TREMOLO_BALLOT_REACH      8          /* half ranges from the middle a feature counts to */
 
 /* Public bounds of one feature or of the response, in the integer units the
  * device measures in. low < high and high - low < 2^31. For a ballot a
- * feature's are its typical range: values beyond count as they are, up to 8
- * half ranges from the middle; the response is cut at its own. */
+ * feature's are its typical range: values beyond count as they are, up to
+ * TREMOLO_BALLOT_REACH; the response is cut at its own. */
 struct tremolo_bounds {
     int32_t low;
     int32_t high;

@@ -23,6 +23,7 @@
 #include "tremolo_diagnosis.h"
 #include "tremolo_honest.h"
 #include "tremolo_inputs.h"
+#include "tremolo_privacy.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
@@ -81,6 +82,15 @@ struct tremolo_estimate {
     int64_t negative;                   /* eigenvalues that the method had to bend */
     struct tremolo_diagnosis diagnosis; /* owned; NaN in the covariance of what noise hides */
 };
+
+/* What people can differ in, d + 1 extents at most, from ranges and what is one unit of
+ * distance in each feature and, where it is protected, in the response. How many; 0 when
+ * the ranges are not known. */
+size_t tremolo_estimate_extents(struct tremolo_extent *extents,
+                                const struct tremolo_estimate *estimate,
+                                const struct tremolo_units *units, bool response_private);
+/* How far apart any two people can be. */
+double tremolo_extents_diameter(const struct tremolo_extent *extents, size_t count);
 
 /* Nothing is known, and the level is 95 %. */
 void tremolo_estimate_begin(struct tremolo_estimate *estimate);

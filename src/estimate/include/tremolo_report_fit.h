@@ -37,6 +37,7 @@ struct tremolo_report_fit {
     double epsilon; /* at the promise's delta */
     struct tremolo_convergence_answer convergence;
     const char *names[TREMOLO_MAX_DIMENSION];
+    struct tremolo_extent extents[TREMOLO_MAX_DIMENSION + 1]; /* of the promise */
     char title[TREMOLO_NAME_BYTES + 32];
     char study[TREMOLO_STUDY_ID_TEXT_BYTES];
 };

@@ -77,6 +77,7 @@ struct tremolo_split {
     double *X, *y; /* train rows, then valid, then test */
     double *centre, *scale;
     double response_centre, response_scale;
+    bool standardised;     /* by TREMOLO_SCALING_STANDARD */
     double bound;          /* largest size of a released coordinate among train rows */
     double radius;         /* largest norm of a released row */
     double response_bound; /* largest size of the response */
@@ -105,8 +106,10 @@ size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool prote
 void tremolo_split_outside(size_t *counts, const struct tremolo_split *split);
 
 enum tremolo_split_part { TREMOLO_SPLIT_TRAIN, TREMOLO_SPLIT_VALID, TREMOLO_SPLIT_TEST };
+/* Features count up to `reach`, as tremolo_experiment_reach() has it for the release. */
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
-                        const double *beta, double intercept);
+                        const double *beta, double intercept, double reach);
+double tremolo_experiment_reach(const struct tremolo_experiment_options *options);
 
 /* What a run gave, in scaled units: evidence of noisy samples or ballots, neither for
  * dp-sgd and ols. */

@@ -151,6 +151,9 @@ tremolo_plan_expect(struct tremolo_plan_result *result, const struct tremolo_pla
  * and stay within what the robust estimate keeps; NaN when it cannot be said. */
 double tremolo_plan_liars(const struct tremolo_plan_request *request);
 
+/* Between two people `distance` apart, of all noisy samples of a device. */
+double tremolo_plan_mu(const struct tremolo_plan_request *request, double distance);
+
 /* How often an attacker is right at best about two people `distance` apart, noisy samples. */
 double tremolo_plan_attack(const struct tremolo_plan_request *request, double distance);
 

@@ -35,7 +35,8 @@ extern const char *const tremolo_simulation_option_names[TREMOLO_SIMULATION_OPTI
 struct tremolo_simulation {
     struct tremolo_experiment_options experiment;
     enum tremolo_scaling scaling;
-    double clip; /* of samples, by a study, scaled; 0: the whole box */
+    bool deviations; /* the neighbours' distance is in standard deviations, not half ranges */
+    double clip;     /* of samples, by a study, scaled; 0: the whole box */
     double test_share;
     size_t repeats;
     uint64_t seed;
@@ -71,10 +72,12 @@ struct tremolo_simulation_result {
     struct tremolo_rank_law privacy_law; /* of ballots; all zero otherwise */
     size_t clipped;                      /* devices whose sample the study's clip shortens */
     size_t *clamped; /* values beyond the study's bounds: of each feature, of the response */
-    struct tremolo_estimate estimate;              /* as its reports would give; without a title */
-    char study[TREMOLO_STUDY_ID_TEXT_BYTES];       /* its id, if reports are a study's */
-    const char **names;                            /* of the features, for the estimate */
-    double *ranges;                                /* the same */
+    struct tremolo_estimate estimate;        /* as its reports would give; without a title */
+    char study[TREMOLO_STUDY_ID_TEXT_BYTES]; /* its id, if reports are a study's */
+    const char **names;                      /* of the features, for the estimate */
+    double *ranges;                          /* the same */
+    struct tremolo_extent *extents;          /* what people can differ in */
+    size_t extent_count;
     struct tremolo_convergence_answer convergence; /* of methods with rounds */
 };
 

@@ -397,6 +397,14 @@ struct tremolo_difference {
     double attacker_right;                /* share of guesses at even odds */
 };
 
+/* A number that people differ in, from one end of its range to the other. */
+struct tremolo_extent {
+    const char *name;
+    const char *unit; /* its own; "" without one */
+    double range;     /* in its own unit */
+    double distance;  /* the same in the promise's unit */
+};
+
 /* Of Gaussian releases, or, with a law, of ballots, for which distance,
  * diameter, dimension, mu, clip, delta and ways mean nothing and neighbours are
  * any two. */
@@ -405,7 +413,7 @@ struct tremolo_promise {
     enum tremolo_neighbours neighbours;
     double distance;       /* r, in the study's unit; for ANY the domain's diameter */
     double diameter;       /* of the domain, for the row "any two"; 0: unbounded or unknown */
-    unsigned dimension;    /* features, for the typical pair sqrt(2 d) */
+    unsigned dimension;    /* features, for the typical pair */
     double mu;             /* between neighbours, over all releases */
     uint64_t releases;     /* of a device; neighbours may differ in all of them */
     uint64_t samples;      /* of a device in each round, which divides releases; 0: not said */
@@ -415,8 +423,13 @@ struct tremolo_promise {
     bool modulated;        /* so are random phases */
     const char *features;  /* what is protected, a list in words; NULL: not named */
     const char *response;  /* its name; NULL: not named */
+    bool standardised;     /* distances are in standard deviations, not in half ranges */
+    /* Numbers that distances are told in, in their own units. */
+    const struct tremolo_extent *extents;
+    size_t extent_count;
     /* Ways to differ that are to be told of, at most TREMOLO_EXPLAIN_WAYS: names
-     * and distances count. Without any, distance 1 is told of. */
+     * and distances count. Without any, the whole range of each extent is told of, the
+     * last of too many together; without either, distance 1. */
     const struct tremolo_difference *ways;
     size_t way_count;
     /* mu between people so far apart, over all releases, as proved of the device's integers,
@@ -432,6 +445,12 @@ struct tremolo_promise {
 #define TREMOLO_EXPLAIN_NAMES 400 /* longer names or lists are not named */
 #define TREMOLO_EXPLAIN_WAYS  8
 #define TREMOLO_EXPLAIN_ROWS  (TREMOLO_EXPLAIN_WAYS + 3)
+
+/* How far a typical pair differs in so many features of standard deviation 1. */
+double tremolo_typical_distance(unsigned dimension);
+
+/* The way to differ that stands for `count` more of them, so far apart at most. */
+void tremolo_difference_of_more(struct tremolo_difference *way, size_t count, double distance);
 
 /* What devices allow a study unless they are told otherwise: so much between any two people. */
 #define TREMOLO_POLICY_EPSILON 2.0

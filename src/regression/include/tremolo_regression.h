@@ -153,9 +153,10 @@ void tremolo_fit_to_own(double *own_beta, double *own_intercept, const double *b
                         double intercept, size_t dimension, const struct tremolo_units *units);
 
 /* Plain R^2 of predictions intercept + X beta on `rows` raw rows (row-major,
- * d columns), against the mean of y on those rows. For tests and simulations. */
+ * d columns), against the mean of y on those rows. A feature counts up to `reach` from 0,
+ * INFINITY: as it is. For tests and simulations. */
 double tremolo_r2(const double *beta, double intercept, const double *X, const double *y,
-                  size_t rows, size_t dimension);
+                  size_t rows, size_t dimension, double reach);
 
 /* Ordinary least squares on raw data by Householder QR with column scaling (not
  * private). With `intercept`, beta has d numbers and *constant the intercept.

@@ -253,7 +253,18 @@ tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
 struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
                                                   double distance);
 
-struct tremolo_explanation; /* tremolo_privacy.h */
+struct tremolo_explanation;
+struct tremolo_extent;
+struct tremolo_difference; /* tremolo_privacy.h */
+
+/* The numbers among the features and, where it is private, the response: what their ranges
+ * are, each 2 half ranges wide. How many, TREMOLO_MAX_DIMENSION + 1 at most. */
+size_t tremolo_study_file_extents(struct tremolo_extent *extents,
+                                  const struct tremolo_study_file *file);
+/* The same of all kinds: how far apart people can be in each feature alone, and in a private
+ * response; the last stands for those beyond TREMOLO_EXPLAIN_WAYS. */
+size_t tremolo_study_file_ways(struct tremolo_difference *ways,
+                               const struct tremolo_study_file *file);
 
 /* The guarantee at a delta in words, and for samples that differ in one feature
  * by all of its range; distances are in half ranges. Untouched on failure. */

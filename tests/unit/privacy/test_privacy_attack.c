@@ -270,6 +270,41 @@ static void words_match_the_neighbours(void **state)
     assert_non_null(strstr(words.reviewer, "mu = 0.268052 (rho = 0.0359257 zCDP)"));
 }
 
+/* A distance of one half range of two, and of a deviation that is a quarter of the range. */
+static void distances_are_told_in_own_units(void **state)
+{
+    (void)state;
+    struct tremolo_explanation words;
+    struct tremolo_extent extents[TREMOLO_EXPLAIN_WAYS + 2];
+    for (size_t i = 0; i < TREMOLO_EXPLAIN_WAYS + 2; i++) {
+        extents[i] = (struct tremolo_extent){i == 0 ? "age" : "steps", i == 0 ? "years" : "",
+                                             i == 0 ? 70 : 18, i == 0 ? 2 : 4};
+    }
+    struct tremolo_promise promise = any_two;
+    promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+    promise.distance = 1;
+    promise.diameter = sqrt(4 + 16);
+    promise.dimension = 2;
+    promise.extents = extents;
+    promise.extent_count = 2;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_int_equal(words.difference_count, 5);
+    assert_string_equal(words.differences[0].name, "age, 70 years apart");
+    assert_true(words.differences[1].distance == 4);
+    assert_string_equal(words.differences[2].words, "all at once: age 49.5 years, steps 6.36");
+    assert_string_equal(words.differences[3].words, "each alone: age 35 years, steps 4.5");
+    assert_string_equal(words.differences[4].words, "all at once: age 70 years, steps 18");
+    assert_non_null(strstr(words.reviewer, "at most 1 apart in half ranges, and for those only"));
+    promise.standardised = true;
+    promise.extent_count = TREMOLO_EXPLAIN_WAYS + 2;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.participant, "at most 1 apart in standard deviations, is right"));
+    assert_int_equal(words.difference_count, TREMOLO_EXPLAIN_ROWS);
+    assert_string_equal(words.differences[TREMOLO_EXPLAIN_WAYS - 1].name,
+                        "one of 3 more, end to end");
+    assert_true(words.differences[TREMOLO_EXPLAIN_WAYS - 1].distance == 4);
+}
+
 /* Strength goes by any two people at the default policy's delta, whatever delta is quoted. */
 static void strength_is_the_policys(void **state)
 {
@@ -447,6 +482,7 @@ int main(void)
         cmocka_unit_test(reconstruction_bounds_are_ordered),
         cmocka_unit_test(what_is_shown_never_promises_more),
         cmocka_unit_test(words_match_the_neighbours),
+        cmocka_unit_test(distances_are_told_in_own_units),
         cmocka_unit_test(strength_is_the_policys),
         cmocka_unit_test(words_count_samples_and_rounds),
         cmocka_unit_test(rows_round_up),

@@ -354,6 +354,17 @@ static void test_dpsgd_without_noise_descends(void **state)
     assert_true(sqrt(length2) <= 1e-3 && sqrt(length2) > 0.0);
 }
 
+/* y = x up to the reach, and there is no noise: beyond it a prediction stays where it is. */
+static void test_features_count_up_to_the_reach(void **state)
+{
+    (void)state;
+    static const double X[] = {-20.0, -8.0, 0.0, 8.0, 20.0};
+    static const double y[] = {-8.0, -8.0, 0.0, 8.0, 8.0};
+    const double beta = 1.0;
+    assert_true(tremolo_r2(&beta, 0.0, X, y, 5, 1, 8.0) == 1.0);
+    assert_true(tremolo_r2(&beta, 0.0, X, y, 5, 1, INFINITY) == 1.0 - 288.0 / 256.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_iteration_reaches_least_squares),
         cmocka_unit_test(test_iteration_goes_on),
         cmocka_unit_test(test_dpsgd_without_noise_descends),
+        cmocka_unit_test(test_features_count_up_to_the_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
