@@ -71,6 +71,7 @@ const char *simulate_take_study(void *place, const char *path)
     }
     options->response = tremolo_study_file_response(options->study_file)->name;
     options->features = options->listed_features;
+    options->terms = tremolo_study_file_inputs(options->study_file)->terms;
     tremolo_simulation_take_study(&options->simulation, options->study_file);
     return NULL;
 }

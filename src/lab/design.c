@@ -419,10 +419,14 @@ bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_ta
 {
     struct tremolo_formula *formula = NULL;
     struct tremolo_design made = {0};
-    if (wish->terms != NULL && !tremolo_formula_parse(&formula, wish->terms, error)) {
+    struct tremolo_design_wish whole = *wish;
+    if (wish->terms == NULL && wish->features == NULL && wish->study != NULL) {
+        whole.terms = tremolo_study_file_inputs(wish->study)->terms;
+    }
+    if (whole.terms != NULL && !tremolo_formula_parse(&formula, whole.terms, error)) {
         return false;
     }
-    bool good = build(&made, table, wish, formula, error);
+    bool good = build(&made, table, &whole, formula, error);
     tremolo_formula_free(formula);
     if (!good) {
         tremolo_design_free(&made);

@@ -81,6 +81,11 @@ static json_t *how_of(const struct tremolo_simulation *simulation,
                           "studies state them beforehand."
                         : "Bounds were taken from the data, which is not private; real studies "
                           "state them beforehand."));
+    if (design->means) {
+        (void)json_array_append_new(
+            how, json_string("Columns' means or most frequent levels stand for missing values, "
+                             "which is not private; a study says beforehand what does."));
+    }
     if (tremolo_simulation_clamps(simulation, design)) {
         simulation_clamped_words(clamped, design, result);
         (void)json_array_append_new(how, json_string(clamped));

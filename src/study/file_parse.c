@@ -122,8 +122,9 @@ enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
     }
     study_read_sections(&reader, made);
     study_read_mechanism(&reader, made);
-    enum tremolo_status status =
-        reader.problems->count == 0 ? study_identify(made) : TREMOLO_BAD_STUDY;
+    enum tremolo_status status = reader.no_memory              ? TREMOLO_NO_MEMORY
+                                 : reader.problems->count == 0 ? study_identify(made)
+                                                               : TREMOLO_BAD_STUDY;
     if (status == TREMOLO_OK) {
         *file = made;
     } else {

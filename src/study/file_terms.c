@@ -12,6 +12,15 @@
 
 static const struct study_interval any_bound = {-1e100, 1e100, false, false};
 
+static const char no_memory[] = "out of memory"; /* as tremolo_terms.h's functions say it */
+
+/* A sentence of the formula's reader as a problem, or what there was no memory for. */
+static void refuse(struct study_reader *reader, const char *key, const char *error)
+{
+    reader->no_memory = reader->no_memory || strcmp(error, no_memory) == 0;
+    study_problem(reader, key, "%.160s", error);
+}
+
 /* ---------------------------------------------------------------- missing values */
 
 void study_read_missing(struct study_reader *reader, struct tremolo_study_feature *feature,
@@ -67,7 +76,7 @@ static bool is_one_term(struct study_reader *reader, const char *text)
     char error[TREMOLO_TERMS_ERROR_BYTES];
     struct tremolo_formula *formula = NULL;
     if (!tremolo_formula_parse(&formula, text, error)) {
-        study_problem(reader, "", "%.160s", error);
+        refuse(reader, "", error);
         return false;
     }
     bool one = formula->count == 1 && formula->response == NULL;
@@ -158,7 +167,7 @@ static bool make_inputs(struct study_reader *reader, struct tremolo_study_file *
     good =
         good && tremolo_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);
     if (!good) {
-        study_problem(reader, terms != NULL ? "terms" : "features", "%.160s", error);
+        refuse(reader, terms != NULL ? "terms" : "features", error);
     }
     free(inputs);
     return good;
@@ -246,7 +255,7 @@ static char *sum_of(struct study_reader *reader, struct written *terms, size_t c
         study_leave(reader, before);
     }
     if (sum == NULL || fclose(sum) != 0) {
-        study_problem(reader, "terms", "out of memory");
+        refuse(reader, "terms", no_memory);
         good = false;
     }
     if (!good) {
@@ -268,6 +277,7 @@ bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *
         return false;
     }
     struct written *terms = calloc(count, sizeof *terms);
+    reader->no_memory = reader->no_memory || terms == NULL;
     char *sum = terms != NULL ? sum_of(reader, terms, count, list) : NULL;
     bool good =
         sum != NULL && make_inputs(reader, file, sum) && expand_written(reader, file, terms, count);

@@ -43,6 +43,7 @@ struct study_reader {
     struct tremolo_study_problems *problems;
     char path[TREMOLO_STUDY_PATH_BYTES];
     size_t path_length;
+    bool no_memory; /* for a part of it */
 };
 
 /* Note a problem of member `key` ("" is the object itself) where we stand. */

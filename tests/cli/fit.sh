@@ -67,6 +67,9 @@ $tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --prot
     --force >/dev/null
 $tremolo fit "$dir/reports" >"$out"
 expect_match "a table for people" "$out" '^a  .*\*\*\*$'
+# The data's own ranges, which a forest plot draws: a to 10, b to 4.
+$tremolo fit "$dir/reports" --json >"$dir/fit"
+expect "features have their own ranges" "$(numbers range "$dir/fit" | awk '{ printf "%.1f ", $1 }' | cut -c1-9)" "10.0 4.0 "
 expect_match "with its guarantee" "$out" '^Privacy: epsilon '
 head_lines() { head -n 3 "$dir/reports"; }
 body() { tail -n +4 "$dir/reports"; }

@@ -137,6 +137,14 @@ $tremolo plan --study "$dir/open.json" >"$out" 2>"$dir/err"
 expect "a study without a limit needs --devices" "$? $(wc -l <"$dir/err")" "2 1"
 $tremolo plan --study "$dir/none.json" >"$out" 2>"$dir/err"
 expect "a study that is not there" "$? $(wc -l <"$dir/err")" "2 1"
+# A study for any two people may be planned for a distance instead; its radius is its own.
+cat >"$dir/any.json" <<'STUDY'
+{"tremolo": 1, "title": "any", "features": [{"name": "a", "low": 0, "high": 1}], "response": {"name": "y", "low": 0, "high": 1},
+ "privacy": {"epsilon": 2, "delta": 1e-5, "neighbours": "any", "protects": "all", "clip": 1},
+ "protocol": {"kind": "one-shot", "release": "sample"}, "limits": {"devices": 50000}}
+STUDY
+$tremolo plan --study "$dir/any.json" --neighbours distance=1 >"$out" 2>"$dir/err"
+expect "a study is planned for a distance" "$? $(cat "$dir/err")" "0 "
 echo '{}' >"$dir/empty.json"
 $tremolo plan --study "$dir/empty.json" >"$out" 2>"$dir/err"
 expect "a file that is no study" "$? $(wc -l <"$dir/err")" "2 1"

@@ -126,3 +126,21 @@ refused "--missing refuse names the cell" 2 "line 5, column 'age': the value is 
 awk -F, 'NR > 1 && NR % 100 == 0 { $3 = 0 } { print }' OFS=, "$dir/people.csv" >"$dir/zero.csv"
 refused "a logarithm of nothing" 2 "line 100: 'log\(income\)' has no value there" \
     simulate "$dir/zero.csv" --response score --terms 'log(income)' --epsilon 8
+
+# A study's terms and fillings hold for a table, too.
+cat >"$dir/terms.json" <<'STUDY'
+{"tremolo": 1, "title": "t", "features": [{"name": "age", "low": 18, "high": 90, "missing": 50}, {"name": "sleep", "low": 5, "high": 9},
+  {"name": "income", "low": 2900, "high": 60000}, {"name": "platform", "kind": "category", "levels": ["web", "iOS", "android"], "missing": "web"}],
+ "terms": ["age", "sleep", {"term": "log(income)", "low": 7.9, "high": 11.1}, "platform", {"term": "I((age-54)*(sleep-7))", "low": -100, "high": 100}],
+ "response": {"name": "score", "low": 40, "high": 90}, "privacy": {"epsilon": 8, "neighbours": "any", "protects": "all"},
+ "protocol": {"release": "ballot"}}
+STUDY
+$tremolo simulate "$dir/holes.csv" --study "$dir/terms.json" --seed 1 --save "$dir/study.json" >"$out" 2>"$err"
+expect "simulate --study takes terms from it" "$? $(sed -n '/Estimate/,/^---/s/^\([^ ][^ ]*\) .*/\1/p' "$out" | tr '\n' ' ')" \
+    "0 age sleep log(income) platform=iOS platform=android (age-54):(sleep-7) (intercept) "
+expect_match "and fills as it says" "$out" ' 0 rows dropped for missing values$'
+predict "$dir/study.json" "$dir/holes.csv"
+expect "every row has a prediction" "$? $(awk -F, 'NR > 1 && $2 == ""' "$out" | wc -l)" "0 0"
+expect_match "rows beyond the study's bounds are counted" "$err" 'rows have a number outside the bounds'
+refused "--without cannot leave out a part of a term" 2 "the terms say which there are" \
+    simulate "$dir/holes.csv" --study "$dir/terms.json" --without age

@@ -72,6 +72,9 @@ expect "fit DIR" $? 0
 $tremolo fit "$work/data" --level 0.8 --json >"$work/directory80.json"
 $tremolo fit "$work/reports" --level 0.8 --json >"$work/file80.json"
 $tremolo fit "$work/reports" >"$work/file.txt"
+table() { sed -n '/^Coefficients/,/^F test/p' "$1" | cut -c1-40; }
+expect "fit URL and fit FILE print one table" "$(table "$work/url.txt")" "$(table "$work/file.txt")"
+expect "which is there" "$(table "$work/file.txt" | grep -c 'intercept')" 1
 
 six="$work/simulate.json $work/saved.json $work/file.json $work/server.json $work/url.json $work/directory.json"
 # shellcheck disable=SC2086

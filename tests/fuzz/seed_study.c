@@ -17,6 +17,12 @@ static const char *const studies[] = {
     "\"alpha\":0.5,\"lambda\":0.2,\"omega\":1,\"calibration\":\"paper\",\"radius\":1,\"step\":1,"
     "\"close\":{\"reports\":9,\"seconds\":9}},\"limits\":{\"devices\":9,\"samples\":2,\"opens\":"
     "\"2026-11-15\",\"closes\":\"2026-11-16T00:00:01Z\",\"enrolment\":\"keys\"}}",
+    "{\"tremolo\":1,\"title\":\"t\",\"features\":[{\"name\":\"a\",\"low\":1,\"high\":9,"
+    "\"missing\":2},{\"name\":\"c\",\"kind\":\"category\",\"levels\":[\"x\",\"y\",\"z\"],"
+    "\"missing\":\"y\"}],\"terms\":[\"a\",{\"term\":\"log(a):C(c)\",\"low\":0,\"high\":3},"
+    "{\"term\":\"I((a-5)^2)\",\"low\":0,\"high\":16}],\"response\":{\"name\":\"y\",\"low\":0,"
+    "\"high\":1},\"privacy\":{\"epsilon\":1,\"neighbours\":\"any\",\"protects\":\"all\"},"
+    "\"protocol\":{\"release\":\"ballot\"}}",
 };
 
 static int write_seed(const char *folder, unsigned number, const char *text)

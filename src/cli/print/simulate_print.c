@@ -72,9 +72,14 @@ void simulate_print(const struct simulate_options *options, const struct tremolo
 {
     const struct tremolo_simulation *simulation = &options->simulation;
     printf("\nSimulated with method %s: %zu devices, %zu rows held out, %zu rows dropped for "
-           "missing values\n",
+           "missing values%s\n",
            tremolo_experiment_method_name(simulation->experiment.method), result->devices,
-           result->held_out, design->dropped);
+           result->held_out, design->dropped,
+           design->dropped > 0 ? " (--missing mean keeps them)" : "");
+    if (design->means) {
+        coefficients_paragraph("Columns' means or most frequent levels stand for missing values, "
+                               "which is not private; a study says beforehand what does.");
+    }
     printf("R-squared %.4f on %s", simulation_mean(result->r2, simulation->repeats),
            result->held_out > 0 ? "rows held out" : "the training rows");
     if (simulation->repeats > 1) {
