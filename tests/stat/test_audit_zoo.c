@@ -477,6 +477,11 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
     if (is("memory not wiped")) {
         work->value[0] = sample->features[0];
     }
+    /* An early return that saves half of what the time of a report varies by. */
+    for (volatile unsigned i = 0; is("time tells the sample") && sample->features[0] > 1000 &&
+                                  i < (study->release == TREMOLO_RELEASE_BALLOT ? 1500u : 300u);
+         i++) {
+    }
     return status;
 }
 
@@ -567,6 +572,7 @@ static struct animal animals[] = {
     {"a budget for each study", "ledger.charge", "two studies together took", 0},
     {"rounds that passed come again", "ledger.repeat", "a round that has passed", 0},
     {"one slot for two", "ledger.storage", "not stored in both slots", 0},
+    {"time tells the sample", "timing", "takes longer for a", 0},
     {"charge rounded down", "claim.charge", "is charged", 0},
     {"half is charged", "ledger.charge", "from the budget", 0},
     {"budget forgotten", "ledger.budget", NULL, 0},
@@ -590,6 +596,7 @@ static struct animal animals[] = {
     {"rank unlike the ballot before", "rank.others", NULL, 1},
     {"entropy not hedged", "entropy.hedged", "repeats a report's chance", 1},
     {"no health test", "entropy.hedged", "repeat after 16", 1},
+    {"time tells the sample", "timing", "takes longer for a", 1},
     {"directions constant", "ballot.directions", "do not depend on the report's id", 1},
     {"directions of twelve rounds", "ballot.directions", "not the wire format's", 1},
     {"ids repeat", "ids.repeated", "came before", 1},
@@ -602,7 +609,7 @@ static struct animal animals[] = {
 enum { ANIMALS = sizeof animals / sizeof *animals };
 
 static void run_audit(struct tremolo_audit_result *result, int ballot, uint64_t pairs,
-                      uint64_t seed)
+                      uint64_t seed, bool timing)
 {
     static struct tremolo_audit_plan plan;
     memset(&memory, 0, sizeof memory);
@@ -615,6 +622,7 @@ static void run_audit(struct tremolo_audit_result *result, int ballot, uint64_t 
     plan.confidence = 0.95;
     plan.seed = seed;
     plan.seeded = true;
+    plan.timing = timing;
     assert_status(tremolo_audit_run(result, &plan, NULL), TREMOLO_OK);
 }
 
@@ -624,6 +632,7 @@ static unsigned pairs_to_see(void)
     return is("a coordinate bare once in a thousand")  ? 50000
            : is("rank 5% too often early")             ? 25000
            : is("rank a little of a person's own")     ? 12000
+           : is("time tells the sample")               ? 6000
            : is("two zeros") || is("3% less variance") ? 8000
                                                        : 2500;
 }
@@ -638,7 +647,8 @@ static void test_animal(void **state)
     bool certain = strncmp(animal->check, "ledger", 6) == 0 ||
                    strncmp(animal->check, "bytes", 5) == 0 ||
                    strncmp(animal->check, "entropy", 7) == 0;
-    run_audit(&result, animal->ballot, certain ? 200 : pairs_to_see(), 7);
+    run_audit(&result, animal->ballot, certain ? 200 : pairs_to_see(), 7,
+              strcmp(animal->check, "timing") == 0);
     fault = "";
     for (unsigned i = 0; i < result.check_count; i++) {
         const struct tremolo_audit_check *check = &result.checks[i];
@@ -661,7 +671,7 @@ static void test_sound(void **state)
     (void)state;
     for (unsigned long seed = 1; seed <= seeds; seed++) {
         for (int ballot = 0; ballot < 2; ballot++) {
-            run_audit(&result, ballot, 2500, seed);
+            run_audit(&result, ballot, 2500, seed, false);
             assert_false(result.caught);
             for (unsigned i = 0; i < result.check_count; i++) {
                 smallest = fmin(smallest, result.checks[i].p);
