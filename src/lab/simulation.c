@@ -164,6 +164,21 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                : status;
 }
 
+/* What least squares on the raw rows says, to be held against the reports. */
+static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
+                                    const struct tremolo_split *split,
+                                    const struct tremolo_outcome *outcome)
+{
+    const struct tremolo_units units = units_of(split);
+    result->ols = calloc(split->d + 1, sizeof *result->ols);
+    if (result->ols == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    tremolo_fit_to_own(result->ols, &result->ols[split->d], outcome->beta, outcome->intercept,
+                       split->d, &units);
+    return TREMOLO_OK;
+}
+
 /* One repeat; R^2 on the training rows when none are held out. */
 static enum tremolo_status repeat(struct tremolo_simulation_result *result, const char **constant,
                                   const struct tremolo_simulation *simulation,
@@ -194,7 +209,11 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
         enum tremolo_split_part part = split.test > 0 ? TREMOLO_SPLIT_TEST : TREMOLO_SPLIT_TRAIN;
         result->r2_ols[number] =
             tremolo_split_r2(&split, part, outcome.beta, outcome.intercept, INFINITY);
-        status = tremolo_experiment_run(&outcome, &split, &chosen, tremolo_random_hash(seed, 1));
+        status = number == 0 ? keep_ols(result, &split, &outcome) : TREMOLO_OK;
+        if (status == TREMOLO_OK) {
+            status =
+                tremolo_experiment_run(&outcome, &split, &chosen, tremolo_random_hash(seed, 1));
+        }
         if (status == TREMOLO_OK) {
             result->r2[number] = tremolo_split_r2(&split, part, outcome.beta, outcome.intercept,
                                                   tremolo_experiment_reach(&chosen));
@@ -249,6 +268,7 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
     free(result->names);
     free(result->ranges);
     free(result->extents);
+    free(result->ols);
     tremolo_estimate_free(&result->estimate);
     *result = (struct tremolo_simulation_result){0};
 }

@@ -45,14 +45,15 @@ static json_t *figures_of(const struct tremolo_simulation *simulation,
     if (simulation->repeats < 2) {
         return json_array();
     }
-    return json_pack("[{s:s,s:s,s:s,s:s,s:b,s:[f,f],s:[{s:s,s:o},{s:s,s:o}]}]", "title",
+    return json_pack("[{s:s,s:s,s:s,s:s,s:b,s:[f,f],s:[{s:s,s:s,s:o},{s:s,s:s,s:b,s:o}]}]", "title",
                      "R\u00b2 of each repeat", "words",
-                     "Every repeat splits the rows and draws the noise anew; ols is least squares "
-                     "on the raw rows, which is not private.",
+                     "Every repeat splits the rows and draws the noise anew; least squares reads "
+                     "the raw rows, which is not private.",
                      "x", "repeat", "y", "R\u00b2", "dots", 1, "include", 0.0, 1.0, "series",
-                     "name", tremolo_experiment_method_name(simulation->experiment.method),
-                     "points", points_of(result->r2, simulation->repeats), "name", "ols", "points",
-                     points_of(result->r2_ols, simulation->repeats));
+                     "name", tremolo_experiment_method_name(simulation->experiment.method), "title",
+                     "private reports", "points", points_of(result->r2, simulation->repeats),
+                     "name", "ols", "title", "least squares (not private)", "reference", 1,
+                     "points", points_of(result->r2_ols, simulation->repeats));
 }
 
 static json_t *how_of(const struct tremolo_simulation *simulation,
@@ -136,6 +137,18 @@ static const char *noise_name(const struct tremolo_experiment_options *experimen
     return experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? "approximate" : "exact";
 }
 
+/* Rows in the order of the coefficients. */
+static json_t *ols_json(const struct tremolo_simulation_result *result)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; result->ols != NULL && i <= result->dimension; i++) {
+        (void)json_array_append_new(list, json_pack("{s:s,s:o}", "name",
+                                                    tremolo_estimate_name(&result->estimate, i),
+                                                    "estimate", estimate_number(result->ols[i])));
+    }
+    return list;
+}
+
 /* What only raw rows can tell, and what was done to them. Either way of scaling looked at
  * the data, and a reader must be told. */
 static json_t *simulation_json(const struct tremolo_simulation *simulation,
@@ -147,7 +160,7 @@ static json_t *simulation_json(const struct tremolo_simulation *simulation,
     bool standard = simulation->scaling == TREMOLO_SCALING_STANDARD;
     bool noisy = simulation->experiment.release == TREMOLO_RELEASE_SAMPLE;
     json_t *object =
-        json_pack("{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "held_out",
+        json_pack("{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o,s:o}", "held_out",
                   (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2",
                   "mean", estimate_number(simulation_mean(result->r2, repeats)), "sd",
                   estimate_number(repeats > 1 ? simulation_sd(result->r2, repeats) : NAN), "values",
@@ -158,7 +171,7 @@ static json_t *simulation_json(const struct tremolo_simulation *simulation,
                   "scale_is_private", design->low != NULL && !standard, "sigma",
                   estimate_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
                   estimate_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
-                  estimate_number(simulation->experiment.epsilon));
+                  estimate_number(simulation->experiment.epsilon), "ols", ols_json(result));
     if (tremolo_simulation_clamps(simulation, design)) {
         (void)json_object_set_new(object, "clamped", simulation_clamped_json(design, result));
     }

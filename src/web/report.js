@@ -1,27 +1,14 @@
-/* report.js -- the charts of a result that was saved as one file.
+/* report.js -- answers, results and charts of a result that was saved as one file.
  *
- * They are the dashboard's charts, drawn from the document that the page
+ * They are the study page's own parts, made from the document that the page
  * carries. The tables are in the page already. */
-import { effects, forest } from './chart/forest.js';
-import { number } from './format.js';
+import { answers } from './answers.js';
 import { lineChart } from './chart/lines.js';
 import { caught, caughtBallot } from './gaussian.js';
+import { resultsPanel } from './results.js';
 import { tradeoffChart } from './chart/tradeoff.js';
 
 const result = JSON.parse(document.getElementById('document').textContent);
-
-function drawForest(place) {
-    const rows = result.coefficients.filter((row) => Number.isFinite(row.range));
-    const { name, unit, range } = result.response;
-    const drawn = effects(rows, rows);
-    const ends = drawn.flatMap((row) => [row.low, row.high]).filter(Number.isFinite).map(Math.abs);
-    forest(place, 'Forest plot of the coefficients; the table below has the numbers', 'coefficients').update({
-        rows: drawn,
-        limit: Number.isFinite(range) ? 2 * range : Math.max(...ends, 1e-300),
-        axis: `change of ${name}${unit ? ` (${unit})` : ''} from a feature’s lowest to its highest value`,
-        describe: (row) => `${row.name}: ${number(row.middle)}, interval ${number(row.low)} to ${number(row.high)}`,
-    });
-}
 
 function drawFigure(place) {
     const figure = result.figures[Number(place.dataset.figure)];
@@ -41,8 +28,19 @@ function drawFigure(place) {
     });
 }
 
-const forestPlace = document.getElementById('forest');
-if (forestPlace) drawForest(forestPlace);
+/* A part of the study's page in place of what is there for those without scripts. */
+function replace(place, part) {
+    part.update(result);
+    place.replaceWith(part.node);
+}
+
+const answersPlace = document.getElementById('answers');
+if (answersPlace) replace(answersPlace, answers());
+const resultsPlace = document.getElementById('results');
+if (resultsPlace) {
+    replace(resultsPlace, resultsPanel('effects'));
+    document.getElementById('numbers').open = false;
+}
 const tradeoffPlace = document.getElementById('tradeoff');
 if (tradeoffPlace) {
     const { guarantee } = result;

@@ -109,9 +109,9 @@ expect "which refers to nothing outside, either" $? 1
 
 skip_unless_browser "saved results in a browser"
 cat >"$work/setting.json" <<TEXT
-{"pages": [{"name": "fit", "html": "$work/fit.html", "json": "$work/fit.json", "charts": 2},
-           {"name": "simulate", "html": "$work/simulate.html", "json": "$work/simulate.json", "charts": 3},
-           {"name": "server", "html": "$work/server.html", "json": "$work/server.json", "charts": 2},
+{"pages": [{"name": "fit", "html": "$work/fit.html", "json": "$work/fit.json", "charts": 1},
+           {"name": "simulate", "html": "$work/simulate.html", "json": "$work/simulate.json", "charts": 2},
+           {"name": "server", "html": "$work/server.html", "json": "$work/server.json", "charts": 1},
            {"name": "reproduce", "html": "$work/reproduced/report.html",
             "json": "$work/reproduced/report.json", "charts": 1}],
  "readable": {"html": "$work/simulate.html", "json": "$work/simulate.json"}}

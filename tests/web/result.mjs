@@ -75,12 +75,42 @@ async function figuresAreWhole(page, figures) {
     }
 }
 
+const dataOf = (rows) => rows.map((row) => ({
+    name: row.querySelector('th').textContent.trim(),
+    ...Object.fromEntries([...row.querySelectorAll('data')].map((node) => [node.className, Number(node.value)])),
+}));
+
+/* The three answers come first, and the panel has the numbers of the table, per unit. */
+async function answersAndPanel(page, result) {
+    assert.deepEqual(await page.$$eval('main > .answers3 .answer h2', (all) => all.map((one) => one.textContent)), ['Learnt', 'Certain', 'Private']);
+    assert.equal(await page.$eval('main > .answers3', (node) => node.previousElementSibling.className), 'head');
+    const known = result.coefficients.slice(0, -1).filter((row) => row.identified);
+    const choice = page.getByLabel('per unit');
+    if (await choice.count() > 0) await choice.check();
+    const shown = await page.$$eval('#effects tbody tr.known', dataOf);
+    assert.deepEqual(shown.map(({ estimate, low, high }) => [estimate, low, high]), known.map(({ estimate, low, high }) => [estimate, low, high]));
+    await page.locator('#numbers summary').click(); /* whoever wants all numbers has them */
+}
+
+/* Private beside raw, coefficient by coefficient, R^2 before them and before all else. */
+async function rawIsBeside(page, { coefficients, simulation }) {
+    assert.equal(await page.$eval('data.r2-private', (node) => Number(node.value)), simulation.r2.mean);
+    assert.equal(await page.$eval('data.r2-raw', (node) => Number(node.value)), simulation.r2_ols);
+    assert.equal(await page.$eval('main > section', (node) => node.querySelector('h2').textContent), 'Private beside raw');
+    const rows = await page.$$eval('#beside tbody tr', dataOf);
+    assert.deepEqual(rows.map((row) => row.raw), simulation.ols.map((row) => row.estimate));
+    assert.deepEqual(rows.map((row) => row.estimate), coefficients.map((row) => row.estimate));
+    assert.equal(rows.length, coefficients.length);
+}
+
 for (const { name, html, json, charts } of setting.pages) {
     await test(`${name}: opens from the disk without a request or an error`, () => withPage(html, {}, async ({ page, faults }) => {
         const result = JSON.parse(readFileSync(json, 'utf8'));
         assert.equal(await page.textContent('h1'), result.title);
         assert.equal(await page.locator('svg.chart').count(), charts);
         if (result.coefficients) sameNumbers(await shownRows(page), result.coefficients);
+        if (result.coefficients) await answersAndPanel(page, result);
+        if (result.simulation) await rawIsBeside(page, result);
         if (result.figures) await figuresAreWhole(page, result.figures);
         if (result.guarantee) {
             assert.equal(await page.$eval('data.epsilon', (node) => Number(node.value)), result.guarantee.epsilon);
@@ -210,6 +240,8 @@ await test('printed it is light and has everything', () => withPage(setting.read
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), 'rgb(28, 33, 38)');
     assert.ok((await page.pdf()).length > 10000);
+    assert.match(await page.locator('footer.printed').innerText(), /^tremolo [0-9.]+, [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+Z/);
+    assert.equal(await page.locator('footer.printed').evaluate((node) => getComputedStyle(node).position), 'fixed');
 }));
 
 await reading.close();

@@ -1,5 +1,6 @@
 /* reproduce_result.c -- the sweep as a page and as a document (result.h). */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "cli.h"
@@ -79,6 +80,65 @@ static json_t *how_of(const struct reproduce_options *options)
         made);
 }
 
+/* The epsilon at which the answers are given, or the nearest. */
+static const double answer_epsilon = 2.0;
+
+static size_t answer_place(const struct tremolo_sweep *sweep)
+{
+    size_t best = 0;
+    for (size_t e = 1; e < sweep->epsilon_count; e++) {
+        if (fabs(sweep->epsilon(e) - answer_epsilon) <
+            fabs(sweep->epsilon(best) - answer_epsilon)) {
+            best = e;
+        }
+    }
+    return best;
+}
+
+/* "ModeChoice 0.86 of 1.00 (auto (one release))", the best private method of a task. */
+static json_t *best_words(const struct tremolo_reproduction_case *studied,
+                          const struct tremolo_sweep *sweep, size_t e)
+{
+    size_t best = 0;
+    for (size_t m = 1; m < sweep->method_count; m++) {
+        best = studied->sweep[m][e].mean > studied->sweep[best][e].mean ? m : best;
+    }
+    return json_sprintf("%s %.2f of %.2f by %s", studied->task->title, studied->sweep[best][e].mean,
+                        studied->ols.mean, sweep->methods[best].name);
+}
+
+static json_t *learnt_words(const struct tremolo_reproduction_case *cases, size_t count,
+                            const struct tremolo_sweep *sweep)
+{
+    size_t e = answer_place(sweep);
+    json_t *words = json_sprintf("R\u00b2 at epsilon %g, best private method beside raw data: ",
+                                 sweep->epsilon(e));
+    for (size_t c = 0; c < count; c++) {
+        json_t *one = best_words(&cases[c], sweep, e);
+        json_t *longer = json_sprintf("%s%s%s", json_string_value(words), c > 0 ? "; " : "",
+                                      json_string_value(one));
+        json_decref(one);
+        json_decref(words);
+        words = longer;
+    }
+    return words;
+}
+
+static json_t *answers_of(const struct tremolo_reproduction_case *cases, size_t count,
+                          const struct reproduce_options *options)
+{
+    return json_pack(
+        "[{s:s,s:o},{s:s,s:o},{s:s,s:s}]", "title", "Learnt", "text",
+        learnt_words(cases, count, options->reproduction.sweep), "title", "Certain", "text",
+        json_sprintf("Means of %zu draws of the noise over %zu split%s; bands hold eight of ten",
+                     options->reproduction.repeats, options->reproduction.splits,
+                     options->reproduction.splits == 1 ? "" : "s"),
+        "title", "Private", "text",
+        options->any_two ? "Any two people, at the epsilon of the axis"
+                         : "People at distance 1 at most, features only, delta 1e-5, at the "
+                           "epsilon of the axis");
+}
+
 int reproduce_save(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,
                    const struct reproduce_options *options)
 {
@@ -94,7 +154,7 @@ int reproduce_save(const char *folder, const struct tremolo_reproduction_case *c
     }
     (void)json_object_update_new(
         result,
-        json_pack("{s:o,s:o,s:o}", "summary",
+        json_pack("{s:o,s:o,s:o,s:o}", "answers", answers_of(cases, count, options), "summary",
                   json_sprintf("%zu task%s, %zu private methods beside least squares, %zu values "
                                "of epsilon from %g to %g",
                                count, count == 1 ? "" : "s", sweep->method_count,

@@ -4,106 +4,18 @@
  * so that the page opens from a disk, makes no request and prints; its own
  * policy forbids requests besides. Tables are written here and can be read
  * without a script; the charts are the dashboard's, drawn from the document,
- * which the page carries. Markup is written by html(), and every text from outside is its %t. */
+ * which the page carries. */
 #include "result.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coefficients.h"
+#include "html.h"
 #include "members.h"
 #include "tremolo_privacy.h"
 #include "web_files.h"
-
-static void html_text(FILE *out, const char *text)
-{
-    for (; text != NULL && *text != '\0'; text++) {
-        switch (*text) {
-        case '&': (void)fputs("&amp;", out); break;
-        case '<': (void)fputs("&lt;", out); break;
-        case '>': (void)fputs("&gt;", out); break;
-        case '"': (void)fputs("&quot;", out); break;
-        case '\'': (void)fputs("&#39;", out); break;
-        default: (void)fputc(*text, out);
-        }
-    }
-}
-
-/* A number with the minus sign that the charts have, too. */
-static void minus_text(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        (void)fputs(*text == '-' ? "&minus;" : (char[2]){*text, '\0'}, out);
-    }
-}
-
-/* What people read, and beside it all digits for programs. */
-static void number_as(FILE *out, const json_t *value, const char *class, double shown)
-{
-    if (!json_is_number(value)) {
-        (void)fputs("&ndash;", out);
-        return;
-    }
-    double real = json_number_value(value);
-    char text[32];
-    (void)snprintf(text, sizeof text, "%.5g", shown);
-    bool classed = class[0] != '\0';
-    (void)fprintf(out, "<data%s%s%s value=\"%.17g\">", classed ? " class=\"" : "", class,
-                  classed ? "\"" : "", real);
-    minus_text(out, text);
-    (void)fputs("</data>", out);
-}
-
-/* Write markup. %t is a text from outside, escaped; %s markup of ours; %n a JSON number and
- * the class it has, or ""; %b the same of a cost, which is rounded up. */
-static void html(FILE *out, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    for (const char *at = format; *at != '\0'; at++) {
-        if (*at != '%') {
-            (void)fputc(*at, out);
-            continue;
-        }
-        at++;
-        if (*at == 't') {
-            html_text(out, va_arg(arguments, const char *));
-        } else if (*at == 's') {
-            (void)fputs(va_arg(arguments, const char *), out);
-        } else {
-            const json_t *value = va_arg(arguments, const json_t *);
-            double real = json_number_value(value);
-            number_as(out, value, va_arg(arguments, const char *),
-                      *at == 'b' ? tremolo_digits_up(real, 5) : real);
-        }
-    }
-    va_end(arguments);
-}
-
-/* For %n and %b: a member under a class of its name. */
-#define MEMBER(object, key) json_object_get(object, key), key
-
-/* Nothing where there is no text. */
-static void element(FILE *out, const char *tag, const char *text)
-{
-    char end[16];
-    (void)snprintf(end, sizeof end, "%.*s", (int)strcspn(tag, " "), tag);
-    if (text != NULL && text[0] != '\0') {
-        html(out, "<%s>%t</%s>\n", tag, text, end);
-    }
-}
-
-static void elements(FILE *out, const char *tag, const json_t *texts)
-{
-    size_t index;
-    json_t *text;
-    json_array_foreach(texts, index, text)
-    {
-        element(out, tag, json_string_value(text));
-    }
-}
 
 /* A table that a narrow screen scrolls, up to its body. */
 static void begin_table(FILE *out, const char *label, const char *attributes)
@@ -114,35 +26,67 @@ static void begin_table(FILE *out, const char *label, const char *attributes)
 
 /* ---------------------------------------------------------------- coefficients */
 
-static void interval_cell(FILE *out, const json_t *row)
+/* `form` has its two ends. */
+static void interval_cell(FILE *out, const json_t *row, const char *form)
 {
     const json_t *score = json_object_get(row, "score");
+    html(out, "<td role=\"cell\" data-label=\"Interval\"><span>");
     if (json_is_true(json_object_get(row, "identified"))) {
-        html(out, "<td>%n to %n</td>", MEMBER(row, "low"), MEMBER(row, "high"));
+        html(out, form, MEMBER(row, "low"), MEMBER(row, "high"));
     } else if (strcmp(member_text(score, "shape"), "outside") == 0) {
-        html(out, "<td>not between %n and %n</td>", MEMBER(score, "low"), MEMBER(score, "high"));
+        html(out, "not between %n and %n", MEMBER(score, "low"), MEMBER(score, "high"));
     } else {
-        html(out, "<td>anything</td>");
+        html(out, "anything");
     }
+    html(out, "</span></td>");
+}
+
+static void number_cell(FILE *out, const char *label, const json_t *value, const char *class)
+{
+    html(out, "<td role=\"cell\" data-label=\"%s\"><span>%n</span></td>", label, value, class);
+}
+
+static void begin_row(FILE *out, const json_t *row)
+{
+    html(out, "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">%t</th>",
+         member_text(row, "name"));
 }
 
 static void coefficient_row(FILE *out, const json_t *row)
 {
-    html(out, "<tr><th scope=\"row\">%t</th><td>%n</td><td>%n</td>", member_text(row, "name"),
-         MEMBER(row, "estimate"), MEMBER(row, "standard_error"));
-    interval_cell(out, row);
-    html(out, "<td>%n</td><td>%n</td></tr>\n", MEMBER(row, "z"), MEMBER(row, "p"));
+    begin_row(out, row);
+    number_cell(out, "Estimate", MEMBER(row, "estimate"));
+    number_cell(out, "Standard error", MEMBER(row, "standard_error"));
+    interval_cell(out, row, "%n to %n");
+    number_cell(out, "t", MEMBER(row, "z"));
+    number_cell(out, "p", MEMBER(row, "p"));
+    html(out, "</tr>\n");
+}
+
+/* A table whose rows are blocks on a phone (dashboard.css); the roles keep it a table. */
+static void begin_stacked(FILE *out, const char *id, const char *caption,
+                          const char *const *columns, size_t count)
+{
+    html(out, "<table class=\"stacked\" role=\"table\" id=\"%s\">", id);
+    html_element(out, "caption", caption);
+    html(out, "<thead role=\"rowgroup\"><tr role=\"row\">");
+    for (size_t i = 0; i < count; i++) {
+        html(out, "<th scope=\"col\" role=\"columnheader\">%s</th>", columns[i]);
+    }
+    html(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
 }
 
 static void unclear(FILE *out, const json_t *sentences)
 {
     if (json_array_size(sentences) > 0) {
         html(out, "<ul class=\"unclear\">\n");
-        elements(out, "li", sentences);
+        html_elements(out, "li", sentences);
         html(out, "</ul>\n");
     }
 }
 
+/* The panel with the drawn intervals is the page's own (results.js); these are all the numbers,
+ * open to whoever has no script. */
 static void coefficient_table(FILE *out, const json_t *result, const json_t *rows)
 {
     const json_t *response = json_object_get(result, "response");
@@ -154,19 +98,15 @@ static void coefficient_table(FILE *out, const json_t *result, const json_t *row
     coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
     (void)snprintf(interval, sizeof interval, "%g%% interval",
                    100 * (json_is_number(level) ? json_number_value(level) : 0.95));
-    html(out, "<div class=\"plot\" id=\"forest\"></div>\n");
-    begin_table(out, "Coefficients", " id=\"coefficients\"");
-    element(out, "caption", caption);
-    html(out,
-         "<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Estimate</th>"
-         "<th scope=\"col\">Standard error</th><th scope=\"col\">%s</th>"
-         "<th scope=\"col\">t</th><th scope=\"col\">p</th></tr></thead>\n<tbody>\n",
-         interval);
+    const char *const columns[] = {"Coefficient", "Estimate", "Standard error", interval, "t", "p"};
+    html(out, "<div id=\"results\"></div>\n<details open id=\"numbers\"><summary>All "
+              "numbers</summary>\n");
+    begin_stacked(out, "coefficients", caption, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(rows, index, row)
     {
         coefficient_row(out, row);
     }
-    html(out, "</tbody></table></div>\n");
+    html(out, "</tbody></table></details>\n");
 }
 
 static void coefficients(FILE *out, const json_t *result)
@@ -180,7 +120,101 @@ static void coefficients(FILE *out, const json_t *result)
     if (json_array_size(rows) > 0) {
         coefficient_table(out, result, rows);
     }
-    element(out, "p", member_text(result, "remark"));
+    html_element(out, "p", member_text(result, "remark"));
+    html(out, "</section>\n");
+}
+
+/* ---------------------------------------------------------------- the three answers */
+
+static void answer(FILE *out, const char *title, const char *text)
+{
+    html(out, "<div class=\"answer\"><h2>%t</h2><p class=\"lead\">%t</p></div>\n", title, text);
+}
+
+static bool is_told(const json_t *row)
+{
+    return json_is_true(json_object_get(row, "identified")) &&
+           (member_number(row, "low") > 0 || member_number(row, "high") < 0);
+}
+
+/* What the page's own script says at greater length (answers.js). */
+static void estimate_answers(FILE *out, const json_t *result)
+{
+    const json_t *rows = json_object_get(result, "coefficients");
+    const json_t *guarantee = json_object_get(result, "guarantee");
+    size_t features = json_array_size(rows) > 0 ? json_array_size(rows) - 1 : 0, told = 0;
+    double r2 = member_number(result, "r2");
+    char text[160];
+    for (size_t i = 0; i < features; i++) {
+        told += is_told(json_array_get(rows, i));
+    }
+    (void)snprintf(text, sizeof text, "%zu of %zu effects are told from zero", told, features);
+    answer(out, "Learnt", text);
+    (void)snprintf(text, sizeof text, "R\u00b2 %.3g, between %.3g and %.3g", r2,
+                   member_number(result, "r2_low"), member_number(result, "r2_high"));
+    answer(out, "Certain", isnan(r2) ? "No R\u00b2 can be estimated at this noise" : text);
+    (void)snprintf(text, sizeof text,
+                   "Between two people an attacker guesses right at most %.1f%% of the time",
+                   tremolo_percent_up(member_number(guarantee, "attacker_right")));
+    answer(out, "Private",
+           json_is_object(guarantee) ? text
+                                     : "The data were read as they are: nothing is protected");
+}
+
+static void answers(FILE *out, const json_t *result)
+{
+    size_t index;
+    json_t *one;
+    bool estimated = json_is_array(json_object_get(result, "coefficients"));
+    html(out, "<div class=\"answers3\"%s>\n", estimated ? " id=\"answers\"" : "");
+    if (estimated) {
+        estimate_answers(out, result);
+    }
+    json_array_foreach(json_object_get(result, "answers"), index, one)
+    {
+        answer(out, member_text(one, "title"), member_text(one, "text"));
+    }
+    html(out, "</div>\n");
+}
+
+/* ---------------------------------------------------------------- beside the raw data */
+
+/* What the reports cost: a simulation knows what least squares says of the rows themselves. */
+static void beside(FILE *out, const json_t *result)
+{
+    static const char *const columns[] = {"Coefficient", "From private reports", "Interval",
+                                          "Least squares on raw rows"};
+    const json_t *simulated = json_object_get(result, "simulation");
+    const json_t *raw = json_object_get(simulated, "ols");
+    const json_t *rows = json_object_get(result, "coefficients");
+    if (!json_is_object(simulated)) {
+        return;
+    }
+    html(out,
+         "<section class=\"card\"><h2>Private beside raw</h2>\n<p class=\"both\">R<sup>2</sup> "
+         "<span class=\"amount\">%3</span> from private reports, <span "
+         "class=\"amount\">%3</span> by least squares on the raw rows</p>\n",
+         json_object_get(json_object_get(simulated, "r2"), "mean"), "r2-private",
+         json_object_get(simulated, "r2_ols"), "r2-raw");
+    html(out,
+         "<p class=\"facts\">The share of the response's variance that is explained on %s; least "
+         "squares reads what no server sees.</p>\n",
+         member_number(simulated, "held_out") > 0 ? "rows that were held out"
+                                                  : "the training rows");
+    if (json_array_size(rows) > 0 && json_array_size(raw) == json_array_size(rows)) {
+        begin_stacked(out, "beside", "", columns, sizeof columns / sizeof columns[0]);
+        for (size_t i = 0; i < json_array_size(rows); i++) {
+            const json_t *row = json_array_get(rows, i);
+            begin_row(out, row);
+            html(out, "<td role=\"cell\" data-label=\"Private\"><span>%3</span></td>",
+                 MEMBER(row, "estimate"));
+            interval_cell(out, row, "%3 to %3");
+            html(out, "<td role=\"cell\" data-label=\"Raw\"><span>%3</span></td>",
+                 json_object_get(json_array_get(raw, i), "estimate"), "raw");
+            html(out, "</tr>\n");
+        }
+        html(out, "</tbody></table>\n");
+    }
     html(out, "</section>\n");
 }
 
@@ -190,7 +224,6 @@ static void prediction(FILE *out, const json_t *result)
 {
     const json_t *rows = json_object_get(json_object_get(result, "prediction"), "coefficients");
     const json_t *r2 = json_object_get(result, "r2");
-    const json_t *simulated = json_object_get(result, "simulation");
     size_t index;
     json_t *row;
     if (rows == NULL) {
@@ -207,15 +240,6 @@ static void prediction(FILE *out, const json_t *result)
                   "estimated from the reports alone");
     } else {
         html(out, "No R<sup>2</sup> can be estimated from the reports at this noise");
-    }
-    if (json_is_object(simulated)) {
-        html(out,
-             "</p>\n<p>R<sup>2</sup> %n on %s; ordinary least squares on the raw rows, which is "
-             "not private, %n",
-             json_object_get(json_object_get(simulated, "r2"), "mean"), "",
-             member_number(simulated, "held_out") > 0 ? "rows that were held out"
-                                                      : "the training rows",
-             json_object_get(simulated, "r2_ols"), "");
     }
     html(out, "</p>\n");
     begin_table(out, "Prediction", " id=\"prediction\"");
@@ -238,9 +262,8 @@ static const struct {
     {"condition", "condition",
      "of the moment matrix that was solved for the prediction; a large one means that some "
      "combination of features hardly varies"},
-    {"negative_eigenvalues", "bent",
-     "negative eigenvalues of the unbiased moment, which noise made and the prediction had to "
-     "bend"},
+    {"negative_eigenvalues", "raised",
+     "eigenvalues of the unbiased moment that noise made negative and the prediction had to raise"},
     {"noise_sd", "noise",
      "standard deviation of the privacy noise in one feature of one report, in half ranges of the "
      "feature"},
@@ -343,7 +366,7 @@ static const char *const distance_label[DISTANCE_CELLS] = {"Distance", "\u03bc",
 static void distance_cell(FILE *out, size_t column, const char *text)
 {
     html(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[column]);
-    minus_text(out, text);
+    html_minus(out, text);
     html(out, "</span></td>");
 }
 
@@ -414,17 +437,17 @@ static void guarantee(FILE *out, const json_t *result)
             html(out, ", mu %b", MEMBER(promise, "mu"));
         }
         html(out, "</p>\n<div class=\"pair\"><div class=\"prose\">");
-        element(out, "h3", "For the reviewer");
-        element(out, "p", member_text(promise, "reviewer"));
-        element(out, "h3", "For the participant");
-        element(out, "p", member_text(promise, "participant"));
+        html_element(out, "h3", "For the reviewer");
+        html_element(out, "p", member_text(promise, "reviewer"));
+        html_element(out, "h3", "For the participant");
+        html_element(out, "p", member_text(promise, "participant"));
         html(out, "</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n");
         tradeoff(out, json_object_get(promise, "tradeoff"));
         html(out, "</div></div>\n");
-        element(out, "h3", "The same for two people who differ in other ways");
+        html_element(out, "h3", "The same for two people who differ in other ways");
         distance_table(out, json_object_get(promise, "differences"));
     } else {
-        element(out, "p", "Nothing is promised: the computation read raw data.");
+        html_element(out, "p", "Nothing is promised: the computation read raw data.");
     }
     html(out, "</section>\n");
 }
@@ -465,8 +488,8 @@ static void figures(FILE *out, const json_t *result)
     json_array_foreach(json_object_get(result, "figures"), index, figure)
     {
         html(out, "<section class=\"card\">");
-        element(out, "h2", member_text(figure, "title"));
-        element(out, "p class=\"facts\"", member_text(figure, "words"));
+        html_element(out, "h2", member_text(figure, "title"));
+        html_element(out, "p class=\"facts\"", member_text(figure, "words"));
         (void)fprintf(out, "<div class=\"plot\" data-figure=\"%zu\"></div>\n", index);
         figure_table(out, figure);
         html(out, "</section>\n");
@@ -506,16 +529,26 @@ static void how(FILE *out, const json_t *result)
     const char *study = member_text(result, "study");
     html(out, "<section class=\"card\"><h2>How it was computed</h2>\n<ul>\n");
     if (json_array_size(json_object_get(result, "coefficients")) > 0) {
-        element(out, "li", inference_words);
+        html_element(out, "li", inference_words);
     }
     source(out, result);
-    elements(out, "li", json_object_get(result, "how"));
+    html_elements(out, "li", json_object_get(result, "how"));
     html(out, "<li>tremolo %t, %t</li>\n<li><code>%t</code></li>\n", member_text(made, "version"),
          member_text(made, "time"), member_text(made, "command"));
     if (study[0] != '\0') {
         html(out, "<li>study <code>%t</code></li>\n", study);
     }
     html(out, "</ul></section>\n");
+}
+
+/* At the foot of every printed page. */
+static void printed(FILE *out, const json_t *result)
+{
+    const json_t *made = json_object_get(result, "made");
+    const char *study = member_text(result, "study");
+    html(out, "<footer class=\"printed\">tremolo %t, %t%s%t</footer>\n",
+         member_text(made, "version"), member_text(made, "time"),
+         study[0] != '\0' ? ", study " : "", study);
 }
 
 /* An estimate's size and state in one line; other documents bring theirs. */
@@ -530,17 +563,19 @@ static void summary(FILE *out, const json_t *result)
                        state, member_integer(result, "round") + 1,
                        member_integer(result, "rounds"));
     }
-    element(out, "p class=\"purpose\"",
-            json_is_number(json_object_get(result, "reports")) ? text
-                                                               : member_text(result, "summary"));
+    html_element(
+        out, "p class=\"purpose\"",
+        json_is_number(json_object_get(result, "reports")) ? text : member_text(result, "summary"));
 }
 
 static void body(FILE *out, const json_t *result)
 {
     html(out, "<div class=\"head\">");
-    element(out, "h1", member_text(result, "title"));
+    html_element(out, "h1", member_text(result, "title"));
     summary(out, result);
     html(out, "</div>\n");
+    answers(out, result);
+    beside(out, result);
     coefficients(out, result);
     figures(out, result);
     prediction(out, result);
@@ -548,6 +583,7 @@ static void body(FILE *out, const json_t *result)
     tails(out, result);
     guarantee(out, result);
     how(out, result);
+    printed(out, result);
 }
 
 /* The document, without a character that could end its script element. */
@@ -588,7 +624,7 @@ static bool inline_asset(FILE *out, const char *line)
 static bool write_line(FILE *out, const char *line, const json_t *result)
 {
     if (strstr(line, "{{title}}") != NULL) {
-        element(out, "title", member_text(result, "title"));
+        html_element(out, "title", member_text(result, "title"));
     } else if (strstr(line, "{{body}}") != NULL) {
         body(out, result);
     } else if (strstr(line, "{{document}}") != NULL) {

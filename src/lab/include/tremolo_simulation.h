@@ -78,6 +78,7 @@ struct tremolo_simulation_result {
     double *ranges;                          /* the same */
     struct tremolo_extent *extents;          /* what people can differ in */
     size_t extent_count;
+    double *ols; /* least squares on the raw rows: features, then intercept, own units */
     struct tremolo_convergence_answer convergence; /* of methods with rounds */
 };
 
