@@ -12,6 +12,7 @@
  * Beside the slots is what the server has answered: for each study the newest
  * round's report that it took. Whoever comes back then sends nothing. */
 const VERSION = 2; /* 2: with answers */
+const PERSIST_MS = 3000; /* that a browser has to say whether storage will last */
 
 /** @typedef {import("./core_device.mjs").Write} Write
  *  @typedef {{ round: number, bytes: Uint8Array }} Answer  the report of a study that the server took last */
@@ -71,8 +72,10 @@ class Session {
         }
     }
 
+    /* Firefox asks the person, who may never answer: the question stays, the device goes on. */
     async persist() {
-        await globalThis.navigator.storage?.persist?.();
+        const asked = globalThis.navigator.storage?.persist?.() ?? Promise.resolve(false);
+        await Promise.race([asked.catch(() => false), new Promise((resolve) => { setTimeout(resolve, PERSIST_MS); })]);
     }
 
     async wasEnrolled() {

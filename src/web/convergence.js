@@ -3,14 +3,16 @@
  * All charts have the same axes: changes of the response over a feature's whole range, up to a
  * limit that moves by powers of two only, and devices, from the first look to the number
  * that plan asks for or that is projected. */
-import { convergingChart } from './chart/converging.js';
+import { lineChart } from './chart/lines.js';
 import { element, keyed, section, setText, show } from './dom.js';
 import { number } from './format.js';
 import { about, featureRows, isTold } from './learnt.js';
+import { toldSince, visibleAt } from './projection.js';
 
 const SHOWN = 12; /* charts; the others are folded away */
 const AHEAD = 30; /* times as many devices, at most, are looked ahead */
-const DEVICES_MAX = 1e12;
+const AHEAD_STEPS = 24;
+const HEIGHT = 170;
 
 /* The points of one coefficient, over its whole range, and where it stands now. */
 function pointsOf(history, row, place, devices) {
@@ -20,22 +22,6 @@ function pointsOf(history, row, place, devices) {
         { devices: point.devices, middle: times(point.estimate[place]), low: times(point.low[place]), high: times(point.high[place]) }));
     const known = row.identified && row.low !== null && row.high !== null;
     return [...past, { devices, middle: known ? times(row.estimate) : null, low: known ? times(row.low) : null, high: known ? times(row.high) : null }];
-}
-
-const excludes = (point) => point.middle !== null && (point.low > 0 || point.high < 0);
-
-/** How many devices it takes until the interval excludes zero, if the coefficient stays; null: no such number. */
-export function visibleAt({ devices, middle, low, high }) {
-    if (middle === null || middle === 0) return null;
-    const needed = devices * (((high - low) / 2) / Math.abs(middle)) ** 2;
-    return needed < DEVICES_MAX ? Math.max(devices, needed) : null;
-}
-
-/** Since which point zero has been excluded without a break. */
-export function toldSince(points) {
-    let since = points.length;
-    while (since > 0 && excludes(points[since - 1])) since--;
-    return points[since]?.devices ?? null;
 }
 
 function words(points, row, needed) {
@@ -62,6 +48,30 @@ function devicesShown(items, devices, needed) {
     return [Math.max(1, Math.min(first, devices / 2)), Math.max(devices * 1.1, ...ahead.map((one) => one * 1.1))];
 }
 
+/* From the last point on: the half width goes with one over the root of the devices. */
+function toCome({ devices, middle, low, high }, until) {
+    if (middle === null || until <= devices) return [];
+    return Array.from({ length: AHEAD_STEPS }, (_, i) => {
+        const x = devices * (until / devices) ** ((i + 1) / AHEAD_STEPS);
+        const shrink = Math.sqrt(devices / x);
+        return { x, y: middle, low: middle + (low - middle) * shrink, high: middle + (high - middle) * shrink };
+    });
+}
+
+/* One line with its band; beside what is known, how it goes on if it stays where it is. */
+function linesOf(row, points, { devices: [from, until], limit, needed }) {
+    const last = points.at(-1);
+    const known = points.map(({ devices, middle, low, high }) => ({ x: devices, y: middle, low, high }));
+    const planned = needed !== null && needed >= from && needed <= until ? [{ x: needed, label: 'planned' }] : [];
+    return {
+        log: true,
+        domain: [-limit, limit],
+        include: [0],
+        marks: [{ x: last.devices, label: 'now' }, ...planned],
+        series: [{ name: row.name, reference: !isTold(row), points: [...known, ...toCome(last, until)] }],
+    };
+}
+
 let multiples = 0;
 
 function multiple() {
@@ -69,13 +79,13 @@ function multiple() {
     const name = element('bdi');
     const line = element('p', { class: 'facts', id });
     const plot = element('div', { class: 'plot' });
-    const chart = convergingChart(plot, 'Estimate and interval as devices come in', id);
+    const chart = lineChart(plot, 'Estimate and interval as devices come in', HEIGHT, id, { tools: false });
     return {
         node: element('div', {}, element('h3', {}, name), line, plot),
         update({ row, points, frame }) {
             setText(name, row.name);
             setText(line, words(points, row, frame.needed));
-            chart.update({ points, told: isTold(row), ...frame });
+            chart.update(linesOf(row, points, frame));
         },
     };
 }
@@ -91,7 +101,7 @@ const urgency = ({ row, points }) => (isTold(row) ? 0 : visibleAt(points.at(-1))
 export function convergenceSection(study) {
     const unit = study.response.unit ? ` (${study.response.unit})` : '';
     const lead = element('p', { class: 'facts' }, 'Each chart: the change of ', element('bdi', { text: study.response.name }),
-        `${unit} over a feature’s whole range, with its 95% interval, against the number of devices, on a logarithmic axis. Dashed: how it goes on if it stays where it is.`);
+        `${unit} over a feature’s whole range, with its 95% interval, against the number of devices, on a logarithmic axis. Right of “now”: how it goes on if it stays where it is. Grey ones are not told from zero yet.`);
     const first = element('div', { class: 'multiples' });
     const rest = element('div', { class: 'multiples' });
     const summary = element('summary');

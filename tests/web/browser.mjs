@@ -71,3 +71,20 @@ export function screenshot(page, name) {
 export function overflows(page) {
     return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }
+
+/** How much the page jumped so far, as browsers count it (cumulative layout shift). */
+export function layoutShift(page) {
+    return page.evaluate(() => new Promise((resolve) => {
+        let sum = 0;
+        new PerformanceObserver((list) => {
+            for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+        }).observe({ type: 'layout-shift', buffered: true });
+        setTimeout(() => resolve(sum), 200);
+    }));
+}
+
+/** Bytes that travelled for a first visit, heads included. */
+export function bytesTaken(page) {
+    return page.evaluate(() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .reduce((sum, entry) => sum + entry.transferSize, 0));
+}

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { accessibilityFindings, openBrowser, openPage, overflows, screenshot } from './browser.mjs';
+import { accessibilityFindings, bytesTaken, layoutShift, openBrowser, openPage, overflows, screenshot } from './browser.mjs';
 import { test } from './tap.mjs';
 
 const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -293,6 +293,69 @@ await test('every control is reached by the keyboard', async () => {
     }
     for (const one of ['skip', 'brand', 'theme', 'distance', 'chip', 'SUMMARY']) assert.ok(reached.has(one), `${one} was not reached`);
     await closing(opened);
+});
+
+await test('until there is something to show a skeleton stands, and then nothing jumps', async () => {
+    for (const [width, id] of [[1100, setting.plain], [360, setting.plain], [360, setting.fifty]]) {
+        const page = await browser.context.newPage();
+        await page.setViewportSize({ width, height: 800 });
+        let letGo;
+        const waits = new Promise((resolve) => { letGo = resolve; });
+        await page.route('**/v1/**', async (route) => { await waits; await route.continue(); });
+        await page.goto(at(id), { waitUntil: 'commit' });
+        await page.locator('#skeleton').waitFor();
+        assert.equal(await page.locator('main > .caution, .answers3 .lead').count(), 0, 'nothing is claimed meanwhile');
+        letGo();
+        await ready(page);
+        await page.unroute('**/v1/**');
+        assert.equal(await page.locator('#skeleton').count(), 0);
+        await page.waitForTimeout(2000); /* a refresh or two */
+        const shift = await layoutShift(page);
+        assert.ok(shift < 0.05, `it jumped by ${shift}`);
+        await page.close();
+    }
+});
+
+await test('a first visit takes at most 60 kB', async () => {
+    const fresh = await openBrowser();
+    const { page } = await openPage(fresh, at(setting.plain));
+    await ready(page);
+    const bytes = await bytesTaken(page);
+    await fresh.close();
+    assert.ok(bytes > 20000 && bytes <= 60000, `${bytes} bytes`);
+});
+
+await test('a server that is away from the start is said, and the page comes by itself', async () => {
+    const { page } = await open('about:blank');
+    await page.route('**/v1/**', (route) => route.abort());
+    await page.goto(at(setting.plain));
+    await page.getByText('This study cannot be shown yet: the server cannot be reached').waitFor();
+    await page.unroute('**/v1/**');
+    await ready(page);
+    assert.equal(await page.locator('main > .caution').count(), 0);
+    await page.close();
+});
+
+await test('without scripts the page says so and shows no skeleton', async () => {
+    const plain = await openBrowser({ javaScriptEnabled: false });
+    const page = await plain.context.newPage();
+    await page.goto(at(setting.plain));
+    assert.equal(await page.locator('#skeleton').isVisible(), false);
+    assert.match(await page.locator('main').innerText(), /needs JavaScript/);
+    await plain.close();
+});
+
+await test('by touch: units are switched, and what is hidden is opened', async () => {
+    const phone = await openBrowser({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+    const { page, faults } = await openPage(phone, at(setting.plain), { width: 390, height: 844 });
+    await ready(page);
+    await page.locator('.switch label').last().tap();
+    assert.match(await page.textContent('#coefficients caption'), /one more unit/);
+    await page.locator('.status summary').tap();
+    assert.equal(await page.locator('.outcomes').isVisible(), true);
+    assert.equal(await overflows(page), false);
+    assert.deepEqual(faults, []);
+    await phone.close();
 });
 
 await test('a server that goes away is said, and nothing is lost', async () => {

@@ -5,7 +5,7 @@
  * Every test that contributes has a browser, and thus a ledger, of its own. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { accessibilityFindings, openBrowser, openPage, overflows, screenshot } from './browser.mjs';
+import { accessibilityFindings, bytesTaken, layoutShift, openBrowser, openPage, overflows, screenshot } from './browser.mjs';
 import { test } from './tap.mjs';
 
 const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -110,6 +110,18 @@ await test('the page says what is asked, in text', () => withPage(setting.open, 
     assert.match(await page.textContent('.caution'), /comes from the very server/);
     assert.match(await page.textContent('main'), /signature of the server’s key holds/);
     assert.deepEqual(faults, []);
+}));
+
+await test('nothing jumps, and a first visit takes at most 60 kB', () => withBrowser(async (browser) => {
+    for (const [width, name] of [[1100, 'open'], [390, 'ballot']]) {
+        const { page } = await openPage(browser, at(setting[name]), { width, height: 800 });
+        await asked(page);
+        const shift = await layoutShift(page);
+        assert.ok(shift < 0.05, `${name} jumped by ${shift}`);
+        const bytes = await bytesTaken(page);
+        if (name === 'open') assert.ok(bytes > 20000 && bytes <= 60000, `${bytes} bytes`);
+        await page.close();
+    }
 }));
 
 await test('an example report is made here and not sent', () => withPage(setting.open, {}, async ({ page, sent }) => {

@@ -2,8 +2,11 @@
  * the shapes of a study. */
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
-import { cost, count, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/format.js';
+import { cost, count, decimalsOf, roundedTo, shortCount, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/format.js';
+import { toldSince, visibleAt } from '../../src/web/projection.js';
 import { differenceCells } from '../../src/web/differences.js';
+import { protection, protectionCaution, protectionSentence } from '../../src/web/gauge.js';
+import { about, effectSentence, learnt, sentenceText } from '../../src/web/learnt.js';
 import { refusal } from '../../src/web/policy.js';
 import { datesSentence } from '../../src/web/terms.js';
 import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/study_terms.js';
@@ -80,4 +83,57 @@ await test('coordinates are those of the protocol', () => {
 await test('distances and releases', () => {
     assert.deepEqual([promisedDistance(study), widest(study), releases(study)], [0.25, 4, 10]);
     assert.equal(promisedDistance({ ...study, privacy: { neighbours: 'any', clip: 2 } }), 4);
+});
+
+await test('numbers end at their error’s second digit', () => {
+    assert.deepEqual([[-0.5376, 0.2032], [51.1234, 2.4], [0.000123, 0.0000456], [12345, 678], [12345.6, 99.5], [-0.0004, 0.2], [70.15, 4.849]]
+        .map(([value, error]) => roundedTo(value, error)), ['−0.54', '51.1', '0.000123', '12,350', '12,346', '0.00', '70.2']);
+    assert.deepEqual([roundedTo(null, 1), roundedTo(1e-12, 1e-13)], ['–', '1e−12']);
+    assert.deepEqual([0.2, 10, 9.96, 100, 0].map(decimalsOf), [2, 0, 1, -1, 4]);
+    assert.deepEqual([12, 3000, 250000, 1e6, 4e9].map(shortCount), ['12', '3k', '250k', '1M', '4G']);
+});
+const steps = { name: 'steps', unit: 'steps', range: 20000, from: null, to: null, identified: true, estimate: -0.00102, standard_error: 0.0001, low: -0.0012, high: -0.0008, p: 0 };
+const sleep = { name: 'sleep', unit: 'hours', range: 8, from: null, to: null, identified: true, estimate: 0.3, standard_error: 0.4, low: -0.5, high: 1.1, p: 0.4 };
+const hidden = { name: 'watch=ring', unit: '', range: 1, from: 'wrist', to: 'ring', identified: false, estimate: null, standard_error: null, low: null, high: null, p: null };
+const intercept = { name: '(intercept)', range: null, identified: true, estimate: 1, standard_error: 1, low: 0, high: 2, p: 0.5 };
+const response = { name: 'pulse', unit: 'beats a minute', range: 60 };
+await test('an effect is a sentence of its numbers', () => {
+    const said = (row, of = response) => sentenceText(effectSentence(row, of));
+    assert.equal(said(steps), 'More steps go with a lower pulse: −1.02 beats a minute per 1,000 steps, between −1.20 and −0.80');
+    assert.equal(said({ ...sleep, estimate: 1.25, low: 0.4, high: 2.1 }), 'Higher sleep goes with a higher pulse: 1.25 beats a minute per hour, between 0.40 and 2.10');
+    assert.equal(said({ ...hidden, estimate: 2, standard_error: 0.5, low: 1, high: 3 }), 'watch=ring goes with a higher pulse than wrist: 2.00 beats a minute, between 1.00 and 3.00');
+    assert.equal(said({ ...hidden, name: 'smoker', from: 'no', to: 'yes', estimate: -2, standard_error: 0.5, low: -3, high: -1 }, { name: 'points', unit: '' }),
+        '“Yes” to smoker goes with lower points: −2.00, between −3.00 and −1.00');
+});
+await test('what was learnt, or how many devices are lacking', () => {
+    const document = { coefficients: [sleep, steps, hidden, intercept], response, devices: 40, devices_needed: 287654, state: 'open', remark: null };
+    const known = learnt(document);
+    assert.deepEqual([known.told.map((row) => row.name), known.of, known.share, known.others.length], [['steps'], 3, null, 0]);
+    const none = learnt({ ...document, coefficients: [sleep, hidden, intercept] });
+    assert.equal(sentenceText(none.sentence), 'Nothing yet: 40 of about 290,000 devices');
+    assert.ok(Math.abs(none.share - 40 / 287654) < 1e-12);
+    const said = (changes) => sentenceText(learnt({ ...document, coefficients: [], ...changes }).sentence);
+    assert.match(said({ state: 'done' }), /^Nothing was learnt: 40 of about/);
+    assert.match(said({ devices_needed: null }), /no number of devices that could be had/);
+    assert.match(said({ devices: 300000 }), /^Nothing yet: 300,000 devices, although about 290,000 are usually enough/);
+    assert.deepEqual([64, 1234, 287654, 1e6].map(about), ['64', '1,300', '290,000', '1,000,000']);
+});
+await test('a projection, and since when zero is excluded', () => {
+    const point = (devices, middle, half) => ({ devices, middle, low: middle - half, high: middle + half });
+    assert.equal(visibleAt(point(100, 1, 2)), 400);
+    assert.equal(visibleAt({ devices: 100, middle: null, low: null, high: null }), null);
+    assert.equal(visibleAt(point(100, 1e-9, 2)), null);
+    assert.equal(toldSince([point(10, 1, 0.5), point(20, 1, 2), point(40, 1, 0.9), point(80, 1, 0.6)]), 40);
+});
+await test('protection has a name, and a promise for the alike alone is not called by it', () => {
+    const any = { attacker_right: 0.792, neighbours: 'any', any_two: { epsilon: 2, attacker_right: 0.792 }, strength: 'policy' };
+    assert.deepEqual(protection(any), { name: 'fair', right: 0.792, amber: false });
+    assert.equal(protectionCaution(any), '');
+    const near = { attacker_right: 0.6, neighbours: 'distance=0.25', any_two: { epsilon: null, attacker_right: 1 }, strength: 'past' };
+    assert.deepEqual(protection(near), { name: 'strong among alike, hardly any between any two', right: 0.6, amber: true });
+    assert.match(protectionSentence(near), /at most 60% of the time.*Between any two people: always\.$/);
+    assert.match(protectionSentence({ ...near, any_two: null }), /Any two people can be told apart/);
+    assert.deepEqual(protection({ ...any, attacker_right: 0.85, strength: 'hardly' }), { name: 'hardly any', right: 0.85, amber: true });
+    assert.match(protectionCaution({ ...any, strength: 'hardly' }), /protects hardly anything/);
+    assert.deepEqual([protection(null).name, protection(null).amber], ['none', true]);
 });

@@ -118,10 +118,7 @@ static char *compressed(size_t *length, const char *body, size_t body_length)
         return NULL;
     }
     char *fitting = realloc(out, *length);
-    if (fitting == NULL) {
-        return out;
-    }
-    return fitting;
+    return fitting != NULL ? fitting : out;
 }
 
 static void compress_body(struct answer *answer)

@@ -33,7 +33,7 @@ function valuesAt(view, at) {
 }
 
 function heading(view, at) {
-    const value = view.data.time ? new Date(at).toLocaleString('en-GB') : number(at, 6);
+    const value = number(at, 6);
     return view.data.x ? `${view.data.x}: ${value}` : value;
 }
 

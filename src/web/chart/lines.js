@@ -5,7 +5,8 @@
  * band. A point without a number is a gap. Values are read by pointer, finger or arrow keys
  * (crosshair.js) and saved as a picture or a table (save.js). */
 import { axisBottom, axisLeft } from 'd3-axis';
-import { scaleLinear, scaleLog, scaleTime } from 'd3-scale';
+import scaleLinear from 'd3-scale/src/linear.js';
+import scaleLog from 'd3-scale/src/log.js';
 import { select } from 'd3-selection';
 import { area, line } from 'd3-shape';
 import { chart, drawAxis, fitted, layer, widthOf } from './chart.js';
@@ -15,12 +16,11 @@ import { saveButtons } from './save.js';
 
 const MARGIN = { top: 14, right: 16, bottom: 30, left: 52 };
 const TITLE_HEIGHT = 22;
-const SECONDS_LEAST = 10; /* of a time axis */
 let clips = 0;
 
 /**
  * @typedef {Object} Point
- * @property {number|Date} x
+ * @property {number} x
  * @property {number|null} y
  * @property {number|null} [low]   with `high`, an interval around y
  * @property {number|null} [high]
@@ -34,7 +34,6 @@ let clips = 0;
  * @property {Series[]} series
  * @property {string} [x]  what the axis shows, with its unit
  * @property {string} [y]
- * @property {boolean} [time]   x are moments
  * @property {boolean} [log]    x on a logarithmic axis
  * @property {boolean} [whole]  x are counted
  * @property {boolean} [dots]   every point has one
@@ -59,8 +58,7 @@ function xScale(data, width) {
     const xs = data.series.flatMap((one) => one.points.map((point) => +point.x))
         .concat((data.marks ?? []).map((mark) => +mark.x)).filter((x) => !data.log || x > 0);
     if (data.log) return scaleLog().range([0, width]).domain(xs.length > 1 ? extent(xs) : [xs[0] ?? 1, 10 * (xs[0] ?? 1)]);
-    return (data.time ? scaleTime() : scaleLinear()).range([0, width])
-        .domain(widened(extent(xs.length > 0 ? xs : [Date.now()]), data.time ? SECONDS_LEAST * 1000 : 1));
+    return scaleLinear().range([0, width]).domain(widened(extent(xs.length > 0 ? xs : [0]), 1));
 }
 
 function yScale(data, height) {
@@ -72,18 +70,8 @@ function yScale(data, height) {
     return scale.domain(widened(extent(ys.length > 0 ? ys : [0]), Number.MIN_VALUE)).nice(4);
 }
 
-/* As much of a moment as tells the ticks of this span from each other. */
-function timeFormat([from, to]) {
-    const hours = (to - from) / 3600000;
-    const parts = hours > 48 ? { day: 'numeric', month: 'short' }
-        : { hour: '2-digit', minute: '2-digit', ...(hours < 0.05 ? { second: '2-digit' } : {}) };
-    const words = new Intl.DateTimeFormat('en-GB', parts);
-    return (moment) => words.format(moment);
-}
-
 /* How a value of the x axis is written. */
 function xFormat(x, data) {
-    if (data.time) return timeFormat(x.domain());
     if (data.whole) return String;
     return data.log ? (value) => value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 }) : x.tickFormat(8);
 }
@@ -107,7 +95,7 @@ function ticksOf(x, data, format) {
         ? [[1, 2, 5], [1, 3], [1]].map((digits) => x.ticks(50).filter((value) => digits.includes(leading(value))))
         : [12, 10, 8, 6, 5, 4, 3, 2].map((many) => x.ticks(many).filter((value) => !data.whole || Number.isInteger(value)));
     const fitting = candidates.find((values) => values.length > 0 && stand(x, values, format));
-    return fitting ?? (data.time ? [new Date(from)] : [from, to]);
+    return fitting ?? [from, to];
 }
 
 function drawMarks(plot, data, x, height) {

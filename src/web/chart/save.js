@@ -46,11 +46,11 @@ function quoted(text) {
 const written = (value) => (value === null || value === undefined || !Number.isFinite(value) ? '' : String(value));
 
 /** The lines as a table: a row for each place, a column for each line, and two for its band. */
-export function tableOf({ series, x = 'x', time = false }) {
+export function tableOf({ series, x = 'x' }) {
     const banded = series.map((one) => one.points.some((point) => Number.isFinite(point.low ?? NaN)));
     const head = [x, ...series.flatMap((one, i) => (banded[i] ? [one.name, `${one.name} low`, `${one.name} high`] : [one.name]))];
     const places = [...new Set(series.flatMap((one) => one.points.map((point) => +point.x)))].sort((a, b) => a - b);
-    const rows = places.map((at) => [time ? new Date(at).toISOString() : String(at), ...series.flatMap((one, i) => {
+    const rows = places.map((at) => [String(at), ...series.flatMap((one, i) => {
         const point = one.points.find((candidate) => +candidate.x === at) ?? {};
         return banded[i] ? [written(point.y), written(point.low), written(point.high)] : [written(point.y)];
     })]);

@@ -1,7 +1,7 @@
 /* tradeoff.js -- the trade-off curve: what the best attacker catches for each
  * share of false alarms they accept. The diagonal is a coin. */
 import { axisBottom, axisLeft } from 'd3-axis';
-import { scaleLinear } from 'd3-scale';
+import scaleLinear from 'd3-scale/src/linear.js';
 import { area, line } from 'd3-shape';
 import { chart, drawAxis, layer } from './chart.js';
 
