@@ -104,7 +104,7 @@ static int predict_table(const struct predict_options *options,
 {
     char error[TREMOLO_TABLE_ERROR_BYTES];
     struct tremolo_table *table = NULL;
-    struct tremolo_predict_counts counts;
+    struct tremolo_predict_counts counts = {0};
     if (!tremolo_table_read(&table, path, 0, error)) {
         return cli_fail(CLI_USAGE, command, "%s", error);
     }

@@ -106,7 +106,7 @@ static bool make_inputs(struct tremolo_design *design, const struct tremolo_tabl
                         const struct column_plan *plans, size_t count,
                         const struct tremolo_design_wish *wish, char *error)
 {
-    struct tremolo_input *inputs = calloc(count, sizeof *inputs);
+    struct tremolo_input *inputs = calloc(count + 1, sizeof *inputs);
     if (inputs == NULL) {
         return refuse(error, "out of memory");
     }

@@ -182,11 +182,13 @@ bool tremolo_derived_is_plain(const struct tremolo_derived *derived)
 
 static size_t add(char *text, size_t capacity, size_t used, const char *words)
 {
-    size_t length = strlen(words);
+    size_t whole = strlen(words);
     size_t room = used + 1 < capacity ? capacity - 1 - used : 0;
-    length = length < room ? length : room;
-    while (length > 0 && length < strlen(words) && ((unsigned char)words[length] & 0xC0) == 0x80) {
-        length--; /* whole characters */
+    size_t length = whole;
+    if (whole > room) {
+        for (length = room; length > 0 && ((unsigned char)words[length] & 0xC0) == 0x80;) {
+            length--; /* whole characters */
+        }
     }
     memcpy(text + used, words, length);
     text[used + length] = '\0';

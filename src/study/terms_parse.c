@@ -190,7 +190,7 @@ static bool read_shift(struct parser *parser, double *shift)
 /* A name, or one in brackets with what is taken away from it, and perhaps its power. */
 static bool read_value(struct parser *parser, struct tremolo_term *term, bool inner)
 {
-    struct tremolo_factor factor = {.power = 1};
+    struct tremolo_factor factor = {.column = "", .power = 1};
     bool shifted = inner && take(parser, "(");
     if (!read_name(parser, &factor.column) || (shifted && !read_shift(parser, &factor.shift))) {
         return false;
@@ -210,7 +210,7 @@ static bool read_value(struct parser *parser, struct tremolo_term *term, bool in
 
 static bool read_factor(struct parser *parser, struct tremolo_term *term)
 {
-    struct tremolo_factor factor = {.power = 1};
+    struct tremolo_factor factor = {.column = "", .power = 1};
     if (calls(parser, "I")) {
         bool good = read_value(parser, term, true);
         while (good && take(parser, "*")) {
@@ -347,7 +347,8 @@ static bool read_formula(struct parser *parser)
 bool tremolo_formula_parse(struct tremolo_formula **formula, const char *text,
                            char error[TREMOLO_TERMS_ERROR_BYTES])
 {
-    struct parser parser = {.at = text, .error = error};
+    struct parser parser = {.at = text};
+    parser.error = error;
     size_t length = strlen(text);
     if (length > TREMOLO_TERMS_BYTES_MAX) {
         return fail(&parser, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
