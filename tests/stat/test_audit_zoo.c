@@ -271,7 +271,9 @@ static void break_noise(struct tremolo_work *work, unsigned count)
         int32_t grid = INT32_C(1) << work->study->wire_shift;
         norm += fabs((double)work->value[i]);
         if ((is("noise kept between rounds") && work->round->number > 0) ||
-            (is("noise of the first report") && memory.reports > 0)) {
+            (is("noise of the first report") && memory.reports > 0) ||
+            (is("every 16th report repeats noise") && work->id[5] < 16 &&
+             memory.noise_log2 == work->study->noise_log2)) {
             *noise = memory.noise[i];
         } else if (is("noise moves on by one") && memory.noise_log2 == work->study->noise_log2) {
             *noise = i + 1 < count ? memory.noise[i + 1] : *noise;
@@ -280,7 +282,10 @@ static void break_noise(struct tremolo_work *work, unsigned count)
         } else if (is("noise grows with the sample")) {
             *noise = (int32_t)(*noise * (work->value[0] > 0 ? 1.1 : 0.9));
         } else if ((is("a coordinate without noise") && i == 0) ||
-                   (is("response unprotected") && i >= work->study->dimension)) {
+                   (is("response unprotected") && i >= work->study->dimension) ||
+                   (is("one report in a hundred bare") && work->id[5] < 3) ||
+                   (is("a coordinate bare once in a thousand") && i == 0 &&
+                    (work->id[5] * 256 + work->id[6]) % 1000 == 0)) {
             *noise = 0;
         } else if (is("sample rounded first")) {
             work->value[i] = (work->value[i] + grid / 2) / grid * grid;
@@ -292,13 +297,6 @@ static void break_noise(struct tremolo_work *work, unsigned count)
             *noise = minus == (*noise < 0) ? *noise : -1 - *noise;
         } else if (is("less noise in later rounds") && work->round->number > 0) {
             *noise = (int32_t)(*noise * 0.97);
-        } else if ((is("one report in a hundred bare") && work->id[5] < 3) ||
-                   (is("a coordinate bare once in a thousand") && i == 0 &&
-                    (work->id[5] * 256 + work->id[6]) % 1000 == 0)) {
-            *noise = 0;
-        } else if (is("every 16th report repeats noise") && work->id[5] < 16 &&
-                   memory.noise_log2 == work->study->noise_log2) {
-            *noise = memory.noise[i];
         } else if (is("rounded toward the sample")) {
             *noise += *noise > grid / 2 ? -grid / 2 : *noise < -grid / 2 ? grid / 2 : -*noise;
         } else if (is("even values only")) {
@@ -351,7 +349,8 @@ static void zoo_ballot_draw(struct tremolo_work *work)
 {
     tremolo_ballot_draw(work);
     unsigned first = work->study->rank_first;
-    if (is("rank often early") && work->id[15] < 64) {
+    if ((is("rank often early") && work->id[15] < 64) ||
+        (is("rank 5% too often early") && work->id[14] < 13)) {
         work->rank %= first;
     } else if (is("always the best answer") ||
                (is("early answers not alike") && work->rank < first / 2)) {
@@ -360,8 +359,6 @@ static void zoo_ballot_draw(struct tremolo_work *work)
         work->id[9] ^= 0x80;
     } else if (is("rank of a person's own") && work->sample->features[0] > 1000) {
         work->rank = work->id[1] < 32 ? 0 : work->rank;
-    } else if (is("rank 5% too often early") && work->id[14] < 13) {
-        work->rank %= first;
     } else if (is("rank a little of a person's own") && work->sample->features[0] > 1000) {
         work->rank = work->id[1] < 64 ? work->rank % first : work->rank;
     } else if (is("rank unlike the ballot before") && (work->key & 0xffff) != 0 &&
