@@ -104,16 +104,22 @@ done:
     return status;
 }
 
-static enum tremolo_status leave_out(struct analysis *analysis, double *inverse, double *M,
+static enum tremolo_status leave_out(struct analysis *analysis, double *work, double *M,
                                      const struct tremolo_ballot *ballots)
 {
+    size_t n = ballots->n;
+    size_t p = n - 1;
     for (size_t b = 0; b < ballots->buckets; b++) {
         if (!(ballots->count[b] > 0.0)) {
             continue;
         }
         (void)ballot_moments(M, ballots, b);
         double *row = analysis->left_out + analysis->groups * analysis->p;
-        enum tremolo_status status = ballot_solve(row, inverse, M, ballots->n);
+        for (size_t i = 0; i < p; i++) {
+            memcpy(work + i * p, M + i * n, p * sizeof *M);
+        }
+        memcpy(row, M + p * n, p * sizeof *M);
+        enum tremolo_status status = linear_solve(row, work, p);
         if (status != TREMOLO_OK) {
             return status;
         }
