@@ -286,7 +286,7 @@ fuzz: $(DEPS) $(BUILD)/.setup-test
 # Unit and fault tests under ASan and UBSan with gcc (but for those that bring
 # their own malloc, as the sanitizers do), and those of the device, which need no
 # other module, under MSan, which only clang has.
-test-sanitize: test-asan test-msan test-tsan
+test-sanitize: test-asan test-asan-python test-msan test-tsan
 # The server under load with every data race reported.
 .PHONY: test-tsan
 test-tsan: $(DEPS) $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
@@ -295,6 +295,11 @@ test-tsan: $(DEPS) $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
 test-asan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined \
 	  run-programs PROGRAMS="$(filter-out tests/fault/test_%_memory.c,$(sort $(wildcard tests/unit/*/*.c tests/fault/*.c)))"
+# Hostile values from Python; the package is the one that tests/e2e/python.sh installed.
+.PHONY: test-asan-python
+test-asan-python: $(DEPS) $(BUILD)/.setup-test
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="-O1 -g" SANITIZE=address,undefined $(BUILD)/asan/$(SONAME)
+	@BUILD=$(BUILD)/asan PLAIN=$(BUILD) tools/run-tests tests/sanitize/python.sh
 test-msan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/msan CC=clang CFLAGS="-O1 -g" SANITIZE=memory MODULES=device \
 	  run-programs PROGRAMS="$(sort $(wildcard tests/unit/device/*.c tests/fault/test_device_*.c))"

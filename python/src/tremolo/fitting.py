@@ -1,0 +1,91 @@
+"""From reports to a result: a file of them, a server's directory, or a server."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from ._library import check, ffi, lib, room, run, take_text, text, utf8
+from .errors import InputError, SystemFailure
+from .result import Result
+
+__all__ = ["fit"]
+
+_METHODS = {
+    "auto": lib.TREMOLO_PREDICTOR_AUTO,
+    "one-shot": lib.TREMOLO_PREDICTOR_ONE_SHOT,
+    "unbiased": lib.TREMOLO_PREDICTOR_UNBIASED,
+    "pooled": lib.TREMOLO_PREDICTOR_POOLED,
+    "iterative": lib.TREMOLO_PREDICTOR_ITERATIVE,
+}
+_ANSWER_MAX = 64 * 1024 * 1024
+_SECONDS = 60
+
+
+def fit(
+    source: Union[str, Path],
+    *,
+    study: Optional[str] = None,
+    method: str = "auto",
+    ridge: float = 0.5,
+    level: float = 0.95,
+) -> Result:
+    """Learn the regression from reports.
+
+    `source` is a file of reports, the data directory of a server that is not running (`study`
+    says which, when it has several), or a study's address, which ends in /v1/studies/ and its id.
+    """
+    where = os.fspath(source)
+    if not 0.0 < level < 1.0:
+        raise InputError("level must be between 0 and 1")
+    if method not in _METHODS:
+        raise InputError(f"method must be one of {', '.join(_METHODS)}, not {method!r}")
+    if "://" in where:
+        return Result(_at(_fetch(where), level))
+    place = ffi.new("char **")
+    if os.path.isdir(where):
+        words = room(256)
+        chosen = ffi.NULL if study is None else ffi.new("char[]", utf8(study, "study"))
+        path = utf8(where, "the path")
+        status = run(
+            lambda _: lib.tremolo_server_offline(place, path, chosen, level, words, 256), "reading", False
+        )
+        check(status, text(words), where)
+        return Result(take_text(place[0]))
+    options = ffi.new("struct tremolo_report_fit_options *")
+    options.predictor, options.ridge, options.level = _METHODS[method], ridge, level
+    error = room(lib.TREMOLO_REPORT_FILE_ERROR_BYTES)
+    path = utf8(where, "the path")
+    status = run(lambda _: lib.tremolo_report_fit_json(place, path, options, error), "fitting", False)
+    check(status, text(error), where)
+    return Result(take_text(place[0]))
+
+
+def _fetch(address: str) -> Any:
+    if not lib.tremolo_client_is_safe_url(utf8(address, "the address")):
+        raise InputError(f"{address}: an address is https, or http on this machine")
+    if "/studies/" not in address:
+        raise InputError(
+            f"{address} is no study's address, which ends in /v1/studies/ and its id"
+        )
+    url = address.rstrip("/") + "/estimate"
+    try:
+        with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
+            body = answer.read(_ANSWER_MAX + 1)
+    except urllib.error.HTTPError as problem:
+        raise InputError(f"{url}: the server answers {problem.code} {problem.reason}") from None
+    except (urllib.error.URLError, OSError) as problem:
+        raise SystemFailure(f"{url}: {getattr(problem, 'reason', problem)}") from None
+    if len(body) > _ANSWER_MAX:
+        raise InputError(f"{url}: the answer is too long")
+    return body
+
+
+def _at(body: bytes, level: float) -> str:
+    place = ffi.new("char **")
+    status = lib.tremolo_estimate_json_level(place, body, len(body), level if level != 0.95 else 0.0)
+    check(status, "this is not an estimate" if status == lib.TREMOLO_MALFORMED else "")
+    return take_text(place[0])

@@ -1,0 +1,216 @@
+"""What a study will say before anyone reports."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any, Dict, List, Optional
+
+from ._arguments import choice, count, number
+from ._library import check, ffi, lib, room, take_document, text
+from .errors import InputError
+from .guarantee import neighbours_distance, protects_all
+from .study import Study
+
+__all__ = ["Plan", "plan"]
+
+_RELEASES = {"sample": lib.TREMOLO_RELEASE_SAMPLE, "ballot": lib.TREMOLO_RELEASE_BALLOT}
+_CALIBRATIONS = {
+    "exact": lib.TREMOLO_CALIBRATION_EXACT,
+    "zcdp": lib.TREMOLO_CALIBRATION_ZCDP,
+    "paper": lib.TREMOLO_CALIBRATION_PAPER,
+}
+
+
+class Plan:
+    """An answer of `plan`: what to expect, what each choice costs, and a verdict."""
+
+    def __init__(self, document: Dict[str, Any]) -> None:
+        self.document = document
+
+    @property
+    def told(self) -> bool:
+        """Will coefficients of the guessed size be told from zero?"""
+        return bool(self.document["verdict"]["told_from_zero"])
+
+    @property
+    def devices_needed(self) -> float:
+        """Devices that it takes; infinite when no number that could be had is enough."""
+        needed = self.document["verdict"]["devices_needed"]
+        return math.inf if needed is None else float(needed)
+
+    @property
+    def r2(self) -> float:
+        """R^2 to expect with the devices there are."""
+        return float(self.document["expected"]["r2"])
+
+    @property
+    def levers(self) -> List[Dict[str, Any]]:
+        """What one could do instead, each with devices needed and what an attacker achieves."""
+        return list(self.document["levers"])
+
+    def to_frame(self) -> Any:
+        """The levers as a pandas DataFrame."""
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install pandas") from None
+        return DataFrame(self.levers).set_index("name")
+
+    def _rows(self) -> List[List[str]]:
+        made = []
+        for lever in self.levers:
+            needed, r2 = lever["devices_needed"], lever["r2"]
+            made.append(
+                [
+                    str(lever["name"]),
+                    "-" if needed is None else f"{needed:,.0f}",
+                    "-" if r2 is None else f"{r2:.3f}",
+                    f"{100 * lever['attack_success']:.1f}%",
+                ]
+            )
+        return made
+
+    def _verdict(self) -> str:
+        devices = self.document["devices"]
+        if self.told:
+            return f"Go ahead: {devices:,.0f} devices tell coefficients of the guessed size from zero."
+        needed = self.devices_needed
+        return (
+            f"{devices:,.0f} devices are too few"
+            + (f": {needed:,.0f} are needed." if math.isfinite(needed) else ", as is any number.")
+        )
+
+    def summary(self) -> str:
+        """The levers as a table, and the verdict."""
+        heads = ["change one thing", "devices needed", "R^2", "attacker right"]
+        lines = [f"{heads[0]:<36}{heads[1]:>16}{heads[2]:>8}{heads[3]:>16}"]
+        lines += [f"{row[0]:<36}{row[1]:>16}{row[2]:>8}{row[3]:>16}" for row in self._rows()]
+        return "\n".join([*lines, self._verdict()])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self._verdict()}>"
+
+    def _repr_html_(self) -> str:
+        heads = "".join(
+            f"<th>{head}</th>"
+            for head in ("change one thing", "devices needed", "R&sup2;", "attacker right")
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._rows()
+        )
+        return f"<table><tr>{heads}</tr>{body}</table><p>{html.escape(self._verdict())}</p>"
+
+
+def _options(request: Any, options: Dict[str, Any]) -> int:
+    """Take what the paper's mechanism has; the bits of what was given."""
+    bits = 0
+    names = {
+        "radius": (lib.TREMOLO_PLAN_RADIUS, 5e-324, 1e6),
+        "alpha": (lib.TREMOLO_PLAN_ALPHA, 0.0, 0.999999),
+        "lambda": (lib.TREMOLO_PLAN_LAMBDA, 0.0, 1e6),
+        "omega": (lib.TREMOLO_PLAN_OMEGA, 0.0, 1e6),
+    }
+    for key, given in options.items():
+        name = key.rstrip("_")
+        if given is None:
+            continue
+        if name in names:
+            bit, low, high = names[name]
+            setattr(request, name, number(name, given, low, high))
+        elif name == "calibration":
+            bit = lib.TREMOLO_PLAN_CALIBRATION
+            request.calibration = choice(name, given, _CALIBRATIONS)
+        elif name == "vectors":
+            bit = lib.TREMOLO_PLAN_VECTORS
+            request.guess.vectors = count(name, given, 0, 256)
+        elif name == "rounds":
+            bit = lib.TREMOLO_PLAN_ROUNDS
+            request.rounds = count(name, given, 1, 10**6)
+        else:
+            raise TypeError(f"plan() got an unexpected keyword argument {key!r}")
+        bits |= 1 << bit
+    return bits
+
+
+def plan(
+    study: Optional[Study] = None,
+    *,
+    dimension: Optional[int] = None,
+    devices: Optional[float] = None,
+    epsilon: Optional[float] = None,
+    delta: Optional[float] = None,
+    neighbours: Any = None,
+    protect: Optional[str] = None,
+    release: Optional[str] = None,
+    level: float = 0.95,
+    half_width: Optional[float] = None,
+    power: Optional[float] = None,
+    effect: Optional[float] = None,
+    feature_sd: Optional[float] = None,
+    response_sd: Optional[float] = None,
+    correlation: float = 0.0,
+    r2: float = 0.5,
+    **options: Any,
+) -> Plan:
+    """What to expect of a study, how many devices it takes, and what each choice costs.
+
+    Give a `study`, or `dimension` and `epsilon`; `devices` where the study limits none. Standard
+    deviations are guesses in half ranges. `options` are those of the paper's release: radius,
+    calibration, alpha, lambda_, omega, vectors, rounds.
+
+    >>> import tremolo
+    >>> answer = tremolo.plan(dimension=3, devices=100_000, epsilon=2)
+    >>> answer.told
+    True
+    >>> [lever["release"] for lever in answer.levers][:2]
+    ['ballot', 'sample']
+    """
+    request = ffi.new("struct tremolo_plan_request *")
+    lib.tremolo_plan_begin(request)
+    guess = request.guess
+    if study is not None:
+        lib.tremolo_plan_take_study(request, study._file)
+        guess.devices = float(study.to_dict().get("limits", {}).get("devices", 0) or 0)
+    if dimension is not None:
+        guess.dimension = count("dimension", dimension, 1, 256)
+    if devices is not None:
+        guess.devices = number("devices", devices, 2, 1e15)
+    if epsilon is not None:
+        request.epsilon = number("epsilon", epsilon, 5e-324, 500)
+    if delta is not None:
+        request.delta = number("delta", delta, 5e-324, 1)
+    if neighbours is not None:
+        request.distance = neighbours_distance(neighbours)
+    if protect is not None:
+        request.response_private = protects_all(protect)
+    if release is not None:
+        request.release = choice("release", release, _RELEASES)
+    elif study is None or neighbours is not None:
+        request.release = (
+            lib.TREMOLO_RELEASE_SAMPLE if request.distance > 0 else lib.TREMOLO_RELEASE_BALLOT
+        )
+    guess.level = number("level", level, 1e-9, 1 - 1e-9)
+    guess.correlation = number("correlation", correlation, -1, 1)
+    guess.r2 = number("r2", r2, 0, 0.999999)
+    if feature_sd is not None:
+        guess.feature_variance = number("feature_sd", feature_sd, 1e-9, 1e6) ** 2
+    if response_sd is not None:
+        guess.response_variance = number("response_sd", response_sd, 1e-9, 1e12) ** 2
+    for name, given in (("half_width", half_width), ("power", power), ("effect", effect)):
+        if given is not None:
+            setattr(request, name, number(name, given, -1e12, 1e12))
+    if (power is None) != (effect is None):
+        raise InputError("power and effect go together")
+    error = room(lib.TREMOLO_PLAN_ERROR_BYTES)
+    if not lib.tremolo_plan_settle(request, _options(request, options), b"", error):
+        raise InputError(text(error))
+    answer = ffi.new("struct tremolo_plan_answer *")
+    status = lib.tremolo_plan_study(answer, request)
+    if status != lib.TREMOLO_OK:
+        check(status, text(lib.tremolo_plan_sentence(status)))
+    return Plan(take_document(lib.tremolo_plan_json(request, answer)))
