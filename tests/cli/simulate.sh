@@ -259,7 +259,7 @@ $tremolo simulate "$dir/known.csv" --response y --without b $paper --epsilon 2 -
 expect "a column is left out" "$? $(grep -c '"name": "b"' "$out")" "0 0"
 refused "which must be there" 2 "no column 'q' to leave out" "$dir/known.csv" --response y --without q --epsilon 2
 $tremolo simulate "$dir/known.csv" --study "$dir/study.json" --without b --seed 1 --json >"$out"
-expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 4 0"
+expect "or a study's feature" "$? $(grep -c '"name": "a"' "$out") $(grep -c '"name": "b"' "$out")" "0 5 0"
 refused "which must be in the study" 2 "no column 'y' to leave out" "$dir/known.csv" --study "$dir/study.json" --without y
 refused "but nothing is left out of a list" 2 '--without and --features do not go together' "$dir/known.csv" --study "$dir/study.json" \
     --features a --without b
@@ -351,7 +351,7 @@ cat >"$dir/fruit.json" <<'STUDY'
  "privacy": {"epsilon": 50, "neighbours": "any", "protects": "features"}, "protocol": {"kind": "one-shot", "release": "sample"}}
 STUDY
 $tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --json >"$out"
-expect "a category is compared with the study's first level" "$? $(grep -c '"c=apple"' "$out")" "0 4"
+expect "a category is compared with the study's first level" "$? $(grep -c '"c=apple"' "$out")" "0 5"
 sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
 refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
     --response y --features a,b --epsilon 3 --study "$dir/other.json"

@@ -118,7 +118,10 @@ static char *compressed(size_t *length, const char *body, size_t body_length)
         return NULL;
     }
     char *fitting = realloc(out, *length);
-    return fitting != NULL ? fitting : out;
+    if (fitting == NULL) {
+        return out;
+    }
+    return fitting;
 }
 
 static void compress_body(struct answer *answer)
