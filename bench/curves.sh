@@ -1,0 +1,80 @@
+# How time and memory grow with features and with reports, beside the peers' curves: one SVG each in
+# $BUILD/bench, with the points they were drawn from as tables beside them.
+#
+# Processor time, so that other work on the machine moves little; each point is the best of
+# BENCH_TIMES (3) and has a process of its own. Reports go to 10^6, with BENCH_LONG=1 to 10^8; NumPy
+# keeps all rows, so it ends at 10^7, where it takes more than a gigabyte.
+build=${BUILD:-build}
+times=${BENCH_TIMES:-3}
+made=$build/bench
+mkdir -p "$made" || exit 1
+make -s BUILD="$build" "$build/bin/bench/cost" >/dev/null || exit 1
+
+# ours JOB FEATURES REPORTS, theirs: processor seconds and MB.
+best() { # COMMAND...: the least processor time of a few runs, the last one's memory.
+    for _ in $(seq "$times"); do "$@"; done | sort -n |
+        awk 'NR == 1 { print $1, $3 } END { if (NR == 0) print "- -" }' # no NumPy: a gap
+}
+ours() { best "$build/bin/bench/cost" "$@"; }
+theirs() { best /usr/bin/python3 bench/numpy_cost.py "$@"; }
+
+# Features: microseconds and MB of a number of reports that shrinks as rows grow.
+: >"$made/features.tsv"
+: >"$made/estimate.tsv"
+for d in 8 16 32 64 128 256; do
+    reports=$((4000000 / d)) few=$((4000000 / d / d + 400))
+    set -- $(ours samples $d $reports) $(theirs samples $d $reports) $(ours fold $d $reports) \
+        $(ours ballots $d $few) $(ours added $d $few)
+    echo "$d $reports $few $*" |
+        awk 'function us(seconds, reports) { return seconds == "-" ? "-" : 1e6 * seconds / reports }
+            { print $1, us($4, $2), $5, us($6, $2), $7, us($8, $2), us($10, $3), $11, us($12, $3) }' >>"$made/features.tsv"
+    ballots="- -"
+    [ $d -gt ${BENCH_BALLOT_FEATURES:-64} ] || ballots=$(ours ballot-estimate $d 2000)
+    echo "$d $(ours estimate $d $((40 * d))) $(theirs estimate $d $((40 * d))) $ballots" >>"$made/estimate.tsv"
+done
+echo "features.tsv: features; us of processor time a report and MB in all: samples made and folded, NumPy's; us folded; ballots made (us, MB); us added"
+cat "$made/features.tsv"
+echo "estimate.tsv: features; seconds and MB: an estimate from samples (40 devices a feature), NumPy's least squares on as many raw rows, an estimate from 2,000 ballots"
+cat "$made/estimate.tsv"
+
+: >"$made/reports.tsv"
+for reports in 10000 100000 1000000 ${BENCH_LONG:+10000000 100000000}; do
+    numpy="- -" ballots="- -"
+    [ $reports -gt 10000000 ] || numpy=$(theirs samples 10 $reports)
+    [ $reports -gt 10000000 ] || ballots=$(ours ballots 10 $reports)
+    echo "$reports $(ours samples 10 $reports) $numpy $ballots" >>"$made/reports.tsv"
+done
+echo "reports.tsv, 10 features: reports; seconds and MB: samples made and folded, NumPy's, ballots made and folded"
+cat "$made/reports.tsv"
+
+# figure NAME TITLE X Y PLOT...
+figure() {
+    gnuplot <<PLOT || exit 1
+set terminal svg size 760,480 font "sans-serif,13" background "white"
+set output "$made/$1.svg"
+set title "$2"
+set xlabel "$3"
+set ylabel "$4"
+set logscale xy
+set xrange [*:*] noextend
+set datafile missing "-"
+set key outside right top
+set grid
+set style data linespoints
+plot $5
+PLOT
+    echo "$made/$1.svg"
+}
+f=$made/features.tsv e=$made/estimate.tsv r=$made/reports.tsv
+figure time-features "Processor time of a report" "features" "microseconds" \
+    "'$f' u 1:2 t 'samples made, folded', '$f' u 1:4 t 'NumPy, the same', '$f' u 1:6 t 'samples folded', '$f' u 1:7 t 'ballots made, folded', '$f' u 1:9 t 'ballots added', 1e-4*x*x t 'grows as d^2' w l dt 2 lc 'gray'"
+figure memory-features "Memory of a simulation" "features" "MB" \
+    "'$f' u 1:3 t 'samples', '$f' u 1:5 t 'NumPy', '$f' u 1:8 t 'ballots'"
+figure estimate-features "Processor time of an estimate with its table" "features" "seconds" \
+    "'$e' u 1:2 t 'from samples', '$e' u 1:4 t 'NumPy, least squares on raw rows', '$e' u 1:6 t 'from ballots', 3e-8*x**3 t 'grows as d^3' w l dt 2 lc 'gray'"
+figure memory-estimate "Memory of an estimate" "features" "MB" \
+    "'$e' u 1:3 t 'from samples', '$e' u 1:5 t 'NumPy, least squares on raw rows', '$e' u 1:7 t 'from ballots'"
+figure time-reports "Processor time by reports, 10 features" "reports" "seconds" \
+    "'$r' u 1:2 t 'samples made, folded', '$r' u 1:4 t 'NumPy, the same', '$r' u 1:6 t 'ballots made, folded', 1e-7*x t 'grows as reports' w l dt 2 lc 'gray'"
+figure memory-reports "Memory by reports, 10 features" "reports" "MB" \
+    "'$r' u 1:3 t 'samples', '$r' u 1:5 t 'NumPy', '$r' u 1:7 t 'ballots'"
