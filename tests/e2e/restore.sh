@@ -103,7 +103,7 @@ server_pid=
 
 # A bad byte in a report, and one in the log of a server that was killed.
 cp -r "$work/data" "$work/damaged"
-byte=$(grep -abo TSG1 "$work/damaged/tremolo.db" | head -1 | cut -d: -f1)
+byte=$(grep -abo TSG2 "$work/damaged/tremolo.db" | head -1 | cut -d: -f1)
 printf '\377' | dd of="$work/damaged/tremolo.db" bs=1 seek=$((byte + 40)) conv=notrunc 2>/dev/null
 refused "a damaged report" "segment [0-9]* is damaged or missing" "$tremolo" check "$work/damaged"
 expect_match "  and what can be saved is said" "$work/out" "can be saved: [0-9]* reports in [0-9]* of [0-9]* segments"
