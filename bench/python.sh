@@ -8,7 +8,7 @@ build=$(cd "${BUILD:-build}" && pwd)
 venv=$build/python-bench
 if [ ! -e "$venv/.ready" ]; then
     rm -rf "$venv"
-    if ! { python3 -m venv "$venv" && "$venv/bin/pip" -q install setuptools wheel cffi 'numpy<2' 'scikit-learn<1.6' \
+    if ! { python3 -m venv "$venv" && "$venv/bin/pip" -q install setuptools wheel cffi numpy 'scikit-learn<1.6' \
         'diffprivlib==0.6.6'; } >/dev/null 2>&1; then
         echo "skipped: diffprivlib cannot be installed here"
         exit 0

@@ -30,17 +30,19 @@ def test_the_commands_numbers(people, program, tmp_path):
         assert ours["guarantee"] == said["guarantee"]
 
 
-def test_noisy_samples_as_the_command_has_them(people, program, tmp_path):
+@pytest.mark.parametrize("neighbours", ["distance=1", "deviations=1"])
+def test_noisy_samples_as_the_command_has_them(people, program, tmp_path, neighbours):
     path = _csv(people, tmp_path / "people.csv")
     said = json.loads(
         program("simulate", path, "--response", "pulse", "--epsilon", "2", "--seed", "5", "--json",
-                "--neighbours", "distance=1", "--delta", "1e-6", "--protect", "features")
+                "--neighbours", neighbours, "--delta", "1e-6", "--protect", "features")
     )
     ours = tremolo.simulate(
-        people, response="pulse", epsilon=2, seed=5, neighbours="distance=1", delta=1e-6,
+        people, response="pulse", epsilon=2, seed=5, neighbours=neighbours, delta=1e-6,
         protect="features",
     ).document
     assert ours["coefficients"] == said["coefficients"]
+    assert ours["guarantee"]["neighbours"] == neighbours
 
 
 def test_formulas_are_the_commands(people, program, tmp_path):

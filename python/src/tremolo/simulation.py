@@ -58,7 +58,11 @@ class Simulation:
         if epsilon is not None:
             experiment.epsilon = number("epsilon", epsilon, 5e-324, 1e6)
         if neighbours is not None:
-            distance = neighbours_distance(neighbours)
+            deviations = isinstance(neighbours, str) and neighbours.startswith("deviations=")
+            self.struct.deviations = deviations
+            distance = neighbours_distance(
+                neighbours.replace("deviations", "distance", 1) if deviations else neighbours
+            )
             experiment.distance = distance
             experiment.neighbours = (
                 lib.TREMOLO_NEIGHBOURS_DISTANCE if distance else lib.TREMOLO_NEIGHBOURS_ANY
@@ -314,7 +318,7 @@ def simulate(
     a `formula` such as "pulse ~ age*sleep + C(region) + log(income)", a `study`, or a `response` and
     `features` (all other columns unless given). `bounds` are public ranges by name; without them,
     and without a study, ranges are taken from the data, which is not private, and the result says
-    so. Any two people and all of a sample are protected unless `neighbours` ("distance=0.5") or
+    so. Any two people and all of a sample are protected unless `neighbours` ("distance=0.5" half ranges, or "deviations=1") or
     `protect` ("features") say otherwise. Rows with a `missing` value are dropped; "refuse" refuses
     them, "mean" fills them in, which is not private.
 
