@@ -98,7 +98,7 @@ bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low
                           high[i]);
         }
     }
-    double *lows = malloc(count * sizeof *lows), *highs = malloc(count * sizeof *highs);
+    double *lows = calloc(count, sizeof *lows), *highs = calloc(count, sizeof *highs);
     if (lows == NULL || highs == NULL) {
         free(lows);
         free(highs);
