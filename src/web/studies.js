@@ -1,6 +1,6 @@
 /* studies.js -- the list of studies: found, sorted, a page at a time.
  *
- * The server finds and sorts (GET /v1/studies), so ten thousand studies cost the page what fifty do.
+ * The server finds and sorts (GET /v1/studies), so ten thousand studies cost the page what twenty-five do.
  * What is asked stands in the address: it survives a reload, and can be handed on. */
 import * as api from './api.js';
 import { element, keyed, setText, show } from './dom.js';
@@ -9,7 +9,7 @@ import { badge } from './gauge.js';
 import { about, effectSentence, sentenceNodes, sentenceText } from './learnt.js';
 import { stateChip } from './state.js';
 
-const PAGE = 50;
+const PAGE = 25; /* rows; what a phone draws without a pause */
 const TYPING_MS = 250;
 /* What the server sorts by, and which way is the usual one. */
 const COLUMNS = [
