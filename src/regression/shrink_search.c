@@ -260,7 +260,7 @@ static void precondition(const struct search *search, double *x)
 static void choose_step(struct search *search)
 {
     size_t count = search->n * search->n;
-    double share[PAIRS];
+    double share[PAIRS] = {0};
     double *step = search->step;
     memcpy(step, search->G, count * sizeof *step);
     for (size_t k = search->pairs; k-- > 0;) {
@@ -458,8 +458,10 @@ static void turn_back(double *beta, double *S, struct search *search)
         memcpy(search->scaled + k * d, search->P + k * n, d * sizeof *S);
     }
     linear_multiply(search->gram, search->basis, search->scaled, d, false);
-    for (size_t i = 0; i < d * d; i++) {
-        search->scaled[i] = search->gram[i % d * d + i / d];
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            search->scaled[i * d + j] = search->gram[j * d + i];
+        }
     }
     linear_multiply(S, search->basis, search->scaled, d, false);
     for (size_t i = 0; i < d; i++) {
