@@ -317,9 +317,16 @@ static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
     char chance[384];
     say_chance(chance, sizeof chance, promise);
     say_what_is_seen(what, sizeof what, promise, strength);
-    char who[160];
+    char who[512];
+    char apart[384] = "";
+    explain_apart(apart, sizeof apart, promise, promise->distance);
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
         (void)snprintf(who, sizeof who, "guessing between any two candidates");
+    } else if (apart[0] != '\0') {
+        (void)snprintf(who, sizeof who,
+                       "guessing between two candidates who differ by at most so much in one "
+                       "thing alone: %s",
+                       apart);
     } else {
         (void)snprintf(who, sizeof who, "guessing between two candidates at most %g apart%s",
                        promise->distance, explain_unit(promise));

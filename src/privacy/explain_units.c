@@ -33,10 +33,7 @@ void explain_extent(struct tremolo_difference *way, const struct tremolo_extent 
                    extent->unit[0] != '\0' ? " " : "", extent->unit);
 }
 
-/* "age 15 years, sleep 2.2 hours": so far apart in each number, at most its whole range.
- * Ends in "..." when not all of them fit. */
-static void list_apart(char *text, size_t bytes, const struct tremolo_promise *promise,
-                       double distance)
+void explain_apart(char *text, size_t bytes, const struct tremolo_promise *promise, double distance)
 {
     size_t used = 0;
     for (size_t i = 0; i < promise->extent_count; i++) {
@@ -61,10 +58,10 @@ void explain_in_units(struct tremolo_explanation *made, size_t ways,
         char list[TREMOLO_DIFFERENCE_BYTES - 32] = "";
         bool typical = i == ways;
         bool any = i > ways && (promise->neighbours == TREMOLO_NEIGHBOURS_ANY || i > ways + 1);
-        list_apart(list, sizeof list, promise,
-                   any       ? INFINITY
-                   : typical ? row->distance / sqrt((double)promise->dimension)
-                             : row->distance);
+        explain_apart(list, sizeof list, promise,
+                      any       ? INFINITY
+                      : typical ? row->distance / sqrt((double)promise->dimension)
+                                : row->distance);
         if (list[0] != '\0') {
             (void)snprintf(row->words, sizeof row->words, "%s: %s",
                            typical || any ? "all at once" : "each alone", list);

@@ -16,6 +16,8 @@ import { isIterative } from './study_terms.js';
 import { termsSection } from './terms.js';
 
 const NAMES_SAID = 8;
+const AT_ONCE = 3; /* sections that are drawn together; those below come in tasks of their own, so that a slow phone stays responsive */
+const nextTask = () => new Promise((resolve) => { setTimeout(resolve); });
 
 function question(study) {
     const names = study.features.map((feature) => feature.name);
@@ -49,6 +51,7 @@ export function studyView(main, id) {
     function build(study) {
         document.title = `${study.title} · tremolo`;
         sections = sectionsOf(study, id);
+        main.setAttribute('aria-busy', 'true');
         main.replaceChildren(element('header', { class: 'head' },
             element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node,
                 element('a', { class: 'take-part', href: `/studies/${id}/about`, text: 'Take part' })),
@@ -62,6 +65,10 @@ export function studyView(main, id) {
             sections === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
         if (sections === null) build(published.study);
         state.update(history.state);
-        for (const part of sections) part.update({ estimate, history });
+        for (const [place, part] of sections.entries()) {
+            if (place >= AT_ONCE) await nextTask();
+            part.update({ estimate, history });
+        }
+        main.setAttribute('aria-busy', 'false');
     };
 }

@@ -16,7 +16,7 @@ const ask = async (id, what) => (await fetch(`${setting.url}/v1/studies/${id}/${
 const browser = await openBrowser();
 const open = (url, options) => openPage(browser, url, options);
 const DEVICES = 20000;
-const ready = (page) => page.waitForSelector('.answers3 .lead:not(:empty)');
+const ready = (page) => page.waitForSelector('main[aria-busy=false] .answers3 .lead:not(:empty)');
 
 /* Devices that take some seconds over it, so that there is something to watch. */
 function report(id) {
@@ -243,7 +243,7 @@ for (const [name, path] of [['list', '/'], ['study', `/studies/${setting.plain}`
     for (const scheme of ['light', 'dark']) {
         await test(`${name}, ${scheme}: accessible, and no wider than a phone of 360 pixels`, async () => {
             const opened = await open(setting.url + path, { width: 360, height: 760, scheme });
-            await opened.page.waitForSelector(name === 'list' ? '.study' : '.answers3 .lead:not(:empty)');
+            await opened.page.waitForSelector(name === 'list' ? '.study' : 'main[aria-busy=false] .answers3 .lead:not(:empty)');
             assert.deepEqual(await accessibilityFindings(opened.page), []);
             assert.equal(await overflows(opened.page), false);
             await screenshot(opened.page, `${name}-360-${scheme}`);

@@ -295,10 +295,13 @@ static void distances_are_told_in_own_units(void **state)
     assert_string_equal(words.differences[3].words, "each alone: age 35 years, steps 4.5");
     assert_string_equal(words.differences[4].words, "all at once: age 70 years, steps 18");
     assert_non_null(strstr(words.reviewer, "at most 1 apart in half ranges, and for those only"));
+    assert_non_null(strstr(words.participant,
+                           "who differ by at most so much in one thing alone: age "
+                           "35 years, steps 4.5, is right at most"));
     promise.standardised = true;
     promise.extent_count = TREMOLO_EXPLAIN_WAYS + 2;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
-    assert_non_null(strstr(words.participant, "at most 1 apart in standard deviations, is right"));
+    assert_non_null(strstr(words.reviewer, "at most 1 apart in standard deviations, and"));
     assert_int_equal(words.difference_count, TREMOLO_EXPLAIN_ROWS);
     assert_string_equal(words.differences[TREMOLO_EXPLAIN_WAYS - 1].name,
                         "one of 3 more, end to end");

@@ -405,6 +405,10 @@ static void test_words(void **state)
         strstr(words.participant, "can guess more about your a, b, c and d than devices allow"));
     assert_non_null(strstr(words.participant, "told otherwise. Your r is not"));
     assert_null(strstr(words.participant, "not even us"));
+    /* Distances are in the features' own units, not in half ranges. */
+    assert_non_null(
+        strstr(words.participant, "who differ by at most so much in one thing alone: "));
+    assert_null(strstr(words.participant, "0.5 apart"));
     /* Features a to d: the whole range of each, then pairs in the features' own units. */
     size_t last = words.difference_count - 1;
     assert_true(words.differences[0].distance == 2.0);
