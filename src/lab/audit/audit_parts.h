@@ -146,7 +146,7 @@ enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *rep
 void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *study,
                      const double *place);
 
-/* ---- scenes of noisy samples (audit_noise.c) */
+/* ---- scenes of noisy samples (audit_noise.c, audit_noise_judge.c) */
 
 /* An orthonormal basis of which the first m rows are the broadcast vectors: the axes
  * themselves, or one that is turned at random. */
