@@ -60,4 +60,5 @@ run_pytest "$tests"
 run_pytest --doctest-modules --pyargs tremolo
 (cd "$build/python/python" && timeout 300 "$venv/bin/python" -m mypy --cache-dir "$build/mypy") >"$log" 2>&1
 expect_match "mypy --strict finds nothing" "$log" '^Success: no issues found'
+BUILD=$build sh python/tests/gateway.sh "$venv/bin/python" || report "the gateway's tests end well" no "exit $?"
 echo "1..$tests_run"

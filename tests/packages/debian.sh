@@ -20,7 +20,7 @@ if [ -z "${KEEP_DEBS:-}" ]; then # KEEP_DEBS=1 takes those of an earlier 'make d
     expect "dpkg-buildpackage builds them" $? 0
 fi
 expect "these are the packages" "$(cd "$debs" && ls ./*.deb | grep -v dbgsym | sed 's|./||; s|_.*||' | tr '\n' ' ')" \
-    "libtremolo-dev libtremolo0 tremolo "
+    "libtremolo-dev libtremolo0 python3-tremolo tremolo "
 
 # No exceptions: an error or a warning fails.
 lintian --fail-on error,warning "$debs/tremolo_${version}_$architecture.changes" >"$work/lintian" 2>&1
@@ -82,7 +82,14 @@ expect "the library and its headers install" $? 0
 inside sh -c 'cd /srv && cc -D_GNU_SOURCE thousand_devices.c $(pkg-config --cflags --libs tremolo) -lm -o example && ./example' >"$work/out" 2>&1
 expect_match "a program builds against them and runs" "$work/out" '^pulse  pulse'
 
-inside apt-get purge -qq -y tremolo libtremolo0 libtremolo-dev >"$work/log" 2>&1
+inside apt-get install -qq -y --no-install-recommends /debs/python3-tremolo_*.deb >"$work/log" 2>&1
+expect "the Python package installs" $? 0
+inside python3 -c 'import tremolo
+study = tremolo.Study.build(title="t", features={"x": (0, 1)}, response=("y", (0, 1)), epsilon=1)
+print(len(study.id))' >"$work/out" 2>&1
+expect "and makes a study" "$(cat "$work/out")" 43
+
+inside apt-get purge -qq -y python3-tremolo tremolo libtremolo0 libtremolo-dev >"$work/log" 2>&1
 expect "it is purged" $? 0
 expect_match "and says that the studies are kept" "$work/log" 'studies in /var/lib/tremolo are kept'
 expect "nothing else is left of it" "$(cd "$root" && find etc usr lib -iname '*tremolo*' | grep -v '^etc/\(passwd\|group\|shadow\)')" ""
