@@ -90,14 +90,14 @@ bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_st
 bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low,
                                 const double *high, char error[TREMOLO_TABLE_ERROR_BYTES])
 {
-    size_t count = design->features + 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i <= design->features; i++) {
         if (!(low[i] < high[i]) || !isfinite(high[i] - low[i])) {
             return refuse(error, "bounds of '%.80s': %g is not below %g",
                           i < design->features ? design->name[i] : design->response, low[i],
                           high[i]);
         }
     }
+    size_t count = design->features + 1;
     double *lows = calloc(count, sizeof *lows), *highs = calloc(count, sizeof *highs);
     if (lows == NULL || highs == NULL) {
         free(lows);
