@@ -41,7 +41,7 @@ static void judge(const char *what, const double *seen, const double *chance, do
     }
 }
 
-static void numbers(double draws, unsigned noise_log2)
+static void numbers(size_t draws, unsigned noise_log2)
 {
     static double seen[BINS], chance[BINS];
     static int32_t noise[BATCH];
@@ -50,7 +50,7 @@ static void numbers(double draws, unsigned noise_log2)
     double start = bench_processor_seconds();
     memset(seen, 0, sizeof seen);
     exact_noise_seed(&source, 11, noise_log2);
-    for (double done = 0; done < draws; done += BATCH) {
+    for (size_t done = 0; done < draws; done += BATCH) {
         exact_noise_fill(&source, noise, BATCH, noise_log2);
         for (size_t i = 0; i < BATCH; i++) {
             uint32_t size = (uint32_t)(noise[i] < 0 ? ~noise[i] : noise[i]) >> (noise_log2 - 7);
@@ -62,17 +62,17 @@ static void numbers(double draws, unsigned noise_log2)
         chance[h] = mass_of(h);
     }
     (void)snprintf(what, sizeof what, "all, p = %u", noise_log2);
-    judge(what, seen, chance, ceil(draws / BATCH) * BATCH, spent);
+    judge(what, seen, chance, (double)((draws + BATCH - 1) / BATCH * BATCH), spent);
 }
 
-static void residual(double draws)
+static void residual(size_t draws)
 {
     static double seen[BINS], chance[BINS];
     const struct exact_noise_tables *tables = exact_noise_tables();
     struct exact_noise source;
     double mass = 1, start = bench_processor_seconds();
     exact_noise_seed(&source, 13, 0);
-    for (double done = 0; done < draws; done += 1) {
+    for (size_t done = 0; done < draws; done++) {
         uint32_t half = exact_noise_rest(tables, &source.more) >> (EXACT_NOISE_LOW_BITS - 1);
         seen[half < HALVES ? half : HALVES] += 1;
     }
@@ -81,16 +81,17 @@ static void residual(double draws)
         mass -= tables->share[j] / 8192.0;
     }
     for (size_t h = 0; h < BINS; h++) {
-        double given = h < HALVES ? tables->share[h / 2] / 16384.0 : 0;
+        size_t cell = h / 2;
+        double given = h < HALVES ? tables->share[cell] / 16384.0 : 0;
         chance[h] = (mass_of(h) - given) / mass;
     }
-    judge("the residual alone", seen, chance, draws, spent);
+    judge("the residual alone", seen, chance, (double)draws, spent);
 }
 
 int main(void)
 {
     const char *wanted = getenv("BENCH_LONG");
-    double draws = wanted != NULL && strcmp(wanted, "1") == 0 ? 1e9 : 1e7;
+    size_t draws = wanted != NULL && strcmp(wanted, "1") == 0 ? 1000000000 : 10000000;
     printf("the host's exact sampler, one core\n");
     numbers(draws, 10);
     numbers(draws, 24);

@@ -89,7 +89,10 @@ void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *
     point->beside = (root(missing) * root(sum + missing / 2)) >> ROW_SHIFT;
     point->count = d + 1 + (study->response == TREMOLO_RESPONSE_PRIVATE);
     point->has_beside = study->response == TREMOLO_RESPONSE_PRIVATE;
-    point->response = (int16_t)((response * TREMOLO_RESPONSE_MAX + 32768) >> PLACE_LOG2);
+    point->response = 0;
+    if (study->response == TREMOLO_RESPONSE_PUBLIC) {
+        point->response = (int16_t)((response * TREMOLO_RESPONSE_MAX + 32768) >> PLACE_LOG2);
+    }
     /* What the products of a row have in common. */
     uint32_t after = 0;
     for (size_t i = point->count; i-- > 0;) {
@@ -288,6 +291,6 @@ void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t 
         fleet_ballot_point(&point, study, fleet->raw + (from + r) * (fleet->d + 1));
         row[EXPAND_ANSWER] = (int16_t)fleet_ballot_answer(&point, &keys, r % EXPAND_LANES,
                                                           draw_rank(&source, study), true);
-        row[EXPAND_RESPONSE] = study->response == TREMOLO_RESPONSE_PUBLIC ? point.response : 0;
+        row[EXPAND_RESPONSE] = point.response;
     }
 }

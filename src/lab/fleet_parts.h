@@ -72,7 +72,7 @@ struct ballot_point {
     uint32_t start[TREMOLO_MAX_COORDINATES + 1];
     uint32_t beside;
     bool has_beside;  /* the response is private */
-    int16_t response; /* as it is when it is public */
+    int16_t response; /* when it is public, else 0 */
 };
 
 void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *study,

@@ -195,8 +195,9 @@ static void curvature(struct search *search)
     size_t d = search->d;
     size_t n = search->n;
     double K = search->problem->devices;
-    double a[TREMOLO_MAX_FEATURES + 1], s[TREMOLO_MAX_FEATURES], b[TREMOLO_MAX_FEATURES + 1];
-    double data[TREMOLO_MAX_FEATURES + 1], prior[TREMOLO_MAX_FEATURES];
+    double a[TREMOLO_MAX_FEATURES + 1] = {0}, s[TREMOLO_MAX_FEATURES] = {0};
+    double b[TREMOLO_MAX_FEATURES + 1] = {0};
+    double data[TREMOLO_MAX_FEATURES + 1] = {0}, prior[TREMOLO_MAX_FEATURES] = {0};
     data[d] = 2.0 * search->w[d];
     for (size_t i = 0; i < d; i++) {
         s[i] = search->P[i * n + i];
