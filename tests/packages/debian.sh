@@ -82,7 +82,7 @@ expect "the library and its headers install" $? 0
 inside sh -c 'cd /srv && cc -D_GNU_SOURCE thousand_devices.c $(pkg-config --cflags --libs tremolo) -lm -o example && ./example' >"$work/out" 2>&1
 expect_match "a program builds against them and runs" "$work/out" '^pulse  pulse'
 
-inside apt-get install -qq -y --no-install-recommends /debs/python3-tremolo_*.deb >"$work/log" 2>&1
+inside sh -c 'apt-get install -qq -y --no-install-recommends /debs/python3-tremolo_*.deb' >"$work/log" 2>&1
 expect "the Python package installs" $? 0
 inside python3 -c 'import tremolo
 study = tremolo.Study.build(title="t", features={"x": (0, 1)}, response=("y", (0, 1)), epsilon=1)
