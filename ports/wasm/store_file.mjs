@@ -11,7 +11,7 @@
 import { webcrypto } from "node:crypto";
 import { link, mkdir, open, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { TremoloError } from "./tremolo.mjs";
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); /* Node 18 has it, but not by that name */
@@ -52,6 +52,15 @@ async function replace(folder, name, bytes) {
     await sync(fresh);
     await rename(fresh, join(folder, name));
     await sync(folder);
+}
+
+/* The folder, and where it is new the entries that lead to it: a power cut must not take a
+ * ledger together with its folder. Who may not read a folder may not sync it either. */
+/** @param {string} folder */
+async function makeFolder(folder) {
+    const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    for (let at = folder; at.length >= first.length; at = dirname(at)) await sync(dirname(at)).catch(unless("EACCES"));
 }
 
 /* ------------------------------------------------------------------ the lock */
@@ -146,7 +155,7 @@ export class FileStore {
      *  @param {(session: import("./core_device.mjs").StoreSession) => Promise<T>} work
      *  @returns {Promise<T>} */
     async exclusively(work) {
-        await mkdir(this.folder, { recursive: true, mode: 0o700 });
+        await makeFolder(this.folder);
         const lock = await takeLock(this.folder);
         try {
             return await work(new Session(this.folder));

@@ -21,7 +21,6 @@ enum {
     MIDDLE = 16, /* of the bits of a word */
     PLACE_LOG2 = 16,
     CONSTANT_LOG2 = 8,
-    REACH = 8,
     ROUGH_SHIFT = 9,
     LENGTH_LOG2 = 15,
     ROW_SHIFT = 6,
@@ -74,7 +73,7 @@ void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *
     unsigned shift = 0;
     value[0] = constant;
     for (size_t i = 0; i < d; i++) {
-        value[i + 1] = place(raw[i], &study->bounds[i], REACH);
+        value[i + 1] = place(raw[i], &study->bounds[i], TREMOLO_BALLOT_REACH);
         square += rough_square(value[i + 1]);
     }
     value[d + 1] = (response * study->response_weight) >> CONSTANT_LOG2;

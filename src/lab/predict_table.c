@@ -63,8 +63,9 @@ static bool read_cell(double *value, const struct tremolo_table *table, size_t r
 static bool is_beyond(const double *values, const struct tremolo_inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {
-        if (values[i] < inputs->input[i].low || values[i] > inputs->input[i].high) {
-            return inputs->input[i].kind == TREMOLO_STUDY_NUMERIC;
+        if (inputs->input[i].kind == TREMOLO_STUDY_NUMERIC &&
+            (values[i] < inputs->input[i].low || values[i] > inputs->input[i].high)) {
+            return true;
         }
     }
     return false;

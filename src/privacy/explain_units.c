@@ -33,12 +33,20 @@ void explain_extent(struct tremolo_difference *way, const struct tremolo_extent 
                    extent->unit[0] != '\0' ? " " : "", extent->unit);
 }
 
+/* Three digits, rounded down: who is further apart than the number says is promised nothing. */
+static double rounded_down(double value)
+{
+    static const double computed = 1.0 + 1e-12; /* 35 stays 35, though a product gave it */
+    double unit = value > 0.0 ? pow(10.0, floor(log10(value)) - 2.0) : 1.0;
+    return floor(value / unit * computed) * unit;
+}
+
 void explain_apart(char *text, size_t bytes, const struct tremolo_promise *promise, double distance)
 {
     size_t used = 0;
     for (size_t i = 0; i < promise->extent_count; i++) {
         const struct tremolo_extent *extent = &promise->extents[i];
-        double apart = fmin(distance / extent->distance, 1.0) * extent->range;
+        double apart = rounded_down(fmin(distance / extent->distance, 1.0) * extent->range);
         int written =
             snprintf(text + used, bytes - used, "%s%s %.3g%s%s", used > 0 ? ", " : "", extent->name,
                      apart, extent->unit[0] != '\0' ? " " : "", extent->unit);

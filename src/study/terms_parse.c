@@ -319,9 +319,21 @@ static bool is_intercept(struct parser *parser)
     return one;
 }
 
+/* Is there a ~ that is not part of a name in quotes? */
+static bool has_response(const char *text)
+{
+    text += strcspn(text, "~`'\"");
+    while (*text != '\0' && *text != '~') {
+        const char *end = strchr(text + 1, *text);
+        text = end != NULL ? end + 1 : text + 1;
+        text += strcspn(text, "~`'\"");
+    }
+    return *text == '~';
+}
+
 static bool read_formula(struct parser *parser)
 {
-    if (strchr(parser->at, '~') != NULL) {
+    if (has_response(parser->at)) {
         if (!read_name(parser, &parser->made->response)) {
             return false;
         }

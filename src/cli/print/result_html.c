@@ -137,28 +137,48 @@ static bool is_told(const json_t *row)
            (member_number(row, "low") > 0 || member_number(row, "high") < 0);
 }
 
+/* For whom it is promised, and what is left for others. */
+static void private_answer(FILE *out, const json_t *guarantee)
+{
+    const char *neighbours = member_text(guarantee, "neighbours");
+    double right = tremolo_percent_up(member_number(guarantee, "attacker_right"));
+    double any_two = member_number(json_object_get(guarantee, "any_two"), "attacker_right");
+    char text[240] = "The data were read as they are: nothing is protected";
+    if (json_is_object(guarantee) && strcmp(neighbours, "any") == 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "Between any two people an attacker guesses right at most %.1f%% of the time", right);
+    } else if (json_is_object(guarantee)) {
+        (void)snprintf(text, sizeof text,
+                       "Between two people within %.40s, and those only, an attacker guesses right "
+                       "at most %.1f%% of the time; between any two, %.1f%%",
+                       neighbours, right, isnan(any_two) ? 100.0 : tremolo_percent_up(any_two));
+    }
+    answer(out, "Private", text);
+}
+
 /* What the page's own script says at greater length (answers.js). */
 static void estimate_answers(FILE *out, const json_t *result)
 {
     const json_t *rows = json_object_get(result, "coefficients");
-    const json_t *guarantee = json_object_get(result, "guarantee");
     size_t features = json_array_size(rows) > 0 ? json_array_size(rows) - 1 : 0, told = 0;
-    double r2 = member_number(result, "r2");
-    char text[160];
+    double r2 = member_number(result, "r2"), low = member_number(result, "r2_low");
+    char text[160] = "No R\u00b2 can be estimated at this noise";
     for (size_t i = 0; i < features; i++) {
         told += is_told(json_array_get(rows, i));
     }
-    (void)snprintf(text, sizeof text, "%zu of %zu effects are told from zero", told, features);
-    answer(out, "Learnt", text);
-    (void)snprintf(text, sizeof text, "R\u00b2 %.3g, between %.3g and %.3g", r2,
-                   member_number(result, "r2_low"), member_number(result, "r2_high"));
-    answer(out, "Certain", isnan(r2) ? "No R\u00b2 can be estimated at this noise" : text);
-    (void)snprintf(text, sizeof text,
-                   "Between two people an attacker guesses right at most %.1f%% of the time",
-                   tremolo_percent_up(member_number(guarantee, "attacker_right")));
-    answer(out, "Private",
-           json_is_object(guarantee) ? text
-                                     : "The data were read as they are: nothing is protected");
+    if (!isnan(r2)) {
+        (void)snprintf(text, sizeof text, "R\u00b2 %.3g", r2);
+    }
+    if (!isnan(r2) && !isnan(low)) {
+        (void)snprintf(text, sizeof text, "R\u00b2 %.3g, between %.3g and %.3g", r2, low,
+                       member_number(result, "r2_high"));
+    }
+    char learnt[80];
+    (void)snprintf(learnt, sizeof learnt, "%zu of %zu effects are told from zero", told, features);
+    answer(out, "Learnt", learnt);
+    answer(out, "Certain", text);
+    private_answer(out, json_object_get(result, "guarantee"));
 }
 
 static void answers(FILE *out, const json_t *result)

@@ -36,7 +36,9 @@ static double rate_of(const struct history *history)
     const struct history_mark *first = &history->mark[(history->marks - kept) % HISTORY_MARKS];
     const struct history_mark *last = &history->mark[(history->marks - 1) % HISTORY_MARKS];
     double seconds = (double)(last->time_ms - first->time_ms) / 1000.0;
-    return seconds > 0.0 ? (double)(last->reports - first->reports) / seconds : NAN;
+    /* Fewer than before were left when some were discarded. */
+    uint64_t came = last->reports > first->reports ? last->reports - first->reports : 0;
+    return seconds > 0.0 ? (double)came / seconds : NAN;
 }
 
 static void add_sample(struct history *history, const struct history_sample *sample)

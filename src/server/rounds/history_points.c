@@ -102,9 +102,11 @@ void history_drop_beyond(struct history *history, uint64_t reports)
 {
     while (history->points > 0 && history->point[history->points - 1].devices > reports) {
         history->points--;
+        history->unstored = true;
     }
     while (history->samples > 0 && history->sample[history->samples - 1].reports > reports) {
         history->samples--;
+        history->unstored = true;
     }
 }
 
@@ -164,13 +166,19 @@ enum tremolo_status history_put(struct store *store, struct served_study *served
     return status;
 }
 
-static void decode_samples(struct history *history, struct decoder *in)
+/* False when one is from before 1970: times are taken from each other, and stay within range. */
+static bool decode_samples(struct history *history, struct decoder *in, size_t samples)
 {
-    for (size_t i = 0; i < history->samples; i++) {
+    for (size_t i = 0; i < samples; i++) {
         history->sample[i].time = (int64_t)decode_number(in, 8);
         history->sample[i].reports = decode_number(in, 8);
         history->sample[i].r2 = decode_double(in);
+        if (history->sample[i].time < 0) {
+            return false;
+        }
     }
+    history->samples = samples;
+    return true;
 }
 
 /* False unless devices grow from point to point, as they did when it was written. */
@@ -203,8 +211,8 @@ enum tremolo_status history_decode(struct history *history, size_t features, con
     size_t points = (size_t)decode_number(&in, 2);
     size_t rest =
         samples * SAMPLE_BYTES + points * (POINT_HEAD_BYTES + VALUE_BYTES * point_values(features));
-    if (in.failed || !known || spacing < 0 || samples > HISTORY_SAMPLES_MAX ||
-        points > history_points_max(features) || in.left != rest ||
+    if (in.failed || !known || spacing < 0 || spacing > INT32_MAX ||
+        samples > HISTORY_SAMPLES_MAX || points > history_points_max(features) || in.left != rest ||
         (points > 0 && (growth == 0 || growth > INT32_MAX))) {
         return TREMOLO_MALFORMED;
     }
@@ -212,9 +220,7 @@ enum tremolo_status history_decode(struct history *history, size_t features, con
         return TREMOLO_NO_MEMORY;
     }
     history->spacing = spacing;
-    history->samples = samples;
-    decode_samples(history, &in);
-    if (!decode_points(history, &in, points, features)) {
+    if (!decode_samples(history, &in, samples) || !decode_points(history, &in, points, features)) {
         return TREMOLO_MALFORMED;
     }
     history->growth = points > 0 ? (uint32_t)growth : 1;

@@ -14,7 +14,6 @@
 #include "served_study.h"
 #include "study_table.h"
 
-/* Studies that come back together, and where to say what is wrong. */
 /* A key on its way into an index: it is added some keys later, when the slot where it belongs has
  * come from memory. Waiting for that was half of the time that a start took. */
 enum { KEYS_AHEAD = 16 };
@@ -25,6 +24,7 @@ struct waiting_key {
     uint64_t place;
 };
 
+/* Studies that come back together, and where to say what is wrong. */
 struct recovery {
     struct served_study *const *studies;
     size_t count;

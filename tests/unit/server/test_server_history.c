@@ -106,6 +106,11 @@ static void test_rate_is_of_the_last_ticks(void **state)
     assert_status(history_json(&json, served, 2001), TREMOLO_OK);
     assert_true(rate_in(json) == 0.0);
     free(json);
+    served->reports -= 100; /* some were discarded */
+    history_tick(served, 1000 + second, 1000 * second);
+    assert_status(history_json(&json, served, 2002), TREMOLO_OK);
+    assert_true(rate_in(json) == 0.0);
+    free(json);
 }
 
 /* Devices in thousands of steps, as a curve over their logarithm wants them. */
@@ -119,11 +124,11 @@ static void test_points_are_bounded_and_cover_everything(void **state)
         float *values = calloc(HISTORY_POINT_KINDS * d, sizeof *values);
         assert_non_null(values);
         assert_false(history_point_is_due(&history, 1));
-        for (double devices = 2; devices < 1e15; devices *= 1.05) {
-            if (history_point_is_due(&history, (uint64_t)devices)) {
-                values[0] = (float)(uint64_t)devices;
-                history_add_point(&history, d,
-                                  (struct history_point){(int64_t)taken++, (uint64_t)devices},
+        for (uint64_t devices = 2; devices < UINT64_C(1000000000000000);
+             devices += devices / 20 + 1) {
+            if (history_point_is_due(&history, devices)) {
+                values[0] = (float)devices;
+                history_add_point(&history, d, (struct history_point){(int64_t)taken++, devices},
                                   values);
             }
             assert_true(history.points <= most);
@@ -134,7 +139,7 @@ static void test_points_are_bounded_and_cover_everything(void **state)
                         (float)history.point[i].devices);
             assert_true(i == 0 || history.point[i].devices > history.point[i - 1].devices);
         }
-        assert_true(history.point[0].devices < 1000);
+        assert_true(history.point != NULL && history.point[0].devices < 1000);
         history_drop_beyond(&history, 5000);
         assert_true(history.points > 0 && history.point[history.points - 1].devices <= 5000);
         history_free(&history);
@@ -188,6 +193,12 @@ static void test_what_is_stored_comes_back(void **state)
     stored_length = 0;
     assert_status(history_put(&store, served), TREMOLO_OK);
     assert_int_equal(stored_length, 0);
+    /* What is forgotten does not come back after a restart. */
+    history_drop_beyond(&served->history, 600);
+    assert_status(history_put(&store, served), TREMOLO_OK);
+    assert_status(history_decode(&back, d, stored, stored_length), TREMOLO_OK);
+    assert_true(back.points > 0 && back.point[back.points - 1].devices <= 600);
+    history_free(&back);
 }
 
 /* Bytes of any other length, of another study, or in another order are refused. */
@@ -225,6 +236,18 @@ static void test_what_is_no_history_is_refused(void **state)
     struct history back = {0};
     assert_status(history_decode(&back, d + 1, stored, stored_length), TREMOLO_MALFORMED);
     history_free(&back);
+    /* A spacing or a time that arithmetic would overflow at: behind the version, and behind the head. */
+    const size_t places[] = {1, 17};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        for (unsigned top = 0x40; top <= 0x80; top += 0x40) {
+            uint8_t before = stored[places[i]];
+            stored[places[i]] = (uint8_t)top;
+            assert_status(history_decode(&back, d, stored, stored_length),
+                          i == 1 && top == 0x40 ? TREMOLO_OK : TREMOLO_MALFORMED);
+            stored[places[i]] = before;
+            history_free(&back);
+        }
+    }
 }
 
 /* One tick says nothing of a rate; the second does. */

@@ -123,6 +123,14 @@ static void test_response(void **state)
     assert_true(tremolo_formula_has_levels(formula, "region"));
     assert_false(tremolo_formula_has_levels(formula, "age"));
     tremolo_formula_free(formula);
+    /* A ~ within quotes is part of a name. */
+    assert_true(tremolo_formula_parse(&formula, "`a~b` + Q('c~\"d')", error));
+    assert_null(formula->response);
+    assert_true(tremolo_formula_uses(formula, "a~b") && tremolo_formula_uses(formula, "c~\"d"));
+    tremolo_formula_free(formula);
+    assert_true(tremolo_formula_parse(&formula, "Q(\"it's\") ~ `a~b`", error));
+    assert_string_equal(formula->response, "it's");
+    tremolo_formula_free(formula);
 }
 
 /* Against the C library, at the ends of the range and beside powers of two. */
