@@ -79,7 +79,7 @@ static bool is_one_term(struct study_reader *reader, const char *text)
         refuse(reader, "", error);
         return false;
     }
-    bool one = formula->count == 1 && formula->response == NULL;
+    bool one = formula->summands == 1 && formula->count == 1 && formula->response == NULL;
     if (!one) {
         study_problem(reader, "", "must be one term, as in \"age\", \"age:sleep\" or \"log(age)\"");
     }

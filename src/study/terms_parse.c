@@ -345,6 +345,7 @@ static bool read_formula(struct parser *parser)
         if (!is_intercept(parser) && !read_item(parser)) {
             return false;
         }
+        parser->made->summands++;
     } while (take(parser, "+"));
     skip(parser);
     if (*parser->at == '-') {

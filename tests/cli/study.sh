@@ -153,6 +153,8 @@ wrong_terms 's/"C(platform)", //' 'terms: do not use platform: leave the feature
 wrong_terms 's/"C(platform)"/"platform", "C(weight)"/' 'no such column'
 wrong_terms 's/"C(platform)"/"C(platform)", "age"/' 'name a term twice'
 wrong_terms 's/"C(platform)"/"age*platform"/' 'must be one term'
+wrong_terms 's/"C(platform)"/"1 + platform"/' 'must be one term'
+wrong_terms 's/"C(platform)"/"platform + platform"/' 'must be one term'
 wrong_terms 's/"missing": "none"/"missing": "other"/' 'features\[2\]\.missing: must be one of the levels'
 wrong_terms 's/"missing": 50/"missing": "old"/' 'features\[0\]\.missing: must be a number'
 wrong_terms 's/"any"/{"distance": 1}/; s/"ballot"/"sample", "kind": "one-shot"/' 'privacy.neighbours: must be "any" where terms are computed'

@@ -60,6 +60,7 @@ struct tremolo_term {
 
 struct tremolo_formula {
     const char *response; /* before the ~; NULL without */
+    size_t summands;      /* as written: a 1, a*b and what stands there twice are one each */
     size_t count;
     struct tremolo_term term[TREMOLO_TERMS_MAX]; /* each once */
     char *text;                                  /* owns the names */
