@@ -87,7 +87,7 @@ def one(dice, folder, document):
         made.guarantee, made.id, made.features
     elif what == 1:
         made = tremolo.Result(mutate(dice, document))
-        made.summary(), made._repr_html_(), made.conf_int(0.5), made.cov_params()
+        made.summary(), made._repr_html_(), made.conf_int(level=0.5), made.cov_params()
     elif what == 2:
         rows = dice.choice([0, 1, 2, 5, 40, 80])
         names = dice.sample(["y", "a", "g", "a b", 'q"', "\0", "\ud800", "", "ü", "~"], dice.randrange(1, 6))

@@ -34,15 +34,15 @@ def test_parts_have_an_analysts_names(result):
 
 
 def test_levels_follow_the_library(result):
-    narrow, wide = result.conf_int(0.5), result.conf_int(0.99)
+    narrow, wide = result.conf_int(level=0.5), result.conf_int(0.01)
     assert (wide["low"] <= narrow["low"]).all() and (narrow["high"] <= wide["high"]).all()
     with pytest.raises(InputError):
-        result.conf_int(1.5)
+        result.conf_int(level=1.5)
 
 
 def test_the_truth_is_in_the_intervals(result):
     """Seed 1 is fixed, so this cannot fail by chance; the truth is the fixture's."""
-    interval = result.conf_int(0.9999)
+    interval = result.conf_int(level=0.9999)
     for name, truth in {"age": 0.1, "sleep": -1.2, "worn=ring": 3.0}.items():
         assert interval.loc[name, "low"] <= truth <= interval.loc[name, "high"]
 

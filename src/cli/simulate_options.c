@@ -65,11 +65,13 @@ static const struct option_rule rules[] = {
     OPTION_RULE("without", "NAME", TEXT, .take = take_without, .excludes = "features",
                 .help = "all columns, or all of the study's, but this one; may be given several "
                         "times"),
-    OPTION_RULE("terms", "FORMULA", TEXT, TO(terms), .excludes = "features",
-                .help =
-                    "the terms of the model in place of columns, as in 'age*sleep + C(region) + "
-                    "log(income) + age^2'; 'pulse ~ age' names the response, too. Of a study, "
-                    "its own unless given"),
+    OPTION_RULE(
+        "terms", "FORMULA", TEXT, TO(terms), .excludes = "features",
+        .help =
+            "the terms of the model in place of columns, as in 'age + C(region) + log(income) + "
+            "I((age-50)*(sleep-7))'; 'pulse ~ age' names the response, too. Take "
+            "products and squares of what is left of middle values: age:sleep is so much "
+            "like age that noise hides both. Of a study, its own unless given"),
     OPTION_RULE("missing", "M", CHOICE, TO(missing), .words = "drop refuse mean",
                 .otherwise = "drop",
                 .help = "rows with a missing value are left out, refused, or get the column's mean "

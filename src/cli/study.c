@@ -89,8 +89,9 @@ static void warn_of_placeholders(const struct study_options *options, const char
     (void)fprintf(stderr,
                   "tremolo study: every number of this starter has the range 0 to 1, which is a "
                   "placeholder.\n"
-                  "Edit low and high%s%s so that about nine of ten people lie between, from public "
-                  "knowledge, never from the data; name the levels of every category.\n",
+                  "Edit low and high%s%s so that about nine of ten people lie between, and nearly "
+                  "all responses, from public knowledge, never from the data; name the levels of "
+                  "every category.\n",
                   options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
     for (size_t i = 0; i < count; i++) {
         if (looks[i] == TREMOLO_LOOKS_CODE || looks[i] == TREMOLO_LOOKS_DATE) {

@@ -14,6 +14,15 @@ bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
            method != TREMOLO_EXPERIMENT_OLS && method != TREMOLO_EXPERIMENT_DP_SGD;
 }
 
+bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation,
+                             const struct tremolo_design *design)
+{
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    return experiment->release == TREMOLO_RELEASE_BALLOT &&
+           experiment->method != TREMOLO_EXPERIMENT_OLS &&
+           (experiment->protect_all || design->low != NULL);
+}
+
 bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
                               const struct tremolo_design *design)
 {

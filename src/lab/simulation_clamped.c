@@ -43,10 +43,35 @@ static size_t worst(size_t chosen[NAMED], const size_t *counts, size_t columns)
     return found;
 }
 
+/* For a normal response slopes shrink by the share that is cut (Stein's identity). */
+static void cut_words(char text[SIMULATION_SENTENCE_BYTES], const struct tremolo_design *design,
+                      const struct tremolo_simulation_result *result)
+{
+    size_t cut = result->clamped[design->features];
+    double share = 100.0 * (double)cut / (double)result->devices;
+    if (cut > 0) {
+        (void)snprintf(
+            text, SIMULATION_SENTENCE_BYTES,
+            "%zu of %zu responses lie beyond the range of %s and count as its ends: "
+            "coefficients are drawn to zero by about %.2g %%, which no interval knows. A "
+            "wider range for the response costs devices and takes that away.",
+            cut, result->devices, design->response, share);
+    }
+}
+
 void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
+                              const struct tremolo_simulation *simulation,
                               const struct tremolo_design *design,
                               const struct tremolo_simulation_result *result)
 {
+    text[0] = '\0';
+    if (tremolo_simulation_cuts(simulation, design)) {
+        cut_words(text, design, result);
+        return;
+    }
+    if (!tremolo_simulation_clamps(simulation, design)) {
+        return;
+    }
     size_t columns = design->features + 1, chosen[NAMED];
     size_t total = sum_of(result->clamped, columns);
     char item[NAMED][TREMOLO_NAME_BYTES + 32], list[NAMED * sizeof item[0]];
@@ -70,14 +95,21 @@ void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
                    list);
 }
 
-json_t *simulation_clamped_json(const struct tremolo_design *design,
+json_t *simulation_clamped_json(const struct tremolo_simulation *simulation,
+                                const struct tremolo_design *design,
                                 const struct tremolo_simulation_result *result)
 {
+    bool cuts = tremolo_simulation_cuts(simulation, design);
+    if (!cuts && !tremolo_simulation_clamps(simulation, design)) {
+        return json_null();
+    }
+    size_t first = cuts ? design->features : 0;
     json_t *list = json_array();
-    for (size_t i = 0; i <= design->features; i++) {
+    for (size_t i = first; i <= design->features; i++) {
         (void)json_array_append_new(list, json_pack("{s:s,s:I}", "name", column_name(design, i),
                                                     "values", (json_int_t)result->clamped[i]));
     }
     return json_pack("{s:I,s:o}", "values",
-                     (json_int_t)sum_of(result->clamped, design->features + 1), "columns", list);
+                     (json_int_t)sum_of(result->clamped + first, design->features + 1 - first),
+                     "columns", list);
 }

@@ -87,8 +87,8 @@ static json_t *how_of(const struct tremolo_simulation *simulation,
             how, json_string("Columns' means or most frequent levels stand for missing values, "
                              "which is not private; a study says beforehand what does."));
     }
-    if (tremolo_simulation_clamps(simulation, design)) {
-        simulation_clamped_words(clamped, design, result);
+    simulation_clamped_words(clamped, simulation, design, result);
+    if (clamped[0] != '\0') {
         (void)json_array_append_new(how, json_string(clamped));
     }
     if (tremolo_simulation_clips(simulation, design)) {
@@ -172,8 +172,9 @@ static json_t *simulation_json(const struct tremolo_simulation *simulation,
                   estimate_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
                   estimate_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
                   estimate_number(simulation->experiment.epsilon), "ols", ols_json(result));
-    if (tremolo_simulation_clamps(simulation, design)) {
-        (void)json_object_set_new(object, "clamped", simulation_clamped_json(design, result));
+    json_t *clamped = simulation_clamped_json(simulation, design, result);
+    if (!json_is_null(clamped)) {
+        (void)json_object_set_new(object, "clamped", clamped);
     }
     if (tremolo_simulation_clips(simulation, design)) {
         (void)json_object_set_new(object, "clip",

@@ -313,6 +313,13 @@ expect_match "none is said, too" "$out" "^No value is outside of the study's bou
 $tremolo simulate "$dir/known.csv" --study "$dir/narrow.json" --scale standard --neighbours deviations=1 --seed 1 --json >"$out"
 expect "where the bounds do not apply nothing is clamped" "$? $(grep -c '"clamped"' "$out")" "0 0"
 
+# A ballot takes features as they are and cuts the response: how many is said, and what it does.
+$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --test-share 0 --seed 1 >"$out"
+expect "responses that ballots cut are counted: a tenth, by the range taken from the data" \
+    "$(tr '\n' ' ' <"$out" | grep -cE ' (39[0-9]|400) of 4000 responses lie beyond the range of y .* drawn to zero by about (9\.[0-9]|10) %')" 1
+$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --scale bounds --test-share 0 --seed 1 >"$out"
+expect "and none where all lie within" "$(grep -c 'responses lie beyond' "$out")" 0
+
 # The noise pays for all samples that a device may send.
 sed 's/"protects": "features"}/&, "limits": {"samples": 3, "enrolment": "keys"}/' "$dir/study.json" >"$dir/three.json"
 $tremolo study show "$dir/three.json" --json >"$dir/shown"

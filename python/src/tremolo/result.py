@@ -132,9 +132,14 @@ class Result:
         """Two-sided p values of no effect."""
         return self._column("p", "p")
 
-    def conf_int(self, level: Optional[float] = None) -> Any:
-        """Confidence intervals: a DataFrame with the columns low and high, or a dict of pairs."""
+    def conf_int(self, alpha: Optional[float] = None, *, level: Optional[float] = None) -> Any:
+        """Confidence intervals: a DataFrame with the columns low and high, or a dict of pairs.
+
+        As in statsmodels the first argument is `alpha`, one minus the level: 0.05 for 95 %."""
         document = self._document
+        if alpha is not None and level is not None:
+            raise InputError("alpha and level say the same: give one of them")
+        level = 1.0 - alpha if alpha is not None else level
         if level is not None:
             if not 0.0 < level < 1.0:
                 raise InputError("level must be between 0 and 1")

@@ -315,7 +315,7 @@ def simulate(
     """Try a study on a table, every row a device that sends one private report.
 
     `data` is a DataFrame, a mapping of names to columns, or the path of a CSV file. The question is
-    a `formula` such as "pulse ~ age*sleep + C(region) + log(income)", a `study`, or a `response` and
+    a `formula` such as "pulse ~ age + C(region) + log(income)", a `study`, or a `response` and
     `features` (all other columns unless given). `bounds` are public ranges by name; without them,
     and without a study, ranges are taken from the data, which is not private, and the result says
     so. Any two people and all of a sample are protected unless `neighbours` ("distance=0.5" half ranges, or "deviations=1") or
@@ -331,7 +331,7 @@ def simulate(
     >>> data = {"x": generator.uniform(0, 10, 4000)}
     >>> data["y"] = 2 * data["x"] + generator.normal(0, 1, 4000)
     >>> result = tremolo.simulate(data, "y ~ x", epsilon=4, bounds={"x": (0, 10), "y": (0, 20)}, seed=1)
-    >>> low, high = result.conf_int(0.999).loc["x"]
+    >>> low, high = result.conf_int(level=0.999).loc["x"]
     >>> bool(low < 2 < high)
     True
     """

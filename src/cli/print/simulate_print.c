@@ -40,8 +40,8 @@ static void print_privacy(const struct simulate_options *options,
         experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE && !options->simulation.deviations;
     privacy_warnings_print(&(struct privacy_terms){
         .epsilon = experiment->epsilon, .distance = half_ranges ? experiment->distance : 0});
-    if (tremolo_simulation_clamps(&options->simulation, design)) {
-        simulation_clamped_words(clamped, design, result);
+    simulation_clamped_words(clamped, &options->simulation, design, result);
+    if (clamped[0] != '\0') {
         coefficients_paragraph(clamped);
     }
     print_clip(options, design, result);
