@@ -226,7 +226,7 @@ static void compare_ballots(const struct tremolo_study *study)
         work.sample = &sample;
         work.platform = &platform;
         work.rank = (unsigned)between(0, 255);
-        memcpy(work.id, rows[r], sizeof work.id);
+        memcpy(work.id, rows[r], TREMOLO_REPORT_ID_BYTES);
         unsigned rank = work.rank, response = (unsigned)tremolo_ballot_response(&work);
         unsigned wanted = tremolo_ballot_answer(&work);
         fleet_ballot_point(&point, study, raw[r]);
