@@ -47,10 +47,11 @@ export function protectionSentence(guarantee) {
     if (guarantee === null) return 'The data were read as they are: nothing is protected.';
     const { right } = protection(guarantee);
     const guess = (share) => (share === null || share >= 1 ? 'always' : `at most ${atMost(share)} of the time`);
-    if (isForAnyTwo(guarantee)) return `Guessing between any two people, an attacker is right ${guess(right)}; a coin is right 50%.`;
+    const clear = guarantee.protects === 'features' ? ' That is about the features: the response is sent as it is.' : '';
+    if (isForAnyTwo(guarantee)) return `Guessing between any two people, an attacker is right ${guess(right)}; a coin is right 50%.${clear}`;
     const far = guarantee.any_two === null ? 'Any two people can be told apart.'
         : `Between any two people: ${guess(guarantee.any_two.attacker_right)}.`;
-    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(right)}; a coin is right 50%. ${far}`;
+    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(right)}; a coin is right 50%. ${far}${clear}`;
 }
 
 /** Why it is amber, or nothing. */
@@ -58,7 +59,7 @@ export function protectionCaution(guarantee) {
     if (guarantee === null) return '';
     return {
         policy: '',
-        past: 'More than devices allow unless they are told otherwise (ε 2 between any two people).',
+        past: 'More than devices allow unless they are told otherwise: their limit is ε 2 between any two people.',
         hardly: 'The noise protects hardly anything.',
     }[guarantee.strength] ?? '';
 }

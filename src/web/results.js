@@ -240,7 +240,7 @@ export function resultsPanel(id = 'coefficients') {
     const head = element('tr', { role: 'row' }, element('th', { scope: 'col', role: 'columnheader', text: 'Feature' }),
         element('th', { scope: 'col', role: 'columnheader', class: 'plotted' }, element('span', { class: 'unseen', text: 'Interval' }), top.svg),
         element('th', { scope: 'col', role: 'columnheader', class: 'value', text: 'Estimate' }),
-        element('th', { scope: 'col', role: 'columnheader', class: 'error', text: 'Error' }),
+        element('th', { scope: 'col', role: 'columnheader', class: 'error', text: 'Std. error' }),
         element('th', { scope: 'col', role: 'columnheader', class: 'chance', text: 'p' }));
     const body = element('tbody', { role: 'rowgroup' });
     const hidden = element('tbody', { role: 'rowgroup', id: `${id}-hidden`, class: 'hidden-rows' });
@@ -268,8 +268,8 @@ export function resultsPanel(id = 'coefficients') {
         show(foldBody, count_ > 0);
         show(hidden, open && count_ > 0);
         fold.setAttribute('aria-expanded', String(open));
-        setText(foldWords, count_ === all ? `${all === 1 ? 'It is' : `All ${count(all)} are`} not yet visible through the noise`
-            : `${count(count_)} not yet visible through the noise`);
+        setText(foldWords, count_ === all ? `${all === 1 ? 'It is not' : `None of the ${count(all)} is`} visible through the noise yet`
+            : `${count(count_)} ${count_ === 1 ? 'is' : 'are'} not visible through the noise yet`);
     }
 
     function update(given) {

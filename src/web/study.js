@@ -6,7 +6,7 @@ import { answers } from './answers.js';
 import * as api from './api.js';
 import { coefficientsSection } from './coefficients.js';
 import { convergenceSection } from './convergence.js';
-import { element } from './dom.js';
+import { element, show } from './dom.js';
 import { listed } from './format.js';
 import { guaranteeSection } from './guarantee.js';
 import { progressSection } from './progress.js';
@@ -46,6 +46,7 @@ function sectionsOf(study, id) {
 /** Fill the page; the answer is what to ask again and again. */
 export function studyView(main, id) {
     const state = stateChip();
+    const takePart = element('a', { class: 'take-part', href: `/studies/${id}/about`, text: 'Take part' });
     let sections = null;
 
     function build(study) {
@@ -53,8 +54,7 @@ export function studyView(main, id) {
         sections = sectionsOf(study, id);
         main.setAttribute('aria-busy', 'true');
         main.replaceChildren(element('header', { class: 'head' },
-            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node,
-                element('a', { class: 'take-part', href: `/studies/${id}/about`, text: 'Take part' })),
+            element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node, takePart),
             element('h1', { text: study.title, dir: 'auto' }),
             element('p', { class: 'purpose', text: study.purpose || question(study), dir: 'auto' })),
         ...sections.map((part) => part.node));
@@ -65,6 +65,7 @@ export function studyView(main, id) {
             sections === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
         if (sections === null) build(published.study);
         state.update(history.state);
+        show(takePart, history.state !== 'closed');
         for (const [place, part] of sections.entries()) {
             if (place >= AT_ONCE) await nextTask();
             part.update({ estimate, history });

@@ -232,7 +232,7 @@ await test('fifty features are drawn and listed', async () => {
     assert.equal(await page.locator('#coefficients tr.known').count(), visible);
     assert.equal(await page.locator('#coefficients tr.unknown').count(), 50 - visible);
     assert.equal(await page.locator('#coefficients tr.unknown').first().isVisible(), false, 'what is hidden is folded');
-    await page.getByRole('button', { name: /not yet visible/ }).press('Enter');
+    await page.getByRole('button', { name: /visible through the noise yet/ }).press('Enter');
     assert.equal(await page.locator('#coefficients tr.unknown').first().isVisible(), true);
     assert.equal(await page.locator('#coefficients tr.unknown data').count(), 0, 'and has no numbers');
     await screenshot(page, 'fifty');

@@ -133,6 +133,8 @@ await test('protection has a name, and a promise for the alike alone is not call
     assert.deepEqual(protection(near), { name: 'strong among alike, hardly any between any two', right: 0.6, amber: true });
     assert.match(protectionSentence(near), /at most 60% of the time.*Between any two people: always\.$/);
     assert.match(protectionSentence({ ...near, any_two: null }), /Any two people can be told apart/);
+    assert.match(protectionSentence({ ...any, protects: 'features' }), /the response is sent as it is\.$/);
+    assert.doesNotMatch(protectionSentence({ ...any, protects: 'all' }), /as it is/);
     assert.deepEqual(protection({ ...any, attacker_right: 0.85, strength: 'hardly' }), { name: 'hardly any', right: 0.85, amber: true });
     assert.match(protectionCaution({ ...any, strength: 'hardly' }), /protects hardly anything/);
     assert.deepEqual([protection(null).name, protection(null).amber], ['none', true]);
