@@ -37,6 +37,8 @@ def test_reports_arrive_once(server, address, study, people, tmp_path):
     result = server.fit(study)
     assert result.nobs == 5 and result.guarantee.neighbours == "any"
     assert tremolo.fit(address, level=0.5).level == 0.5
+    with pytest.raises(InputError, match=r"/estimate answered 404: \w"):  # the server's own reason
+        tremolo.fit(address[:-3] + "AAA")
 
 
 def test_devices_refuse(address, people, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import urllib.error
 import urllib.request
@@ -76,12 +77,21 @@ def _fetch(address: str) -> Any:
         with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
             body = answer.read(_ANSWER_MAX + 1)
     except urllib.error.HTTPError as problem:
-        raise InputError(f"{url}: the server answers {problem.code} {problem.reason}") from None
+        raise InputError(f"{url} answered {problem.code}{_detail(problem)}") from None
     except (urllib.error.URLError, OSError) as problem:
         raise SystemFailure(f"{url}: {getattr(problem, 'reason', problem)}") from None
     if len(body) > _ANSWER_MAX:
         raise InputError(f"{url}: the answer is too long")
     return body
+
+
+def _detail(problem: urllib.error.HTTPError) -> str:
+    """What the server says was wrong, as the command passes it on."""
+    try:
+        said = json.loads(problem.read(_ANSWER_MAX))["detail"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return f": {said}"
 
 
 def _at(body: bytes, level: float) -> str:
