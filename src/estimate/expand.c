@@ -44,13 +44,7 @@ CHACHA_INLINE void count_chunk(uint8_t counts[CHUNK], chacha_lanes state[16])
     chacha_lanes x[16];
     chacha_blocks(x, state, DIRECTION_PAIRS);
     state[12] += EXPAND_LANES;
-    for (unsigned i = 0; i < 16; i++) {
-        chacha_lanes w = x[i] - (x[i] >> 1 & 0x55555555);
-        w = (w & 0x33333333) + (w >> 2 & 0x33333333);
-        w = (w + (w >> 4)) & 0x0f0f0f0f;
-        w += w >> 8;
-        x[i] = (w + (w >> 16)) & 0x3f;
-    }
+    chacha_count_bits(x);
     for (unsigned i = 0; i < 16; i += 4) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         chacha_lanes four = x[i] | x[i + 1] << 8 | x[i + 2] << 16 | x[i + 3] << 24;

@@ -115,13 +115,7 @@ CHACHA_INLINE void refill(struct stream *stream)
     chacha_blocks(x, stream->state, DIRECTION_PAIRS);
     stream->state[12] += 1;
     stream->used = 0;
-    for (unsigned i = 0; i < 16; i++) {
-        chacha_lanes w = x[i] - (x[i] >> 1 & 0x55555555);
-        w = (w & 0x33333333) + (w >> 2 & 0x33333333);
-        w = (w + (w >> 4)) & 0x0f0f0f0f;
-        w += w >> 8;
-        x[i] = (w + (w >> 16)) & 0x3f;
-    }
+    chacha_count_bits(x);
 }
 
 /* sum <- sum + the next `count` entries times their factors. */

@@ -49,4 +49,16 @@ CHACHA_INLINE void chacha_blocks(chacha_lanes x[16], const chacha_lanes state[16
     }
 }
 
+/* Replace each word by how many of its bits are set. */
+CHACHA_INLINE void chacha_count_bits(chacha_lanes x[16])
+{
+    for (unsigned i = 0; i < 16; i++) {
+        chacha_lanes w = x[i] - (x[i] >> 1 & 0x55555555);
+        w = (w & 0x33333333) + (w >> 2 & 0x33333333);
+        w = (w + (w >> 4)) & 0x0f0f0f0f;
+        w += w >> 8;
+        x[i] = (w + (w >> 16)) & 0x3f;
+    }
+}
+
 #endif
