@@ -100,6 +100,25 @@ end_rounds_moved() {
 }
 rounds='{"kind": "iterative", "rounds": 3, "vectors": 1, "alpha": 0.25, "lambda": 0.4, "omega": 2, "radius": 2}'
 
+# describe_loss: where are the reports? What each gateway shows, how far each shard is, what
+# every node has of the log, and what a fold of the log from its beginning counts: with
+# all of them there it is the fold that is late, else the log has lost them.
+describe_loss() {
+    for name in a b; do echo "# gateway $name shows $(reports_in "$(gateway_url $name)" "$id")"; done
+    $tremolo status --store "$store" $(store_user reader) | sed 's/^/# /'
+    for node in $cluster_nodes; do
+        echo "# node $node has $(cluster_ask "$node" 'jsz?streams=true' | python3 -c '
+import json, sys
+accounts = json.load(sys.stdin).get("account_details", [])
+print([(s["name"][:16], s["state"]["messages"], s["state"]["last_seq"], s.get("cluster", {}).get("leader"))
+       for a in accounts for s in a.get("stream_detail", [])])')"
+    done
+    $tremolo study move "$id" --from "$store" --to "sqlite:$work/$id" $(store_user operator) --json 2>&1 | sed 's/^/# the log folded anew: /'
+    for file in "$work"/gateway.*.log "$work"/folder.*.log; do
+        tail -n 40 "$file" | sed "s|^|# ${file##*/}: |"
+    done
+}
+
 # ---------------------------------------------------------------- running
 
 cluster_start || exit 1
@@ -146,9 +165,7 @@ for kind in $kinds; do
     code=$?
     expect "$kind: every acknowledged report counts exactly once" $code 0
     sed 's/^/# /' "$work/swarm"
-    [ $code -eq 0 ] || for file in "$work"/gateway.*.log "$work"/folder.*.log; do
-        tail -n 5 "$file" | sed "s|^|# ${file##*/}: |"
-    done
+    [ $code -eq 0 ] || describe_loss
     expect "$kind: the cluster is well afterwards" "$(wait_until 60 cluster_is_well && echo yes)" yes
     for process in gateway.a gateway.b folder.a folder.b; do
         kill -0 "$(pid_of $process)" 2>/dev/null || report "$kind: $process is alive" no

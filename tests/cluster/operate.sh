@@ -18,6 +18,17 @@ expect "a reader may see how the store is" $? 0
 sed 's/^/# /' "$work/out"
 expect_match "shards, owners and all" "$work/out" '3000|3,000'
 
+# What charts show outlives the gateway that took it.
+past() { curl -s --max-time 5 "$url/v1/studies/$id/history" | sed 's/.*"samples":\(.*\),"rounds".*/\1/'; }
+has_points() { past | grep '"reports":3000' | grep -q '"devices":3000'; }
+expect "the curves have a point at 3,000 devices" "$(wait_until 30 has_points && echo yes)" yes
+before=$(past)
+end_process gateway.a TERM
+gateway_start a --quiet
+gateway_wait a || exit 1
+url=$(gateway_url a)
+expect "a gateway that starts again shows the same past" "$(past)" "$before"
+
 # A study that another gateway may just have made: devices come again, people get a page that does.
 page_statuses() {
     for accept in application/json text/html; do

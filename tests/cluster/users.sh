@@ -11,6 +11,7 @@ may_not() { expect "a $1 may not $4" "$(as_user "$1" 1 "$2" "$3" | tail -n 1)" d
 
 may gateway publish "tremolo.log.$tag.0.seg" "publish a report" sent
 may gateway publish "\$KV.tremolo.state.$tag" "move a round" sent
+may gateway publish "\$KV.tremolo.history.$tag" "write down what charts show" sent
 may_not gateway publish "\$KV.tremolo.fold.$tag.0" "write a checkpoint"
 may_not gateway publish "tremolo.blob.$tag.0.ids" "write a part of one"
 may_not gateway publish "\$KV.tremolo.lease.$tag.0" "touch a lease"

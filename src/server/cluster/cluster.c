@@ -295,7 +295,7 @@ enum tremolo_status cluster_create(struct bus *bus, const struct served_study *s
 
 enum tremolo_status cluster_erase(struct bus *bus, const char *tag)
 {
-    static const char *const kinds[] = {"study", "state", "round", "lease", "fold"};
+    static const char *const kinds[] = {"study", "state", "round", "history", "lease", "fold"};
     char name[BUS_NAME_BYTES];
     (void)snprintf(name, sizeof name, "tremolo.blob.%s.>", tag);
     (void)bus->forget(bus, CLUSTER_BLOBS, name, 0); /* there may be no such stream yet */

@@ -6,6 +6,7 @@
  *     study.TAG            number of shards, then the study's text
  *     state.TAG            phase, newest round, when rounds were closed
  *     round.TAG.ROUND      coefficients and vectors; written once
+ *     history.TAG          what charts show of the past
  *     lease.TAG.SHARD      who folds the shard; its revision is the fence
  *     fold.TAG.SHARD       the shard's checkpoint
  *

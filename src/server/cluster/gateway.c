@@ -21,14 +21,15 @@
 #include "writer.h"
 
 enum {
-    LIST_MS = 1000,    /* look for new studies without a hint */
-    REFRESH_MS = 2000, /* read everything without a hint */
-    START_MS = 15000,  /* for a store that is just coming up */
-    LEARN_MS = 3000,   /* to hear of a study that was made elsewhere */
-    QUIET_MS = 5000,   /* without a failure, before a store may count as well again */
-    UNKNOWN_MAX = 64,  /* ids that were asked for and nobody knows */
-    FOLD_MS = 4000,    /* for reports to be folded before a round has too few */
-    CLOSE_MS = 20000,  /* then an operator is told to ask again */
+    LIST_MS = 1000,     /* look for new studies without a hint */
+    REFRESH_MS = 2000,  /* read everything without a hint */
+    HISTORY_MS = 10000, /* write down what charts show of the past */
+    START_MS = 15000,   /* for a store that is just coming up */
+    LEARN_MS = 3000,    /* to hear of a study that was made elsewhere */
+    QUIET_MS = 5000,    /* without a failure, before a store may count as well again */
+    UNKNOWN_MAX = 64,   /* ids that were asked for and nobody knows */
+    FOLD_MS = 4000,     /* for reports to be folded before a round has too few */
+    CLOSE_MS = 20000,   /* then an operator is told to ask again */
     IDLE_MS = 50,
 };
 
@@ -57,7 +58,8 @@ struct gateway {
     size_t studies;
     int64_t listed_ms;
     int64_t refreshed_ms;
-    int64_t failed_ms; /* the writer's: when the store failed last */
+    int64_t history_ms; /* when histories were last stored */
+    int64_t failed_ms;  /* the writer's: when the store failed last */
     struct closing *closings;
 
     struct background thread; /* its lock guards all below */
@@ -118,6 +120,9 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
                                              gateway->writer->signing_key, gateway->writer->secret);
     if (status == TREMOLO_OK) {
         status = mirror_refresh(study, gateway->refresh_bus, true);
+    }
+    if (status == TREMOLO_OK) {
+        status = mirror_read_history(study, gateway->refresh_bus);
     }
     if (status != TREMOLO_OK) {
         mirror_free(study);
@@ -190,6 +195,16 @@ static void refresh_all(struct gateway *gateway)
     }
     if (all) { /* what could not be read stays dirty */
         gateway->refreshed_ms = clock_ms();
+    }
+}
+
+/* What one call cannot write the next one will, or another gateway. */
+static void store_histories(struct gateway *gateway)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    gateway->history_ms = clock_ms();
+    for (size_t i = 0; i < gateway->studies && status == TREMOLO_OK; i++) {
+        status = mirror_store_history(gateway->study[i], gateway->refresh_bus);
     }
 }
 
@@ -332,6 +347,9 @@ static void *refresher_main(void *argument)
         run_changes(gateway, changes);
         refresh_all(gateway);
         finish_closings(gateway, stopping);
+        if (stopping || clock_ms() - gateway->history_ms >= HISTORY_MS) {
+            store_histories(gateway);
+        }
     }
     return NULL;
 }

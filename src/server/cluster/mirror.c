@@ -318,6 +318,60 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
     return status;
 }
 
+/* ---------------------------------------------------------------- history */
+
+enum tremolo_status mirror_read_history(struct mirror *mirror, struct bus *bus)
+{
+    char key[BUS_NAME_BYTES];
+    struct bus_value value;
+    struct served_study *served = mirror->served;
+    cluster_key(key, "history", mirror->tag);
+    enum tremolo_status status = bus->get(bus, key, &value);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    mirror->history_revision = value.revision;
+    if (value.revision != 0) {
+        status =
+            history_decode(&served->history, served->study->dimension, value.bytes, value.length);
+    }
+    free(value.bytes);
+    if (status != TREMOLO_OK) {
+        history_free(&served->history);
+        served->history = (struct history){0};
+    }
+    return status == TREMOLO_MALFORMED ? TREMOLO_OK : status;
+}
+
+enum tremolo_status mirror_store_history(struct mirror *mirror, struct bus *bus)
+{
+    char key[BUS_NAME_BYTES];
+    struct bus_value stored;
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    enum tremolo_status status = history_take(&bytes, &length, mirror->served);
+    if (status != TREMOLO_OK || bytes == NULL) {
+        return status;
+    }
+    cluster_key(key, "history", mirror->tag);
+    status = bus->get(bus, key, &stored);
+    if (status == TREMOLO_OK) {
+        bool others = stored.revision != mirror->history_revision;
+        free(stored.bytes);
+        mirror->history_revision = stored.revision;
+        status =
+            others ? TREMOLO_CHANGED
+                   : bus->swap(bus, key, stored.revision, bytes, length, &mirror->history_revision);
+    }
+    free(bytes);
+    if (status != TREMOLO_OK) {
+        history_keep(mirror->served);
+    }
+    return status == TREMOLO_CHANGED ? TREMOLO_OK : status;
+}
+
+/* ---------------------------------------------------------------- moving */
+
 static bool all_ended(const struct mirror *mirror, unsigned round)
 {
     for (unsigned n = 0; n < mirror->shards; n++) {
@@ -327,8 +381,6 @@ static bool all_ended(const struct mirror *mirror, unsigned round)
     }
     return true;
 }
-
-/* ---------------------------------------------------------------- moving */
 
 /* From now on nobody is told that the round is open: a device would be charged for a
  * report that comes too late. */

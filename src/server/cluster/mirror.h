@@ -36,6 +36,7 @@ struct mirror {
     enum cluster_phase phase;
     unsigned round; /* newest, as state.TAG says */
     uint64_t state_revision;
+    uint64_t history_revision; /* as last read or written; 0: none yet */
     struct mirror_shard *shard;
     bool *changed;      /* terms->rounds: sums of a shard are newer than the study's */
     _Atomic bool dirty; /* the state */
@@ -56,6 +57,14 @@ void mirror_free(struct mirror *mirror);
  * stays, and what could not be read stays dirty. */
 TREMOLO_MUST_USE enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus,
                                                     bool all);
+
+/* What charts show of the past, as a gateway wrote it last. It is read once, before others know
+ * of the study; one that cannot be understood is passed over, for nothing rests on it. */
+TREMOLO_MUST_USE enum tremolo_status mirror_read_history(struct mirror *mirror, struct bus *bus);
+
+/* Write down what came since, unless another gateway did so since the last call: every one of them
+ * sees all sums, so one history is enough, and when its writer is gone the next call writes. */
+TREMOLO_MUST_USE enum tremolo_status mirror_store_history(struct mirror *mirror, struct bus *bus);
 
 /* Begin to close `round`, or with -1 the newest: CLOSING by compare-and-set, then its
  * markers. OK, and nothing done, when `round` is closed already.

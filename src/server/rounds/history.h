@@ -79,6 +79,12 @@ void history_free(struct history *history); /* its points */
 /* Stage what came since the last time under the study's tag; takes its lock. */
 TREMOLO_MUST_USE enum tremolo_status history_put(struct store *store, struct served_study *served);
 
+/* The same as bytes, for a store of another kind: NULL when nothing came, else the caller's to
+ * free. It counts as stored now; history_keep says that it was not. Both take the lock. */
+TREMOLO_MUST_USE enum tremolo_status history_take(uint8_t **bytes, size_t *length,
+                                                  struct served_study *served);
+void history_keep(struct served_study *served);
+
 /* What was put, into an empty history; MALFORMED when it is none of so many features. */
 TREMOLO_MUST_USE enum tremolo_status history_decode(struct history *history, size_t features,
                                                     const uint8_t *value, size_t length);

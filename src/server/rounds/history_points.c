@@ -148,21 +148,40 @@ static void encode(struct encoder *out, const struct history *history, size_t fe
     }
 }
 
-enum tremolo_status history_put(struct store *store, struct served_study *served)
+enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_study *served)
 {
     struct encoder out = {0};
     (void)pthread_mutex_lock(&served->lock);
-    bool unstored = served->history.unstored;
-    if (unstored) {
+    if (served->history.unstored) {
         encode(&out, &served->history, served->study->dimension);
         served->history.unstored = false;
     }
     (void)pthread_mutex_unlock(&served->lock);
-    enum tremolo_status status = out.status;
-    if (unstored && status == TREMOLO_OK) {
-        status = store->put(store, "history", served->id, STORE_STUDY_BYTES, out.bytes, out.length);
+    if (out.status != TREMOLO_OK) {
+        free(out.bytes);
+        return out.status;
     }
-    free(out.bytes);
+    *bytes = out.bytes;
+    *length = out.length;
+    return TREMOLO_OK;
+}
+
+void history_keep(struct served_study *served)
+{
+    (void)pthread_mutex_lock(&served->lock);
+    served->history.unstored = true;
+    (void)pthread_mutex_unlock(&served->lock);
+}
+
+enum tremolo_status history_put(struct store *store, struct served_study *served)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    enum tremolo_status status = history_take(&bytes, &length, served);
+    if (status == TREMOLO_OK && bytes != NULL) {
+        status = store->put(store, "history", served->id, STORE_STUDY_BYTES, bytes, length);
+    }
+    free(bytes);
     return status;
 }
 
