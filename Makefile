@@ -150,7 +150,7 @@ npm-package: $(DEPS) $(BUILD)/.setup-test
 	  "$$(stat -c %s $(DEVICE_PACKAGE)-$(VERSION).tgz) bytes packed: $(DEVICE_PACKAGE)-$(VERSION).tgz"
 
 # The pages, bundled, compressed and turned into a table of bytes.
-$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*/*.js src/web/*.css src/web/*.svg) \
+$(BUILD)/web/table.c: tools/build-web $(wildcard src/web/*.html src/web/*.js src/web/*/*.js src/web/*.css src/web/*/*.css src/web/*.svg) \
     $(WEB_PACKAGES) $(BUILD)/.web-$(WEB) VERSION | $(FOUND)
 	$(call say,WEB,$@)
 	$(QUIET)WEB=$(WEB) tools/build-web $(@D) $(VERSION) $(dir $(DEVICE_PACKAGE))

@@ -1,14 +1,14 @@
 /* about.js -- the participant's page, in steps: what it is about and how private it is, the form with a
  * preview of what will leave, thanks; whom one trusts; and everything else for the curious. */
-import * as api from './api.js';
-import { BrowserDevice, Refused, receive } from './browser_device.js';
-import { contributeSection } from './contribute.js';
-import { element, section } from './dom.js';
-import { gauge } from './gauge.js';
-import { guaranteeSection } from './guarantee.js';
-import { leavingPart } from './leaving.js';
-import { timesAsked } from './study_terms.js';
-import { featureTable } from './terms.js';
+import * as api from './common/api.js';
+import { BrowserDevice, Refused, receive } from './participant/browser_device.js';
+import { contributeSection } from './participant/contribute.js';
+import { element, section } from './common/dom.js';
+import { gauge } from './study/gauge.js';
+import { guaranteeSection } from './study/guarantee.js';
+import { leavingPart } from './participant/leaving.js';
+import { timesAsked } from './common/study_terms.js';
+import { featureTable } from './study/terms.js';
 
 const main = document.getElementById('main');
 const [, , id] = location.pathname.split('/');

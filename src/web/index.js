@@ -1,8 +1,8 @@
 /* index.js -- the dashboard: looks at the address and keeps one view fresh. */
-import { element, setText } from './dom.js';
-import { poll } from './poll.js';
-import { studiesView } from './studies.js';
-import { studyView } from './study.js';
+import { element, setText } from './common/dom.js';
+import { poll } from './common/poll.js';
+import { studiesView } from './study/studies.js';
+import { studyView } from './study/study.js';
 
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');

@@ -2,10 +2,10 @@
  *
  * They are the study page's own parts, made from the document that the page
  * carries. The tables are in the page already. */
-import { answers } from './answers.js';
+import { answers } from './study/answers.js';
 import { lineChart } from './chart/lines.js';
-import { caught, caughtBallot } from './gaussian.js';
-import { resultsPanel } from './results.js';
+import { caught, caughtBallot } from './common/gaussian.js';
+import { resultsPanel } from './study/results.js';
 import { tradeoffChart } from './chart/tradeoff.js';
 
 const result = JSON.parse(document.getElementById('document').textContent);

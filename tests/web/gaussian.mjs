@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from './tap.mjs';
 import { epsilonAt, normalBelow } from 'tremolo-device/gaussian';
-import { caught, caughtBallot, guessedRight, normalQuantile } from '../../src/web/gaussian.js';
-import { atMost, cost } from '../../src/web/format.js';
-import { muAt } from '../../src/web/study_terms.js';
+import { caught, caughtBallot, guessedRight, normalQuantile } from '../../src/web/common/gaussian.js';
+import { atMost, cost } from '../../src/web/common/format.js';
+import { muAt } from '../../src/web/common/study_terms.js';
 
 const account = (...words) => JSON.parse(execFileSync(process.env.TREMOLO, ['account', ...words, '--json']));
 const close = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} is not ${b}`);

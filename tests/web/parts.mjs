@@ -2,14 +2,14 @@
  * the shapes of a study. */
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
-import { cost, count, decimalsOf, roundedTo, shortCount, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/format.js';
-import { toldSince, visibleAt } from '../../src/web/projection.js';
-import { differenceCells } from '../../src/web/differences.js';
-import { protection, protectionCaution, protectionSentence } from '../../src/web/gauge.js';
-import { about, effectSentence, learnt, sentenceText } from '../../src/web/learnt.js';
-import { refusal } from '../../src/web/policy.js';
-import { datesSentence } from '../../src/web/terms.js';
-import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/study_terms.js';
+import { cost, count, decimalsOf, roundedTo, shortCount, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/common/format.js';
+import { toldSince, visibleAt } from '../../src/web/study/projection.js';
+import { differenceCells } from '../../src/web/study/differences.js';
+import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
+import { about, effectSentence, learnt, sentenceText } from '../../src/web/study/learnt.js';
+import { refusal } from '../../src/web/participant/policy.js';
+import { datesSentence } from '../../src/web/study/terms.js';
+import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/common/study_terms.js';
 
 await test('numbers as people read them', () => {
     assert.deepEqual([0, 1.5, -3.14159, 20000, 1234.5, 1e-5, -2.5e9, 0.00012345].map((value) => number(value)),

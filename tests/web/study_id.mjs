@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { agreed, blake2b256, fromBase64, studyId, toBase64 } from 'tremolo-device/study_id';
-import { POLICY } from '../../src/web/policy.js';
+import { POLICY } from '../../src/web/participant/policy.js';
 import { test } from './tap.mjs';
 
 const setting = JSON.parse(readFileSync(process.argv[2], 'utf8'));

@@ -5,7 +5,7 @@
 enum { COEFFICIENTS_CAPTION_BYTES = 512 };
 
 /* What a table's numbers are: which response they explain, in which unit ("" or NULL
- * without one). The pages have the same words (web/coefficients.js). */
+ * without one). The pages have the same words (web/study/coefficients.js). */
 void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const char *response,
                           const char *unit);
 

@@ -2,8 +2,8 @@
  *
  * The places are the points' own. What the keys move is a real slider, which nobody sees until it has
  * the focus: a screen reader reads its value, and a click into the chart leads to it. */
-import { element } from '../dom.js';
-import { number } from '../format.js';
+import { element } from '../common/dom.js';
+import { number } from '../common/format.js';
 import { layer, widthOf } from './chart.js';
 import { styleOf } from './names.js';
 

@@ -2,7 +2,7 @@
  *
  * The picture carries its looks itself: what the page's style sheet says about each part is
  * written down as an attribute. */
-import { element } from '../dom.js';
+import { element } from '../common/dom.js';
 
 const LOOKS = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'stroke-linejoin',
     'opacity', 'visibility', 'font-family', 'font-size', 'font-weight', 'text-anchor'];

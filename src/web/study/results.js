@@ -6,8 +6,8 @@
  * hides has no numbers and is folded away. Places in the drawings are percentages of the column, so
  * that nothing has to be measured; the axis stands in the table's head and stays in sight. */
 import scaleLinear from 'd3-scale/src/linear.js';
-import { element, keyed, setText, show } from './dom.js';
-import { count, decimalsOf, number, pValue, roundedTo } from './format.js';
+import { element, keyed, setText, show } from '../common/dom.js';
+import { count, decimalsOf, number, pValue, roundedTo } from '../common/format.js';
 import { featureRows, isTold } from './learnt.js';
 
 const MANY = 8; /* rows from which sorting and searching help */

@@ -1,7 +1,7 @@
 /* budget.js -- a privacy budget as one bar: what is spent, what a report takes, what is left; and
  * the sentence on how costs add up. */
-import { element } from './dom.js';
-import { cost, left } from './format.js';
+import { element } from '../common/dom.js';
+import { cost, left } from '../common/format.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -5,7 +5,7 @@
  * key is pinned, whether the server has answered before, and refusals in words for people. */
 import { Device, IndexedDbStore, Study, upload } from 'tremolo-device';
 import { POLICY, refusal } from './policy.js';
-import { releases } from './study_terms.js';
+import { releases } from '../common/study_terms.js';
 
 const STUDIES = 16;
 const STORE = 'tremolo-device';

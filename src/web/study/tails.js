@@ -1,6 +1,6 @@
 /* tails.js -- how far reports reach, beside the law of honest ones. */
-import { element, keyed, setText, show } from './dom.js';
-import { count, number, pValue } from './format.js';
+import { element, keyed, setText, show } from '../common/dom.js';
+import { count, number, pValue } from '../common/format.js';
 
 /* A row of a heading and so many cells, filled with texts. */
 function row(cells) {

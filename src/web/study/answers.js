@@ -1,7 +1,7 @@
 /* answers.js -- the three answers of every study and every saved result: what was learnt, how
  * certain it is, how private it was. All from one document (docs/estimate.schema.json). */
-import { element, keyed, setText, show } from './dom.js';
-import { counted, number } from './format.js';
+import { element, keyed, setText, show } from '../common/dom.js';
+import { counted, number } from '../common/format.js';
 import { gauge } from './gauge.js';
 import { about, featureRows, learnt, sentenceNodes, sentenceText } from './learnt.js';
 

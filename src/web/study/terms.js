@@ -1,7 +1,7 @@
 /* terms.js -- what everybody agreed on: the study's own terms. */
-import { element, section, setText } from './dom.js';
-import { date, exact, listed } from './format.js';
-import { clips, isBallot, isIterative, timesAsked } from './study_terms.js';
+import { element, section, setText } from '../common/dom.js';
+import { date, exact, listed } from '../common/format.js';
+import { clips, isBallot, isIterative, timesAsked } from '../common/study_terms.js';
 
 const FEATURES_SHOWN = 12;
 

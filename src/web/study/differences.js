@@ -1,6 +1,6 @@
 /* differences.js -- the guarantee for people who differ in other ways, as a table. */
-import { stackedTable } from './dom.js';
-import { atMost, cost } from './format.js';
+import { stackedTable } from '../common/dom.js';
+import { atMost, cost } from '../common/format.js';
 
 const COLUMNS = ['Two people', 'μ', 'ε', 'Attacker right'];
 

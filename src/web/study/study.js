@@ -3,16 +3,16 @@
  * Nothing is drawn before everything is there: until then the page's own skeleton stands, so that
  * nothing jumps. */
 import { answers } from './answers.js';
-import * as api from './api.js';
+import * as api from '../common/api.js';
 import { coefficientsSection } from './coefficients.js';
 import { convergenceSection } from './convergence.js';
-import { element, show } from './dom.js';
-import { listed } from './format.js';
+import { element, show } from '../common/dom.js';
+import { listed } from '../common/format.js';
 import { guaranteeSection } from './guarantee.js';
 import { progressSection } from './progress.js';
 import { roundsSection } from './rounds.js';
 import { stateChip } from './state.js';
-import { isIterative } from './study_terms.js';
+import { isIterative } from '../common/study_terms.js';
 import { termsSection } from './terms.js';
 
 const NAMES_SAID = 8;

@@ -3,7 +3,7 @@
  * Counts change several times a minute, which nobody wants read out. A polite
  * live region gets a sentence at once and then at most every half minute, and
  * only when it says something new. */
-import { element } from './dom.js';
+import { element } from '../common/dom.js';
 
 const QUIET_MS = 30000;
 

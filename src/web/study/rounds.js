@@ -1,9 +1,9 @@
 /* rounds.js -- how an iterative study moves: the gradient's size at the start
  * of each round, and where the coefficients stand. */
-import { element, figure, keyed, section, setText } from './dom.js';
-import { count, moment, number } from './format.js';
-import { lineChart } from './chart/lines.js';
-import { coordinates } from './study_terms.js';
+import { element, figure, keyed, section, setText } from '../common/dom.js';
+import { count, moment, number } from '../common/format.js';
+import { lineChart } from '../chart/lines.js';
+import { coordinates } from '../common/study_terms.js';
 
 const TABLE = 'rounds';
 

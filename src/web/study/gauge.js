@@ -10,8 +10,8 @@
  *     private.update(estimate.guarantee);
  *
  * badge() is the same in one line, for lists and tables. */
-import { element, setText, show } from './dom.js';
-import { atMost } from './format.js';
+import { element, setText, show } from '../common/dom.js';
+import { atMost } from '../common/format.js';
 
 /* Up to which share of right guesses; "hardly" is the last, whatever the share. */
 const BANDS = [

@@ -1,7 +1,7 @@
 /* leaving.js -- what leaves the device, byte by byte. */
-import { element, stackedTable } from './dom.js';
-import { count, listed, number } from './format.js';
-import { coordinates, isBallot } from './study_terms.js';
+import { element, stackedTable } from '../common/dom.js';
+import { count, listed, number } from '../common/format.js';
+import { coordinates, isBallot } from '../common/study_terms.js';
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
 

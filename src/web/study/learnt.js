@@ -3,8 +3,8 @@
  * A sentence is a list of parts, words and names: names come from a study and may be written in any
  * direction, so sentenceNodes() isolates each. This is the only place where such sentences
  * are made; the list, the study's page and saved results all use it. */
-import { element } from './dom.js';
-import { count, number, roundedTo } from './format.js';
+import { element } from '../common/dom.js';
+import { count, number, roundedTo } from '../common/format.js';
 
 /** Features' rows of a document; the intercept is the last of all. */
 export const featureRows = ({ coefficients }) => coefficients.slice(0, -1);

@@ -2,14 +2,14 @@
  * people who differ more or less than the study promises for. */
 import { studyBudget } from './budget.js';
 import { differencesTable } from './differences.js';
-import { element, section, setText } from './dom.js';
-import { atMost, cost, count, counted, number } from './format.js';
+import { element, section, setText } from '../common/dom.js';
+import { atMost, cost, count, counted, number } from '../common/format.js';
 import { epsilonAt } from 'tremolo-device/gaussian';
-import { caught, caughtBallot, guessedRight } from './gaussian.js';
-import { coordinates, isBallot, muAt, promisedDistance, releases, widest } from './study_terms.js';
+import { caught, caughtBallot, guessedRight } from '../common/gaussian.js';
+import { coordinates, isBallot, muAt, promisedDistance, releases, widest } from '../common/study_terms.js';
 import { ofOne } from './learnt.js';
-import { POLICY } from './policy.js';
-import { FALSE_ALARMS, tradeoffChart } from './chart/tradeoff.js';
+import { POLICY } from '../participant/policy.js';
+import { FALSE_ALARMS, tradeoffChart } from '../chart/tradeoff.js';
 
 const STEPS = 200;
 const READING = 'reading';

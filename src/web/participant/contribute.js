@@ -4,13 +4,13 @@
  * policy, and the ledger whole. After it: the same bytes are sent until the
  * server answers, be it in this visit or the next. */
 import { BrowserDevice, Refused } from './browser_device.js';
-import { budgetBar } from './budget.js';
-import { element, section, setText, show } from './dom.js';
-import { exact } from './format.js';
+import { budgetBar } from '../study/budget.js';
+import { element, section, setText, show } from '../common/dom.js';
+import { exact } from '../common/format.js';
 import { bytesList, integersTable, previewOf } from './leaving.js';
 import { POLICY } from './policy.js';
-import { isBallot } from './study_terms.js';
-import { boundsOf } from './terms.js';
+import { isBallot } from '../common/study_terms.js';
+import { boundsOf } from '../study/terms.js';
 
 const PREVIEW_MS = 200;
 

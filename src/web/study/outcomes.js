@@ -1,6 +1,6 @@
 /* outcomes.js -- what became of every report that came. */
-import { element, keyed, setText, show } from './dom.js';
-import { count, moment } from './format.js';
+import { element, keyed, setText, show } from '../common/dom.js';
+import { count, moment } from '../common/format.js';
 
 /* Names are the server's; an unknown one of a newer server is shown as it is. */
 const WORDS = {

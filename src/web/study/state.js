@@ -1,6 +1,6 @@
 /* state.js -- whether a study is open, as a chip. */
-import { element, setText } from './dom.js';
-import { stateWord } from './format.js';
+import { element, setText } from '../common/dom.js';
+import { stateWord } from '../common/format.js';
 
 export function stateChip() {
     const node = element('span', { class: 'state' });

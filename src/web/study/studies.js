@@ -2,9 +2,9 @@
  *
  * The server finds and sorts (GET /v1/studies), so ten thousand studies cost the page what twenty-five do.
  * What is asked stands in the address: it survives a reload, and can be handed on. */
-import * as api from './api.js';
-import { element, keyed, setText, show } from './dom.js';
-import { count, counted, moment } from './format.js';
+import * as api from '../common/api.js';
+import { element, keyed, setText, show } from '../common/dom.js';
+import { count, counted, moment } from '../common/format.js';
 import { badge } from './gauge.js';
 import { about, effectSentence, sentenceNodes, sentenceText } from './learnt.js';
 import { stateChip } from './state.js';

@@ -3,9 +3,9 @@
  * All charts have the same axes: changes of the response over a feature's whole range, up to a
  * limit that moves by powers of two only, and devices, from the first look to the number
  * that plan asks for or that is projected. */
-import { lineChart } from './chart/lines.js';
-import { element, keyed, section, setText, show } from './dom.js';
-import { number } from './format.js';
+import { lineChart } from '../chart/lines.js';
+import { element, keyed, section, setText, show } from '../common/dom.js';
+import { number } from '../common/format.js';
 import { about, featureRows, isTold } from './learnt.js';
 import { toldSince, visibleAt } from './projection.js';
 

@@ -1,7 +1,7 @@
 /* policy.js -- what the browser device allows, whatever a study asks: the default policy, and its
  * refusal in words. */
 import { Policy } from 'tremolo-device';
-import { cost } from './format.js';
+import { cost } from '../common/format.js';
 
 export const POLICY = new Policy();
 

@@ -1,8 +1,8 @@
 /* progress.js -- how a study is doing, in one line that opens: devices, rate, refusals, and inside
  * what became of every report. */
-import { element, setText } from './dom.js';
-import { count, counted, number, rate } from './format.js';
-import { isIterative } from './study_terms.js';
+import { element, setText } from '../common/dom.js';
+import { count, counted, number, rate } from '../common/format.js';
+import { isIterative } from '../common/study_terms.js';
 import { announcer } from './announce.js';
 import { learnt, sentenceText } from './learnt.js';
 import { outcomesTable } from './outcomes.js';

@@ -1,5 +1,5 @@
 /* coefficients.js -- the results of a study: the panel, and where its numbers are from. */
-import { element, section, setText, show } from './dom.js';
+import { element, section, setText, show } from '../common/dom.js';
 import { resultsPanel } from './results.js';
 
 /* The protocol counts rounds from 0, people from 1. */
