@@ -2,8 +2,9 @@
  *
  * A ballot's key is a block of ChaCha20 under the study's id, with the report's id in place
  * of counter and nonce: eight ballots fill the lanes. Its directions are a stream of ChaCha8
- * under that key: eight blocks of one ballot fill them. The code is written once, in vectors
- * of the compiler, and built twice: for every processor, and for those with AVX2. */
+ * under that key: eight blocks of one ballot fill them. The generator is written once, in vectors
+ * of the compiler; on processors with AVX2 it is built for them, and bits are counted by their
+ * instructions. */
 #include "expand.h"
 
 enum {
@@ -18,6 +19,23 @@ static uint32_t load_word(const uint8_t *bytes)
 {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
+
+static void make_keys_plain(chacha_lanes x[16], const chacha_lanes state[16])
+{
+    chacha_blocks(x, state, KEY_PAIRS);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void make_keys_avx2(chacha_lanes x[16],
+                                                           const chacha_lanes state[16])
+{
+    chacha_blocks(x, state, KEY_PAIRS);
+}
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#else
+#define make_keys_avx2 make_keys_plain
+#define HAS_AVX2       0
+#endif
 
 void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
                  const int16_t *rows, size_t count)
@@ -34,16 +52,20 @@ void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_
             state[12 + i][lane] = load_word(id + 4 * i);
         }
     }
-    chacha_blocks(x, state, KEY_PAIRS);
+    (HAS_AVX2 ? make_keys_avx2 : make_keys_plain)(x, state);
     memcpy(keys->word, x, sizeof keys->word);
 }
 
-/* The next words of the stream, of each how many of its bits are set. */
-CHACHA_INLINE void count_chunk(uint8_t counts[CHUNK], chacha_lanes state[16])
+/* ------------------------------------------------------------- words counted */
+
+/* The next block of each lane, of each word how many of its bits are set: 16 of a lane, then those
+ * of the next. */
+typedef void count_fn(uint8_t counts[CHUNK], const chacha_lanes state[16]);
+
+static void count_plain(uint8_t counts[CHUNK], const chacha_lanes state[16])
 {
     chacha_lanes x[16];
     chacha_blocks(x, state, DIRECTION_PAIRS);
-    state[12] += EXPAND_LANES;
     chacha_count_bits(x);
     for (unsigned i = 0; i < 16; i += 4) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -58,8 +80,105 @@ CHACHA_INLINE void count_chunk(uint8_t counts[CHUNK], chacha_lanes state[16])
     }
 }
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2")))
+
+/* Of each byte. */
+AVX2_INLINE __m256i count_bytes(chacha_lanes words)
+{
+    const __m256i of_four =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i low = _mm256_set1_epi8(15);
+    __m256i x = (__m256i)words;
+    return _mm256_add_epi8(
+        _mm256_shuffle_epi8(of_four, _mm256_and_si256(x, low)),
+        _mm256_shuffle_epi8(of_four, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
+}
+
+/* Of each word of four vectors. Neighbours are added twice, and what they leave empty is filled
+ * from the next vector, within each half of a register: x[0]'s words, then x[1]'s.. The last step
+ * puts those of a lane side by side. */
+AVX2_INLINE __m256i count_words(const chacha_lanes x[4])
+{
+    const __m256i one = _mm256_set1_epi8(1);
+    const __m256i by_lane = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    __m256i pairs[4];
+    for (unsigned i = 0; i < 4; i++) {
+        pairs[i] = _mm256_maddubs_epi16(count_bytes(x[i]), one);
+    }
+    __m256i first = _mm256_maddubs_epi16(_mm256_packus_epi16(pairs[0], pairs[1]), one);
+    __m256i second = _mm256_maddubs_epi16(_mm256_packus_epi16(pairs[2], pairs[3]), one);
+    return _mm256_shuffle_epi8(_mm256_packus_epi16(first, second), by_lane);
+}
+
+AVX2_INLINE void store_halves(uint8_t *low, uint8_t *high, __m256i value)
+{
+    _mm_storeu_si128((__m128i *)(void *)low, _mm256_castsi256_si128(value));
+    _mm_storeu_si128((__m128i *)(void *)high, _mm256_extracti128_si256(value, 1));
+}
+
+__attribute__((target("avx2"))) static void count_avx2(uint8_t counts[CHUNK],
+                                                       const chacha_lanes state[16])
+{
+    chacha_lanes x[16];
+    chacha_blocks(x, state, DIRECTION_PAIRS);
+    __m256i a = count_words(x), b = count_words(x + 4);
+    __m256i c = count_words(x + 8), d = count_words(x + 12);
+    __m256i ab = _mm256_unpacklo_epi32(a, b), cd = _mm256_unpacklo_epi32(c, d);
+    store_halves(counts, counts + 64, _mm256_unpacklo_epi64(ab, cd));
+    store_halves(counts + 16, counts + 80, _mm256_unpackhi_epi64(ab, cd));
+    ab = _mm256_unpackhi_epi32(a, b), cd = _mm256_unpackhi_epi32(c, d);
+    store_halves(counts + 32, counts + 96, _mm256_unpacklo_epi64(ab, cd));
+    store_halves(counts + 48, counts + 112, _mm256_unpackhi_epi64(ab, cd));
+}
+
+static count_fn *counting(bool wide)
+{
+    return wide && HAS_AVX2 ? count_avx2 : count_plain;
+}
+#else
+static count_fn *counting(bool wide)
+{
+    (void)wide;
+    return count_plain;
+}
+#endif
+
+/* ------------------------------------------------------------- one ballot */
+
+/* Eight blocks of one ballot. */
+static void begin_ballot(chacha_lanes state[16], const struct expand_keys *keys, size_t lane,
+                         unsigned answer)
+{
+    chacha_begin(state);
+    for (size_t i = 0; i < 8; i++) {
+        state[4 + i] += keys->word[i][lane];
+    }
+    state[12] = (chacha_lanes){0, 1, 2, 3, 4, 5, 6, 7};
+    state[13] += answer >> TREMOLO_BALLOT_SIGNS;
+}
+
+/* What a row starts with: minus the middle of all directions. */
+static uint8_t start_of(unsigned answer)
+{
+    int signs = 0;
+    for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
+        signs += (answer >> j & 1) != 0 ? 1 : -1;
+    }
+    return (uint8_t)(-MIDDLE * signs);
+}
+
+/* 255: the direction's counts are taken away. */
+static uint8_t flip_of(unsigned answer, unsigned direction)
+{
+    return (answer >> direction & 1) != 0 ? 0 : 255;
+}
+
 /* Add the counts, or with flip = 255 take them away. Sums wrap, and end within -80..80. */
-CHACHA_INLINE void add_counts(uint8_t *row, const uint8_t *counts, size_t count, uint8_t flip)
+static void add_counts(uint8_t *row, const uint8_t *counts, size_t count, uint8_t flip)
 {
     size_t i = 0;
     for (; i + STEP <= count; i += STEP) {
@@ -72,65 +191,138 @@ CHACHA_INLINE void add_counts(uint8_t *row, const uint8_t *counts, size_t count,
     }
 }
 
-/* `row` holds minus the middle of all directions. */
-CHACHA_INLINE void add_directions(uint8_t *row, size_t entries, chacha_lanes state[16],
-                                  unsigned answer)
+void expand_row(int8_t *row, size_t entries, const struct expand_keys *keys, size_t lane,
+                unsigned answer, bool wide)
 {
+    chacha_lanes state[16];
     uint8_t counts[CHUNK];
     size_t used = CHUNK;
+    count_fn *count_chunk = counting(wide);
+    begin_ballot(state, keys, lane, answer);
+    memset(row, start_of(answer), entries);
     for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
-        uint8_t flip = (answer >> j & 1) != 0 ? 0 : 255;
         for (size_t i = 0; i < entries;) {
             if (used == CHUNK) {
                 count_chunk(counts, state);
+                state[12] += EXPAND_LANES;
                 used = 0;
             }
             size_t more = entries - i < CHUNK - used ? entries - i : CHUNK - used;
-            add_counts(row + i, counts + used, more, flip);
+            add_counts((uint8_t *)row + i, counts + used, more, flip_of(answer, j));
             i += more;
             used += more;
         }
     }
 }
 
-static void add_directions_plain(uint8_t *row, size_t entries, chacha_lanes state[16],
-                                 unsigned answer)
+/* ------------------------------------------------------------- eight ballots
+ *
+ * Short rows end in the middle of what eight lanes make. So eight ballots share the lanes for
+ * the blocks that their own chunks leave over, and their counts are kept until a row is added up
+ * in one go. */
+
+enum {
+    SHORT_WORDS = TREMOLO_BALLOT_SIGNS * EXPAND_SHORT_ENTRIES,
+    SHORT_COUNTS = (SHORT_WORDS + CHUNK - 1) / CHUNK * CHUNK + STEP, /* whole steps are read */
+};
+
+struct short_counts {
+    uint8_t of[EXPAND_LANES][SHORT_COUNTS];
+};
+
+/* The blocks from `first` on, of all ballots together. */
+static void count_shared(struct short_counts *counts, const struct expand_keys *keys,
+                         const int16_t *ballots, size_t count, size_t first, size_t blocks,
+                         count_fn *count_chunk)
 {
-    add_directions(row, entries, state, answer);
+    uint8_t made[CHUNK];
+    chacha_lanes state[16];
+    chacha_begin(state);
+    memcpy(state + 4, keys->word, sizeof keys->word);
+    for (size_t lane = 0; lane < count; lane++) {
+        unsigned answer = (unsigned)ballots[lane * EXPAND_ROW_VALUES + EXPAND_ANSWER];
+        state[13][lane] = answer >> TREMOLO_BALLOT_SIGNS;
+    }
+    state[12] += (uint32_t)first;
+    for (size_t block = first; block < blocks; block++) {
+        count_chunk(made, state);
+        state[12] += 1;
+        for (size_t lane = 0; lane < count; lane++) {
+            memcpy(counts->of[lane] + 16 * block, made + 16 * lane, 16);
+        }
+    }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void
-add_directions_avx2(uint8_t *row, size_t entries, chacha_lanes state[16], unsigned answer)
-{
-    add_directions(row, entries, state, answer);
-}
-#define HAS_AVX2 __builtin_cpu_supports("avx2")
-#else
-#define add_directions_avx2 add_directions_plain
-#define HAS_AVX2            0
-#endif
-
-void expand_row(int8_t *row, size_t entries, const struct expand_keys *keys, size_t lane,
-                unsigned answer, bool wide)
+static void count_own(struct short_counts *counts, const struct expand_keys *keys, size_t lane,
+                      unsigned answer, size_t chunks, count_fn *count_chunk)
 {
     chacha_lanes state[16];
-    int signs = 0;
+    begin_ballot(state, keys, lane, answer);
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        count_chunk(counts->of[lane] + CHUNK * chunk, state);
+        state[12] += EXPAND_LANES;
+    }
+}
+
+typedef uint8_t step_bytes __attribute__((vector_size(STEP)));
+
+static void add_up(uint8_t *row, size_t entries, const uint8_t *counts, unsigned answer)
+{
+    const step_bytes start = start_of(answer) + (step_bytes){0};
+    step_bytes flip[TREMOLO_BALLOT_SIGNS], from, sum;
     for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
-        signs += (answer >> j & 1) != 0 ? 1 : -1;
+        flip[j] = flip_of(answer, j) + (step_bytes){0};
     }
-    chacha_begin(state);
-    for (size_t i = 0; i < 8; i++) {
-        state[4 + i] += keys->word[i][lane];
+    for (size_t i = 0; i < entries; i += STEP) {
+        sum = start;
+        for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
+            memcpy(&from, counts + j * entries + i, sizeof from);
+            sum += (from ^ flip[j]) - flip[j];
+        }
+        if (entries - i >= STEP) {
+            memcpy(row + i, &sum, STEP);
+        } else {
+            memcpy(row + i, &sum, entries - i);
+        }
     }
-    for (size_t i = 0; i < EXPAND_LANES; i++) {
-        state[12][i] = (uint32_t)i;
-    }
-    state[13] += answer >> TREMOLO_BALLOT_SIGNS;
-    memset(row, -MIDDLE * signs, entries);
-    if (wide && HAS_AVX2) {
-        add_directions_avx2((uint8_t *)row, entries, state, answer);
+}
+
+static void expand_short(int8_t *rows, size_t entries, const struct expand_keys *keys,
+                         const int16_t *ballots, size_t count, bool wide)
+{
+    struct short_counts counts;
+    count_fn *count_chunk = counting(wide);
+    size_t blocks = (TREMOLO_BALLOT_SIGNS * entries + 15) / 16;
+    size_t chunks = blocks / EXPAND_LANES;
+    bool share = blocks % EXPAND_LANES < count; /* and not each a chunk more */
+    if (share) {
+        count_shared(&counts, keys, ballots, count, chunks * EXPAND_LANES, blocks, count_chunk);
     } else {
-        add_directions_plain((uint8_t *)row, entries, state, answer);
+        chunks++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        unsigned answer = (unsigned)ballots[i * EXPAND_ROW_VALUES + EXPAND_ANSWER];
+        count_own(&counts, keys, i, answer, chunks, count_chunk);
+        add_up((uint8_t *)rows + i * entries, entries, counts.of[i], answer);
+    }
+}
+
+void expand_rows(int8_t *rows, size_t entries, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
+                 const int16_t *ballots, size_t count, bool wide)
+{
+    struct expand_keys keys;
+    for (size_t at = 0; at < count; at += EXPAND_LANES) {
+        size_t more = count - at < EXPAND_LANES ? count - at : EXPAND_LANES;
+        const int16_t *from = ballots + at * EXPAND_ROW_VALUES;
+        int8_t *to = rows + at * entries;
+        expand_keys(&keys, study_id, from, more);
+        if (entries <= EXPAND_SHORT_ENTRIES) {
+            expand_short(to, entries, &keys, from, more, wide);
+            continue;
+        }
+        for (size_t i = 0; i < more; i++) {
+            expand_row(to + i * entries, entries, &keys, i,
+                       (unsigned)from[i * EXPAND_ROW_VALUES + EXPAND_ANSWER], wide);
+        }
     }
 }

@@ -85,19 +85,26 @@ struct expansion {
     size_t count;
     size_t entries;
     struct expand_keys keys; /* of the rows from the last multiple of EXPAND_LANES on */
+    int8_t expanded[EXPAND_LANES * EXPAND_SHORT_ENTRIES]; /* the same, when they are short */
 };
 
 static int16_t next_ballot(int8_t *row, size_t i, void *context)
 {
     struct expansion *from = context;
     const int16_t *ballot = from->rows + i * EXPAND_ROW_VALUES;
-    if (i % EXPAND_LANES == 0) {
-        size_t left = from->count - i;
-        expand_keys(&from->keys, from->study->id, ballot,
-                    left < EXPAND_LANES ? left : EXPAND_LANES);
+    size_t lane = i % EXPAND_LANES, left = from->count - i;
+    size_t more = left < EXPAND_LANES ? left : EXPAND_LANES;
+    bool is_short = from->entries <= EXPAND_SHORT_ENTRIES;
+    if (lane == 0 && is_short) {
+        expand_rows(from->expanded, from->entries, from->study->id, ballot, more, true);
+    } else if (lane == 0) {
+        expand_keys(&from->keys, from->study->id, ballot, more);
     }
-    expand_row(row, from->entries, &from->keys, i % EXPAND_LANES, (unsigned)ballot[EXPAND_ANSWER],
-               true);
+    if (is_short) {
+        memcpy(row, from->expanded + lane * from->entries, from->entries);
+    } else {
+        expand_row(row, from->entries, &from->keys, lane, (unsigned)ballot[EXPAND_ANSWER], true);
+    }
     return ballot[EXPAND_RESPONSE];
 }
 
@@ -108,8 +115,11 @@ enum tremolo_status tremolo_release_fold(struct tremolo_moments *moments,
     if (study->release != TREMOLO_RELEASE_BALLOT) {
         return tremolo_moments_add(moments, rows, buckets, count);
     }
-    struct expansion expansion = {
-        .study = study, .rows = rows, .count = count, .entries = tremolo_ballot_entries(study)};
+    struct expansion expansion;
+    expansion.study = study;
+    expansion.rows = rows;
+    expansion.count = count;
+    expansion.entries = tremolo_ballot_entries(study);
     return tremolo_moments_add_ballots(moments, next_ballot, &expansion, buckets, count);
 }
 

@@ -8,6 +8,8 @@
 
 #include "tremolo_ballot.h"
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 enum tremolo_status tremolo_moments_new_ballots(struct tremolo_moments **moments, size_t entries,
                                                 bool response_public)
 {
@@ -35,7 +37,7 @@ enum tremolo_status tremolo_moments_new_ballots(struct tremolo_moments **moments
 }
 
 /* A fixed number at a time, so that the compiler takes wide registers for them. */
-static void add_row(int64_t *sum, const int8_t *row, size_t stride)
+ALWAYS_INLINE void add_row(int64_t *restrict sum, const int8_t *restrict row, size_t stride)
 {
     for (size_t i = 0; i < stride; i += BALLOT_STEP) {
         for (size_t k = 0; k < BALLOT_STEP; k++) {
@@ -44,7 +46,8 @@ static void add_row(int64_t *sum, const int8_t *row, size_t stride)
     }
 }
 
-static void add_times(int64_t *sum, const int8_t *row, size_t stride, int32_t factor)
+ALWAYS_INLINE void add_times(int64_t *restrict sum, const int8_t *restrict row, size_t stride,
+                             int32_t factor)
 {
     for (size_t i = 0; i < stride; i += BALLOT_STEP) {
         for (size_t k = 0; k < BALLOT_STEP; k++) {
@@ -53,7 +56,8 @@ static void add_times(int64_t *sum, const int8_t *row, size_t stride, int32_t fa
     }
 }
 
-static void add_ballot(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
+ALWAYS_INLINE void add_ballot(struct bucket_sums *sums, const struct tremolo_moments *moments,
+                              int32_t y)
 {
     size_t stride = moments->stride;
     sums->count++;
@@ -67,6 +71,23 @@ static void add_ballot(struct bucket_sums *sums, const struct tremolo_moments *m
     }
 }
 
+static void add_plain(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
+{
+    add_ballot(sums, moments, y);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void
+add_avx2(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
+{
+    add_ballot(sums, moments, y);
+}
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#else
+#define add_avx2 add_plain
+#define HAS_AVX2 0
+#endif
+
 enum tremolo_status tremolo_moments_add_ballots(struct tremolo_moments *moments,
                                                 tremolo_ballot_row_fn next, void *context,
                                                 const uint8_t *buckets, size_t count)
@@ -78,11 +99,13 @@ enum tremolo_status tremolo_moments_add_ballots(struct tremolo_moments *moments,
     if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
         return TREMOLO_OVERFLOWED;
     }
+    void (*add)(struct bucket_sums *, const struct tremolo_moments *, int32_t) =
+        HAS_AVX2 ? add_avx2 : add_plain;
     for (size_t i = 0; i < count; i++) {
         int16_t response = next(moments->ballot, i, context);
-        add_ballot(&moments->bucket[buckets[i]], moments, response);
+        add(&moments->bucket[buckets[i]], moments, response);
         if (moments->tail != NULL && tremolo_tail_ballot(moments->tail, moments->ballot)) {
-            add_ballot(&moments->tail->bucket[buckets[i]], moments, response);
+            add(&moments->tail->bucket[buckets[i]], moments, response);
         }
     }
     return TREMOLO_OK;

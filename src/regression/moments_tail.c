@@ -86,16 +86,37 @@ static struct extent row_extent(const int16_t *row, size_t n)
     return extent;
 }
 
+/* A fixed number side by side, so that the compiler takes wide registers for them. */
+struct wide_extent {
+    int32_t norm2[BALLOT_STEP];
+    uint8_t largest[BALLOT_STEP];
+};
+
+static void extend(struct wide_extent *wide, const int8_t value[BALLOT_STEP])
+{
+    for (size_t k = 0; k < BALLOT_STEP; k++) {
+        uint8_t magnitude = (uint8_t)(value[k] < 0 ? -value[k] : value[k]);
+        wide->norm2[k] += (int16_t)(value[k] * value[k]);
+        wide->largest[k] = magnitude > wide->largest[k] ? magnitude : wide->largest[k];
+    }
+}
+
 static struct extent ballot_extent(const int8_t *row, size_t n)
 {
-    int32_t norm2 = 0;
-    int32_t largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        int32_t magnitude = row[i] < 0 ? -row[i] : row[i];
-        norm2 += magnitude * magnitude;
-        largest = magnitude > largest ? magnitude : largest;
+    struct wide_extent wide = {0};
+    struct extent extent = {0, 0};
+    int8_t last[BALLOT_STEP] = {0};
+    size_t i = 0;
+    for (; i + BALLOT_STEP <= n; i += BALLOT_STEP) {
+        extend(&wide, row + i);
     }
-    return (struct extent){norm2, largest};
+    memcpy(last, row + i, n - i);
+    extend(&wide, last);
+    for (size_t k = 0; k < BALLOT_STEP; k++) {
+        extent.norm2 += wide.norm2[k];
+        extent.largest = wide.largest[k] > extent.largest ? wide.largest[k] : extent.largest;
+    }
+    return extent;
 }
 
 static void count_value(struct moments_tail *tail, size_t i, int32_t value)

@@ -17,6 +17,7 @@ enum {
     EXPAND_ANSWER = TREMOLO_REPORT_ID_BYTES / 2, /* places in a row, after the id */
     EXPAND_RESPONSE,
     EXPAND_ROW_VALUES,
+    EXPAND_SHORT_ENTRIES = 512, /* rows that eight ballots are expanded to together */
 };
 
 /* Keys of the directions of EXPAND_LANES ballots; word w of ballot l is word[w][l]. */
@@ -32,5 +33,9 @@ void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_
  * widest registers the processor has; without them for tests. */
 void expand_row(int8_t *row, size_t entries, const struct expand_keys *keys, size_t lane,
                 unsigned answer, bool wide);
+
+/* The same of any number of ballots, one row after the other, from the rows that keep them. */
+void expand_rows(int8_t *rows, size_t entries, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
+                 const int16_t *ballots, size_t count, bool wide);
 
 #endif

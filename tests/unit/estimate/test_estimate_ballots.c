@@ -91,6 +91,35 @@ static void test_rows_are_those_of_the_core(void **state)
     }
 }
 
+/* Any number of ballots, so that lanes are shared and not, and nothing is written past the rows. */
+static void test_many_rows_are_those_of_the_core(void **state)
+{
+    static const unsigned dimensions[] = {1, 3, 10, 30, 31};
+    static struct ballots made;
+    static int8_t core[19][EXPAND_SHORT_ENTRIES + 100], ours[sizeof core];
+    (void)state;
+    for (size_t t = 0; t < 10; t++) {
+        struct tremolo_study study = study_of(dimensions[t / 2], t % 2);
+        size_t entries = tremolo_ballot_entries(&study);
+        assert_true(entries < sizeof core[0]);
+        make(&made, &study);
+        for (size_t i = 0; i < 19; i++) {
+            assert_status(tremolo_ballot_expand(core[i], sizeof core[i], &made.report[i], &study),
+                          TREMOLO_OK);
+        }
+        for (size_t count = 1; count <= 19; count++) {
+            for (int wide = 0; wide < 2; wide++) {
+                memset(ours, 99, sizeof ours);
+                expand_rows(ours, entries, study.id, made.row, count, wide != 0);
+                for (size_t i = 0; i < count; i++) {
+                    assert_memory_equal(ours + i * entries, core[i], entries);
+                }
+                assert_int_equal(ours[count * entries], 99);
+            }
+        }
+    }
+}
+
 static void add_slowly(int64_t sum[3][64], int64_t y[3], const struct ballots *made,
                        const struct tremolo_study *study, unsigned bucket)
 {
@@ -402,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_those_of_the_core),
+        cmocka_unit_test(test_many_rows_are_those_of_the_core),
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_parts_merge_to_the_bit),
         cmocka_unit_test(test_sums_fit_their_study_alone),
