@@ -52,7 +52,11 @@ void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_
             state[12 + i][lane] = load_word(id + 4 * i);
         }
     }
-    (HAS_AVX2 ? make_keys_avx2 : make_keys_plain)(x, state);
+    if (HAS_AVX2) {
+        make_keys_avx2(x, state);
+    } else {
+        make_keys_plain(x, state);
+    }
     memcpy(keys->word, x, sizeof keys->word);
 }
 

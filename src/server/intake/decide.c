@@ -229,26 +229,37 @@ static void learn_ids(struct served_study *served)
     }
 }
 
-enum tremolo_status decide_commit(struct served_study *served)
+/* Ballots take their time to expand: readers of the study wait for none of it. What they see
+ * between two parts is durable, and counts what its sums hold. */
+static enum tremolo_status fold(struct served_study *served, int8_t expanded[ROWS_EXPANDED_BYTES])
 {
-    size_t count = served->log_segment.count;
-    if (count == 0) {
-        return TREMOLO_OK;
-    }
-    served->log_position = served->log_staged;
-    learn_ids(served);
-    (void)pthread_mutex_lock(&served->lock);
     struct served_round *newest = &served->rounds[served->opened - 1];
-    enum tremolo_status status =
-        rows_fold(newest->moments, served->study, &served->log_rows, count);
-    if (status == TREMOLO_OK) {
-        newest->folded_to = served->log_position;
-        served->reports += count;
-        served->generation++;
-        served->reported_at = (int64_t)time(NULL);
+    size_t count = served->log_segment.count;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t from = 0, taken = 0; from < count && status == TREMOLO_OK; from += taken) {
+        taken = rows_expand(expanded, served->study, &served->log_rows, from, count);
+        (void)pthread_mutex_lock(&served->lock);
+        status = rows_add(newest->moments, served->study, &served->log_rows, expanded, from, taken);
+        if (status == TREMOLO_OK) {
+            newest->folded_to = from + taken == count ? served->log_position : newest->folded_to;
+            served->reports += taken;
+            served->generation++;
+            served->reported_at = (int64_t)time(NULL);
+        }
+        (void)pthread_mutex_unlock(&served->lock);
     }
-    (void)pthread_mutex_unlock(&served->lock);
-    decide_drop(served);
+    return status;
+}
+
+enum tremolo_status decide_commit(struct served_study *served, int8_t expanded[ROWS_EXPANDED_BYTES])
+{
+    enum tremolo_status status = TREMOLO_OK;
+    if (served->log_segment.count > 0) {
+        served->log_position = served->log_staged;
+        learn_ids(served);
+        status = fold(served, expanded);
+        decide_drop(served);
+    }
     return status;
 }
 

@@ -34,6 +34,7 @@ struct embedded {
     uint64_t since_checkpoint;
     bool round_due; /* for `idle` to close */
     struct served_study *touched;
+    int8_t expanded[ROWS_EXPANDED_BYTES]; /* ballots of a study that is folded */
 };
 
 static struct embedded *embedded_of(struct writer *writer)
@@ -136,7 +137,7 @@ static void fold_batch(struct writer *writer, enum tremolo_status status, int64_
             continue;
         }
         embedded->since_checkpoint += served->log_segment.count;
-        enum tremolo_status folded = decide_commit(served);
+        enum tremolo_status folded = decide_commit(served, embedded->expanded);
         embedded->round_due = embedded->round_due || rounds_is_due(served, now);
         if (folded != TREMOLO_OK) {
             writer_note_failure(writer, folded, embedded->store->explain(embedded->store), true);

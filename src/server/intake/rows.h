@@ -30,4 +30,16 @@ TREMOLO_MUST_USE enum tremolo_status rows_fold(struct tremolo_moments *moments,
                                                const struct tremolo_study *study,
                                                const struct rows *rows, size_t count);
 
+/* The same in two steps, for sums that others read: the lock that guards them is needed for the
+ * second only. rows_expand() takes rows from `from` on, of `count` in all, and returns how many
+ * it took, at least one; rows_add() adds these. */
+enum { ROWS_EXPANDED_BYTES = 1 << 16 };
+size_t rows_expand(int8_t expanded[ROWS_EXPANDED_BYTES], const struct tremolo_study *study,
+                   const struct rows *rows, size_t from, size_t count);
+TREMOLO_MUST_USE enum tremolo_status rows_add(struct tremolo_moments *moments,
+                                              const struct tremolo_study *study,
+                                              const struct rows *rows,
+                                              const int8_t expanded[ROWS_EXPANDED_BYTES],
+                                              size_t from, size_t taken);
+
 #endif

@@ -228,8 +228,10 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
 TREMOLO_MUST_USE enum tremolo_status decide_append(struct served_study *served, struct store *store,
                                                    int64_t now);
 
-/* After the sync: ids are known, rows are folded. */
-TREMOLO_MUST_USE enum tremolo_status decide_commit(struct served_study *served);
+/* After the sync: ids are known, rows are folded. `expanded` is room for ballots, whose entries
+ * are made before the study's lock is taken. */
+TREMOLO_MUST_USE enum tremolo_status decide_commit(struct served_study *served,
+                                                   int8_t expanded[ROWS_EXPANDED_BYTES]);
 
 /* After a failure: as if they had never come. */
 void decide_drop(struct served_study *served);

@@ -6,6 +6,7 @@
 
 #include "encoder.h"
 #include "index.h"
+#include "rows.h"
 #include "segment.h"
 #include "server_reports.h"
 #include "store.h"
@@ -314,6 +315,56 @@ static void test_split(void **state)
     }
 }
 
+static void fold_in_parts(struct tremolo_moments *moments, const struct tremolo_study *study,
+                          const struct rows *rows, size_t count, size_t part_max)
+{
+    static int8_t expanded[ROWS_EXPANDED_BYTES];
+    for (size_t from = 0, taken = 0; from < count; from += taken) {
+        memset(expanded, 1, sizeof expanded); /* nothing of the part before */
+        taken = rows_expand(expanded, study, rows, from, count);
+        assert_true(taken >= 1 && taken <= part_max && taken <= count - from);
+        assert_status(rows_add(moments, study, rows, expanded, from, taken), TREMOLO_OK);
+    }
+}
+
+/* Ballots of which many, some and one fit a part; samples, which need none. */
+static void test_rows_in_parts_are_the_same_sums(void **state)
+{
+    enum { COUNT = 4000 };
+    static const struct tremolo_study studies[] = {
+        {.release = TREMOLO_RELEASE_BALLOT, .dimension = 10},
+        {.release = TREMOLO_RELEASE_BALLOT, .dimension = 40, .response = TREMOLO_RESPONSE_PUBLIC},
+        {.release = TREMOLO_RELEASE_BALLOT, .dimension = 256},
+        {.dimension = 3, .wire_bits = 12, .response = TREMOLO_RESPONSE_PUBLIC}};
+    static const size_t part_max[] = {1000, 100, 1, COUNT}; /* several parts, but of samples */
+    static int16_t values[COUNT * 16];
+    static uint8_t buckets[COUNT];
+    const struct rows rows = {values, buckets, COUNT};
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        values[i] = (int16_t)randombytes_uniform(256);
+        buckets[i % COUNT] = (uint8_t)randombytes_uniform(TREMOLO_BUCKETS);
+    }
+    for (size_t s = 0; s < sizeof studies / sizeof *studies; s++) {
+        struct tremolo_moments *whole = NULL, *parts = NULL;
+        size_t count = part_max[s] == 1 ? 20 : COUNT;
+        assert_status(tremolo_release_plain_sums(&whole, &studies[s]), TREMOLO_OK);
+        assert_status(tremolo_release_plain_sums(&parts, &studies[s]), TREMOLO_OK);
+        assert_status(rows_fold(whole, &studies[s], &rows, count), TREMOLO_OK);
+        fold_in_parts(parts, &studies[s], &rows, count, part_max[s]);
+        size_t length = tremolo_moments_encoded_bytes(whole);
+        uint8_t *ours = malloc(length), *theirs = malloc(length);
+        assert_true(ours != NULL && theirs != NULL);
+        assert_status(tremolo_moments_encode(whole, ours, length), TREMOLO_OK);
+        assert_status(tremolo_moments_encode(parts, theirs, length), TREMOLO_OK);
+        assert_memory_equal(ours, theirs, length);
+        free(ours);
+        free(theirs);
+        tremolo_moments_free(whole);
+        tremolo_moments_free(parts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_norm_bound),
         cmocka_unit_test(test_encoder),
         cmocka_unit_test(test_split),
+        cmocka_unit_test(test_rows_in_parts_are_the_same_sums),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }
