@@ -11,9 +11,13 @@
  * (2^32 - top) / 2^32 / (256 - T) for every sample. tremolo_study_charge()
  * takes the logarithm of their ratio.
  *
- * The point is v = (h, x, g y) with its products: phi = svec(vv') and, when
- * the response is private, a last entry that brings |phi| to
- * h^2 + |x|^2 + g^2. Scores are compared and never sent, so phi keeps whatever
+ * The point is v = (h, x, w), w = g y, with its products: phi = svec(vv'). When
+ * the response is private, its product with h counts twice and its square a
+ * quarter, since a mean is wanted more than a spread, and a last entry brings
+ * |phi| to h^2 + |x|^2 + g^2. With g^2 = 32/5 h^2, as a study must have it, its square is
+ *     (h^2 + |x|^2 + g^2)^2 - (h^2 + |x|^2)^2 - 2 w^2 (4 h^2 + |x|^2) - w^4 / 16
+ *         = (g^2 - w^2) (2 h^2 + 2 |x|^2 + g^2 + w^2 / 16).
+ * Scores are compared and never sent, so phi keeps whatever
  * scale is handy: products are divided by sqrt 2, which leaves those off the
  * diagonal as they are, and v by a power of two.
  *
@@ -158,8 +162,8 @@ static unsigned point_entries(const struct tremolo_study *study)
 }
 
 /* v into work->value, its length 2^15 but for a few percent at most. Returns
- * the entry beside the products, sqrt(full^2 - |v|^4) / sqrt 2 with
- * full = |v|^2 + missing; unused when the response is public. */
+ * the entry beside the products, divided by sqrt 2; unused when the response
+ * is public. */
 static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
 {
     const struct tremolo_study *study = work->study;
@@ -168,6 +172,7 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
     int32_t weight = (int32_t)study->response_weight << (PLACE_LOG2 - CONSTANT_LOG2);
     int32_t constant = (int32_t)study->constant << (PLACE_LOG2 - CONSTANT_LOG2);
     uint32_t square = rough_square(weight) + rough_square(constant);
+    uint32_t response;
     uint32_t missing;
     unsigned shift;
     unsigned i;
@@ -184,28 +189,33 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
         value[i] = halve(value[i], shift);
         square += square_of(value[i]);
     }
-    weight = halve(weight, shift);
-    missing = square_of(weight) - square_of(value[d + 1]);
-    return (tremolo_root(missing) * tremolo_root(square + missing / 2)) >> ROW_SHIFT;
+    response = square_of(value[d + 1]);
+    missing = square_of(halve(weight, shift)) - response;
+    square += missing / 2 - response / 32 * 15;
+    return (tremolo_root(missing) * tremolo_root(square)) >> ROW_SHIFT;
 }
 
 /* ------------------------------------------------------------- scores */
 
 /* <direction, phi>, row by row: the off-diagonal products of a row share one
- * factor. Sums are unsigned so that an overflow, which a direction 14 standard
+ * factor. The response is doubled beside the constant and halved beside itself.
+ * Sums are unsigned so that an overflow, which a direction 14 standard
  * deviations long would take, is defined. */
 static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
 {
-    const int32_t *value = work->value;
+    int32_t *value = work->value;
+    int32_t *response = value + work->study->dimension + 1;
+    int32_t twice = product_of(*response, 2);
     struct tremolo_generator *generator = &work->generator;
     unsigned count = point_entries(work->study);
     uint32_t score = 0;
     unsigned i;
     unsigned j;
     for (i = 0; i < count; i++) {
+        uint32_t row;
+        *response = twice >> ((i != 0) + (value + i == response));
         /* 46341 / 65536 is 1 / sqrt 2 within 10^-5. */
-        uint32_t row =
-            next_entry(generator) * (uint32_t)((product_of(value[i], 46341) + 32768) >> 16);
+        row = next_entry(generator) * (uint32_t)((product_of(value[i], 46341) + 32768) >> 16);
         for (j = i + 1; j < count; j++) {
             row += next_entry(generator) * (uint32_t)value[j];
         }
@@ -215,6 +225,7 @@ static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
     if (work->study->response == TREMOLO_RESPONSE_PRIVATE) {
         score += next_entry(generator) * beside;
     }
+    *response = twice >> 1;
     return score;
 }
 
@@ -341,22 +352,22 @@ TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study)
     return (uint32_t)(tremolo_product(log2_ratio(study) + 3, UINT32_C(2977044472)) >> 34) + 1;
 }
 
-/* A constant is at least 1/4 and at most 16, or 0 where it is not wanted. */
-static int constant_is_off(unsigned constant, unsigned wanted)
+/* h is at least 1/4 and at most 16, and g is h sqrt(32/5) or, where no response
+ * is protected, 0. */
+static int constants_are_off(const struct tremolo_study *study)
 {
     const unsigned low = TREMOLO_BALLOT_ONE / 4;
     const unsigned high = 16 * TREMOLO_BALLOT_ONE;
-    return constant - wanted * low > wanted * (high - low);
+    return study->constant - low > high - low ||
+           study->response_weight != study->response * TREMOLO_BALLOT_WEIGHT(study->constant);
 }
 
 /* The first T answers must not be the less likely ones: their ratio's
  * logarithm would be negative, and look enormous. */
 TREMOLO_PART enum tremolo_status tremolo_ballot_check(const struct tremolo_study *study)
 {
-    if (constant_is_off(study->constant, 1) ||
-        constant_is_off(study->response_weight, study->response) ||
-        study->rank_first - 1u >= ANSWERS / 2 || study->rank_top == 0 || study->vectors != 0 ||
-        log2_ratio(study) >> LOG_LOG2 >= TREMOLO_BALLOT_RATIO_LOG2) {
+    if (constants_are_off(study) || study->rank_first - 1u >= ANSWERS / 2 || study->rank_top == 0 ||
+        study->vectors != 0 || log2_ratio(study) >> LOG_LOG2 >= TREMOLO_BALLOT_RATIO_LOG2) {
         return TREMOLO_BAD_BALLOT;
     }
     return TREMOLO_OK;

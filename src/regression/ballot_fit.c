@@ -1,9 +1,8 @@
 /* ballot_fit.c -- coefficients from the moments of ballots.
  *
- * `auto` solves the posterior mean of M (ballot_posterior.c) and lowers slopes that show no
- * signal; `unbiased` solves M as it is. What `auto` explains is
- * judged by draws from the same posterior: R^2 of the fit, its mean and the middle of
- * it that the level asks for. Noise was known and the fit is fixed, so no part of the data is needed twice.
+ * `auto` solves the posterior mean of M (ballot_posterior.c), `unbiased` M as it is. What `auto`
+ * explains is judged by draws from the same posterior: R^2 of the fit, its mean and the middle
+ * of it that the level asks for. Noise was known and the fit is fixed, so no part of the data is needed twice.
  *
  * How far weights can matter. Let b solve plain least squares, r its residuals, and let
  * low <= s^2 <= high. The weighted coefficients are b + S^-1 E s^2 a r with S = E s^2 aa', and
@@ -85,20 +84,6 @@ static struct verdict judge(const double *theta, const double *draws, size_t n, 
     return verdict;
 }
 
-/* Keep a quarter of slopes that explain nothing by their own account, all of those that do by
- * half a standard deviation or more: a quarter of a slope costs a sixteenth of what it would
- * where there is nothing to explain. The mean prediction stays. */
-static void hesitate(double *theta, const double *M, const double *draws, size_t n)
-{
-    struct verdict verdict = judge(theta, draws, n, 0.95);
-    double sd = fmax(0.25 * verdict.usual, 1e-12);
-    double keep = fmin(1.0, 0.25 + 1.5 * fmax(0.0, verdict.mean / sd));
-    for (size_t i = 1; i + 1 < n; i++) {
-        theta[0] += (1.0 - keep) * theta[i] * M[i] / M[0];
-        theta[i] *= keep;
-    }
-}
-
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
 static bool spectrum(double *values, double *work, const double *M, size_t n)
 {
@@ -171,9 +156,6 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     status = wanted ? ballot_posterior(M, draws, DRAWS, &made.fit.iterations, ballots) : TREMOLO_OK;
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
-    }
-    if (status == TREMOLO_OK && wanted) {
-        hesitate(theta, M, draws, n);
     }
     if (status == TREMOLO_OK) {
         status = describe(&made, theta, M, work, ballots);

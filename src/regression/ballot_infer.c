@@ -85,9 +85,10 @@ static enum tremolo_status score_set_of(struct score_set *set, const struct trem
     if (largest < 0.0) {
         goto done;
     }
-    /* The response's noise may be larger in the first equation than in the others. */
+    /* The response's noise may be larger in the first equation than in the others; where it is
+     * smaller, that of the features is not, and the equation counts as the others do. */
     double response = ballot_variance(ballots, 1, p);
-    double first = response / ballot_variance(ballots, 0, p);
+    double first = fmin(1.0, response / ballot_variance(ballots, 0, p));
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             const double *left = ballots->M + i * n;

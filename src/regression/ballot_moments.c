@@ -1,7 +1,9 @@
 /* ballot_moments.c -- integer sums over ballots to moments with known noise.
  *
  * A decoded ballot has the mean phi = svec(uu') and the variance c^2 in each coordinate,
- * so an entry of the mean of uu' has the variance c^2/K on and c^2/(2K) off the diagonal.
+ * so an entry of the mean of uu' has the variance c^2/K on and c^2/(2K) off the diagonal. A
+ * protected response counts twice beside the constant and a quarter beside itself in phi:
+ * these two entries have the variances c^2/(8K) and 16 c^2/K.
  *
  * A public response is multiplied in here. Its mean is taken off first (it is public), so
  * that the noise of the products is uncorrelated with that of the features' moments:
@@ -15,6 +17,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* How often a protected response's products with the constant and with itself count. */
+#define CONSTANT_TIMES 2.0
+#define SQUARE_TIMES   0.25
 
 /* Entry (i, j), i <= j, of the upper triangle of n rows. */
 static size_t entry(size_t i, size_t j, size_t n)
@@ -77,7 +83,13 @@ static void take_private(double *M, const struct tremolo_ballot *ballots,
         for (size_t j = i; j < n; j++) {
             double half = i == j ? 1.0 : sqrt(0.5);
             M[i * n + j] = half * unit * (double)sums->row[entry(i, j, n)];
-            M[j * n + i] = M[i * n + j];
+        }
+    }
+    M[n - 1] /= CONSTANT_TIMES;
+    M[n * n - 1] /= SQUARE_TIMES;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            M[i * n + j] = M[j * n + i];
         }
     }
 }
@@ -111,7 +123,9 @@ static void set_noise(struct tremolo_ballot *ballots, double c)
 {
     double h2 = ballots->h * ballots->h;
     double c2 = c * c;
-    struct ballot_noise noise = {c2, {c2 / 2.0, c2 / 2.0}, c2};
+    struct ballot_noise noise = {c2,
+                                 {c2 / (2.0 * CONSTANT_TIMES * CONSTANT_TIMES), c2 / 2.0},
+                                 c2 / (SQUARE_TIMES * SQUARE_TIMES)};
     if (ballots->response_public) {
         double w2 = ballots->w_square;
         noise = (struct ballot_noise){

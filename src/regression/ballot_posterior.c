@@ -26,18 +26,17 @@
 #include <string.h>
 
 /* The prior. x lies within -1..1 for about nine of ten devices, and w within -g..g. */
-#define VARIANCE_CENTRE (-1.6094379124341003) /* log 0.2 */
-#define SCALE_CENTRE    0.44721359549995794   /* its root */
+#define VARIANCE_CENTRE (-1.0498221244986778) /* log 0.35: a normal one's is 0.37 */
+#define SCALE_CENTRE    0.59160797830996161   /* its root */
 #define VARIANCE_SPREAD 1.0
 #define PUBLIC_SPREAD   0.3 /* of the log variance of a public response about its own */
 #define SHARE_CENTRE    0.0 /* logit of the part of a feature's variance that is common */
 #define SHARE_SPREAD    2.0
-#define WSHARE_CENTRE   (-3.5) /* logit of the part of w that the features explain */
+#define WSHARE_CENTRE   (-3.0) /* logit of the part of w that the features explain */
 #define WSHARE_SPREAD   3.0
-#define MEAN_SPREAD     0.6  /* of means */
-#define WMEAN_SPREAD    0.45 /* the same for w, */
-#define NEAR_SHARE      0.5  /* the mean of w is with this probability */
-#define NEAR_SPREAD     0.2  /* so much nearer to the middle */
+#define MEAN_SPREAD     0.6 /* of means, which are */
+#define NEAR_SHARE      0.5 /* with this probability */
+#define NEAR_SPREAD     0.2 /* so much nearer to the middle */
 
 #define WANTED 0.8 /* acceptance */
 
@@ -369,10 +368,13 @@ INLINE double energy_of(struct chain *chain, double *gradient, const double *pos
         gradient[at->share] +=
             SHARE_SPREAD * ((1.0 - common) * dot(R + d, B + d, q) - common * R[i] * B[i]);
     }
-    double z = position[at->z + d];
-    double inward;
-    double prior = away(&inward, z) - 0.5 * z * z;
-    gradient[at->z + d] += inward - z;
+    double prior = 0.0;
+    for (size_t i = 0; i < r; i++) {
+        double z = position[at->z + i];
+        double inward;
+        prior += away(&inward, z) - 0.5 * z * z;
+        gradient[at->z + i] += inward - z;
+    }
     return 0.5 * sum + 0.5 * dot(position, position, at->count) + prior;
 }
 
@@ -636,7 +638,7 @@ static void set_up(struct chain *chain)
     bool known = ballots->response_public;
     chain->w_centre = logarithm(ballots->w_square) + (known ? 0.0 : VARIANCE_CENTRE);
     chain->w_spread = known ? PUBLIC_SPREAD : VARIANCE_SPREAD;
-    chain->w_mean_sd = sqrt(ballots->w_square) * WMEAN_SPREAD;
+    chain->w_mean_sd = sqrt(ballots->w_square) * MEAN_SPREAD;
 }
 
 enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count, size_t *iterations,

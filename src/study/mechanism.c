@@ -229,8 +229,8 @@ enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t
     made.samples = 1;
     made.dimension = (uint16_t)dimension;
     made.response = response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
-    made.constant = ballot_constant(response_private ? fmax(0.65, 0.8 * root) : 1.1 * root);
-    made.response_weight = response_private ? ballot_constant(0.6 + 0.8 * root) : 0;
+    made.constant = ballot_constant(response_private ? 0.237 + 0.356 * root : 1.1 * root);
+    made.response_weight = response_private ? (uint16_t)TREMOLO_BALLOT_WEIGHT(made.constant) : 0;
     made.rank_first = (uint8_t)law.first;
     made.rank_top = law.top;
     status = tremolo_study_check(&made);

@@ -26,7 +26,7 @@ static struct tremolo_study make_study(void)
     study.rounds = 1;
     study.response = TREMOLO_RESPONSE_PRIVATE;
     study.constant = 154;
-    study.response_weight = 358;
+    study.response_weight = TREMOLO_BALLOT_WEIGHT(154);
     study.rank_first = 57;
     study.rank_top = UINT32_C(2923410234);
     return study;
@@ -49,12 +49,17 @@ static void true_point(double *phi, const struct tremolo_study *study)
     }
     v[D + 1] = g * the_sample.response / 1000.0;
     for (unsigned i = 0; i < D + 2; i++) {
-        whole += v[i] * v[i] / full;
         for (unsigned j = i; j < D + 2; j++) {
-            phi[entry++] = v[i] * v[j] / full * (i == j ? 1.0 : sqrt(2.0));
+            double times = i == j ? 1.0 : sqrt(2.0);
+            if (j == D + 1) {
+                times *= i == 0 ? 2.0 : i == j ? 0.25 : 1.0;
+            }
+            phi[entry] = times * v[i] * v[j] / full;
+            whole += phi[entry] * phi[entry];
+            entry++;
         }
     }
-    phi[entry] = sqrt(1.0 - whole * whole);
+    phi[entry] = sqrt(1.0 - whole);
 }
 
 /* The sum of the rows of many ballots. */

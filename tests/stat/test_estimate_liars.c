@@ -324,9 +324,9 @@ static struct tremolo_study ballot_study(void)
                                   .dimension = D,
                                   .release = TREMOLO_RELEASE_BALLOT,
                                   .response = TREMOLO_RESPONSE_PRIVATE,
-                                  .constant = 154,        /* 0.6 */
-                                  .response_weight = 358, /* 1.4 */
-                                  .rank_first = 57,       /* epsilon 2 */
+                                  .constant = 154, /* 0.6 */
+                                  .response_weight = TREMOLO_BALLOT_WEIGHT(154),
+                                  .rank_first = 57, /* epsilon 2 */
                                   .rank_top = UINT32_C(2923410234)};
     memset(study.id, 15, sizeof study.id);
     return study;
@@ -341,7 +341,7 @@ static void point_of(double phi[ENTRIES], const double x[D], double y,
     double u[NUMBERS] = {(double)study->constant / TREMOLO_BALLOT_ONE};
     double g = (double)study->response_weight / TREMOLO_BALLOT_ONE;
     double norm2 = u[0] * u[0] + g * g;
-    double left = 0.0;
+    double left = 1.0;
     size_t at = 0;
     for (size_t i = 0; i < D; i++) {
         u[i + 1] = x[i];
@@ -349,12 +349,17 @@ static void point_of(double phi[ENTRIES], const double x[D], double y,
     }
     u[D + 1] = g * y;
     for (size_t i = 0; i < NUMBERS; i++) {
-        left += u[i] * u[i] / norm2;
         for (size_t j = i; j < NUMBERS; j++) {
-            phi[at++] = u[i] * u[j] / norm2 * (i == j ? 1.0 : M_SQRT2);
+            double times = i == j ? 1.0 : M_SQRT2;
+            if (j == NUMBERS - 1) {
+                times *= i == 0 ? 2.0 : i == j ? 0.25 : 1.0;
+            }
+            phi[at] = times * u[i] * u[j] / norm2;
+            left -= phi[at] * phi[at];
+            at++;
         }
     }
-    phi[at] = sqrt(fmax(0.0, 1.0 - left * left));
+    phi[at] = sqrt(fmax(0.0, left));
 }
 
 struct scored {

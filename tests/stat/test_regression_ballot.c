@@ -165,9 +165,10 @@ static void test_many_features(void **state)
     assert_true(r2 >= 0.45 && r2 <= 0.5);
 }
 
-/* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(2 K
- * (h g mass)^2) when protected, as a share of the response's (0.026 here, 0.1 at epsilon 1).
- * Beyond that, slopes without a signal may cost 0.01. */
+/* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(8 K
+ * (h g mass)^2) when protected, as a share of the response's.
+ * Beyond that, slopes without a signal may cost 0.016, two standard errors more than they did when
+ * the prior was chosen: one that expects less of them loses more where there is a weak signal. */
 static void test_no_signal_costs_little_more_than_the_mean(void **state)
 {
     (void)state;
@@ -181,11 +182,11 @@ static void test_no_signal_costs_little_more_than_the_mean(void **state)
             double per_mean = M[0] / made.h; /* h mass */
             double noise = made.c * made.c / made.devices / (per_mean * per_mean);
             double floor_share = response_public ? noise / (made.h * made.h)
-                                                 : noise / (2.0 * made.g * made.g * made.residual);
+                                                 : noise / (8.0 * made.g * made.g * made.residual);
             double r2 = mean_r2(&made, 40, 31 + d);
             print_message("# no signal, %zu features: R^2 %.4f, the mean alone %.4f\n", d, r2,
                           -floor_share);
-            assert_true(r2 >= -floor_share - 0.01);
+            assert_true(r2 >= -floor_share - 0.016);
         }
     }
 }

@@ -395,20 +395,30 @@ def point_of(study, features, response):
     nearest = lambda value: (value + (2**shift >> 1)) >> shift
     point = [nearest(v) for v in point]
     whole = sum(v * v for v in point)
-    missing = nearest(weight) ** 2 - point[-1] ** 2
-    beside = isqrt(missing) * isqrt(whole + missing // 2) >> 6 if study["private"] else 0
-    return point, beside
+    if not study["private"]:
+        return point, None
+    square = point[-1] ** 2
+    missing = nearest(weight) ** 2 - square
+    return point, isqrt(missing) * isqrt(whole + missing // 2 - square // 32 * 15) >> 6
 
 
 def direction_score(direction, point, beside):
     """Row by row; each row is rounded before it meets its common factor."""
     entry = iter(direction)
-    score = 0
-    for i, factor in enumerate(point):
-        row = next(entry) * ((factor * 46341 + 2**15) >> 16)
-        row += sum(next(entry) * other for other in point[i + 1 :])
-        score += (row + 32 >> 6) * factor
-    return score + sum(rest * beside for rest in entry)
+    if beside is None:
+        return sum(row_score(entry, point[i], point[i + 1 :]) for i in range(len(point)))
+    constant, *features, response = point
+    score = row_score(entry, constant, features + [2 * response])
+    for i, factor in enumerate(features):
+        score += row_score(entry, factor, features[i + 1 :] + [response])
+    score += row_score(entry, response // 2, [])
+    return score + next(entry) * beside
+
+
+def row_score(entry, factor, others):
+    row = next(entry) * ((factor * 46341 + 2**15) >> 16)
+    row += sum(next(entry) * other for other in others)
+    return (row + 32 >> 6) * factor
 
 
 def signed(answer, items):

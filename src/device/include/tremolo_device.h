@@ -82,6 +82,8 @@ extern "C" {
 #define TREMOLO_BALLOT_SIGNS      5          /* directions of a block */
 #define TREMOLO_BALLOT_ANSWERS    256        /* 8 blocks of 2^5 signs */
 #define TREMOLO_BALLOT_ONE        256        /* a ballot's constant of half a typical range */
+/* g for a private response, from h: h sqrt(32/5) within 2 10^-4. */
+#define TREMOLO_BALLOT_WEIGHT(h)  (((h) * 2591u + 512u) >> 10)
 #define TREMOLO_BALLOT_RATIO_LOG2 23         /* of two answers' probabilities, at most */
 #define TREMOLO_BALLOT_REACH      8          /* half ranges from the middle a feature counts to */
 
@@ -127,7 +129,7 @@ struct tremolo_study {
     uint16_t rounds;          /* reports are made for rounds 0..rounds-1 */
     uint16_t samples;         /* samples a device may give in each round, usually 1 */
     uint16_t constant;        /* h in 1/256, 64..4096 (b) */
-    uint16_t response_weight; /* g in 1/256, 64..4096; 0 when the response is public (b) */
+    uint16_t response_weight; /* g: TREMOLO_BALLOT_WEIGHT(h), 0 when the response is public (b) */
     uint32_t unit;            /* fine units of half a feature's range, 1..2^24 (s) */
     uint32_t clip;            /* radius C of the l2 clip in fine units, 1..2^28 (s) */
     uint32_t distance;        /* 0: any two people are neighbours; else the distance

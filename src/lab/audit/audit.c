@@ -86,7 +86,7 @@ enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, d
         .rank_first = (uint8_t)law.first,
         .rank_top = law.top,
         .constant = TREMOLO_BALLOT_ONE * 3 / 4,
-        .response_weight = TREMOLO_BALLOT_ONE * 5 / 4,
+        .response_weight = TREMOLO_BALLOT_WEIGHT(TREMOLO_BALLOT_ONE * 3 / 4),
     };
     fill_bounds(plan, dimension);
     return tremolo_study_check(&plan->study);

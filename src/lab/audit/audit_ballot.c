@@ -135,13 +135,18 @@ static void find_point(struct person *person, const struct tremolo_study *study)
     }
     double whole = 0.0;
     for (unsigned i = 0; i < count; i++) {
-        whole += u[i] * u[i] / square;
         for (unsigned j = i; j < count; j++) {
-            *point++ = (i == j ? 1.0 : sqrt(2.0)) * u[i] * u[j] / square;
+            double times = i == j ? 1.0 : sqrt(2.0);
+            if (with_response && j == count - 1) {
+                times *= i == 0 ? 2.0 : i == j ? 0.25 : 1.0;
+            }
+            *point = times * u[i] * u[j] / square;
+            whole += *point * *point;
+            point++;
         }
     }
     if (with_response) {
-        *point = sqrt(fmax(0.0, 1.0 - whole * whole));
+        *point = sqrt(fmax(0.0, 1.0 - whole));
     }
 }
 

@@ -441,9 +441,8 @@ static enum tremolo_status check_bytes(struct life *life, unsigned response)
     unsigned own = life->study.response;
     life->study.response = (uint8_t)response;
     if (ballot) {
-        life->study.response_weight = response == TREMOLO_RESPONSE_PUBLIC ? 0
-                                      : weight != 0                       ? weight
-                                                                          : TREMOLO_BALLOT_ONE;
+        life->study.response_weight =
+            (uint16_t)(response * TREMOLO_BALLOT_WEIGHT(life->study.constant));
     }
     if (tremolo_study_check(&life->study) == TREMOLO_OK) {
         audit->length_of = NULL;

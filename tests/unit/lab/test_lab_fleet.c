@@ -191,8 +191,10 @@ static void some_ballot_study(struct tremolo_study *study, struct tremolo_bounds
             .rank_first = (uint8_t)between(1, 128),
             .rank_top = (uint32_t)tremolo_random_bits(&chance),
             .constant = (uint16_t)between(64, 4096),
-            .response_weight = is_private ? (uint16_t)between(64, 4096) : 0,
         };
+        if (is_private) {
+            study->response_weight = (uint16_t)TREMOLO_BALLOT_WEIGHT(study->constant);
+        }
         for (unsigned i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
             study->id[i] = (uint8_t)between(0, 255);
         }
