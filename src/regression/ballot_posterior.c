@@ -32,8 +32,8 @@
 #define PUBLIC_SPREAD   0.3 /* of the log variance of a public response about its own */
 #define SHARE_CENTRE    0.0 /* logit of the part of a feature's variance that is common */
 #define SHARE_SPREAD    2.0
-#define WSHARE_CENTRE   (-3.0) /* logit of the part of w that the features explain */
-#define WSHARE_SPREAD   3.0
+#define WSHARE_CENTRE   (-4.0) /* logit of the part of w that the features explain */
+#define WSHARE_SPREAD   4.0
 #define MEAN_SPREAD     0.6 /* of means, which are */
 #define NEAR_SHARE      0.5 /* with this probability */
 #define NEAR_SPREAD     0.2 /* so much nearer to the middle */
