@@ -94,6 +94,15 @@ static inline struct fake_value *fake_find(struct fake_broker *broker, const cha
     return NULL;
 }
 
+/* Another replica leads, and has `fewer` numbers of the bucket in use: values stay, numbers do not. */
+static inline void fake_number_lower(struct fake_broker *broker, uint64_t fewer)
+{
+    for (size_t i = 0; i < broker->values; i++) {
+        broker->value[i].revision -= broker->value[i].revision > fewer ? fewer : 0;
+    }
+    broker->revision -= fewer;
+}
+
 static inline uint8_t *fake_copy(const uint8_t *bytes, size_t length)
 {
     if (length > BUS_VALUE_BYTES_MAX) {

@@ -325,6 +325,32 @@ static void test_numbered_anew_between_reads(void **state)
     worker_dismiss(&worker);
 }
 
+/* Another replica numbers the bucket lower, so that a new checkpoint comes under a number that the
+ * gateway has seen: it is news all the same. One of these shifts hits the number exactly. */
+static void test_bucket_numbered_lower(void **state)
+{
+    for (uint64_t fewer = 1; fewer <= 12; fewer++) {
+        uint8_t outcomes[SEGMENT_REPORTS];
+        struct worker worker;
+        (void)world_end(state);
+        (void)world_begin(state);
+        worker_hire(&worker, "one");
+        worker_claim(&worker);
+        for (uint32_t i = 0; i < 8; i++) { /* so that all numbers in use are above the shift */
+            world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+            worker_fold(&worker);
+        }
+        assert_int_equal(world_counted(), 8 * SEGMENT_REPORTS);
+        fake_number_lower(&broker, fewer);
+        world_send(8 * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+        worker_fold(&worker); /* its checkpoint is refused: the number is another */
+        worker_claim(&worker);
+        worker_fold(&worker);
+        assert_int_equal(world_counted(), 9 * SEGMENT_REPORTS);
+        worker_dismiss(&worker);
+    }
+}
+
 /* What stands after the marker is late, and its sender is told so. */
 static void test_end_of_round(void **state)
 {
@@ -388,6 +414,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_log_numbered_anew, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_numbered_anew_between_reads, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_bucket_numbered_lower, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_end_of_round, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_wrong_shard, world_begin, world_end),
     };

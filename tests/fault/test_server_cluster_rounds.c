@@ -110,6 +110,14 @@ static void test_closing_is_not_open(void **state)
 /* ---------------------------------------------------------------- a paused worker */
 
 static int looks_until_pause;
+static bool renumbered; /* and the state that others wrote has the number of the one we know */
+
+static void number_state_as_known(const struct mirror *copy)
+{
+    char key[BUS_NAME_BYTES];
+    cluster_key(key, "state", copy->tag);
+    fake_find(&broker, key)->revision = copy->state_revision;
+}
 
 /* Others close round 0, open round 1, and take reports in it: too few to end it. */
 static void meanwhile(void)
@@ -120,6 +128,9 @@ static void meanwhile(void)
     world_round(1);
     send_and_fold(1000, ENOUGH - 2);
     study = paused;
+    if (renumbered) {
+        number_state_as_known(paused);
+    }
 }
 
 static enum tremolo_status get_after_pause(struct bus *base, const char *key,
@@ -135,11 +146,12 @@ static enum tremolo_status get_after_pause(struct bus *base, const char *key,
 /* A worker that saw that round 0 is due closes that one or none, whenever it is paused. */
 static void test_paused_worker_closes_what_was_due(void **state)
 {
-    for (int looks = 0; looks < 3; looks++) {
+    for (int i = 0; i < 6; i++) {
         (void)end(state);
         (void)begin(state);
         send_and_fold(0, ENOUGH);
-        looks_until_pause = looks;
+        looks_until_pause = i / 2;
+        renumbered = i % 2 == 1;
         bus.base.get = get_after_pause;
         assert_status(mirror_advance(study, &bus.base, (int64_t)time(NULL)), TREMOLO_OK);
         assert_ptr_equal(bus.base.get, fake_get); /* it was paused */

@@ -11,7 +11,7 @@
 
 static const char magic[4] = {'T', 'C', 'K', '2'};
 
-enum { HEAD_BYTES = 104, CHECK_BYTES = 16, NONE = 0, INLINE = 1, CHUNKS = 2 };
+enum { HEAD_BYTES = 104, CHECK_BYTES = CHECKPOINT_CHECK_BYTES, NONE = 0, INLINE = 1, CHUNKS = 2 };
 /* The largest study's sums have 8.6 MB, and again as much set aside: 34 chunks. */
 enum { SUMS_CHUNKS_MAX = 64 };
 

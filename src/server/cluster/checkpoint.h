@@ -30,6 +30,7 @@
 enum {
     CHECKPOINT_INLINE_MAX = 128 << 10, /* of sums in the value itself */
     CHECKPOINT_NAMES_MIN = 4096,       /* before a chunk of names is written */
+    CHECKPOINT_CHECK_BYTES = 16,       /* at the end of a value */
 };
 
 /* What identifies a written checkpoint. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint.h"
 #include "clock.h"
 #include "rounds.h"
 
@@ -151,6 +150,13 @@ static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
     return TREMOLO_OK;
 }
 
+/* Is this the state we have? What it says is all there is to know: a study is in each phase of each
+ * round once. */
+static bool is_known(const struct mirror *mirror, const struct cluster_state *state)
+{
+    return state->round == mirror->round && state->phase == mirror->phase;
+}
+
 static enum tremolo_status refresh_state(struct mirror *mirror, struct bus *bus)
 {
     struct cluster_state state = {0};
@@ -159,7 +165,8 @@ static enum tremolo_status refresh_state(struct mirror *mirror, struct bus *bus)
      * whatever number their revision has. */
     bool behind = state.round < mirror->round ||
                   (state.round == mirror->round && state.phase < mirror->phase);
-    if (status == TREMOLO_OK && state.revision != mirror->state_revision && !behind) {
+    bool news = state.revision != mirror->state_revision || !is_known(mirror, &state);
+    if (status == TREMOLO_OK && news && !behind) {
         status = take_state(mirror, bus, &state);
     }
     cluster_state_free(&state);
@@ -183,6 +190,18 @@ static enum tremolo_status take_ended(struct mirror_shard *copy, struct bus *bus
         }
     }
     return status;
+}
+
+static const uint8_t *check_of(const struct bus_value *value)
+{
+    return value->bytes + value->length - CHECKPOINT_CHECK_BYTES;
+}
+
+/* The checkpoint we have, under whatever number. One of no sense is left to the decoder. */
+static bool is_same(const struct mirror_shard *copy, const struct bus_value *value)
+{
+    return copy->revision != 0 && value->length >= CHECKPOINT_CHECK_BYTES &&
+           memcmp(copy->check, check_of(value), CHECKPOINT_CHECK_BYTES) == 0;
 }
 
 /* Numbers of revisions grow, unless a broker numbers its values anew: then a checkpoint with
@@ -217,6 +236,7 @@ static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, un
             changed[shard->active] = true;
         }
         copy->revision = value->revision;
+        memcpy(copy->check, check_of(value), sizeof copy->check);
         copy->fence = mark.fence;
         copy->position = shard->position;
         copy->ended = shard->active;
@@ -233,8 +253,10 @@ static enum tremolo_status refresh_shard(struct mirror *mirror, struct bus *bus,
     struct bus_value value;
     cluster_key_of(key, "fold", mirror->tag, number);
     enum tremolo_status status = bus->get(bus, key, &value);
-    if (status == TREMOLO_OK && value.revision != 0 &&
-        value.revision != mirror->shard[number].revision) {
+    struct mirror_shard *copy = &mirror->shard[number];
+    if (status == TREMOLO_OK && is_same(copy, &value)) {
+        copy->revision = value.revision;
+    } else if (status == TREMOLO_OK && value.revision != 0) {
         status = take_shard(mirror, bus, number, &value, changed);
     }
     free(value.bytes);
@@ -286,9 +308,11 @@ static enum tremolo_status refresh_one(struct mirror *mirror, struct bus *bus, u
                                        bool *changed)
 {
     struct mirror_shard *shard = &mirror->shard[number];
-    uint64_t before = shard->revision;
+    uint8_t before[CHECKPOINT_CHECK_BYTES];
+    memcpy(before, shard->check, sizeof before);
     enum tremolo_status status = refresh_shard(mirror, bus, number, changed);
-    mark_again(&shard->dirty, &shard->hinted_ms, shard->revision != before, status);
+    bool news = memcmp(before, shard->check, sizeof before) != 0;
+    mark_again(&shard->dirty, &shard->hinted_ms, news, status);
     return status;
 }
 
@@ -399,7 +423,7 @@ static enum tremolo_status begin_closing(struct mirror *mirror, struct bus *bus,
     struct cluster_state state = {0};
     enum tremolo_status status = cluster_get_state(&state, bus, mirror->tag);
     *ours = false;
-    if (status == TREMOLO_OK && state.revision == mirror->state_revision) {
+    if (status == TREMOLO_OK && is_known(mirror, &state)) {
         state.phase = CLUSTER_CLOSING;
         status = cluster_swap_state(&state, bus, mirror->tag);
         *ours = status == TREMOLO_OK;
@@ -469,7 +493,7 @@ static enum tremolo_status finish_closing(struct mirror *mirror, struct bus *bus
     if (status == TREMOLO_OK) {
         status = cluster_get_state(&state, bus, mirror->tag);
     }
-    if (status == TREMOLO_OK && state.revision == mirror->state_revision) {
+    if (status == TREMOLO_OK && is_known(mirror, &state)) {
         state.closed[state.closed_count++] = now; /* there is room for one more */
         state.phase = last ? CLUSTER_DONE : CLUSTER_OPEN;
         state.round += last ? 0 : 1;

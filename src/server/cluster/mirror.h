@@ -5,6 +5,10 @@
  * any order gives the bits a single fold would have. A mirror may lag behind,
  * never lead.
  *
+ * Whether a value is the one we know is seen by its content, never by its revision: a replica
+ * that becomes leader may number the bucket a few values lower, and then a new value comes
+ * under the number of an old one.
+ *
  * mirror_refresh is for one thread; other threads read the study under its lock,
  * and set the `dirty` flags. */
 #ifndef SERVER_MIRROR_H
@@ -13,11 +17,12 @@
 #include <limits.h>
 #include <stdatomic.h>
 
+#include "checkpoint.h"
 #include "cluster.h"
-#include "shard.h"
 
 struct mirror_shard {
-    uint64_t revision; /* of the checkpoint that was read; 0: none yet */
+    uint64_t revision;                     /* of the checkpoint that was read; 0: none yet */
+    uint8_t check[CHECKPOINT_CHECK_BYTES]; /* its check value, by which it is known again */
     uint64_t fence;
     uint64_t position;
     unsigned ended; /* rounds that have ended there */
