@@ -100,7 +100,7 @@ struct worker {
 
 static inline void worker_hire(struct worker *worker, const char *name)
 {
-    *worker = (struct worker){.holder = {&bus.base, name, world_no_tick, NULL}};
+    *worker = (struct worker){.holder = {.bus = &bus.base, .name = name, .tick = world_no_tick}};
     for (unsigned n = 0; n < SHARDS; n++) {
         lease_init(&worker->lease[n], study, n);
     }

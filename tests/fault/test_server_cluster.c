@@ -5,6 +5,8 @@
  * memory (fake_bus.h). The oracle is the list of acknowledged reports. */
 #include "testing.h"
 
+#include <unistd.h>
+
 #include "cluster_world.h"
 
 enum { REPORTS = 12, MANY = 9000 };
@@ -157,6 +159,64 @@ static void test_lease_lost_while_loading(void **state)
     assert_null(worker.lease[0].shard);
     assert_memory_equal(fake_find(&broker, worker.lease[0].key)->bytes, "thief", 5);
     assert_int_equal(world_counted(), 2 * MANY);
+    worker_dismiss(&worker);
+}
+
+/* Nor is a shard taken away while it is folded. */
+static void test_lease_lost_while_folding(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    for (uint32_t i = 0; i < 3; i++) {
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    worker.holder.tick = steal_lease;
+    worker.holder.context = &worker;
+    atomic_store(&worker.lease[0].hinted, true);
+    assert_status(lease_work(&worker.lease[0], &worker.holder), TREMOLO_CHANGED);
+    assert_null(worker.lease[0].shard);
+    worker.holder.tick = world_no_tick;
+    worker_claim(&worker);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 3 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
+}
+
+/* On a busy machine one message takes longer than a slice. */
+static enum tremolo_status slow_next(struct bus *base, const char *stream, const char *subjects,
+                                     uint64_t from, struct bus_value *message)
+{
+    (void)usleep(1000 * (LEASE_SLICE_MS + 10));
+    return fake_next(base, stream, subjects, from, message);
+}
+
+/* A shard that is behind gets more of each turn, up to its share, until it has caught up. */
+static void test_slices_grow(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    for (uint32_t i = 0; i < 12; i++) {
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    struct lease *lease = &worker.lease[0];
+    worker.holder.owned = 4;
+    bus.base.next = slow_next;
+    static const int64_t slices[] = {2 * LEASE_SLICE_MS, LEASE_TURN_MS / 4, LEASE_TURN_MS / 4};
+    for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
+        lease->verified_ms = clock_ms();
+        assert_status(lease_work(lease, &worker.holder), TREMOLO_OK);
+        assert_int_equal(lease->slice_ms, slices[i]);
+    }
+    bus.base.next = fake_next;
+    worker_fold(&worker);
+    assert_int_equal(lease->slice_ms, 0);
+    assert_int_equal(world_counted(), 12 * SEGMENT_REPORTS);
     worker_dismiss(&worker);
 }
 
@@ -325,6 +385,77 @@ static void test_numbered_anew_between_reads(void **state)
     worker_dismiss(&worker);
 }
 
+/* The numbers change once more while the shard is folded from its beginning: that fold passes over
+ * messages, too, and what it missed is not given up. */
+static long reads_until_shift;
+
+static enum tremolo_status next_before_shift(struct bus *base, const char *stream,
+                                             const char *subjects, uint64_t from,
+                                             struct bus_value *message)
+{
+    if (reads_until_shift >= 0 && reads_until_shift-- == 0) {
+        broker.shift = 0;
+    }
+    return fake_next(base, stream, subjects, from, message);
+}
+
+static void test_numbered_anew_while_rebuilding(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    worker_hire(&worker, "one");
+    for (uint32_t i = 0; i < 10; i++) {
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+    }
+    worker_claim(&worker);
+    worker_fold(&worker);
+    broker.shift = 2 * SHARDS;
+    reads_until_shift = 1 + 4; /* one look at the position, four messages from the beginning */
+    bus.base.next = next_before_shift;
+    worker_fold(&worker);
+    assert_int_equal(broker.shift, 0);
+    assert_int_equal(worker.lease[0].rebuilt, 1);
+    assert_true(worker.lease[0].shard->messages < 10); /* it passed over some */
+    for (int i = 0; i < 2 * LEASE_PASSED_MAX; i++) {
+        worker_fold(&worker);
+    }
+    assert_int_equal(world_counted(), 10 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
+}
+
+/* A log that counts messages which it does not give: the shard is folded again a few times, and
+ * then goes on with what there is. */
+static enum tremolo_status state_of_more(struct bus *base, const char *stream, const char *subjects,
+                                         struct bus_state *found)
+{
+    enum tremolo_status status = fake_state(base, stream, subjects, found);
+    found->matching += 2;
+    return status;
+}
+
+static void test_messages_not_to_be_had(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    bus.base.state = state_of_more;
+    for (uint32_t i = 0; i < 30; i++) {
+        bus.base.state = fake_state; /* as publishing sees it */
+        world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
+        bus.base.state = state_of_more;
+        worker_fold(&worker);
+    }
+    assert_int_equal(world_counted(), 30 * SEGMENT_REPORTS);
+    for (unsigned n = 0; n < SHARDS; n++) {
+        assert_int_equal(worker.lease[n].rebuilt, LEASE_ALIKE_MAX);
+        assert_int_equal(worker.lease[n].surplus, 2);
+    }
+    worker_dismiss(&worker);
+}
+
 /* Another replica numbers the bucket lower, so that a new checkpoint comes under a number that the
  * gateway has seen: it is news all the same. One of these shifts hits the number exactly. */
 static void test_bucket_numbered_lower(void **state)
@@ -408,12 +539,17 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_paused_owner, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_takeover_knows_names, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_lease_lost_while_loading, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_lease_lost_while_folding, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_slices_grow, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_chunk_lost, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_chunk_of_another, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_release, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_rebuild_is_not_seen, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_log_numbered_anew, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_numbered_anew_between_reads, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_numbered_anew_while_rebuilding, world_begin,
+                                        world_end),
+        cmocka_unit_test_setup_teardown(test_messages_not_to_be_had, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_bucket_numbered_lower, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_end_of_round, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_wrong_shard, world_begin, world_end),

@@ -23,6 +23,7 @@ void lease_drop(struct lease *lease)
     lease->expected = 0;
     lease->passed = 0;
     lease->lost = false;
+    lease->slice_ms = 0;
 }
 
 /* ---------------------------------------------------------------- leases */
@@ -122,6 +123,7 @@ static enum tremolo_status start_over(struct lease *lease)
     }
     lease->rebuilding = true;
     lease->rebuilt++;
+    lease->surplus = 0;
     lease->recount = true;
     atomic_store(&lease->hinted, true);
     return TREMOLO_OK;
@@ -166,21 +168,35 @@ static enum tremolo_status verify(struct lease *lease, const struct lease_holder
 }
 
 /* At the end of the log, after `expected` was read: were messages passed over? A log numbered
- * anew between two reads can do that, and the next message is one that verify knows. */
+ * anew between two reads can do that, and the next message is one that verify knows. It can do so
+ * while we fold from the beginning, too: only when that ends equally short again and again
+ * is the log taken to count messages that it does not give. */
 static bool is_short(struct lease *lease)
 {
-    uint64_t folded = lease->shard->messages;
+    uint64_t known = lease->shard->messages + lease->surplus;
     uint64_t expected = lease->expected;
     if (expected == 0) {
         return false;
     }
     lease->expected = 0;
-    if (lease->recount) { /* whatever is missing now is not to be had */
+    if (known >= expected) {
         lease->recount = false;
-        lease->surplus = expected > folded ? expected - folded : 0;
+        lease->passed = 0;
+        return false;
     }
-    lease->passed = folded + lease->surplus < expected ? lease->passed + 1 : 0;
-    return lease->passed >= LEASE_PASSED_MAX;
+    if (++lease->passed < LEASE_PASSED_MAX) {
+        return false;
+    }
+    lease->passed = 0;
+    bool alike = lease->recount && lease->missed == expected - known;
+    lease->alike = alike ? lease->alike + 1 : 0;
+    lease->missed = expected - known;
+    if (lease->alike >= LEASE_ALIKE_MAX) {
+        lease->recount = false;
+        lease->surplus += lease->missed;
+        return false;
+    }
+    return true;
 }
 
 /* Names of reports after the last chunk: fold those messages again, for their
@@ -337,6 +353,17 @@ static bool fold_next(struct lease *lease, const struct lease_holder *holder, co
     return *status == TREMOLO_OK;
 }
 
+/* Beside the folding a turn has a dozen questions to the broker. On a busy machine each takes as
+ * long as a slice, and with short ones a shard stayed behind for more than a minute: who was not
+ * done has twice the time in its next turn. */
+static void choose_slice(struct lease *lease, const struct lease_holder *holder, bool more)
+{
+    int64_t share = LEASE_TURN_MS / (int64_t)(holder->owned > 0 ? holder->owned : 1);
+    int64_t longer = 2 * (lease->slice_ms > 0 ? lease->slice_ms : LEASE_SLICE_MS);
+    longer = longer < share ? longer : share;
+    lease->slice_ms = more && longer > LEASE_SLICE_MS ? longer : 0;
+}
+
 static enum tremolo_status fold_slice(struct lease *lease, const struct lease_holder *holder)
 {
     char subjects[BUS_NAME_BYTES];
@@ -351,9 +378,18 @@ static enum tremolo_status fold_slice(struct lease *lease, const struct lease_ho
     lease->polled_ms = now;
     cluster_shard_all(subjects, lease->study->tag, lease->number);
     unsigned ended = lease->shard->active;
+    int64_t slice = lease->slice_ms > 0 ? lease->slice_ms : LEASE_SLICE_MS;
     bool more = true;
-    while (more && clock_ms() - now < LEASE_SLICE_MS && lease->shard->active == ended) {
+    lease->busy = true;
+    while (more && !lease->lost && clock_ms() - now < slice && lease->shard->active == ended) {
         more = fold_next(lease, holder, subjects, &status, &broken);
+        holder->tick(holder->context);
+    }
+    lease->busy = false;
+    choose_slice(lease, holder, more);
+    if (lease->lost) {
+        lease_drop(lease);
+        return TREMOLO_CHANGED;
     }
     if (more && status == TREMOLO_OK) {
         atomic_store(&lease->hinted, true);

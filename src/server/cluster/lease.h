@@ -27,7 +27,10 @@ enum {
     LEASE_VERIFY_MS = 1000,    /* is the message at our position still the one we folded? */
     LEASE_MISSING_MAX = 10,    /* looks before we believe that it is gone */
     LEASE_PASSED_MAX = 3,      /* looks before we believe that messages were passed over */
-    LEASE_SLICE_MS = 50,       /* of folding before others have their turn */
+    LEASE_ALIKE_MAX =
+        2, /* folds from the beginning before we believe that they are not to be had */
+    LEASE_SLICE_MS = 50, /* of folding before others have their turn */
+    LEASE_TURN_MS = 800, /* of folding in a turn of a worker whose shards are behind */
 };
 
 struct lease {
@@ -41,21 +44,24 @@ struct lease {
     int64_t renewed_ms;  /* of our own lease */
     struct shard *shard; /* NULL: not ours */
     struct checkpoint_mark mark;
-    bool busy;              /* somebody works on the shard and calls tick: it must stay */
-    bool lost;              /* the lease went to another meanwhile */
-    bool moved;             /* since the checkpoint */
-    bool rebuilding;        /* from the log's beginning; no checkpoint before its end */
-    unsigned rebuilt;       /* how often that was necessary */
-    unsigned missing;       /* looks in a row that found no message at our position */
-    uint64_t expected;      /* messages that the log had when we last looked; 0: not looked */
-    uint64_t surplus;       /* of these, so many it does not give us from the beginning either */
-    bool recount;           /* the shard was folded again: find `surplus` */
-    unsigned passed;        /* looks in a row that found fewer in the fold than in the log */
+    bool busy;         /* somebody works on the shard and calls tick: it must stay */
+    bool lost;         /* the lease went to another meanwhile */
+    bool moved;        /* since the checkpoint */
+    bool rebuilding;   /* from the log's beginning; no checkpoint before its end */
+    unsigned rebuilt;  /* how often that was necessary */
+    unsigned missing;  /* looks in a row that found no message at our position */
+    uint64_t expected; /* messages that the log had when we last looked; 0: not looked */
+    uint64_t surplus;  /* of these, so many it does not give us from the beginning either */
+    bool recount;      /* the shard was folded again, and we have not seen yet that it is whole */
+    uint64_t missed;   /* messages that were missing when it was last folded again */
+    unsigned alike;    /* folds from the beginning in a row that missed so many */
+    unsigned passed;   /* looks in a row that found fewer in the fold than in the log */
     unsigned chunk_missing; /* claims in a row that found a chunk gone */
     int64_t verified_ms;
     int64_t stored_ms;
     int64_t polled_ms;
     int64_t eager_until_ms;
+    int64_t slice_ms; /* for the next slice; 0: LEASE_SLICE_MS */
     _Atomic bool hinted;
 };
 
@@ -66,6 +72,7 @@ struct lease_holder {
     const char *name;
     void (*tick)(void *context);
     void *context;
+    size_t owned; /* shards that are its own */
 };
 
 /* A lease of another's, before the first look. */
@@ -87,8 +94,8 @@ TREMOLO_MUST_USE enum tremolo_status lease_claim(struct lease *lease,
 TREMOLO_MUST_USE enum tremolo_status lease_renew(struct lease *lease,
                                                  const struct lease_holder *holder);
 
-/* Fold what has come, for LEASE_SLICE_MS at most, and write a checkpoint when
- * it is time. On CHANGED, or when the fold fails, what we held is dropped whole: the next
+/* Fold what has come, for LEASE_SLICE_MS or, when the last slice was not enough, up to this shard's
+ * share of LEASE_TURN_MS, and write a checkpoint when it is time. On CHANGED, or when the fold fails, what we held is dropped whole: the next
  * claim begins with the checkpoint. */
 TREMOLO_MUST_USE enum tremolo_status lease_work(struct lease *lease,
                                                 const struct lease_holder *holder);

@@ -184,7 +184,7 @@ static void no_tick(void *context)
 /* Fold a shard here and leave its checkpoint for whoever comes. */
 static enum tremolo_status fold_shard(struct move *move, unsigned number)
 {
-    struct lease_holder holder = {move->bus, "move", no_tick, NULL};
+    struct lease_holder holder = {.bus = move->bus, .name = "move", .tick = no_tick};
     struct lease lease;
     lease_init(&lease, move->study, number);
     enum tremolo_status status = lease_look(&lease, &holder);

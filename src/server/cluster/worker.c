@@ -178,9 +178,18 @@ static void learn_studies(struct tremolo_worker *worker)
 
 static void tick(void *context);
 
+static size_t owned(const struct tremolo_worker *worker)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < worker->leases; i++) {
+        count += worker->lease[i]->shard != NULL;
+    }
+    return count;
+}
+
 static struct lease_holder holder_of(struct tremolo_worker *worker)
 {
-    return (struct lease_holder){worker->bus, worker->name, tick, worker};
+    return (struct lease_holder){worker->bus, worker->name, tick, worker, owned(worker)};
 }
 
 static void log_lease(struct tremolo_worker *worker, const char *level, const char *event,
@@ -221,15 +230,6 @@ static void tick(void *context)
             log_lease(worker, "notice", "lost", lease, TREMOLO_CHANGED);
         }
     }
-}
-
-static size_t owned(const struct tremolo_worker *worker)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < worker->leases; i++) {
-        count += worker->lease[i]->shard != NULL;
-    }
-    return count;
 }
 
 /* Shards for each living worker, rounded up; we count as living. */

@@ -134,18 +134,22 @@ static void compare_iteration(struct swarm *swarm, const json_t *answer)
     free(last);
 }
 
-/* The estimate over `reports` reports: a cluster folds after it has acknowledged,
- * so it may take a moment to get there. */
+/* The estimate over `reports` reports: a cluster folds after it has acknowledged, which on a busy
+ * machine takes a while. It is given up when the count has stood still for all our patience. */
 static json_t *await_estimate(struct swarm *swarm, struct exchange *exchange, uint64_t reports)
 {
     double start = seconds();
+    double grown = start;
+    uint64_t before = 0;
     for (;;) {
         if (exchange_insist(exchange, swarm, "/estimate", NULL, NULL, 0) != 200) {
             stop_with("there is no estimate");
         }
         json_t *answer = json_loads(exchange->answer, 0, NULL);
         uint64_t count = (uint64_t)json_integer_value(json_object_get(answer, "reports"));
-        if (count >= reports || seconds() > start + swarm->patience) {
+        grown = count > before ? seconds() : grown;
+        before = count > before ? count : before;
+        if (count >= reports || seconds() > grown + swarm->patience) {
             swarm->lag = seconds() - start;
             return answer;
         }
