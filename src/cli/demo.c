@@ -63,7 +63,7 @@ static const char *take_data(void *data, const char *text)
 
 static const struct option_rule rules[] = {
     OPTION_RULE("devices", "N", COUNT, TO(devices), OPTION_FROM(DEVICES_MIN, DEVICES_MAX),
-                .otherwise = "8000", .help = "how many; fewer than 100 show nothing but noise"),
+                .otherwise = "12000", .help = "how many; fewer than 100 show nothing but noise"),
     OPTION_RULE("data", "DIR", TEXT, TO(data), .take = take_data,
                 .help = "where everything is put; a new directory under /tmp unless given"),
     OPTION_RULE("listen", "PORT", COUNT, TO(port), OPTION_FROM(0, UINT16_MAX), .otherwise = "0",
