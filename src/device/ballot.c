@@ -12,11 +12,11 @@
  * takes the logarithm of their ratio.
  *
  * The point is v = (h, x, w), w = g y, with its products: phi = svec(vv'). When
- * the response is private, its product with h counts twice and its square a
- * quarter, since a mean is wanted more than a spread, and a last entry brings
- * |phi| to h^2 + |x|^2 + g^2. With g^2 = 32/5 h^2, as a study must have it, its square is
- *     (h^2 + |x|^2 + g^2)^2 - (h^2 + |x|^2)^2 - 2 w^2 (4 h^2 + |x|^2) - w^4 / 16
- *         = (g^2 - w^2) (2 h^2 + 2 |x|^2 + g^2 + w^2 / 16).
+ * the response is private, its product with h counts twice and its square
+ * half, since a mean is wanted more than a spread, and a last entry brings
+ * |phi| to h^2 + |x|^2 + g^2. With g^2 = 8 h^2, as a study must have it, its square is
+ *     (h^2 + |x|^2 + g^2)^2 - (h^2 + |x|^2)^2 - 2 w^2 (4 h^2 + |x|^2) - w^4 / 4
+ *         = (g^2 - w^2) (2 h^2 + 2 |x|^2 + g^2 + w^2 / 4).
  * Scores are compared and never sent, so phi keeps whatever
  * scale is handy: products are divided by sqrt 2, which leaves those off the
  * diagonal as they are, and v by a power of two.
@@ -191,14 +191,14 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
     }
     response = square_of(value[d + 1]);
     missing = square_of(halve(weight, shift)) - response;
-    square += missing / 2 - response / 32 * 15;
+    square += missing / 2 - response / 8 * 3;
     return (tremolo_root(missing) * tremolo_root(square)) >> ROW_SHIFT;
 }
 
 /* ------------------------------------------------------------- scores */
 
 /* <direction, phi>, row by row: the off-diagonal products of a row share one
- * factor. The response is doubled beside the constant and halved beside itself.
+ * factor. The response counts twice beside the constant, half beside itself.
  * Sums are unsigned so that an overflow, which a direction 14 standard
  * deviations long would take, is defined. */
 static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
@@ -213,9 +213,10 @@ static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
     unsigned j;
     for (i = 0; i < count; i++) {
         uint32_t row;
-        *response = twice >> ((i != 0) + (value + i == response));
+        *response = twice >> (i != 0);
         /* 46341 / 65536 is 1 / sqrt 2 within 10^-5. */
-        row = next_entry(generator) * (uint32_t)((product_of(value[i], 46341) + 32768) >> 16);
+        row = next_entry(generator) *
+              (uint32_t)((product_of(value[i], 46341 >> (value + i == response)) + 32768) >> 16);
         for (j = i + 1; j < count; j++) {
             row += next_entry(generator) * (uint32_t)value[j];
         }
@@ -225,7 +226,6 @@ static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
     if (work->study->response == TREMOLO_RESPONSE_PRIVATE) {
         score += next_entry(generator) * beside;
     }
-    *response = twice >> 1;
     return score;
 }
 
@@ -352,7 +352,7 @@ TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study)
     return (uint32_t)(tremolo_product(log2_ratio(study) + 3, UINT32_C(2977044472)) >> 34) + 1;
 }
 
-/* h is at least 1/4 and at most 16, and g is h sqrt(32/5) or, where no response
+/* h is at least 1/4 and at most 16, and g is h sqrt 8 or, where no response
  * is protected, 0. */
 static int constants_are_off(const struct tremolo_study *study)
 {

@@ -62,20 +62,18 @@ static uint32_t root(uint32_t square)
 }
 
 /* What the products of a row have in common. The response, entry `last` of a point that has it,
- * counts twice beside the constant and a quarter beside itself. */
+ * counts twice beside the constant, half beside itself. */
 static void find_rows(struct ballot_point *point, size_t last)
 {
     int32_t *value = point->value;
     uint32_t after = 0;
     memcpy(point->first, value, point->count * sizeof *value);
-    memcpy(point->whole, value, point->count * sizeof *value);
     point->first[last] = 2 * value[last];
-    point->whole[last] = value[last] >> 1;
     for (size_t i = point->count; i-- > 0;) {
         if (i == 0 && point->has_beside) {
             after += (uint32_t)value[last];
         }
-        point->diagonal[i] = (uint32_t)((point->whole[i] * 46341 + 32768) >> 16);
+        point->diagonal[i] = (uint32_t)((value[i] * (46341 >> (i == last)) + 32768) >> 16);
         point->start[i] = (1 << ROW_SHIFT >> 1) - MIDDLE * (point->diagonal[i] + after);
         after += (uint32_t)value[i];
     }
@@ -106,7 +104,7 @@ void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *
     }
     uint32_t square_y = square_of(value[d + 1]);
     uint32_t missing = square_of(halve(weight, shift)) - square_y;
-    point->beside = (root(missing) * root(sum + missing / 2 - square_y / 32 * 15)) >> ROW_SHIFT;
+    point->beside = (root(missing) * root(sum + missing / 2 - square_y / 8 * 3)) >> ROW_SHIFT;
     point->count = d + 1 + (study->response == TREMOLO_RESPONSE_PRIVATE);
     point->has_beside = study->response == TREMOLO_RESPONSE_PRIVATE;
     point->response = 0;
@@ -161,7 +159,7 @@ CHACHA_INLINE void score_blocks(chacha_lanes score[SIGNS], const struct ballot_p
             add_products(&row, stream, &diagonal, 1);
             const int32_t *factor = i == 0 ? point->first : point->value;
             add_products(&row, stream, factor + i + 1, point->count - i - 1);
-            sum += (chacha_lanes)((signed_lanes)row >> ROW_SHIFT) * (uint32_t)point->whole[i];
+            sum += (chacha_lanes)((signed_lanes)row >> ROW_SHIFT) * (uint32_t)point->value[i];
         }
         if (point->has_beside) {
             const int32_t beside = (int32_t)point->beside;

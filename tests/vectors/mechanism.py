@@ -399,7 +399,7 @@ def point_of(study, features, response):
         return point, None
     square = point[-1] ** 2
     missing = nearest(weight) ** 2 - square
-    return point, isqrt(missing) * isqrt(whole + missing // 2 - square // 32 * 15) >> 6
+    return point, isqrt(missing) * isqrt(whole + missing // 2 - square // 8 * 3) >> 6
 
 
 def direction_score(direction, point, beside):
@@ -411,12 +411,12 @@ def direction_score(direction, point, beside):
     score = row_score(entry, constant, features + [2 * response])
     for i, factor in enumerate(features):
         score += row_score(entry, factor, features[i + 1 :] + [response])
-    score += row_score(entry, response // 2, [])
+    score += row_score(entry, response, [], 46341 // 2)
     return score + next(entry) * beside
 
 
-def row_score(entry, factor, others):
-    row = next(entry) * ((factor * 46341 + 2**15) >> 16)
+def row_score(entry, factor, others, own=46341):
+    row = next(entry) * ((factor * own + 2**15) >> 16)
     row += sum(next(entry) * other for other in others)
     return (row + 32 >> 6) * factor
 
