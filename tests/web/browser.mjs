@@ -1,10 +1,9 @@
-/* browser.mjs -- a real Chromium on a fresh profile, and pages that are watched.
+/* browser.mjs -- a real Chromium, fresh each time, and pages that are watched.
  *
  * Every page notes what it must not do: errors on the console or in scripts,
  * policy violations, and requests to any other host. */
 import { createRequire } from 'node:module';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const require = createRequire(resolve(process.env.NPM_HOME, 'package.json'));
@@ -18,18 +17,24 @@ const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
  * be busy with everything else. */
 export const PATIENCE_MS = 90000;
 
-/** A browser of our own; `close` ends it and removes its profile. */
+let chromiumRuns = null;
+let opened = 0;
+
+/** A browser of our own: cookies, cache and databases that no other sees. `close` ends it. Those
+ * that are open at once share a process, as starting one takes longer than most tests. */
 export async function openBrowser(options = {}) {
-    const profile = mkdtempSync(join(tmpdir(), 'tremolo-browser-'));
-    const context = await chromium.launchPersistentContext(profile, {
-        executablePath: '/usr/bin/chromium', headless: true, args: FLAGS, timeout: PATIENCE_MS, ...options,
-    });
+    opened++;
+    chromiumRuns ??= chromium.launch({ executablePath: '/usr/bin/chromium', headless: true, args: FLAGS, timeout: PATIENCE_MS });
+    const context = await (await chromiumRuns).newContext(options);
     context.setDefaultTimeout(PATIENCE_MS);
     return {
         context,
         async close() {
             await context.close();
-            rmSync(profile, { recursive: true, force: true });
+            if (--opened > 0) return;
+            const last = await chromiumRuns;
+            chromiumRuns = null;
+            await last.close();
         },
     };
 }
