@@ -16,7 +16,8 @@ python3 -c 'import venv, ensurepip' 2>/dev/null || skip "python3-venv is not ins
 if [ ! -e "$venv/.ready" ]; then
     rm -rf "$venv"
     python3 -m venv "$venv" || skip "no virtual environment can be made"
-    timeout 600 "$venv/bin/pip" -q install 'setuptools>=68' wheel cffi numpy pandas scikit-learn matplotlib tqdm pytest mypy \
+    # Most of these files are never imported: Python compiles those that are.
+    timeout 600 "$venv/bin/pip" -q install --no-compile 'setuptools>=68' wheel cffi numpy pandas scikit-learn matplotlib tqdm pytest mypy \
         types-cffi jsonschema nbclient nbformat ipykernel >"$log" 2>&1 ||
         skip "pip cannot install NumPy and the other packages: $(tail -n 1 "$log")"
     touch "$venv/.ready"
