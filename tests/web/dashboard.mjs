@@ -125,7 +125,7 @@ await test('three answers: learnt, certain, private', async () => {
     const estimate = await ask(setting.plain, 'estimate');
     const told = estimate.coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0);
     assert.match(await page.textContent('.answers3 .lead'), /goe?s? with (a )?(higher|lower) .*: .*, between .* and /);
-    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3`);
+    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3 effects`);
     const shown = await page.textContent('.answers3');
     assert.match(shown, /R², between [0-9.]+% and [0-9.]+%/);
     assert.equal(estimate.guarantee.strength, 'hardly');
@@ -146,11 +146,16 @@ await test('numbers are those of the estimate, to the bit, in both units', async
     const sorted = (rows) => rows.map((row) => Object.fromEntries(Object.entries(row).sort()));
     assert.deepEqual(sorted(await shownCoefficients(page)), sorted(wanted('range')));
     assert.match(await page.textContent('#coefficients caption'), /from its lowest to its highest value/);
-    const axis = await page.textContent('.interval-axis');
+    assert.ok(await page.isVisible('.interval-axis') && !await page.isVisible('.own-scale'));
+    const over = (name) => page.locator('#coefficients tr.known', { hasText: name }).locator('.unit').textContent();
+    assert.equal(await over('sleep'), 'over 8 h');
     await page.getByText('per unit', { exact: true }).click();
     assert.deepEqual(sorted(await shownCoefficients(page)), sorted(wanted('unit')));
     assert.match(await page.textContent('#coefficients caption'), /one more unit/);
-    assert.notEqual(await page.textContent('.interval-axis'), axis, 'the axis stayed');
+    /* Steps and hours share no axis: a scale for each row, which the head says, and zero in the middle of all. */
+    assert.ok(await page.isVisible('.own-scale') && !await page.isVisible('.interval-axis'));
+    assert.equal(await over('sleep'), 'per h');
+    assert.deepEqual(await page.$$eval('#coefficients tr.known .zero', (all) => all.map((one) => one.getAttribute('x1'))), ['50%', '50%', '50%']);
     const [intercept] = await shownCoefficients(page, 'tfoot tr');
     assert.equal(intercept.estimate, coefficients.at(-1).estimate);
     await screenshot(page, 'study');
@@ -165,6 +170,13 @@ await test('coefficients over devices are kept through the history', async () =>
     assert.ok(convergence.length >= 3 && convergence.at(-1).devices <= DEVICES);
     assert.ok(convergence.every(({ estimate, low, high }) => estimate.length === 3 && low.length === 3 && high.length === 3));
     assert.match(await opened.page.textContent('.multiples'), /told from zero since|visible at about/);
+    /* Drawn without being scrolled to; a projection is drawn apart from what was seen, and only where there is one. */
+    const { coefficients } = await ask(setting.plain, 'estimate');
+    await opened.page.waitForFunction(() => [...document.querySelectorAll('.multiples .line:not(.ahead)')].filter((one) => one.getAttribute('d')).length === 3);
+    const charts = await opened.page.$$eval('.multiples svg', (all) => all.map((svg) => (
+        { dashed: Boolean(svg.querySelector('.line.ahead').getAttribute('d')), said: svg.textContent.includes('projected') })));
+    const isTold = ({ low, high }) => low > 0 || high < 0;
+    assert.deepEqual(charts, coefficients.slice(0, -1).map((row) => ({ dashed: !isTold(row), said: !isTold(row) })));
     await closing(opened);
 });
 

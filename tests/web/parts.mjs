@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
 import { cost, count, decimalsOf, roundedTo, shortCount, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/common/format.js';
+import { certainWords } from '../../src/web/study/answers.js';
+import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
 import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
-import { about, effectSentence, learnt, sentenceText } from '../../src/web/study/learnt.js';
+import { about, effectSentence, learnt, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
 import { refusal } from '../../src/web/participant/policy.js';
 import { datesSentence } from '../../src/web/study/terms.js';
 import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/common/study_terms.js';
@@ -117,6 +119,23 @@ await test('what was learnt, or how many devices are lacking', () => {
     assert.match(said({ devices_needed: null }), /no number of devices that could be had/);
     assert.match(said({ devices: 300000 }), /^Nothing yet: 300,000 devices, although about 290,000 are usually enough/);
     assert.deepEqual([64, 1234, 287654, 1e6].map(about), ['64', '1,300', '290,000', '1,000,000']);
+});
+await test('how many effects are certain does not read as a probability', () => {
+    assert.deepEqual([certainWords(0, 1, '95'), certainWords(0, 3, '95'), certainWords(1, 2, '95'), certainWords(2, 50, '95'), certainWords(3, 3, '95')], [
+        'It may still be zero, at a confidence of 95%.', 'Each of them may still be zero, at a confidence of 95%.',
+        'is clearly not zero: its 95% interval leaves zero out. The other one may be zero.',
+        'are clearly not zero: their 95% intervals leave zero out. The other 48 may be zero.',
+        'are clearly not zero: their 95% intervals leave zero out.']);
+});
+await test('both limits of a device, and both numbers of a round, stand side by side', () => {
+    const policy = { epsilonPerStudy: 2, epsilonTotal: 8 };
+    assert.equal(limitsSentence(25, policy, false),
+        'Between any two people taking part costs 25% of the ε 8 that a device allows by default for all studies together. That is within the ε 2 that it allows for one study.');
+    assert.equal(limitsSentence(101, policy, true),
+        'Between any two people taking part costs more than the ε 8 that a device allows by default for all studies together. For one study it allows ε 2: unless it is told otherwise it refuses this one.');
+    const size = (reports, needed, rows = [sleep, intercept]) => roundSizeSentence({ protocol: { close: { reports } } }, { devices_needed: needed, coefficients: rows });
+    assert.equal(size(2000, 240000), 'A round closes at 2,000 reports, and effects of a usual size show from about 240,000 devices in one round: only much larger ones can show here.');
+    assert.deepEqual([size(2000, 1500), size(2000, null), size(2000, 240000, [steps, intercept]), roundSizeSentence({ protocol: {} }, { devices_needed: 5, coefficients: [] })], ['', '', '', '']);
 });
 await test('a projection, and since when zero is excluded', () => {
     const point = (devices, middle, half) => ({ devices, middle, low: middle - half, high: middle + half });

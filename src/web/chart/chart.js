@@ -5,6 +5,7 @@
  * tested. Colours come from CSS classes (charts.css) and change with the theme. */
 import { select } from 'd3-selection';
 import { measureAs } from './text.js';
+import { turn } from './turns.js';
 
 export { fitted, widthOf } from './text.js';
 
@@ -35,9 +36,9 @@ export function chart(container, options, draw, measure) {
     svg.append('title').attr('id', title).text(options.label);
     const plot = svg.append('g');
     let data = null;
+    let width = 0; /* told by the observer: asking for it would lay out the page in the middle of drawing */
 
     function redraw() {
-        const width = container.clientWidth;
         if (data === null || width === 0) return;
         measureAs(svg.node());
         const size = measure(data, width);
@@ -48,13 +49,19 @@ export function chart(container, options, draw, measure) {
         draw({ plot, ...size, width: width - left - right, height: size.height - top - bottom }, data);
     }
 
-    new ResizeObserver(redraw).observe(container);
+    const ask = turn(container, redraw);
+    const askIfReady = () => { if (data !== null && width > 0) ask(); };
+    new ResizeObserver(([{ contentRect }]) => {
+        const now = Math.round(contentRect.width);
+        if (now === width) return;
+        width = now;
+        askIfReady();
+    }).observe(container);
     return {
         svg: svg.node(),
-        redraw,
         update(next) {
             data = next;
-            redraw();
+            askIfReady();
         },
         relabel(words) {
             svg.select('title').text(words);

@@ -20,7 +20,7 @@ function placesOf(data) {
 
 function valueText(point) {
     const band = known(point.low) && known(point.high) ? ` (${number(point.low, 3)} to ${number(point.high, 3)})` : '';
-    return `${number(point.y, 4)}${band}`;
+    return `${number(point.y, 4)}${band}${point.ahead ? ', projected' : ''}`;
 }
 
 /* What there is at a place: {name, style, y, text}, from top to bottom. */
@@ -56,8 +56,11 @@ function drawBox(group, view, place, lines) {
 }
 
 function draw(view, at, values) {
-    const group = layer(view.plot, 'cross').attr('visibility', at === null ? 'hidden' : null);
-    if (at === null) return;
+    if (at === null) { /* most charts are never asked */
+        view.plot.select('.cross').attr('visibility', 'hidden');
+        return;
+    }
+    const group = layer(view.plot, 'cross').attr('visibility', null);
     const place = view.x(at);
     layer(group, 'upright', 'line').attr('x1', place).attr('x2', place).attr('y2', view.height);
     const dots = layer(group, 'dots').selectAll('circle').data(values);

@@ -9,6 +9,7 @@ import scaleLinear from 'd3-scale/src/linear.js';
 import scaleLog from 'd3-scale/src/log.js';
 import { select } from 'd3-selection';
 import { area, line } from 'd3-shape';
+import { shortCount } from '../common/format.js';
 import { chart, drawAxis, fitted, layer, widthOf } from './chart.js';
 import { crosshair } from './crosshair.js';
 import { drawEndNames, drawLegend, NAME_HEIGHT, namesLayout, styleOf } from './names.js';
@@ -16,6 +17,7 @@ import { saveButtons } from './save.js';
 
 const MARGIN = { top: 14, right: 16, bottom: 30, left: 52 };
 const TITLE_HEIGHT = 22;
+const MARK_GAP = 12;
 let clips = 0;
 
 /**
@@ -24,6 +26,7 @@ let clips = 0;
  * @property {number|null} y
  * @property {number|null} [low]   with `high`, an interval around y
  * @property {number|null} [high]
+ * @property {boolean} [ahead]     not seen but projected: drawn lightly and dashed, after all that was seen
  *
  * @typedef {Object} Series
  * @property {string} name
@@ -39,7 +42,8 @@ let clips = 0;
  * @property {boolean} [dots]   every point has one
  * @property {number[]} [include]  values that the y axis reaches
  * @property {[number, number]} [domain]  of the y axis, exactly; what is beyond is cut
- * @property {{x: number, label: string}[]} [marks]  upright lines
+ * @property {number[]} [xInclude]  values that the x axis reaches
+ * @property {{x: number, label: string, wordsOnly?: boolean}[]} [marks]  upright lines with words, or words alone
  */
 
 const isKnown = (point) => point.y !== null && Number.isFinite(point.y);
@@ -56,7 +60,7 @@ function widened([low, high], least) {
 
 function xScale(data, width) {
     const xs = data.series.flatMap((one) => one.points.map((point) => +point.x))
-        .concat((data.marks ?? []).map((mark) => +mark.x)).filter((x) => !data.log || x > 0);
+        .concat((data.marks ?? []).map((mark) => +mark.x), data.xInclude ?? []).filter((x) => !data.log || x > 0);
     if (data.log) return scaleLog().range([0, width]).domain(xs.length > 1 ? extent(xs) : [xs[0] ?? 1, 10 * (xs[0] ?? 1)]);
     return scaleLinear().range([0, width]).domain(widened(extent(xs.length > 0 ? xs : [0]), 1));
 }
@@ -73,7 +77,7 @@ function yScale(data, height) {
 /* How a value of the x axis is written. */
 function xFormat(x, data) {
     if (data.whole) return String;
-    return data.log ? (value) => value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 }) : x.tickFormat(8);
+    return data.log ? shortCount : x.tickFormat(8);
 }
 
 /* Do the labels stand apart? */
@@ -98,15 +102,38 @@ function ticksOf(x, data, format) {
     return fitting ?? [from, to];
 }
 
+/* The words of upright lines stand left of them, or right where there is no room, and one below the other
+ * where they would meet. */
+function placedMarks(marks, x) {
+    const ends = []; /* of the words in each row */
+    return marks.slice().sort((a, b) => a.x - b.x).map((mark) => {
+        const at = x(mark.x);
+        const wide = widthOf(mark.label) + MARK_GAP;
+        const isLeft = at >= wide;
+        const [from, to] = isLeft ? [at - wide, at] : [at, at + wide];
+        const free = ends.findIndex((end) => end <= from);
+        const row = free >= 0 ? free : ends.length;
+        ends[row] = to;
+        return { ...mark, at, isLeft, row };
+    });
+}
+
 function drawMarks(plot, data, x, height) {
-    const marks = layer(plot, 'marks').selectAll('g').data(data.marks ?? [], (mark) => mark.label);
+    const marks = layer(plot, 'marks').selectAll('g').data(placedMarks(data.marks ?? [], x), (mark) => mark.label);
     marks.exit().remove();
     const entered = marks.enter().append('g');
     entered.append('line');
-    entered.append('text').attr('text-anchor', 'end').attr('x', -6).attr('y', 12);
-    const all = entered.merge(marks).attr('transform', (mark) => `translate(${x(mark.x)},0)`);
-    all.select('line').attr('y2', height);
-    all.select('text').text((mark) => mark.label);
+    entered.append('text');
+    const all = entered.merge(marks).attr('transform', (mark) => `translate(${mark.at},0)`);
+    all.select('line').attr('y2', height).attr('visibility', (mark) => (mark.wordsOnly ? 'hidden' : null));
+    all.select('text').attr('text-anchor', (mark) => (mark.isLeft ? 'end' : 'start'))
+        .attr('x', (mark) => (mark.isLeft ? -MARK_GAP / 2 : MARK_GAP / 2)).attr('y', (mark) => 12 + 15 * mark.row).text((mark) => mark.label);
+}
+
+/* What was seen, and what is projected from its last point on. */
+function parted(points) {
+    const begin = points.findIndex((point) => point.ahead);
+    return begin < 0 ? [points, []] : [points.slice(0, begin), points.slice(Math.max(0, begin - 1))];
 }
 
 function drawSeries(plot, data, x, y, clip) {
@@ -118,13 +145,18 @@ function drawSeries(plot, data, x, y, clip) {
     entered.append('title');
     entered.append('path').attr('class', 'band');
     entered.append('path').attr('class', 'line');
+    entered.append('path').attr('class', 'band ahead');
+    entered.append('path').attr('class', 'line ahead');
     entered.append('g').attr('class', 'points');
     entered.merge(groups).each(function one(series, i) {
         const group = select(this).attr('class', `one ${styleOf(series, i)}`);
         group.select('title').text(series.name);
-        group.select('.band').attr('d', band(series.points));
-        group.select('.line').attr('d', path(series.points));
-        const known = series.points.filter(isKnown);
+        const [seen, ahead] = parted(series.points);
+        group.select('.band').attr('d', band(seen));
+        group.select('.line').attr('d', path(seen));
+        group.select('.band.ahead').attr('d', band(ahead));
+        group.select('.line.ahead').attr('d', path(ahead));
+        const known = seen.filter(isKnown);
         const circles = group.select('.points').selectAll('circle').data(data.dots ? known : known.slice(-1));
         circles.exit().remove();
         circles.enter().append('circle').attr('r', 3.5).merge(circles)

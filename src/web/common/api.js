@@ -1,4 +1,6 @@
 /* api.js -- asking this server, and nobody else. */
+import { listPath } from './list_path.js';
+
 const PATIENCE_MS = 20000;
 
 /** What the server said when it refused, or that it could not be reached. */
@@ -37,8 +39,8 @@ export async function get(path) {
     return response.json();
 }
 
-/** A page of the list: {studies, matching, total}; the wish by the names of docs/openapi.json. */
-export const studies = (wish) => get(`/v1/studies?${new URLSearchParams(wish)}`);
+/** A page of the list: {studies, matching, total}. */
+export const studies = (wish) => get(listPath(wish));
 export const published = (id) => get(`/v1/studies/${id}`);
 export const estimate = (id) => get(`/v1/studies/${id}/estimate`);
 export const history = (id) => get(`/v1/studies/${id}/history`);

@@ -1,7 +1,7 @@
 /* answers.js -- the three answers of every study and every saved result: what was learnt, how
  * certain it is, how private it was. All from one document (docs/estimate.schema.json). */
 import { element, keyed, setText, show } from '../common/dom.js';
-import { counted, number } from '../common/format.js';
+import { count, counted, number } from '../common/format.js';
 import { gauge } from './gauge.js';
 import { about, featureRows, learnt, sentenceNodes, sentenceText } from './learnt.js';
 
@@ -54,6 +54,15 @@ function explainedSentence({ r2, r2_low: low, r2_high: high, response }) {
     return ['Together they explain ', percent(r2), ' of what ', { name: response.name }, ' varies by (R², between ', percent(low), ' and ', percent(high), ').'];
 }
 
+/** What is counted, so that nobody takes "2 of 3" for a probability. */
+export function certainWords(told, of, level) {
+    if (told === 0) return `${of === 1 ? 'It' : 'Each of them'} may still be zero, at a confidence of ${level}%.`;
+    const rest = of - told;
+    const others = rest === 0 ? '' : rest === 1 ? ' The other one may be zero.' : ` The other ${count(rest)} may be zero.`;
+    return told === 1 ? `is clearly not zero: its ${level}% interval leaves zero out.${others}`
+        : `are clearly not zero: their ${level}% intervals leave zero out.${others}`;
+}
+
 function certainCard() {
     const amount = element('p', { class: 'amount' });
     const words = element('p', { class: 'words' });
@@ -64,8 +73,8 @@ function certainCard() {
         update(document) {
             const { told, of } = learnt(document);
             const known = featureRows(document).length > 0;
-            setText(amount, known ? `${told.length} of ${of}` : 'Not yet');
-            setText(words, known ? `${of === 1 ? 'effect' : 'effects'} told from zero, at ${number(100 * document.level, 3)}%`
+            setText(amount, known ? `${told.length} of ${counted(of, 'effect')}` : 'Not yet');
+            setText(words, known ? certainWords(told.length, of, number(100 * document.level, 3))
                 : 'Before two devices have reported nothing can be said.');
             const parts = explainedSentence(document);
             setExplained(parts);

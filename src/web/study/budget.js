@@ -42,11 +42,17 @@ export function budgetBar({ now, takes, epsilon, ballot }) {
         element('p', { class: 'facts' }, ...words, ` The whole is ε ${epsilon} for all studies of this server together. ${addsUp(ballot)}`));
 }
 
+/* A device has two limits, one for a study and one for all; both are said, and which of them holds. */
+export function limitsSentence(takes, { epsilonPerStudy: one, epsilonTotal: all }, isPast) {
+    const whole = `the ε ${all} that a device allows by default for all studies together`;
+    const costs = takes <= 100 * (1 + 1e-6) ? `${cost(takes, 2)}% of ${whole}` : `more than ${whole}`;
+    const alone = isPast ? `For one study it allows ε ${one}: unless it is told otherwise it refuses this one` : `That is within the ε ${one} that it allows for one study`;
+    return `Between any two people taking part costs ${costs}. ${alone}.`;
+}
+
 /** What a study takes of a whole budget, in percent, for people who have none of it spent. */
-export function studyBudget(takes, epsilon, ballot) {
+export function studyBudget(takes, policy, isPast, ballot) {
     const fits = takes <= 100 * (1 + 1e-6);
-    const words = fits ? `Between any two people taking part costs ${cost(takes, 2)}% of what a device allows by default for all studies together, ε ${epsilon}.`
-        : `Between any two people taking part costs more than all that a device allows by default for all studies together, ε ${epsilon}.`;
     return element('div', { class: 'budget' }, bar(fits ? [['takes', takes], ['left', 100 - takes]] : [['takes', 100]]),
-        element('p', { class: 'facts', text: `${words} ${addsUp(ballot)}` }));
+        element('p', { class: 'facts', text: `${limitsSentence(takes, policy, isPast)} ${addsUp(ballot)}` }));
 }

@@ -42,7 +42,8 @@ function limitOf(rows, range) {
 
 /* From the first point to what plan asks for or is projected, but not beyond AHEAD times what is there. */
 function devicesShown(items, devices, needed) {
-    const first = Math.min(...items.map(({ points }) => points[0].devices), devices);
+    const seen = items.flatMap(({ points }) => points.filter((point) => point.middle !== null).map((point) => point.devices));
+    const first = Math.min(...seen, devices);
     const wanted = [needed ?? 0, ...items.map(({ points, row }) => (isTold(row) ? 0 : visibleAt(points.at(-1)) ?? 0))];
     const ahead = wanted.filter((one) => one <= AHEAD * devices);
     return [Math.max(1, Math.min(first, devices / 2)), Math.max(devices * 1.1, ...ahead.map((one) => one * 1.1))];
@@ -54,21 +55,24 @@ function toCome({ devices, middle, low, high }, until) {
     return Array.from({ length: AHEAD_STEPS }, (_, i) => {
         const x = devices * (until / devices) ** ((i + 1) / AHEAD_STEPS);
         const shrink = Math.sqrt(devices / x);
-        return { x, y: middle, low: middle + (low - middle) * shrink, high: middle + (high - middle) * shrink };
+        return { x, y: middle, low: middle + (low - middle) * shrink, high: middle + (high - middle) * shrink, ahead: true };
     });
 }
 
-/* One line with its band; beside what is known, how it goes on if it stays where it is. */
+/* One line with its band, from where something is known on; of one that is not told yet, also how it
+ * goes on if it stays where it is. */
 function linesOf(row, points, { devices: [from, until], limit, needed }) {
     const last = points.at(-1);
-    const known = points.map(({ devices, middle, low, high }) => ({ x: devices, y: middle, low, high }));
+    const seen = points.filter(({ devices }) => devices >= from).map(({ devices, middle, low, high }) => ({ x: devices, y: middle, low, high }));
+    const ahead = isTold(row) ? [] : toCome(last, until);
     const planned = needed !== null && needed >= from && needed <= until ? [{ x: needed, label: 'planned' }] : [];
     return {
         log: true,
         domain: [-limit, limit],
         include: [0],
-        marks: [{ x: last.devices, label: 'now' }, ...planned],
-        series: [{ name: row.name, reference: !isTold(row), points: [...known, ...toCome(last, until)] }],
+        xInclude: [from, until],
+        marks: [{ x: last.devices, label: 'now' }, ...planned, ...(ahead.length > 0 ? [{ x: until, label: 'projected', wordsOnly: true }] : [])],
+        series: [{ name: row.name, reference: !isTold(row), points: [...seen, ...ahead] }],
     };
 }
 
@@ -101,7 +105,7 @@ const urgency = ({ row, points }) => (isTold(row) ? 0 : visibleAt(points.at(-1))
 export function convergenceSection(study) {
     const unit = study.response.unit ? ` (${study.response.unit})` : '';
     const lead = element('p', { class: 'facts' }, 'Each chart: the change of ', element('bdi', { text: study.response.name }),
-        `${unit} over a feature’s whole range, with its 95% interval, against the number of devices, on a logarithmic axis. Right of “now”: how it goes on if it stays where it is. Grey ones are not told from zero yet.`);
+        `${unit} over a feature’s whole range, with its 95% interval, against the number of devices, on a logarithmic axis. Grey ones are not told from zero yet; dashed, right of “now”, is no data but what would come if they stayed where they are. “Planned”: effects of a usual size show from there.`);
     const first = element('div', { class: 'multiples' });
     const rest = element('div', { class: 'multiples' });
     const summary = element('summary');

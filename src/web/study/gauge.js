@@ -59,7 +59,7 @@ export function protectionCaution(guarantee) {
     if (guarantee === null) return '';
     return {
         policy: '',
-        past: 'More than devices allow unless they are told otherwise: their limit is ε 2 between any two people.',
+        past: 'More than devices allow unless they are told otherwise: ε 2 for one study, between any two people.',
         hardly: 'The noise protects hardly anything.',
     }[guarantee.strength] ?? '';
 }

@@ -84,7 +84,7 @@ function shareOfPolicy(study, guarantee) {
 function budgetPart(study, guarantee) {
     const total = releases(study);
     const together = total > 1 ? ` for ${counted(total, 'report')} together` : '';
-    return element('div', {}, studyBudget(shareOfPolicy(study, guarantee), POLICY.epsilonTotal, guarantee.mu === null),
+    return element('div', {}, studyBudget(shareOfPolicy(study, guarantee), POLICY, guarantee.strength !== 'policy', guarantee.mu === null),
         element('p', { class: 'facts', text: `The promise is ε ${cost(guarantee.epsilon)}${together} at δ ${cost(guarantee.delta)}. A device writes a cost down before a byte leaves, and never pays twice for the same round.` }));
 }
 

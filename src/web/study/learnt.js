@@ -82,6 +82,14 @@ function nothingSentence({ devices, devices_needed: needed, state, remark, coeff
     return [`${begin}: ${came === 'so far' ? came : count(devices)} of about ${about(needed)} devices`];
 }
 
+/** A round closes at one number of reports, effects show from another: both are said side by side. */
+export function roundSizeSentence(study, estimate) {
+    const size = study.protocol.close?.reports ?? null;
+    const { devices_needed: needed } = estimate;
+    if (size === null || needed === null || size >= needed || featureRows(estimate).some(isTold)) return '';
+    return `A round closes at ${count(size)} reports, and effects of a usual size show from about ${about(needed)} devices in one round: only much larger ones can show here.`;
+}
+
 /**
  * What was learnt: the largest effect as a sentence, the others that are told, and how many.
  * @returns {{told: any[], of: number, sentence: any[], others: any[][], share: number|null}}

@@ -19,7 +19,7 @@ function roundWords(study, history) {
     const place = `round ${history.round + 1} of ${history.rounds_planned}`;
     if (history.state === 'done') return 'all rounds are closed';
     if (history.state === 'closing') return `${place} is closing`;
-    return wanted ? `${place}, ${count(history.round_reports)} of ${counted(wanted, 'report')}` : place;
+    return wanted ? `${place}, which has ${count(history.round_reports)} of the ${counted(wanted, 'report')} that close it` : place;
 }
 
 /** The line's words, one for each thing. */

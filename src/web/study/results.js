@@ -1,14 +1,16 @@
 /* results.js -- coefficients in one panel: a table in whose rows the intervals are drawn.
  *
  * Everything comes from an estimate's document, so the study's page and a saved result have the same
- * panel. One switch says what numbers, axis and caption are about: one more unit of a feature, or its
- * whole range, over which effects of different units can be compared. What the noise still
+ * panel. One switch says what numbers, axis and caption are about: a feature's whole range, over which
+ * effects can be compared and so share an axis, or one more unit of it. A year and a thousand steps cannot be
+ * compared: on one axis the smaller slope would look like nothing. So per unit every row has a scale
+ * of its own, with zero in the middle, and the head says so. What the noise still
  * hides has no numbers and is folded away. Places in the drawings are percentages of the column, so
  * that nothing has to be measured; the axis stands in the table's head and stays in sight. */
 import scaleLinear from 'd3-scale/src/linear.js';
 import { element, keyed, setText, show } from '../common/dom.js';
 import { count, decimalsOf, number, pValue, roundedTo } from '../common/format.js';
-import { featureRows, isTold } from './learnt.js';
+import { featureRows, isTold, ofOne } from './learnt.js';
 
 const MANY = 8; /* rows from which sorting and searching help */
 const TICKS = 4;
@@ -38,6 +40,15 @@ export function domainOf(effects, limit) {
     const ends = effects.filter((one) => one.known).flatMap((one) => [one.low, one.high])
         .map((end) => Math.max(-limit, Math.min(limit, end)));
     return ends.length > 0 ? [Math.min(...ends, 0), Math.max(...ends, 0)] : [-1, 1];
+}
+
+/* Units that are alike can share an axis. */
+const areAlike = (rows) => rows.every((row) => row.range === rows[0].range && (row.unit ?? '') === (rows[0].unit ?? ''));
+
+/* A row's own axis: zero in the middle, its farther end at a side. */
+function ownDomain({ low, high }) {
+    const reach = Math.max(Math.abs(low), Math.abs(high)) || 1;
+    return [-reach, reach];
 }
 
 /* "−0.54" as what stands before the point, and behind it with so much room that points align. */
@@ -96,12 +107,16 @@ function interval() {
     };
 }
 
-/* The axis of all rows, with words for its ticks. */
+/* The axis of all rows, with words for its ticks; or that there is none. */
 function axis() {
     const svg = shape('svg', { class: 'interval-axis', 'aria-hidden': 'true', focusable: 'false' });
+    const words = element('span', { class: 'own-scale', text: 'each row on its own scale, zero in the middle' });
     return {
-        svg,
+        nodes: [svg, words],
         place(scale) {
+            svg.toggleAttribute('hidden', scale === null);
+            show(words, scale === null);
+            if (scale === null) return;
             const [least, most] = scale.domain();
             const key = `${least} ${most}`;
             if (svg.dataset.key === key) return;
@@ -109,9 +124,9 @@ function axis() {
             const ticks = scale.ticks(TICKS);
             const anchor = (x) => (x < 6 ? 'start' : x > 94 ? 'end' : 'middle');
             svg.replaceChildren(...ticks.flatMap((tick) => {
-                const words = shape('text', { x: at(scale, tick), y: '12', 'text-anchor': anchor(scale(tick)) });
-                words.textContent = number(tick);
-                return [words, shape('line', { x1: at(scale, tick), x2: at(scale, tick), y1: '17', y2: '22' })];
+                const label = shape('text', { x: at(scale, tick), y: '12', 'text-anchor': anchor(scale(tick)) });
+                label.textContent = number(tick);
+                return [label, shape('line', { x1: at(scale, tick), x2: at(scale, tick), y1: '17', y2: '22' })];
             }));
         },
     };
@@ -121,15 +136,22 @@ function axis() {
 
 const cell = (label, ...nodes) => element('td', { role: 'cell', class: label, 'data-label': label }, ...nodes);
 
-/* A name with its unit, or with what it is compared with. */
+/* Over what the number is: "over 58 years", "per year", "yes rather than no". */
+function overWhat({ from, to, unit, range }, mode) {
+    if ((to ?? null) !== null) return `${to} rather than ${from}`;
+    if (mode === WHOLE && range !== null) return `over ${number(range)}${unit ? ` ${unit}` : ''}`;
+    return unit ? `per ${ofOne(unit)}` : '';
+}
+
+/* A name, and over what its number is. */
 function nameCell() {
     const name = element('bdi');
     const unit = element('span', { class: 'unit', dir: 'auto' });
     return {
         node: element('th', { scope: 'row', role: 'rowheader' }, name, ' ', unit),
-        update(row) {
+        update(row, mode) {
             setText(name, row.name);
-            setText(unit, (row.to ?? null) !== null ? `${row.to} rather than ${row.from}` : row.unit ?? '');
+            setText(unit, mode === null ? '' : overWhat(row, mode));
         },
     };
 }
@@ -143,8 +165,8 @@ function knownRow() {
         cell('value', parts.estimate), cell('error', element('span', { 'aria-hidden': 'true', class: 'plus', text: '± ' }), parts.standard_error), cell('chance', parts.p));
     return {
         node,
-        update({ one, scale, decimals }) {
-            name.update(one.row);
+        update({ one, scale, decimals, mode }) {
+            name.update(one.row, mode);
             node.classList.toggle('decided', isTold(one.row));
             drawn.place(one, scale);
             setAligned(parts.estimate, one.middle, one.error, decimals);
@@ -164,8 +186,8 @@ function hiddenRow() {
     const words = element('td', { role: 'cell', class: 'hidden-words', colspan: '4' });
     return {
         node: element('tr', { role: 'row', class: 'unknown' }, name.node, words),
-        update({ one, by }) {
-            name.update(one.row);
+        update({ one, by, mode }) {
+            name.update(one.row, mode);
             setText(words, hiddenWords(one.row, by));
         },
     };
@@ -184,7 +206,7 @@ function interceptRow() {
     return {
         node,
         update(row, decimals) {
-            name.update({ ...row, name: 'Where every feature is 0' });
+            name.update({ ...row, name: 'Where every feature is 0' }, null);
             show(between, row.identified);
             setAligned(value, row.estimate, row.standard_error, decimals);
             setAligned(error, row.standard_error, row.standard_error, decimals);
@@ -238,7 +260,7 @@ export function resultsPanel(id = 'coefficients') {
     const caption = element('caption');
     const top = axis();
     const head = element('tr', { role: 'row' }, element('th', { scope: 'col', role: 'columnheader', text: 'Feature' }),
-        element('th', { scope: 'col', role: 'columnheader', class: 'plotted' }, element('span', { class: 'unseen', text: 'Interval' }), top.svg),
+        element('th', { scope: 'col', role: 'columnheader', class: 'plotted' }, element('span', { class: 'unseen', text: 'Interval' }), ...top.nodes),
         element('th', { scope: 'col', role: 'columnheader', class: 'value', text: 'Estimate' }),
         element('th', { scope: 'col', role: 'columnheader', class: 'error', text: 'Std. error' }),
         element('th', { scope: 'col', role: 'columnheader', class: 'chance', text: 'p' }));
@@ -264,12 +286,12 @@ export function resultsPanel(id = 'coefficients') {
         if (caption.textContent !== text) caption.replaceChildren(...parts.map((part) => (typeof part === 'string' ? part : element('bdi', { text: part.name }))));
     }
 
-    function setFold(count_, all) {
+    function setFold(count_, all, yet) {
         show(foldBody, count_ > 0);
         show(hidden, open && count_ > 0);
         fold.setAttribute('aria-expanded', String(open));
-        setText(foldWords, count_ === all ? `${all === 1 ? 'It is not' : `None of the ${count(all)} is`} visible through the noise yet`
-            : `${count(count_)} ${count_ === 1 ? 'is' : 'are'} not visible through the noise yet`);
+        setText(foldWords, count_ === all ? `${all === 1 ? 'It is not' : `None of the ${count(all)} is`} visible through the noise${yet}`
+            : `${count(count_)} ${count_ === 1 ? 'is' : 'are'} not visible through the noise${yet}`);
     }
 
     function update(given) {
@@ -290,7 +312,8 @@ export function resultsPanel(id = 'coefficients') {
         setCaption(given);
         const effects = rows.map((row, place) => effect(row, place, mode));
         const limit = mode === WHOLE && given.response.range ? 2 * given.response.range : Infinity;
-        const scale = scaleLinear().domain(domainOf(effects, limit)).nice(TICKS).range([0, 100]);
+        const shared = mode === WHOLE || areAlike(rows) ? scaleLinear().domain(domainOf(effects, limit)).nice(TICKS).range([0, 100]) : null;
+        const scaleOf = (one) => shared ?? scaleLinear().domain(ownDomain(one)).range([0, 100]);
         const finds = (one) => one.row.name.toLowerCase().includes(wanted);
         const found = effects.filter((one) => wanted === '' || finds(one)).sort(SORTS[sort].by);
         const known = found.filter((one) => one.known);
@@ -298,11 +321,11 @@ export function resultsPanel(id = 'coefficients') {
         const last = given.coefficients.at(-1);
         const errors = [...effects.map((one) => one.error), last.standard_error].filter((error) => error !== null);
         const decimals = Math.min(8, Math.max(0, ...errors.map(decimalsOf)));
-        top.place(scale);
+        top.place(shared);
         show(head, known.length > 0);
-        updateKnown(known.map((one) => ({ one, scale, decimals })));
-        updateHidden(unknown.map((one) => ({ one, by: mode === WHOLE ? one.row.range ?? 1 : 1 })));
-        setFold(unknown.length, effects.length);
+        updateKnown(known.map((one) => ({ one, scale: scaleOf(one), decimals, mode })));
+        updateHidden(unknown.map((one) => ({ one, by: mode === WHOLE ? one.row.range ?? 1 : 1, mode })));
+        setFold(unknown.length, effects.length, given.state === 'done' ? '' : ' yet');
         show(foot, last.identified);
         intercept.update(last, decimals);
         setText(none, found.length === 0 ? `No feature’s name contains “${wanted}”.` : '');

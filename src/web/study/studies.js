@@ -6,10 +6,10 @@ import * as api from '../common/api.js';
 import { element, keyed, setText, show } from '../common/dom.js';
 import { count, counted, moment } from '../common/format.js';
 import { badge } from './gauge.js';
+import { PAGE } from '../common/list_path.js';
 import { about, effectSentence, sentenceNodes, sentenceText } from './learnt.js';
 import { stateChip } from './state.js';
 
-const PAGE = 25; /* rows; what a phone draws without a pause */
 const TYPING_MS = 250;
 /* What the server sorts by, and which way is the usual one. */
 const COLUMNS = [

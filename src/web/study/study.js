@@ -16,7 +16,8 @@ import { isIterative } from '../common/study_terms.js';
 import { termsSection } from './terms.js';
 
 const NAMES_SAID = 8;
-const AT_ONCE = 3; /* sections that are drawn together; those below come in tasks of their own, so that a slow phone stays responsive */
+const AT_ONCE = 3; /* sections that appear together: the first screen */
+/* Every section is made and filled in a task of its own, so that a slow phone stays responsive. */
 const nextTask = () => new Promise((resolve) => { setTimeout(resolve); });
 
 function question(study) {
@@ -31,15 +32,16 @@ function answersSection() {
     return { node, update: ({ estimate }) => update(estimate) };
 }
 
-function sectionsOf(study, id) {
+/* What makes each section, in order. */
+function makersOf(study, id) {
     return [
-        answersSection(),
-        progressSection(study),
-        coefficientsSection(),
-        convergenceSection(study),
-        ...(isIterative(study) ? [roundsSection(study)] : []),
-        guaranteeSection(study),
-        termsSection(study, id),
+        answersSection,
+        () => progressSection(study),
+        () => coefficientsSection(study),
+        () => convergenceSection(study),
+        ...(isIterative(study) ? [() => roundsSection(study)] : []),
+        () => guaranteeSection(study),
+        () => termsSection(study, id),
     ];
 }
 
@@ -47,29 +49,43 @@ function sectionsOf(study, id) {
 export function studyView(main, id) {
     const state = stateChip();
     const takePart = element('a', { class: 'take-part', href: `/studies/${id}/about`, text: 'Take part' });
-    let sections = null;
+    const sections = [];
+    let makers = null;
 
-    function build(study) {
+    function headOf(study) {
         document.title = `${study.title} · tremolo`;
-        sections = sectionsOf(study, id);
-        main.setAttribute('aria-busy', 'true');
-        main.replaceChildren(element('header', { class: 'head' },
+        return element('header', { class: 'head' },
             element('p', { class: 'crumb' }, element('a', { href: '/', text: 'Studies' }), state.node, takePart),
             element('h1', { text: study.title, dir: 'auto' }),
-            element('p', { class: 'purpose', text: study.purpose || question(study), dir: 'auto' })),
-        ...sections.map((part) => part.node));
+            element('p', { class: 'purpose', text: study.purpose || question(study), dir: 'auto' }));
+    }
+
+    /* The skeleton gives way to the whole first screen; the others follow below it. */
+    async function build(study, data) {
+        makers = makersOf(study, id);
+        while (sections.length < makers.length) {
+            const part = makers[sections.length]();
+            sections.push(part);
+            part.update(data);
+            if (sections.length === AT_ONCE) {
+                main.setAttribute('aria-busy', 'true');
+                main.replaceChildren(headOf(study), ...sections.map((one) => one.node));
+            } else if (sections.length > AT_ONCE) main.append(part.node);
+            await nextTask();
+        }
+        main.setAttribute('aria-busy', 'false');
     }
 
     return async () => {
         const [published, estimate, history] = await Promise.all([
-            sections === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
-        if (sections === null) build(published.study);
+            makers === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
         state.update(history.state);
-        show(takePart, history.state !== 'closed');
-        for (const [place, part] of sections.entries()) {
-            if (place >= AT_ONCE) await nextTask();
+        show(takePart, history.state !== 'done');
+        if (makers === null) return build(published.study, { estimate, history });
+        for (const part of sections) {
             part.update({ estimate, history });
+            await nextTask();
         }
-        main.setAttribute('aria-busy', 'false');
+        return undefined;
     };
 }
