@@ -65,7 +65,7 @@ await test('the list names every study and leads to it', async () => {
     await page.getByText('No study has that in its title.').waitFor();
     await page.getByRole('searchbox').fill('');
     await page.waitForFunction(() => document.querySelectorAll('.study').length === 4);
-    await page.getByRole('link', { name: 'steps, sleep and pulse' }).first().click();
+    await page.locator(`a[href="/studies/${setting.plain}"]`).click();
     await page.waitForURL('**/studies/*');
     await page.getByRole('link', { name: 'Take part' }).click();
     await page.waitForURL('**/studies/*/about');
@@ -217,6 +217,7 @@ await test('rounds: gradient and coefficients of each', async () => {
     const { rounds } = await ask(setting.rounds, 'history');
     assert.equal(rounds.length, 3);
     assert.equal(await opened.page.locator('[aria-label="Table of rounds"]').count(), 1);
+    assert.ok(!await opened.page.getByText('Take part').isVisible(), 'nobody can take part in a study that is closed');
     await screenshot(opened.page, 'rounds');
     await closing(opened);
 });
