@@ -185,38 +185,48 @@ static void test_lease_lost_while_folding(void **state)
     worker_dismiss(&worker);
 }
 
-/* On a busy machine one message takes longer than a slice. */
+/* On a busy machine an answer takes longer than a slice; here it has one message. */
+static unsigned span_asked;
+
 static enum tremolo_status slow_next(struct bus *base, const char *stream, const char *subjects,
-                                     uint64_t from, struct bus_value *message)
+                                     uint64_t from, unsigned span, struct bus_value *messages,
+                                     size_t *count)
 {
     (void)usleep(1000 * (LEASE_SLICE_MS + 10));
-    return fake_next(base, stream, subjects, from, message);
+    span_asked = span;
+    enum tremolo_status status = fake_next(base, stream, subjects, from, messages);
+    *count = messages[0].revision != 0;
+    return status;
 }
 
-/* A shard that is behind gets more of each turn, up to its share, until it has caught up. */
+/* A shard that is behind gets more of each turn, up to its share, and asks for more at once, until
+ * it has caught up. */
 static void test_slices_grow(void **state)
 {
+    static const int64_t slices[] = {2 * LEASE_SLICE_MS, LEASE_TURN_MS / 4, LEASE_TURN_MS / 4};
     uint8_t outcomes[SEGMENT_REPORTS];
     struct worker worker;
     (void)state;
     worker_hire(&worker, "one");
     worker_claim(&worker);
-    for (uint32_t i = 0; i < 12; i++) {
+    for (uint32_t i = 0; i < 24; i++) {
         world_send(i * SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes);
     }
     struct lease *lease = &worker.lease[0];
     worker.holder.owned = 4;
-    bus.base.next = slow_next;
-    static const int64_t slices[] = {2 * LEASE_SLICE_MS, LEASE_TURN_MS / 4, LEASE_TURN_MS / 4};
+    bus.base.next_many = slow_next;
     for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
         lease->verified_ms = clock_ms();
         assert_status(lease_work(lease, &worker.holder), TREMOLO_OK);
         assert_int_equal(lease->slice_ms, slices[i]);
+        assert_int_equal(span_asked > 1, i > 0);
     }
-    bus.base.next = fake_next;
+    assert_true(lease->shard->messages < 24);
+    assert_true(lease->shard->messages > 2);
+    bus.base.next_many = fake_next_many;
     worker_fold(&worker);
     assert_int_equal(lease->slice_ms, 0);
-    assert_int_equal(world_counted(), 12 * SEGMENT_REPORTS);
+    assert_int_equal(world_counted(), 24 * SEGMENT_REPORTS);
     worker_dismiss(&worker);
 }
 

@@ -34,6 +34,7 @@ enum {
     BUS_VALUE_BYTES_MAX = 768 << 10,   /* of one value */
     BUS_NAME_BYTES = 128,              /* of keys, subjects, names of streams */
     BUS_PUBLISH_MS = 5000,             /* then a message is NOT_SYNCED */
+    BUS_SPAN_MAX = 64,                 /* numbers that are asked about at once */
 };
 
 /* A value or message; `bytes` is malloc'd, the receiver frees it. */
@@ -82,6 +83,13 @@ struct bus {
     /* The first message at `from` or later whose subject matches. */
     enum tremolo_status (*next)(struct bus *bus, const char *stream, const char *subjects,
                                 uint64_t from, struct bus_value *message);
+    /* Those among the numbers `from` to `from + span - 1` whose subject matches, in order, or when there
+     * is none among these the first one after. All are asked for at once: who is behind waits once
+     * for many. `messages` has room for `span`; *count is 0 at the end of the stream, and may be
+     * less than there are. The broker answers `span` times, so this is for small messages. */
+    enum tremolo_status (*next_many)(struct bus *bus, const char *stream, const char *subjects,
+                                     uint64_t from, unsigned span, struct bus_value *messages,
+                                     size_t *count);
     enum tremolo_status (*state)(struct bus *bus, const char *stream, const char *subjects,
                                  struct bus_state *state);
     /* Forget messages under `subject` numbered below `before`; 0: all of them. */

@@ -225,6 +225,8 @@ static void disconnect(struct nats_bus *bus)
     natsMsgList_Destroy(&bus->pulled);
     natsSubscription_Destroy(bus->pulling);
     bus->pulling = NULL;
+    natsSubscription_Destroy(bus->many);
+    bus->many = NULL;
     jsCtx_Destroy(bus->stream);
     bus->stream = NULL;
     natsConnection_Destroy(bus->connection);
@@ -366,6 +368,7 @@ static const struct bus calls = {
     .make = bus_nats_make,
     .publish = bus_nats_publish,
     .next = bus_nats_next,
+    .next_many = bus_nats_next_many,
     .state = bus_nats_state,
     .forget = bus_nats_forget,
     .drop = bus_nats_drop,

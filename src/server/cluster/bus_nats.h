@@ -1,7 +1,8 @@
 /* bus_nats.h -- what the files of the bus on NATS share; nobody else includes it.
  *
- * bus_nats.c connects and listens, bus_nats_store.c has values and streams,
- * bus_nats_messages.c publishes groups and takes what MQTT clients sent. */
+ * bus_nats.c connects and listens, bus_nats_store.c has values and streams, bus_nats_read.c
+ * reads many messages at once, bus_nats_messages.c publishes groups and takes what MQTT clients
+ * sent. */
 #ifndef SERVER_BUS_NATS_H
 #define SERVER_BUS_NATS_H
 
@@ -57,7 +58,9 @@ struct nats_bus {
     struct listener listener[LISTENERS_MAX];
     size_t listeners;
     natsSubscription *pulling;
-    natsMsgList pulled; /* not yet settled */
+    natsMsgList pulled;     /* not yet settled */
+    natsSubscription *many; /* where answers to questions asked at once come */
+    uint64_t asked;         /* such questions so far */
     char words[WORDS_BYTES];
     struct copies copies[COPIES_MAX];
     size_t copies_next; /* to be replaced */
@@ -99,6 +102,13 @@ enum tremolo_status bus_nats_reopen(struct nats_bus *bus);
 /* A copy of a message; without memory `bytes` stays NULL. */
 void bus_nats_take(struct bus_value *value, natsMsg *message);
 
+/* What the leader of a stream answered to a question for a message. */
+enum tremolo_status bus_nats_read_answer(struct nats_bus *bus, struct bus_value *message,
+                                         natsMsg *answer);
+
+/* Is there one copy of the stream only? Asked at most once a second. */
+bool bus_nats_is_single(struct nats_bus *bus, const char *stream);
+
 /* Called by the library for every message that was published. */
 void bus_nats_on_ack(jsCtx *stream, natsMsg *message, jsPubAck *ack, jsPubAckErr *error,
                      void *context);
@@ -118,6 +128,9 @@ enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const ch
                                   unsigned replicas);
 enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const char *subjects,
                                   uint64_t from, struct bus_value *message);
+enum tremolo_status bus_nats_next_many(struct bus *base, const char *stream, const char *subjects,
+                                       uint64_t from, unsigned span, struct bus_value *messages,
+                                       size_t *count);
 enum tremolo_status bus_nats_state(struct bus *base, const char *stream, const char *subjects,
                                    struct bus_state *state);
 enum tremolo_status bus_nats_forget(struct bus *base, const char *stream, const char *subject,

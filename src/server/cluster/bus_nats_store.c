@@ -148,8 +148,8 @@ static bool decode_data(struct bus_value *value, const json_t *data)
     return true;
 }
 
-static enum tremolo_status read_answer(struct nats_bus *bus, struct bus_value *message,
-                                       natsMsg *answer)
+enum tremolo_status bus_nats_read_answer(struct nats_bus *bus, struct bus_value *message,
+                                         natsMsg *answer)
 {
     json_t *json =
         json_loadb(natsMsg_GetData(answer), (size_t)natsMsg_GetDataLength(answer), 0, NULL);
@@ -188,8 +188,7 @@ static struct copies *copies_of(struct nats_bus *bus, const char *stream)
     return fresh;
 }
 
-/* Is there one copy of the stream only? Asked at most once a second. */
-static bool is_single(struct nats_bus *bus, const char *stream)
+bool bus_nats_is_single(struct nats_bus *bus, const char *stream)
 {
     jsStreamInfo *info = NULL;
     struct copies *copies = copies_of(bus, stream);
@@ -232,7 +231,8 @@ enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const ch
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (is_single(bus, stream) && next_directly(bus, stream, subjects, from, message, &status)) {
+    if (bus_nats_is_single(bus, stream) &&
+        next_directly(bus, stream, subjects, from, message, &status)) {
         return status;
     }
     (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", stream);
@@ -242,7 +242,7 @@ enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const ch
         natsConnection_RequestString(&answer, bus->connection, subject, question, REQUEST_MS);
     status = bus_nats_judge(bus, stream, answered, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
     if (status == TREMOLO_OK) {
-        status = read_answer(bus, message, answer);
+        status = bus_nats_read_answer(bus, message, answer);
     }
     natsMsg_Destroy(answer);
     return status;

@@ -336,21 +336,37 @@ enum tremolo_status lease_claim(struct lease *lease, const struct lease_holder *
 
 /* ---------------------------------------------------------------- folding */
 
-/* False at the end of what is there; *status says whether all went well. */
+/* How many numbers the next question is about. */
+static void choose_span(struct lease *lease, size_t largest)
+{
+    size_t span = LEASE_SPAN_BYTES / (largest + 1);
+    lease->span = span < 1 ? 1 : span < BUS_SPAN_MAX ? (unsigned)span : (unsigned)BUS_SPAN_MAX;
+}
+
+/* False at the end of what is there; *status says whether all went well. What follows the end of a
+ * round is read again: a checkpoint comes first. */
 static bool fold_next(struct lease *lease, const struct lease_holder *holder, const char *subjects,
                       enum tremolo_status *status, bool *broken)
 {
-    struct bus_value message;
-    *status = holder->bus->next(holder->bus, lease->study->stream, subjects,
-                                lease->shard->position + 1, &message);
-    if (*status != TREMOLO_OK || message.revision == 0) {
-        return false;
+    struct bus_value messages[BUS_SPAN_MAX];
+    struct shard *shard = lease->shard;
+    size_t count = 0;
+    size_t largest = 0;
+    unsigned ended = shard->active;
+    *status =
+        holder->bus->next_many(holder->bus, lease->study->stream, subjects, shard->position + 1,
+                               lease->slice_ms > 0 ? lease->span : 1, messages, &count);
+    for (size_t i = 0; i < count; i++) {
+        largest = messages[i].length > largest ? messages[i].length : largest;
+        if (*status == TREMOLO_OK && shard->active == ended) {
+            *status = cluster_take(shard, &messages[i]);
+            *broken = *status != TREMOLO_OK;
+            lease->moved = true;
+        }
+        free(messages[i].bytes);
     }
-    *status = cluster_take(lease->shard, &message);
-    free(message.bytes);
-    *broken = *status != TREMOLO_OK;
-    lease->moved = true;
-    return *status == TREMOLO_OK;
+    choose_span(lease, largest);
+    return *status == TREMOLO_OK && count > 0;
 }
 
 /* Beside the folding a turn has a dozen questions to the broker. On a busy machine each takes as

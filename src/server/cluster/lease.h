@@ -29,8 +29,9 @@ enum {
     LEASE_PASSED_MAX = 3,      /* looks before we believe that messages were passed over */
     LEASE_ALIKE_MAX =
         2, /* folds from the beginning before we believe that they are not to be had */
-    LEASE_SLICE_MS = 50, /* of folding before others have their turn */
-    LEASE_TURN_MS = 800, /* of folding in a turn of a worker whose shards are behind */
+    LEASE_SLICE_MS = 50,         /* of folding before others have their turn */
+    LEASE_TURN_MS = 800,         /* of folding in a turn of a worker whose shards are behind */
+    LEASE_SPAN_BYTES = 64 << 10, /* of messages that are asked for at once */
 };
 
 struct lease {
@@ -61,6 +62,7 @@ struct lease {
     int64_t stored_ms;
     int64_t polled_ms;
     int64_t eager_until_ms;
+    unsigned span;    /* numbers that are asked about at once, while it is behind */
     int64_t slice_ms; /* for the next slice; 0: LEASE_SLICE_MS */
     _Atomic bool hinted;
 };
