@@ -38,7 +38,8 @@ const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_
     return row < estimate->features ? estimate->names[row] : "(intercept)";
 }
 
-bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate)
+/* Does the table say anything of a feature? */
+static bool is_identified(const struct tremolo_estimate *estimate)
 {
     for (size_t i = 0; estimate->rows != NULL && i < estimate->features; i++) {
         if (estimate->rows[i].identified) {
@@ -106,7 +107,7 @@ static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
                                   const struct tremolo_fit *fit)
 {
     double error = NAN;
-    if (evidence == NULL || isnan(fit->r2) || !tremolo_estimate_is_identified(estimate)) {
+    if (evidence == NULL || isnan(fit->r2) || !is_identified(estimate)) {
         return TREMOLO_OK;
     }
     enum tremolo_status status =

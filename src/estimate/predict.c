@@ -151,11 +151,6 @@ const char *tremolo_prediction_response(const struct tremolo_prediction *predict
     return prediction->response;
 }
 
-double tremolo_prediction_level(const struct tremolo_prediction *prediction)
-{
-    return prediction->level;
-}
-
 void tremolo_prediction_set_level(struct tremolo_prediction *prediction, double level)
 {
     prediction->level = level;

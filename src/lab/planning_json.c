@@ -14,7 +14,8 @@ static bool is_ballot(const struct tremolo_plan_request *request)
     return request->release == TREMOLO_RELEASE_BALLOT;
 }
 
-const char *plan_release_words(const struct tremolo_plan_request *request)
+/* What devices of a request send. */
+static const char *release_words(const struct tremolo_plan_request *request)
 {
     return is_ballot(request) ? "ballots" : "noisy samples";
 }
@@ -24,10 +25,10 @@ void plan_lever_name(char *text, size_t bytes, const struct tremolo_plan_lever *
     const struct tremolo_plan_request *request = &lever->request;
     switch (lever->kind) {
     case TREMOLO_LEVER_NONE:
-        (void)snprintf(text, bytes, "as planned: %s", plan_release_words(request));
+        (void)snprintf(text, bytes, "as planned: %s", release_words(request));
         break;
     case TREMOLO_LEVER_RELEASE:
-        (void)snprintf(text, bytes, "%s for any two people", plan_release_words(request));
+        (void)snprintf(text, bytes, "%s for any two people", release_words(request));
         break;
     case TREMOLO_LEVER_EPSILON:
         (void)snprintf(text, bytes, "epsilon %g", tremolo_digits_up(request->epsilon, 6));

@@ -212,8 +212,9 @@ struct tremolo_certified normal_tail(double x)
     return reflected;
 }
 
-struct tremolo_certified normal_log_tail(double x)
+static struct tremolo_certified log_tail_at(double x, const void *context)
 {
+    (void)context;
     if (x >= 0.0) {
         struct scaled tail = tail_scaled(x);
         return interval_log_scaled(&tail);
@@ -227,12 +228,6 @@ struct tremolo_certified normal_log_tail(double x)
         fmin(log1p(-below.lower) * (1.0 - LIBM_ERROR) + DBL_TRUE_MIN, 0.0),
     };
     return result;
-}
-
-static struct tremolo_certified log_tail_at(double x, const void *context)
-{
-    (void)context;
-    return normal_log_tail(x);
 }
 
 enum tremolo_status normal_tail_inverse(struct tremolo_certified *x, double probability)

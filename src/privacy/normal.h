@@ -22,7 +22,6 @@ struct approx normal_mills_drop(double a, double mu);
 
 /* Q(x), the upper tail, for any finite x. */
 struct tremolo_certified normal_tail(double x);
-struct tremolo_certified normal_log_tail(double x);
 
 /* The x with Q(x) = probability, for probability in [DBL_MIN, 1). */
 enum tremolo_status normal_tail_inverse(struct tremolo_certified *x, double probability);

@@ -86,7 +86,8 @@ static void equations(double *S, double *Z, const struct system *system)
     }
 }
 
-enum tremolo_status system_solve(double *beta, double *inverse, const struct system *system)
+/* Solve the debiased normal equations; `inverse` (p * p) gets S^-1. */
+static enum tremolo_status solve(double *beta, double *inverse, const struct system *system)
 {
     double right[INFER_MAX];
     equations(inverse, right, system);
@@ -202,7 +203,7 @@ static enum tremolo_status analyse(struct analysis *analysis,
         status = TREMOLO_NO_MEMORY;
         goto done;
     }
-    status = system_solve(analysis->beta, inverse, &system);
+    status = solve(analysis->beta, inverse, &system);
     if (status == TREMOLO_OK) {
         status = sandwich(analysis->covariance, inverse, analysis->beta, &system);
     }

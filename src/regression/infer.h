@@ -25,10 +25,6 @@ TREMOLO_MUST_USE enum tremolo_status system_take(struct system *system,
                                                  bool intercept, size_t skip);
 void system_drop(struct system *system);
 
-/* Solve the debiased normal equations; `inverse` (p * p) gets S^-1. */
-TREMOLO_MUST_USE enum tremolo_status system_solve(double *beta, double *inverse,
-                                                  const struct system *system);
-
 /* The score-test set of w'beta for any w; see score.c. */
 struct score_set {
     size_t p;

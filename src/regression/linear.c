@@ -37,22 +37,16 @@ void linear_cholesky_solve(double *X, const double *factor, size_t n, size_t col
                               size);
 }
 
-double linear_cholesky_logdet(const double *factor, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += log(factor[i * n + i]);
-    }
-    return 2.0 * sum;
-}
-
 bool linear_positive_inverse(double *A, double *logdet, size_t n)
 {
     lapack_int size = (lapack_int)n;
     if (!linear_cholesky(A, n)) {
         return false;
     }
-    *logdet = linear_cholesky_logdet(A, n);
+    *logdet = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        *logdet += 2.0 * log(A[i * n + i]);
+    }
     if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', size, A, size) != 0) {
         return false;
     }

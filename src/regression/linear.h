@@ -22,9 +22,6 @@ bool linear_cholesky(double *A, size_t n);
  * factor from linear_cholesky. */
 void linear_cholesky_solve(double *X, const double *factor, size_t n, size_t columns);
 
-/* Twice the sum of the logarithms of the factor's diagonal: log det A. */
-double linear_cholesky_logdet(const double *factor, size_t n);
-
 /* A <- A^-1 of a positive definite A, and log det A; false when A is not positive definite. */
 bool linear_positive_inverse(double *A, double *logdet, size_t n);
 

@@ -84,9 +84,12 @@ struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergen
     return result;
 }
 
-enum tremolo_status tremolo_convergence_take(struct tremolo_convergence_input *input,
-                                             const struct tremolo_debiased *evidence,
-                                             const double *beta)
+/* Take S, its norm and the residual from evidence at `beta` (d numbers, standing
+ * for b*), about zero as in the paper. mechanism, rounds, B, R and M stay. Noise
+ * can make tr S and the residual negative: they count as 0 then. SINGULAR when
+ * no eigenvalue of S is above 0. */
+static enum tremolo_status take(struct tremolo_convergence_input *input,
+                                const struct tremolo_debiased *evidence, const double *beta)
 {
     size_t d = evidence->d;
     double Z[TREMOLO_MAX_FEATURES], slope[TREMOLO_MAX_FEATURES], values[TREMOLO_MAX_FEATURES];
@@ -120,7 +123,7 @@ tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
                            const struct tremolo_debiased *evidence, const double *beta)
 {
     struct tremolo_convergence_answer made = {.input = *input};
-    made.known = tremolo_convergence_take(&made.input, evidence, beta) == TREMOLO_OK;
+    made.known = take(&made.input, evidence, beta) == TREMOLO_OK;
     if (!(made.input.B > 0.0)) {
         made.input.B = sqrt(made.input.beta_norm2);
     }

@@ -133,15 +133,6 @@ void tremolo_inputs_free(struct tremolo_inputs *inputs)
 
 /* ---------------------------------------------------------------- using */
 
-size_t tremolo_inputs_find(const struct tremolo_inputs *inputs, const char *name)
-{
-    size_t at = 0;
-    while (at < inputs->count && strcmp(inputs->input[at].name, name) != 0) {
-        at++;
-    }
-    return at;
-}
-
 bool tremolo_inputs_derive(const struct tremolo_inputs *inputs)
 {
     for (size_t i = 0; inputs != NULL && i < inputs->features; i++) {

@@ -127,9 +127,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_estimate_ballots(struct tremolo_est
                                                               const struct tremolo_units *units,
                                                               enum tremolo_method method);
 
-/* Does the table say anything of a feature? */
-bool tremolo_estimate_is_identified(const struct tremolo_estimate *estimate);
-
 /* The name of a row: a feature's, or "(intercept)". */
 const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row);
 

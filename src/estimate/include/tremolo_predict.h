@@ -46,7 +46,6 @@ void tremolo_prediction_free(struct tremolo_prediction *prediction); /* accepts 
 /* The columns it needs, and the response's name. */
 const struct tremolo_inputs *tremolo_prediction_inputs(const struct tremolo_prediction *prediction);
 const char *tremolo_prediction_response(const struct tremolo_prediction *prediction);
-double tremolo_prediction_level(const struct tremolo_prediction *prediction);
 
 /* How many coefficients noise hides, and may there be intervals at all? */
 size_t tremolo_prediction_hidden(const struct tremolo_prediction *prediction);

@@ -10,8 +10,7 @@
 json_t *plan_document(const struct tremolo_plan_request *request,
                       const struct tremolo_plan_answer *answer);
 
-/* What a lever changes, and what devices of a request send, in words. */
+/* What a lever changes, in words. */
 void plan_lever_name(char *text, size_t bytes, const struct tremolo_plan_lever *lever);
-const char *plan_release_words(const struct tremolo_plan_request *request);
 
 #endif

@@ -339,14 +339,7 @@ struct tremolo_convergence {
     double corrected;
 };
 
-/* Take S, its norm and the residual from evidence at `beta` (d numbers, standing
- * for b*), about zero as in the paper. mechanism, rounds, B, R and M stay. Noise
- * can make tr S and the residual negative: they count as 0 then. SINGULAR when
- * no eigenvalue of S is above 0. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_convergence_take(struct tremolo_convergence_input *input,
-                         const struct tremolo_debiased *evidence, const double *beta);
-/* The same from a plan's guess, at its own minimum; M and R stay, B becomes |b*|. */
+/* Take S, its norm and the residual from a plan's guess, at its own minimum; M and R stay, B becomes |b*|. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_convergence_guess(struct tremolo_convergence_input *input,
                           const struct tremolo_plan_input *plan);

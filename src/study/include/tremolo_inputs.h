@@ -49,9 +49,6 @@ bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_inp
                         char error[TREMOLO_TERMS_ERROR_BYTES]);
 void tremolo_inputs_free(struct tremolo_inputs *inputs); /* accepts NULL */
 
-/* The column of that name, or inputs->count. */
-size_t tremolo_inputs_find(const struct tremolo_inputs *inputs, const char *name);
-
 /* Is some feature computed, so that people who differ in one column differ in several? */
 bool tremolo_inputs_derive(const struct tremolo_inputs *inputs); /* false for NULL */
 
