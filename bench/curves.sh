@@ -2,21 +2,26 @@
 # $BUILD/bench, with the points they were drawn from as tables beside them.
 #
 # Processor time, so that other work on the machine moves little; each point is the best of
-# BENCH_TIMES (3) and has a process of its own. Reports go to 10^6, with BENCH_LONG=1 to 10^8; NumPy
-# keeps all rows, so it ends at 10^7, where it takes more than a gigabyte.
+# BENCH_TIMES (3) and has a process of its own. Reports go to 10^6, with BENCH_LONG=1 to 10^8, which
+# takes some minutes; NumPy keeps all rows, so it ends at 10^7, where it takes more than a gigabyte.
 build=${BUILD:-build}
 times=${BENCH_TIMES:-3}
 made=$build/bench
 mkdir -p "$made" || exit 1
 make -s BUILD="$build" "$build/bin/bench/cost" >/dev/null || exit 1
 
-# ours JOB FEATURES REPORTS, theirs: processor seconds and MB.
+peer=yes
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || {
+    peer=
+    echo "no NumPy here (\`make bench\` installs it): its curves are left out"
+}
 best() { # COMMAND...: the least processor time of a few runs, the last one's memory.
     for _ in $(seq "$times"); do "$@"; done | sort -n |
-        awk 'NR == 1 { print $1, $3 } END { if (NR == 0) print "- -" }' # no NumPy: a gap
+        awk 'NR == 1 { print $1, $3 } END { if (NR == 0) print "- -" }' # it failed: a gap
 }
+# ours JOB FEATURES REPORTS, theirs: processor seconds and MB.
 ours() { best "$build/bin/bench/cost" "$@"; }
-theirs() { best /usr/bin/python3 bench/numpy_cost.py "$@"; }
+theirs() { if [ -n "$peer" ]; then best /usr/bin/python3 bench/numpy_cost.py "$@"; else echo "- -"; fi; }
 
 # Features: microseconds and MB of a number of reports that shrinks as rows grow.
 : >"$made/features.tsv"
