@@ -1,5 +1,6 @@
-# The dashboard: bytes that travel, first paint, and what one refresh costs the
-# browser, with 50 features and many reports. BENCH_LONG=1 takes 10 million.
+# The pages: bytes that travel, first paint, how long a phone is blocked, and what one refresh costs the
+# browser, with 50 features and many reports. BENCH_LONG=1 takes 10 million, and asks Lighthouse (from npm) for
+# the middle of five; that counts time on the wall, so leave the machine alone meanwhile.
 . tests/common/server.sh
 . tests/common/web.sh
 skip_unless_browser "the dashboard, measured"
@@ -35,3 +36,20 @@ done
 printf 'bytes of the page, compressed: %d\n' "$total"
 run_web bench/web.mjs "$url/studies/$fifty" "50 features, 20,000 reports"
 run_web bench/web.mjs "$url/studies/$ten" "10 features, $reports reports"
+for page in "" "/studies/$ten/about"; do
+    run_web bench/web.mjs "$url$page" "${page:-the list}"
+done
+
+# lighthouse PATH: scores, layout shift and blocking time, the middle of five each.
+lighthouse() {
+    for _ in 1 2 3 4 5; do
+        CHROME_PATH=$(command -v chromium) "$npm_home/lighthouse/node_modules/.bin/lighthouse" "$url$1" --quiet --output=json --chrome-flags="--headless=new --no-sandbox" |
+            jq -r '[.categories.performance.score, .categories.accessibility.score, .categories["best-practices"].score,
+                .audits["cumulative-layout-shift"].numericValue, .audits["total-blocking-time"].numericValue] | @tsv'
+    done | sort -n | awk -v page="$1" 'NR == 3 { printf "%s: performance %.0f, accessibility %.0f, best practices %.0f, layout shift %.3f, blocked %.0f ms\n",
+        page, 100 * $1, 100 * $2, 100 * $3, $4, $5 }'
+}
+if [ -n "${BENCH_LONG:-}" ]; then
+    npm install --prefix "$npm_home/lighthouse" --no-audit --no-fund --ignore-scripts --no-save lighthouse@12.8.2 >"$work/npm" 2>&1 || exit 1
+    for page in / "/studies/$ten" "/studies/$ten/about"; do lighthouse "$page"; done
+fi

@@ -136,6 +136,13 @@ function parted(points) {
     return begin < 0 ? [points, []] : [points.slice(0, begin), points.slice(Math.max(0, begin - 1))];
 }
 
+/* The projected part has paths of its own, of which most charts need none. */
+function drawAhead(group, points, band, path) {
+    const paths = group.selectAll('.ahead').data(points.length > 0 ? [['band', band], ['line', path]] : [], ([kind]) => kind);
+    paths.exit().remove();
+    paths.enter().insert('path', '.points').attr('class', ([kind]) => `${kind} ahead`).merge(paths).attr('d', ([, shape]) => shape(points));
+}
+
 function drawSeries(plot, data, x, y, clip) {
     const path = line().x((point) => x(point.x)).y((point) => y(point.y)).defined(isKnown);
     const band = area().x((point) => x(point.x)).y0((point) => y(point.low)).y1((point) => y(point.high)).defined(hasBand);
@@ -145,8 +152,6 @@ function drawSeries(plot, data, x, y, clip) {
     entered.append('title');
     entered.append('path').attr('class', 'band');
     entered.append('path').attr('class', 'line');
-    entered.append('path').attr('class', 'band ahead');
-    entered.append('path').attr('class', 'line ahead');
     entered.append('g').attr('class', 'points');
     entered.merge(groups).each(function one(series, i) {
         const group = select(this).attr('class', `one ${styleOf(series, i)}`);
@@ -154,8 +159,7 @@ function drawSeries(plot, data, x, y, clip) {
         const [seen, ahead] = parted(series.points);
         group.select('.band').attr('d', band(seen));
         group.select('.line').attr('d', path(seen));
-        group.select('.band.ahead').attr('d', band(ahead));
-        group.select('.line.ahead').attr('d', path(ahead));
+        drawAhead(group, ahead, band, path);
         const known = seen.filter(isKnown);
         const circles = group.select('.points').selectAll('circle').data(data.dots ? known : known.slice(-1));
         circles.exit().remove();

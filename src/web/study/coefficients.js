@@ -24,7 +24,7 @@ export function coefficientsSection(study) {
             show(unclear, words !== '');
             setText(size, roundSizeSentence(study, estimate));
             show(size, size.textContent !== '');
-            setText(source, sourceSentence(estimate));
+            setText(source, estimate.coefficients.some((row) => row.identified) ? sourceSentence(estimate) : '');
             show(source, source.textContent !== '');
         },
     };
