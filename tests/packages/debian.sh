@@ -17,7 +17,12 @@ for program in dpkg-buildpackage dh lintian mmdebstrap; do
 done
 if [ -z "${KEEP_DEBS:-}" ]; then # KEEP_DEBS=1 takes those of an earlier 'make deb'
     tools/deb "$debs" >"$work/log" 2>&1
-    expect "dpkg-buildpackage builds them" $? 0
+    status=$?
+    expect "dpkg-buildpackage builds them" $status 0
+    if [ $status -ne 0 ]; then # nothing below can pass; the reason is worth more
+        sed 's/^/# /' "$work/log"
+        exit 1
+    fi
 fi
 expect "these are the packages" "$(cd "$debs" && ls ./*.deb | grep -v dbgsym | sed 's|./||; s|_.*||' | tr '\n' ' ')" \
     "libtremolo-dev libtremolo0 python3-tremolo tremolo "
