@@ -42,6 +42,7 @@ enum {
     LENGTH_LOG2 = 15, /* |v| after the shift */
     ROW_SHIFT = 6,    /* a row's sum is rounded to this before it is multiplied */
     SCORE_BITS = 16,
+    ANSWER_BITS = 8,
     LOG_LOG2 = 26,
 };
 
@@ -58,7 +59,7 @@ static void seed_directions(struct tremolo_generator *generator, const uint8_t *
     for (i = 0; i < 4; i++) {
         generator->state[12 + i] = tremolo_bytes_load(report_id + 4 * i);
     }
-    tremolo_chacha_blocks(generator->block, generator->state, KEY_PAIRS);
+    tremolo_chacha_blocks(generator, 0, KEY_PAIRS);
     tremolo_generator_key(generator);
 }
 
@@ -69,19 +70,26 @@ static TREMOLO_APART void begin_block(struct tremolo_generator *generator, unsig
     generator->next = BUFFER_BYTES;
 }
 
-/* Directions are public, so a small core may take as long as a word has ones. */
-static uint32_t count_bits(uint32_t word)
+/* How many ones the next four bytes have. Directions are public, so a small core
+ * may take as long as there are. */
+static uint32_t count_ones(const struct tremolo_generator *generator)
 {
+    const uint8_t *byte = generator->block + generator->next;
 #if TREMOLO_LANES > 1
+    uint32_t word = tremolo_bytes_load(byte);
     word -= word >> 1 & 0x55555555;
     word = (word & 0x33333333) + (word >> 2 & 0x33333333);
     word = (word + (word >> 4)) & 0x0f0f0f0f;
     return word * 0x01010101 >> 24;
 #else
+    const uint8_t *end = byte + 4;
     uint32_t count = 0;
-    for (; word != 0; word &= word - 1) {
-        count++;
-    }
+    do {
+        uint32_t ones = *byte++;
+        for (; ones != 0; ones &= ones - 1) {
+            count++;
+        }
+    } while (byte != end);
     return count;
 #endif
 }
@@ -90,13 +98,14 @@ static uint32_t count_bits(uint32_t word)
  * a Gaussian for the mean of an answer to have the point's direction. */
 static uint32_t next_entry(struct tremolo_generator *generator)
 {
+    uint32_t entry;
     if (generator->next == BUFFER_BYTES) {
-        tremolo_chacha_blocks(generator->block, generator->state, DIRECTION_PAIRS);
-        generator->state[12] += TREMOLO_LANES;
+        tremolo_chacha_blocks(generator, 0, DIRECTION_PAIRS);
         generator->next = 0;
     }
+    entry = count_ones(generator) - 16;
     generator->next = (uint16_t)(generator->next + 4);
-    return count_bits(tremolo_bytes_load(generator->block + generator->next - 4)) - 16;
+    return entry;
 }
 
 /* ------------------------------------------------------------- the point */
@@ -231,53 +240,44 @@ static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
 
 /* ------------------------------------------------------------- the answer */
 
-/* Bit j of an answer set: direction j of its block counts as it is. Scores are
- * kept to 16 bits around 2^15, with a standard deviation of 2^11 at most, so that
- * the highest bit of a difference says which is larger. */
-static uint32_t score_of(const struct tremolo_work *work, unsigned answer)
+/* What orders the answers: their scores, kept to 16 bits around 2^15 with a standard
+ * deviation of 2^11 at most, and below them 255 - answer, so that of equal scores the
+ * smaller answer comes first. Bit j of an answer clear: direction j of its block counts
+ * with the opposite sign. */
+static uint32_t key_of(const struct tremolo_work *work, uint32_t opposite)
 {
-    const uint32_t *score = work->score + SIGNS * (answer >> SIGNS);
-    uint32_t sum = 0;
+    const uint32_t *score = work->score + SIGNS * (opposite >> SIGNS);
+    uint32_t bits = opposite << (32 - SIGNS);
+    uint32_t sum = UINT32_C(1) << 30;
     unsigned j;
     for (j = 0; j < SIGNS; j++) {
-        uint32_t flip = (answer & 1) - 1;
-        sum += (*score++ ^ flip) - flip;
-        answer >>= 1;
+        sum += tremolo_signed(*score++, tremolo_sign(bits));
+        bits <<= 1;
     }
-    return (sum + (UINT32_C(1) << 30)) << 1 >> (32 - SCORE_BITS);
+    return sum << 1 >> (32 - SCORE_BITS) << ANSWER_BITS | opposite;
 }
 
-/* How many answers score less than the limit. */
+/* How many keys are less than the limit; the highest bit of a difference says which is. */
 static TREMOLO_APART uint32_t count_below(const struct tremolo_work *work, uint32_t limit)
 {
     uint32_t count = 0;
-    unsigned answer;
-    for (answer = 0; answer < ANSWERS; answer++) {
-        count += (score_of(work, answer) - limit) >> 31;
+    uint32_t opposite;
+    for (opposite = 0; opposite < ANSWERS; opposite++) {
+        count += (key_of(work, opposite) - limit) >> 31;
     }
     return count;
 }
 
-/* The answer with `rank` answers before it, larger scores first and equal
- * ones by number: first its score bit by bit, then how many answers come before
- * enough of those that have it. */
-static TREMOLO_APART unsigned answer_at(const struct tremolo_work *work, uint32_t rank)
+/* The answer with `rank` larger keys: its key is found bit by bit. */
+static TREMOLO_APART uint8_t answer_at(const struct tremolo_work *work, uint32_t rank)
 {
-    uint32_t score = 0;
+    uint32_t key = 0;
     uint32_t bit;
-    uint32_t equal = 0;
-    unsigned found = 0;
-    unsigned answer;
-    for (bit = UINT32_C(1) << (SCORE_BITS - 1); bit != 0; bit >>= 1) {
-        uint32_t enough = (count_below(work, score | bit) + rank - ANSWERS) >> 31;
-        score |= bit & (0 - enough);
+    for (bit = UINT32_C(1) << (SCORE_BITS + ANSWER_BITS - 1); bit != 0; bit >>= 1) {
+        uint32_t enough = count_below(work, key | bit) + rank - ANSWERS;
+        key |= bit & tremolo_sign(enough);
     }
-    rank -= ANSWERS - 1 - count_below(work, score + 1);
-    for (answer = 0; answer < ANSWERS; answer++) {
-        equal += ((score_of(work, answer) ^ score) - 1) >> 31;
-        found += (equal - rank) >> 31;
-    }
-    return found;
+    return (uint8_t)~key;
 }
 
 /* A public response, -32767..32767 between its bounds. */
@@ -298,21 +298,22 @@ TREMOLO_PART void tremolo_ballot_draw(struct tremolo_work *work)
     work->rank = late ^ ((late ^ early) & is_early);
 }
 
-/* The generator has done its secret work; its memory serves the directions. */
+/* The generator has done its secret work; its memory serves the directions. The
+ * last one's score is the first, in the order of 255 - answer. */
 TREMOLO_PART uint8_t tremolo_ballot_answer(struct tremolo_work *work)
 {
     uint32_t beside = find_point(work);
-    uint32_t *score = work->score;
+    uint32_t *score = work->score + BLOCKS * SIGNS;
     unsigned block;
     unsigned j;
     seed_directions(&work->generator, work->study->id, work->id);
     for (block = 0; block < BLOCKS; block++) {
         begin_block(&work->generator, block);
         for (j = 0; j < SIGNS; j++) {
-            *score++ = score_direction(work, beside);
+            *--score = score_direction(work, beside);
         }
     }
-    return (uint8_t)answer_at(work, work->rank);
+    return answer_at(work, work->rank);
 }
 
 /* ------------------------------------------------------------- the law */

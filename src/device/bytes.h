@@ -19,11 +19,11 @@ static inline void tremolo_bytes_copy(uint8_t *to, const uint8_t *from, size_t l
 /* Non-zero when any byte differs; the time does not depend on which. */
 static inline int tremolo_bytes_differ(const uint8_t *a, const uint8_t *b, size_t length)
 {
-    unsigned differing = 0;
+    int differing = 0;
     while (length-- > 0) {
-        differing |= (unsigned)(*a++ ^ *b++);
+        differing |= *a++ ^ *b++;
     }
-    return differing != 0;
+    return differing;
 }
 
 /* Through a volatile pointer, so that the compiler may not drop the stores

@@ -55,28 +55,30 @@ static enum tremolo_status draw_all(struct tremolo_work *work)
     generator->state[13] = work->key;
     generator->state[14] = slot->sequence;
 #ifndef TREMOLO_WITHOUT_SAMPLE
-    if (work->study->release == TREMOLO_RELEASE_SAMPLE) {
+    if (tremolo_release(work->study) == TREMOLO_RELEASE_SAMPLE) {
         draw_noise(work);
+        if (generator->stuck) {
+            return TREMOLO_NO_ENTROPY;
+        }
     }
 #endif
     tremolo_generator_fill(generator, work->id, sizeof work->id);
 #ifndef TREMOLO_WITHOUT_BALLOT
-    if (work->study->release == TREMOLO_RELEASE_BALLOT) {
+    if (tremolo_release(work->study) == TREMOLO_RELEASE_BALLOT) {
         tremolo_ballot_draw(work);
     }
 #endif
     /* Chance that gives the id of the report before would give its noise, too. */
-    return generator->stuck || !tremolo_bytes_differ(work->id, work->slot.report + REPORT_ID_AT,
-                                                     TREMOLO_REPORT_ID_BYTES)
-               ? TREMOLO_NO_ENTROPY
-               : TREMOLO_OK;
+    return tremolo_bytes_differ(work->id, work->slot.report + REPORT_ID_AT, TREMOLO_REPORT_ID_BYTES)
+               ? TREMOLO_OK
+               : TREMOLO_NO_ENTROPY;
 }
 
 /* What the charge pays for: *length bytes in work->slot. */
 static enum tremolo_status make(struct tremolo_work *work, size_t *length)
 {
     enum tremolo_status status;
-    unsigned kind = work->study->release;
+    unsigned kind = tremolo_release(work->study);
     uint32_t charge = tremolo_study_charge(work->study);
     if (charge > work->left[kind]) {
         return TREMOLO_BUDGET_EXHAUSTED;
@@ -96,7 +98,8 @@ static enum tremolo_status make(struct tremolo_work *work, size_t *length)
 
 static enum tremolo_status make_or_repeat(struct tremolo_work *work, size_t *length)
 {
-    enum tremolo_status status = tremolo_ledger_find(work, work->study->id, work->study->release);
+    enum tremolo_status status =
+        tremolo_ledger_find(work, work->study->id, tremolo_release(work->study));
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -224,14 +227,18 @@ static TREMOLO_APART enum tremolo_status find_left(struct tremolo_work *work, ui
     return finish(work, status);
 }
 
+#ifndef TREMOLO_WITHOUT_SAMPLE
 enum tremolo_status tremolo_device_budget(struct tremolo_work *work, uint32_t *left,
                                           const struct tremolo_platform *platform)
 {
     return find_left(work, left, platform, TREMOLO_RELEASE_SAMPLE);
 }
+#endif
 
+#ifndef TREMOLO_WITHOUT_BALLOT
 enum tremolo_status tremolo_device_epsilon(struct tremolo_work *work, uint32_t *left,
                                            const struct tremolo_platform *platform)
 {
     return find_left(work, left, platform, TREMOLO_RELEASE_BALLOT);
 }
+#endif

@@ -85,10 +85,13 @@ static inline void double_round(lanes *x)
 #endif
 }
 
-TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16],
+/* The next blocks into the buffer, from `at` on. */
+TREMOLO_PART void tremolo_chacha_blocks(struct tremolo_generator *generator, unsigned at,
                                         unsigned round_pairs)
 {
     lanes x[16];
+    uint32_t *state = generator->state;
+    uint8_t *out = generator->block + at;
     unsigned lane;
     unsigned i;
     for (lane = 0; lane < TREMOLO_LANES; lane++) {
@@ -105,6 +108,7 @@ TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const u
             tremolo_bytes_store(out + BLOCK_BYTES * lane + 4 * i, word);
         }
     }
+    state[12] += TREMOLO_LANES;
     tremolo_bytes_wipe(x, sizeof x);
 }
 
@@ -127,8 +131,7 @@ TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator)
 {
     unsigned at;
     for (at = 0; at < REFILL_BYTES; at += TREMOLO_LANES * BLOCK_BYTES) {
-        tremolo_chacha_blocks(generator->block + at, generator->state, ROUND_PAIRS);
-        generator->state[12] += TREMOLO_LANES;
+        tremolo_chacha_blocks(generator, at, ROUND_PAIRS);
     }
     tremolo_generator_key(generator);
     generator->next = KEY_BYTES;
@@ -143,8 +146,8 @@ static int looks_stuck(const uint8_t *seed)
     unsigned equal = 0;
     unsigned i;
     unsigned j;
-    for (i = 4; i < KEY_BYTES; i++) {
-        for (j = i & 3; j < i; j += 4) {
+    for (i = 0; i < KEY_BYTES; i++) {
+        for (j = i + 4; j < KEY_BYTES; j += 4) {
             equal += seed[i] == seed[j];
         }
     }

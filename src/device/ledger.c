@@ -217,7 +217,8 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work
     slot->spent += charge;
     slot->key = work->key;
     slot->length = (uint16_t)length;
-    slot->epsilon = (uint16_t)(work->budget[1] >> 16 | (uint32_t)work->study->release << 15);
+    slot->epsilon =
+        (uint16_t)(work->budget[1] >> 16 | (uint32_t)tremolo_release(work->study) << 15);
     tremolo_bytes_copy(slot->study_tag, work->study->id, TREMOLO_STUDY_TAG_BYTES);
     status = write_both(work, 2 * work->entry);
     work->commits++;
@@ -231,18 +232,19 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work
 static enum tremolo_status check_absent(struct tremolo_work *work)
 {
     unsigned number = 2 * work->platform->studies;
-    int damaged = 0;
-    while (number-- > 0) {
-        unsigned holds = read_slot(work, number);
+    unsigned holds = NOTHING;
+    unsigned before;
+    do {
+        before = holds;
+        holds = read_slot(work, --number);
         if (holds == UNREADABLE) {
             return TREMOLO_STORAGE_FAILED;
         }
         if (holds == SOUND && (number < 2 || work->slot.sequence != 0)) {
             return TREMOLO_LEDGER_EXISTS;
         }
-        damaged |= number == 1 && holds == DAMAGED;
-    }
-    if (damaged) {
+    } while (number > 0);
+    if (before == DAMAGED) {
         return TREMOLO_LEDGER_DAMAGED;
     }
     return check_counter(work) == TREMOLO_OK ? TREMOLO_OK : TREMOLO_LEDGER_EXISTS;
@@ -256,14 +258,18 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_create(struct tremolo_work *work
     if (status == TREMOLO_OK) {
         status = tremolo_generator_seed(&work->generator, work->platform, work->slot.report,
                                         work->slot.report);
-        tremolo_generator_fill(&work->generator, work->id, sizeof work->id);
     }
-    while (entry-- > 0 && status == TREMOLO_OK) {
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    tremolo_generator_fill(&work->generator, work->id, sizeof work->id);
+    do {
+        entry--;
         tremolo_bytes_wipe(&work->slot, SLOT_HEAD_BYTES);
         work->slot.magic = magic_of(work, entry);
         work->slot.budget = budget;
         work->slot.epsilon = (uint16_t)(epsilon << 1 >> 17);
         status = write_both(work, 2 * entry);
-    }
+    } while (entry > 0 && status == TREMOLO_OK);
     return status;
 }

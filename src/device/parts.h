@@ -12,20 +12,34 @@
 #define TREMOLO_PART
 #endif
 
-/* Functions that are kept apart: merged into their one caller, its branches
- * grow too long for Thumb's short form and the core gets larger. */
-#if defined(__GNUC__)
-#define TREMOLO_APART __attribute__((noinline))
-#else
-#define TREMOLO_APART
-#endif
-
 /* generator.c computes TREMOLO_LANES consecutive ChaCha20 blocks at once: four
  * where the compiler offers vectors and speed matters, one on small devices.
  * The bytes are the same. */
 #ifndef TREMOLO_LANES
 #define TREMOLO_LANES 1
 #endif
+
+/* Functions that are kept apart: merged into their one caller, its branches
+ * grow too long for Thumb's short form and the core gets larger. */
+#if defined(__GNUC__) && TREMOLO_LANES == 1
+#define TREMOLO_APART __attribute__((noinline))
+#else
+#define TREMOLO_APART
+#endif
+
+/* The release of a checked study: a build that makes one of them alone need not look. */
+static inline unsigned tremolo_release(const struct tremolo_study *study)
+{
+#if defined(TREMOLO_WITHOUT_SAMPLE)
+    (void)study;
+    return TREMOLO_RELEASE_BALLOT;
+#elif defined(TREMOLO_WITHOUT_BALLOT)
+    (void)study;
+    return TREMOLO_RELEASE_SAMPLE;
+#else
+    return study->release;
+#endif
+}
 
 #include "bytes.h"
 
@@ -58,13 +72,13 @@ TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigne
 #endif
 
 /* generator.c */
-TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], const uint32_t state[16],
+TREMOLO_PART void tremolo_chacha_blocks(struct tremolo_generator *generator, unsigned at,
                                         unsigned round_pairs);
 TREMOLO_APART TREMOLO_PART void tremolo_generator_key(struct tremolo_generator *generator);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,
                                                         const struct tremolo_platform *platform,
                                                         const uint8_t *one, const uint8_t *other);
-TREMOLO_APART TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
+TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator);
 TREMOLO_APART TREMOLO_PART void tremolo_generator_fill(struct tremolo_generator *generator,
                                                        uint8_t *bytes, unsigned count);
 
@@ -112,7 +126,7 @@ TREMOLO_PART enum tremolo_status tremolo_ballot_check(const struct tremolo_study
 TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study);
 TREMOLO_PART void tremolo_ballot_draw(struct tremolo_work *work);
 TREMOLO_PART int32_t tremolo_ballot_response(const struct tremolo_work *work);
-TREMOLO_PART uint8_t tremolo_ballot_answer(struct tremolo_work *work);
+TREMOLO_APART TREMOLO_PART uint8_t tremolo_ballot_answer(struct tremolo_work *work);
 #endif
 
 /* siphash.c */

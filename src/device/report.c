@@ -36,7 +36,7 @@ static TREMOLO_APART uint8_t *put_number(uint8_t *out, uint32_t value)
 static int32_t response_of(const struct tremolo_work *work)
 {
 #ifndef TREMOLO_WITHOUT_BALLOT
-    if (work->study->release == TREMOLO_RELEASE_BALLOT) {
+    if (tremolo_release(work->study) == TREMOLO_RELEASE_BALLOT) {
         return tremolo_ballot_response(work);
     }
 #endif
@@ -58,6 +58,21 @@ static uint8_t *put_response(uint8_t *out, const struct tremolo_work *work)
 }
 
 #ifndef TREMOLO_WITHOUT_SAMPLE
+
+/* The head of a byte string in its shortest form. */
+static TREMOLO_APART uint8_t *put_head(uint8_t *out, uint32_t length)
+{
+    if (length >= 256) {
+        *out++ = MAJOR_BYTES | 25;
+        *out++ = (uint8_t)(length >> 8);
+    } else if (length >= 24) {
+        *out++ = MAJOR_BYTES | 24;
+    } else {
+        length |= MAJOR_BYTES;
+    }
+    *out++ = (uint8_t)length;
+    return out;
+}
 
 /* floor(sum / 2^shift + 1/2), saturating at the wire's symmetric ends. Noise
  * was rounded down, so this is the real sum rounded once to the wire grid.
@@ -96,38 +111,24 @@ static TREMOLO_APART uint8_t *put_coordinates(uint8_t *out, const struct tremolo
 
 #endif
 
-/* The head of a byte string in its shortest form. */
-static TREMOLO_APART uint8_t *put_head(uint8_t *out, uint32_t length)
-{
-    if (length >= 256) {
-        *out++ = MAJOR_BYTES | 25;
-        *out++ = (uint8_t)(length >> 8);
-    } else if (length >= 24) {
-        *out++ = MAJOR_BYTES | 24;
-    } else {
-        length |= MAJOR_BYTES;
-    }
-    *out++ = (uint8_t)length;
-    return out;
-}
-
 static unsigned packed_bytes(const struct tremolo_study *study)
 {
-    return study->release == TREMOLO_RELEASE_BALLOT
+    return tremolo_release(study) == TREMOLO_RELEASE_BALLOT
                ? 1
                : (tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
 }
 
 static uint8_t *put_content(uint8_t *out, struct tremolo_work *work)
 {
-    out = put_head(out, packed_bytes(work->study));
 #ifndef TREMOLO_WITHOUT_BALLOT
-    if (work->study->release == TREMOLO_RELEASE_BALLOT) {
+    if (tremolo_release(work->study) == TREMOLO_RELEASE_BALLOT) {
+        *out++ = MAJOR_BYTES | 1;
         *out++ = tremolo_ballot_answer(work);
         return out;
     }
 #endif
 #ifndef TREMOLO_WITHOUT_SAMPLE
+    out = put_head(out, packed_bytes(work->study));
     out = put_coordinates(out, work);
 #endif
     return out;

@@ -8,91 +8,107 @@
 
 #ifndef TREMOLO_WITHOUT_MAC
 
-struct sip {
-    uint64_t v[4];
-};
-
-/* Add b to a, and put a on b rotated by 1..31: in halves, because the smallest
- * cores have no longer shift. */
-static TREMOLO_APART void mix(uint64_t *a, uint64_t *b, unsigned count)
+static uint32_t rotate(uint32_t word, unsigned count)
 {
-    uint32_t high = (uint32_t)(*b >> 32);
-    uint32_t low = (uint32_t)*b;
-    *a += *b;
-    *b = *a ^ ((uint64_t)(high << count | low >> (32 - count)) << 32 |
-               (low << count | high >> (32 - count)));
+    return word << count | word >> (32 - count);
 }
 
-/* Half a round: on v0 and v2, then on them with their parts exchanged. */
-static TREMOLO_APART void half_round(uint64_t *v, unsigned a, unsigned first, unsigned second)
+/* Add b to a, and put a on b rotated by 1..31: word by word, because the smallest
+ * cores have no longer shift; what went round in the wrong word is then exchanged. */
+static TREMOLO_APART void mix(uint32_t *a, uint32_t *b, unsigned count)
 {
-    mix(v + a, v + 1, first);
-    v[a] = v[a] << 32 | v[a] >> 32;
-    mix(v + 2 - a, v + 3, second);
+    uint32_t low = b[0];
+    uint32_t high = b[1];
+    uint32_t wrong;
+    a[0] += low;
+    a[1] += high + (a[0] < low);
+    low = rotate(low, count);
+    high = rotate(high, count);
+    wrong = (low ^ high) & ((UINT32_C(1) << count) - 1);
+    b[0] = a[0] ^ low ^ wrong;
+    b[1] = a[1] ^ high ^ wrong;
 }
 
-static TREMOLO_APART void rounds(uint64_t *v, unsigned count)
+static inline void exchange(uint32_t *v)
 {
-    while (count-- > 0) {
-        half_round(v, 0, 13, 16);
-        half_round(v, 2, 17, 21);
+    uint32_t low = v[0];
+    v[0] = v[1];
+    v[1] = low;
+}
+
+/* A round is v1 into v0, v3 into v2, v1 into v2, v3 into v0, with rotations by 13, 16,
+ * 17 and 21; what v1 went into is exchanged. */
+static TREMOLO_APART void rounds(uint32_t *v, unsigned count)
+{
+    unsigned a = 0;
+    for (count *= 2; count > 0; count--) {
+        mix(v + a, v + 2, 13 + a);
+        exchange(v + a);
+        a ^= 4;
+        mix(v + a, v + 6, 21 - a - a / 4);
     }
 }
 
-static TREMOLO_APART uint64_t load_64(const uint8_t *bytes)
+static void start(uint32_t *v, const uint8_t *key)
 {
-    return tremolo_bytes_load(bytes) | (uint64_t)tremolo_bytes_load(bytes + 4) << 32;
-}
-
-static void start(struct sip *sip, const uint8_t *key)
-{
-    static const uint64_t constant[4] = {UINT64_C(0x736f6d6570736575), UINT64_C(0x646f72616e646f83),
-                                         UINT64_C(0x6c7967656e657261),
-                                         UINT64_C(0x7465646279746573)};
+    static const uint32_t constant[8] = {0x70736575, 0x736f6d65, 0x6e646f83, 0x646f7261,
+                                         0x6e657261, 0x6c796765, 0x79746573, 0x74656462};
     unsigned i;
-    for (i = 0; i < 4; i++) {
-        sip->v[i] = load_64(key + 8 * (i & 1)) ^ constant[i];
+    for (i = 0; i < 8; i++) {
+        v[i] = tremolo_bytes_load(key + 4 * (i & 3)) ^ constant[i];
     }
 }
 
-/* Whole words of eight bytes; where the rest begins. */
-static TREMOLO_APART const uint8_t *absorb(struct sip *sip, const uint8_t *bytes, size_t length)
+/* Two halves, before which v2 and v1 are marked. */
+static void finish_mac(uint8_t *mac, uint32_t *v)
 {
-    for (; length >= 8; length -= 8, bytes += 8) {
-        uint64_t word = load_64(bytes);
-        sip->v[3] ^= word;
-        rounds(sip->v, 2);
-        sip->v[0] ^= word;
+    unsigned i;
+    uint32_t mark = 0xee;
+    for (i = 4; i > 0; i -= 2) {
+        const uint32_t *word = v;
+        v[i] ^= mark;
+        mark = 0xdd;
+        rounds(v, 4);
+        do {
+            tremolo_bytes_store(mac, word[0] ^ word[2] ^ word[4] ^ word[6]);
+            mac += 4;
+        } while (word++ == v);
     }
-    return bytes;
 }
 
-static TREMOLO_APART void put_half(uint8_t *out, struct sip *sip)
+static TREMOLO_APART void add_word(uint32_t *v, const uint8_t *bytes)
 {
-    uint64_t half;
-    rounds(sip->v, 4);
-    half = sip->v[0] ^ sip->v[1] ^ sip->v[2] ^ sip->v[3];
-    tremolo_bytes_store(out, (uint32_t)half);
-    tremolo_bytes_store(out + 4, (uint32_t)(half >> 32));
+    v[0] ^= tremolo_bytes_load(bytes);
+    v[1] ^= tremolo_bytes_load(bytes + 4);
 }
 
+/* The message ends with zeros up to the last byte of a word, which is its length. */
 TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8_t *key,
                                      const struct tremolo_study *study, const uint8_t *bytes,
                                      size_t length)
 {
-    struct sip sip;
-    uint8_t tail[8];
-    tremolo_bytes_wipe(tail, sizeof tail);
-    start(&sip, key);
-    (void)absorb(&sip, study->id, TREMOLO_STUDY_ID_BYTES);
-    tremolo_bytes_copy(tail, absorb(&sip, bytes, length), length & 7);
-    tail[7] = (uint8_t)(TREMOLO_STUDY_ID_BYTES + length);
-    (void)absorb(&sip, tail, sizeof tail);
-    sip.v[2] ^= 0xee;
-    put_half(mac, &sip);
-    sip.v[1] ^= 0xdd;
-    put_half(mac + 8, &sip);
-    tremolo_bytes_wipe(&sip, sizeof sip);
+    uint32_t v[8];
+    uint8_t word[8];
+    const uint8_t *from = study->id;
+    size_t end = TREMOLO_STUDY_ID_BYTES + length;
+    size_t i;
+    start(v, key);
+    for (i = 0; i <= (end | 7); i++) {
+        if (i == TREMOLO_STUDY_ID_BYTES) {
+            from = bytes;
+        }
+        word[i & 7] = i < end ? *from++ : 0;
+        if (i == (end | 7)) {
+            word[7] = (uint8_t)end;
+        }
+        if ((i & 7) == 7) {
+            add_word(v + 6, word);
+            rounds(v, 2);
+            add_word(v, word);
+        }
+    }
+    finish_mac(mac, v);
+    tremolo_bytes_wipe(v, sizeof v);
 }
 
 #else

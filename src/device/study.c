@@ -215,10 +215,21 @@ static enum tremolo_status check_vectors(const struct tremolo_study *study,
 
 #endif
 
+/* The study is checked, and one of ballots has none. */
+static int lacks_vectors(const struct tremolo_study *study)
+{
+#ifdef TREMOLO_WITHOUT_SAMPLE
+    (void)study;
+    return 1;
+#else
+    return study->vectors == 0;
+#endif
+}
+
 enum tremolo_status tremolo_round_check(const struct tremolo_study *study,
                                         const struct tremolo_round *round)
 {
-    if (study == NULL || round == NULL || (study->vectors == 0) != (round->vectors == NULL) ||
+    if (study == NULL || round == NULL || lacks_vectors(study) != (round->vectors == NULL) ||
         round->number >= study->rounds) {
         return TREMOLO_BAD_ARGUMENT;
     }

@@ -278,13 +278,18 @@ tremolo_device_report(struct tremolo_work *work, uint8_t *report, size_t *length
                       const struct tremolo_sample *sample, const struct tremolo_platform *platform);
 
 /* What is left of the budget of mu^2, and of epsilon, in the unit of
- * tremolo_device_enrol. *left is 0 on failure. */
+ * tremolo_device_enrol. *left is 0 on failure. A build that makes one release alone
+ * has its own alone. */
+#ifndef TREMOLO_WITHOUT_SAMPLE
 TREMOLO_MUST_USE enum tremolo_status tremolo_device_budget(struct tremolo_work *work,
                                                            uint32_t *left,
                                                            const struct tremolo_platform *platform);
+#endif
+#ifndef TREMOLO_WITHOUT_BALLOT
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_device_epsilon(struct tremolo_work *work, uint32_t *left,
                        const struct tremolo_platform *platform);
+#endif
 
 /* Check a study's numbers, and a round's vectors against them: each has norm
  * 1 and each pair is orthogonal within 2^-10. */
