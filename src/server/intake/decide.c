@@ -175,12 +175,20 @@ static enum server_outcome stage(struct served_study *served, const struct arriv
     return OUTCOME_ACCEPTED;
 }
 
+void decide_expect(struct served_study *served, size_t count)
+{
+    enum tremolo_status status = index_reserve(&served->log_pending_ids, count);
+    (void)status; /* memory that is missing now is asked for again, report by report */
+    served->log_room = rounds_room(served);
+}
+
 enum server_outcome decide(struct served_study *served, const struct arrival *arrival,
                            const int16_t *row, struct store *store, int64_t now)
 {
     enum server_outcome outcome = find_repeat(served, arrival, store);
     if (outcome == OUTCOME_PENDING) {
-        struct rounds_view view = rounds_view(served, served->log_segment.count);
+        struct rounds_view view =
+            rounds_view_when(served, served->log_segment.count >= served->log_room);
         outcome = rounds_admit(&view, served->terms, arrival->round, now);
     }
     if (outcome == OUTCOME_PENDING && served->check.secret != NULL) {

@@ -100,6 +100,7 @@ static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
         served->next_touched = embedded->touched;
         embedded->touched = served;
     }
+    decide_expect(served, job->reports.count);
     for (size_t i = 0; i < job->reports.count; i++) {
         if (i + PREFETCH_AHEAD < job->reports.count) {
             index_prefetch(&served->log_ids, arrivals[i + PREFETCH_AHEAD].hash);

@@ -264,16 +264,28 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
 
 /* ---------------------------------------------------------------- admission */
 
-struct rounds_view rounds_view(const struct served_study *served, uint64_t staged)
+uint64_t rounds_room(const struct served_study *served)
 {
-    const struct served_round *newest = &served->rounds[served->opened - 1];
-    uint64_t taken = tremolo_moments_count(newest->moments) + staged;
+    const struct tremolo_moments *sums = served->rounds[served->opened - 1].moments;
+    uint64_t taken = tremolo_moments_count(sums);
+    uint64_t most = served->terms->devices * served->terms->samples;
+    uint64_t fit = tremolo_moments_reports_max(sums);
+    most = most < fit ? most : fit;
+    return taken < most ? most - taken : 0;
+}
+
+struct rounds_view rounds_view_when(const struct served_study *served, bool full)
+{
     return (struct rounds_view){
         .newest = served->opened - 1,
-        .closed = newest->closed_at != 0,
-        .full = taken >= served->terms->devices * served->terms->samples ||
-                taken >= tremolo_moments_reports_max(newest->moments),
+        .closed = served->rounds[served->opened - 1].closed_at != 0,
+        .full = full,
     };
+}
+
+struct rounds_view rounds_view(const struct served_study *served, uint64_t staged)
+{
+    return rounds_view_when(served, staged >= rounds_room(served));
 }
 
 enum server_outcome rounds_admit(const struct rounds_view *view,

@@ -114,6 +114,7 @@ struct served_study {
     uint64_t log_cached; /* position of the segment in cache */
     uint8_t *log_cache;
     size_t log_cache_length;
+    uint64_t log_room; /* reports that the newest round takes beyond those in its sums */
     struct served_study *next_touched;
     bool touched;
 };
@@ -218,6 +219,9 @@ unsigned served_bucket(const struct served_study *served, const struct arrival *
  * store; after the sync decide_commit folds them, and after a failure decide_drop forgets them.
  * The caller holds the writer's write_lock from the first decide() of a batch to its commit
  * or drop; no study has anything collected when that is released. */
+
+/* `count` reports of the study are decided next; nothing is folded meanwhile. */
+void decide_expect(struct served_study *served, size_t count);
 
 /* Decide `arrival` (outcome PENDING on entry) and, if it is new, stage it. */
 enum server_outcome decide(struct served_study *served, const struct arrival *arrival,
