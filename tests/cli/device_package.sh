@@ -90,7 +90,9 @@ defines = set(re.findall(r"TREMOLO_[A-Z_]+", text("options.cmake")))
 check("Kconfig and CMake know the same options", defines <= set(values) and all(name in text("src/tremolo_device.h") or
       name in text("src/tremolo_device.c") for name in defines))
 PYTHON
-python3 "$work/manifests.py" "$package" "$version"
+python=python3 # Debian's has the modules; another may come first on the path
+$python -c 'import jsonschema, yaml, kconfiglib' 2>/dev/null || python=/usr/bin/python3
+$python "$work/manifests.py" "$package" "$version"
 expect "the manifests are read" $? 0
 
 if ! command -v cmake >/dev/null; then
