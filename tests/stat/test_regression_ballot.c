@@ -165,6 +165,22 @@ static void test_many_features(void **state)
     assert_true(r2 >= 0.45 && r2 <= 0.5);
 }
 
+/* Many features that one factor explains are as good as one: its loadings stand far out of noise
+ * that hides everything else. A prior on each correlation would let slopes overshoot (R^2 was
+ * below -1 with one on all pairs of 64 features). */
+static void test_related_features(void **state)
+{
+    (void)state;
+    struct made_population made = made_population(64, false, 50000, 2.522);
+    made.correlation = 0.8;
+    for (size_t j = 0; j < made.d; j++) {
+        made.slope[j] = sqrt(0.12 / (0.8 * made.variance)) / (double)made.d;
+    }
+    double r2 = mean_r2(&made, 3, 62);
+    print_message("# %zu related features: R^2 %.3f of 0.5\n", made.d, r2);
+    assert_true(r2 >= 0.45 && r2 <= 0.51);
+}
+
 /* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(8 K
  * (h g mass)^2) when protected, as a share of the response's.
  * Beyond that, slopes without a signal may cost 0.016, two standard errors more than they did when
@@ -349,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_score_sets_at_any_noise),
         cmocka_unit_test(test_wrong_noise_is_noticed),
         cmocka_unit_test(test_many_features),
+        cmocka_unit_test(test_related_features),
         cmocka_unit_test(test_no_signal_costs_little_more_than_the_mean),
         cmocka_unit_test(test_no_signal_keeps_to_the_mean),
         cmocka_unit_test(test_plan_is_what_happens),
