@@ -19,7 +19,8 @@ enum { SHARDS = 3, SEGMENT_REPORTS = 100 };
 
 static struct fake_broker broker;
 static struct fake_bus bus;
-static struct mirror *study; /* as the gateway sees it */
+static struct publish_again again; /* the gateway's */
+static struct mirror *study;       /* as the gateway sees it */
 static const uint8_t no_key[TREMOLO_SIGNING_SECRET_BYTES];
 static const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES];
 static const char *world_study = server_study_open;
@@ -66,6 +67,7 @@ static inline int world_begin(void **state)
 static inline int world_end(void **state)
 {
     (void)state;
+    publish_again_free(&again);
     mirror_free(study);
     study = NULL;
     fake_broker_clear(&broker);
@@ -85,7 +87,7 @@ static inline void world_send(uint32_t first, size_t count, uint8_t *outcomes)
         check_report(&arrivals[i], rows + 8 * i, &study->served->check);
         assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
     }
-    (void)!publish_jobs(&job, &bus.base, (int64_t)time(NULL));
+    (void)!publish_jobs(&job, &bus.base, &again, (int64_t)time(NULL));
     for (size_t i = 0; i < count; i++) {
         outcomes[i] = arrivals[i].outcome;
     }

@@ -40,6 +40,7 @@ struct fake_broker {
     struct fake_value value[FAKE_VALUES_MAX];
     size_t values;
     uint64_t revision;
+    char leader[64];  /* of every log; empty: not a cluster */
     uint64_t shift;   /* added to the numbers of logs: a replica that counts differently */
     long until_fault; /* calls; negative: never */
     enum fake_fault fault;
@@ -275,6 +276,7 @@ static inline enum tremolo_status fake_state(struct bus *bus, const char *stream
 {
     struct fake_broker *broker = fake_broker_of(bus);
     *state = (struct bus_state){.last = fake_last(broker, stream), .replicas = 1, .current = 1};
+    memcpy(state->leader, broker->leader, sizeof state->leader);
     if (fake_fails(broker)) {
         return TREMOLO_NETWORK_FAILED;
     }

@@ -466,6 +466,70 @@ static void test_messages_not_to_be_had(void **state)
     worker_dismiss(&worker);
 }
 
+/* ---------------------------------------------------------------- leaders that forgot */
+
+static void lead(const char *name)
+{
+    (void)snprintf(broker.leader, sizeof broker.leader, "%s", name);
+}
+
+/* From the gateway's next look on it has led for long. */
+static void settle(void)
+{
+    study->leader_ms = INT64_MIN / 2;
+    again.not_before_ms = 0;
+}
+
+static void forget_log(void)
+{
+    for (size_t i = 0; i < broker.messages; i++) {
+        free(broker.message[i].bytes);
+    }
+    broker.messages = 0;
+}
+
+/* A node leads that has other messages where the last leader's first ones should be: they were
+ * acknowledged and are gone, until the gateway publishes them again; and it does so until they stand
+ * behind every number that could be passed over. */
+static void test_new_leader_forgot(void **state)
+{
+    uint8_t outcomes[SEGMENT_REPORTS];
+    struct worker worker;
+    (void)state;
+    lead("n1");
+    world_send(0, SEGMENT_REPORTS, outcomes);
+    assert_int_equal(outcomes[0], OUTCOME_ACCEPTED);
+    assert_int_equal(again.count, SHARDS);
+    publish_again_run(&again, &bus.base, false); /* too early */
+    assert_int_equal(broker.messages, SHARDS);
+    forget_log();
+    lead("n3");
+    settle(); /* n1 had ... */
+    publish_again_run(&again, &bus.base, false);
+    assert_int_equal(broker.messages, 0); /* ... but it is another one now */
+    settle();
+    broker.fault = FAKE_REFUSES;
+    broker.until_fault = 1; /* the first of three messages, after one question */
+    publish_again_run(&again, &bus.base, false);
+    assert_int_equal(again.count, SHARDS);
+    assert_int_equal(broker.messages, SHARDS - 1);
+    while (again.count > 0) {
+        settle();
+        publish_again_run(&again, &bus.base, false);
+        assert_true(broker.messages < 1000);
+    }
+    assert_true(broker.messages >= 512);
+    worker_hire(&worker, "one");
+    worker_claim(&worker);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), SEGMENT_REPORTS);
+    world_send(SEGMENT_REPORTS, SEGMENT_REPORTS, outcomes); /* once is enough from now on */
+    assert_int_equal(again.count, 0);
+    worker_fold(&worker);
+    assert_int_equal(world_counted(), 2 * SEGMENT_REPORTS);
+    worker_dismiss(&worker);
+}
+
 /* Another replica numbers the bucket lower, so that a new checkpoint comes under a number that the
  * gateway has seen: it is news all the same. One of these shifts hits the number exactly. */
 static void test_bucket_numbered_lower(void **state)
@@ -560,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbered_anew_while_rebuilding, world_begin,
                                         world_end),
         cmocka_unit_test_setup_teardown(test_messages_not_to_be_had, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_new_leader_forgot, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_bucket_numbered_lower, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_end_of_round, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_wrong_shard, world_begin, world_end),

@@ -7,7 +7,7 @@
  *
  * Locks: thread.lock guards the queue of changes, the flag, the ids that nobody knows, and the
  * adding of mirrors. Mirrors are the second thread's, but for their atomic flags; studies
- * have their own lock. `bus` and `failed_ms` belong to the holder of the writer's write_lock. */
+ * have their own lock. `bus`, `again` and `failed_ms` belong to the holder of the writer's write_lock. */
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -58,8 +58,9 @@ struct gateway {
     size_t studies;
     int64_t listed_ms;
     int64_t refreshed_ms;
-    int64_t history_ms; /* when histories were last stored */
-    int64_t failed_ms;  /* the writer's: when the store failed last */
+    int64_t history_ms;         /* when histories were last stored */
+    int64_t failed_ms;          /* the writer's: when the store failed last */
+    struct publish_again again; /* the writer's, too */
     struct closing *closings;
 
     struct background thread; /* its lock guards all below */
@@ -371,7 +372,8 @@ static void gateway_batch(struct writer *writer, struct job *jobs)
 {
     struct gateway *gateway = writer->context;
     int64_t start = clock_us();
-    enum tremolo_status status = publish_jobs(jobs, gateway->bus, writer_seconds());
+    enum tremolo_status status =
+        publish_jobs(jobs, gateway->bus, &gateway->again, writer_seconds());
     writer_note_sync(writer, clock_us() - start);
     if (status == TREMOLO_OK && was_published(jobs)) {
         writer_note_success(writer);
@@ -400,6 +402,7 @@ static void gateway_idle(struct writer *writer)
 {
     struct gateway *gateway = writer->context;
     struct bus_value value = {0};
+    publish_again_run(&gateway->again, gateway->bus, false);
     if (writer_health(writer, NULL, 0) == TREMOLO_OK ||
         clock_ms() - gateway->failed_ms < QUIET_MS) {
         return;
@@ -414,6 +417,7 @@ static void gateway_idle(struct writer *writer)
 
 static void free_gateway(struct gateway *gateway)
 {
+    publish_again_free(&gateway->again);
     if (gateway->bus != NULL) {
         gateway->bus->close(gateway->bus);
     }
@@ -431,6 +435,7 @@ static void gateway_end(struct writer *writer)
 {
     struct gateway *gateway = writer->context;
     background_stop(&gateway->thread);
+    publish_again_run(&gateway->again, gateway->bus, true);
     writer->study_count = 0; /* the mirrors have them */
     free_gateway(gateway);
 }

@@ -43,8 +43,11 @@ struct mirror {
     uint64_t state_revision;
     uint64_t history_revision; /* as last read or written; 0: none yet */
     struct mirror_shard *shard;
-    bool *changed;      /* terms->rounds: sums of a shard are newer than the study's */
-    _Atomic bool dirty; /* the state */
+    char leader[64];       /* of the log, as the thread that publishes saw it last; its own */
+    int64_t leader_ms;     /* and since when */
+    uint64_t leader_first; /* and from which number on */
+    bool *changed;         /* terms->rounds: sums of a shard are newer than the study's */
+    _Atomic bool dirty;    /* the state */
     _Atomic int64_t hinted_ms;
 };
 

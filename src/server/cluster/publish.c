@@ -44,6 +44,7 @@ struct known_rounds {
 
 struct batch {
     struct bus *bus;
+    struct publish_again *again;
     int64_t now;
     struct outgoing *outgoing;
     size_t outgoing_count;
@@ -225,19 +226,17 @@ static void hint_outgoing(struct batch *batch)
     }
 }
 
-/* Ask the leader until its state holds message `last`, then say how many markers
+/* Ask the leader until its state holds message `last`; state->matching is then how many markers
  * match. After a change of leaders that may take a moment. */
 static enum tremolo_status count_markers(struct bus *bus, const char *stream, const char *subjects,
-                                         uint64_t last, uint64_t *markers)
+                                         uint64_t last, struct bus_state *state)
 {
-    struct bus_state state = {0};
     for (int i = 0; i < ASK_AGAIN; i++) {
-        enum tremolo_status status = bus->state(bus, stream, subjects, &state);
+        enum tremolo_status status = bus->state(bus, stream, subjects, state);
         if (status != TREMOLO_OK) {
             return status;
         }
-        if (state.last >= last) {
-            *markers = state.matching;
+        if (state->last >= last) {
             return TREMOLO_OK;
         }
         (void)usleep(20000);
@@ -252,12 +251,12 @@ static enum server_outcome compare_with_marker(struct batch *batch, const struct
     const struct lane *lane = &batch->lanes[sent->lane];
     const struct mirror *study = lane->served->mirror;
     char subject[BUS_NAME_BYTES];
-    uint64_t markers = 0;
+    struct bus_state log = {0};
     cluster_end(subject, study->tag, sent->shard, lane->round);
-    if (count_markers(batch->bus, study->stream, subject, sequence, &markers) != TREMOLO_OK) {
+    if (count_markers(batch->bus, study->stream, subject, sequence, &log) != TREMOLO_OK) {
         return OUTCOME_NOT_STORED;
     }
-    if (markers == 0) {
+    if (log.matching == 0) {
         return OUTCOME_ACCEPTED;
     }
     for (int i = 0; i < ASK_AGAIN; i++) {
@@ -278,9 +277,9 @@ static enum server_outcome compare_with_marker(struct batch *batch, const struct
 static enum tremolo_status judge_lane(struct batch *batch, size_t lane_at)
 {
     const struct lane *lane = &batch->lanes[lane_at];
-    const struct mirror *study = lane->served->mirror;
+    struct mirror *study = lane->served->mirror;
     char subjects[BUS_NAME_BYTES];
-    uint64_t markers = 0;
+    struct bus_state log = {0};
     uint64_t last = 0;
     for (size_t i = 0; i < batch->outgoing_count; i++) {
         if (batch->outgoing[i].lane == lane_at && batch->messages[i].sequence > last) {
@@ -289,7 +288,7 @@ static enum tremolo_status judge_lane(struct batch *batch, size_t lane_at)
     }
     (void)snprintf(subjects, sizeof subjects, "tremolo.log.%s.*.end.%u", study->tag, lane->round);
     enum tremolo_status status =
-        last == 0 ? TREMOLO_OK : count_markers(batch->bus, study->stream, subjects, last, &markers);
+        last == 0 ? TREMOLO_OK : count_markers(batch->bus, study->stream, subjects, last, &log);
     for (size_t i = 0; i < batch->outgoing_count; i++) {
         struct outgoing *sent = &batch->outgoing[i];
         if (sent->lane != lane_at) {
@@ -298,9 +297,12 @@ static enum tremolo_status judge_lane(struct batch *batch, size_t lane_at)
         bool stored = status == TREMOLO_OK && batch->messages[i].status == TREMOLO_OK &&
                       batch->messages[i].sequence > 0;
         sent->outcome = !stored ? OUTCOME_NOT_STORED
-                        : markers == 0
+                        : log.matching == 0
                             ? OUTCOME_ACCEPTED
                             : compare_with_marker(batch, sent, batch->messages[i].sequence);
+        if (sent->outcome == OUTCOME_ACCEPTED) {
+            publish_again_keep(batch->again, study, log.leader, &batch->messages[i]);
+        }
     }
     return status;
 }
@@ -332,9 +334,10 @@ static void free_batch(struct batch *batch)
     free(batch->messages);
 }
 
-enum tremolo_status publish_jobs(struct job *jobs, struct bus *bus, int64_t now)
+enum tremolo_status publish_jobs(struct job *jobs, struct bus *bus, struct publish_again *again,
+                                 int64_t now)
 {
-    struct batch batch = {.bus = bus, .now = now};
+    struct batch batch = {.bus = bus, .again = again, .now = now};
     enum tremolo_status status = TREMOLO_OK;
     for (struct job *job = jobs; job != NULL; job = job->next) {
         sort_job(&batch, job);
