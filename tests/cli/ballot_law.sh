@@ -94,7 +94,7 @@ int main(void)
     study.rank_first = 57;
     study.rank_top = 2923410234u;
     study.constant = 154;
-    study.response_weight = 358;
+    study.response_weight = TREMOLO_BALLOT_WEIGHT(154);
     sample.features = features;
     work.study = &study;
     work.sample = &sample;
@@ -132,7 +132,7 @@ broken() {
 }
 broken scale 's/PLACE_LOG2 = 16/PLACE_LOG2 = 3/'
 broken products 's/(uint32_t)value\[j\]/(uint32_t)value[0]/'
-broken directions 's/generator->next - 4)) - 16;/generator->next - 4)) * 0 + 5;/'
+broken directions 's/entry = count_ones(generator) - 16;/entry = 5;/'
 broken rounding 's/ROW_SHIFT = 6/ROW_SHIFT = 0/'
 broken overflow 's/ROUGH_SHIFT = 9/ROUGH_SHIFT = 1/; s/return (value + (INT32_C(1) << shift >> 1)) >> shift;/return value;/'
 
