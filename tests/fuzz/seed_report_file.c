@@ -69,7 +69,7 @@ static int write_ballots(const char *folder, unsigned response)
     study->samples = 1;
     study->response = (uint8_t)response;
     study->constant = TREMOLO_BALLOT_ONE;
-    study->response_weight = response == TREMOLO_RESPONSE_PRIVATE ? TREMOLO_BALLOT_ONE : 0;
+    study->response_weight = (uint16_t)(response * TREMOLO_BALLOT_WEIGHT(TREMOLO_BALLOT_ONE));
     study->rank_first = 57;
     study->rank_top = UINT32_C(2923410234);
     (void)snprintf(path, sizeof path, "%s/ballots-%u", folder, response);
