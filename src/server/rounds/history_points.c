@@ -154,7 +154,7 @@ enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_
     (void)pthread_mutex_lock(&served->lock);
     if (served->history.unstored) {
         encode(&out, &served->history, served->study->dimension);
-        served->history.unstored = false;
+        served->history.unstored = out.status != TREMOLO_OK;
     }
     (void)pthread_mutex_unlock(&served->lock);
     if (out.status != TREMOLO_OK) {
@@ -180,6 +180,9 @@ enum tremolo_status history_put(struct store *store, struct served_study *served
     enum tremolo_status status = history_take(&bytes, &length, served);
     if (status == TREMOLO_OK && bytes != NULL) {
         status = store->put(store, "history", served->id, STORE_STUDY_BYTES, bytes, length);
+        if (status != TREMOLO_OK) {
+            history_keep(served);
+        }
     }
     free(bytes);
     return status;

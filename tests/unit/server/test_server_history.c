@@ -164,9 +164,16 @@ static enum tremolo_status keep_state(struct store *store, const char *kind, con
     return TREMOLO_OK;
 }
 
+static enum tremolo_status refuse_state(struct store *store, const char *kind, const uint8_t *key,
+                                        size_t key_length, const uint8_t *value, size_t length)
+{
+    (void)store, (void)kind, (void)key, (void)key_length, (void)value, (void)length;
+    return TREMOLO_STORE_FAILED;
+}
+
 static void test_what_is_stored_comes_back(void **state)
 {
-    struct store store = {.put = keep_state};
+    struct store store = {.put = refuse_state};
     struct history back = {0};
     const struct history *history = &served->history;
     size_t d = served->study->dimension;
@@ -176,7 +183,10 @@ static void test_what_is_stored_comes_back(void **state)
         history_tick(served, 1000 + second, 1000 * second);
     }
     assert_true(history->samples > 100 && history->points > 20);
+    /* What was refused is offered again. */
     stored_length = 0;
+    assert_status(history_put(&store, served), TREMOLO_STORE_FAILED);
+    store.put = keep_state;
     assert_status(history_put(&store, served), TREMOLO_OK);
     assert_true(stored_length > 0);
     assert_status(history_decode(&back, d, stored, stored_length), TREMOLO_OK);
