@@ -66,7 +66,7 @@ void fleet_bulk_round(int32_t *value, const int32_t *noise, size_t count,
 
 /* The point of a ballot, and what the products of a row of directions have in common. */
 struct ballot_point {
-    size_t count; /* of `value` */
+    size_t count;                               /* of `value` */
     int32_t first[TREMOLO_MAX_COORDINATES + 1]; /* factors of the first row */
     int32_t value[TREMOLO_MAX_COORDINATES + 1]; /* and of the others */
     uint32_t diagonal[TREMOLO_MAX_COORDINATES + 1];

@@ -82,10 +82,11 @@ extern "C" {
 #define TREMOLO_BALLOT_SIGNS      5          /* directions of a block */
 #define TREMOLO_BALLOT_ANSWERS    256        /* 8 blocks of 2^5 signs */
 #define TREMOLO_BALLOT_ONE        256        /* a ballot's constant of half a typical range */
-/* g for a private response, from h: h sqrt 8 within 2 10^-4. */
-#define TREMOLO_BALLOT_WEIGHT(h)  (((h) * 2896u + 512u) >> 10)
 #define TREMOLO_BALLOT_RATIO_LOG2 23         /* of two answers' probabilities, at most */
 #define TREMOLO_BALLOT_REACH      8          /* half ranges from the middle a feature counts to */
+
+/* g for a private response, from h: h sqrt 8 within 0.3%, because it is whole. */
+#define TREMOLO_BALLOT_WEIGHT(h) ((2896u * (h) + 512u) >> 10)
 
 /* Public bounds of one feature or of the response, in the integer units the
  * device measures in. low < high and high - low < 2^31. For a ballot a
