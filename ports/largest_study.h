@@ -59,7 +59,7 @@ static inline void prepare_ballot(unsigned dimension, unsigned samples, int priv
     study.rank_first = 57;
     study.rank_top = 2923410234u;
     study.constant = 282;
-    study.response_weight = private_response ? 798 : 0;
+    study.response_weight = private_response ? 515 : 0;
 }
 
 static int call_enrol(void)

@@ -105,7 +105,8 @@ def test_plot(result):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     ax = result.plot()
-    assert "age" in [label.get_text() for label in ax.get_yticklabels()]
+    shown = result.params.drop("(intercept)").dropna().index[::-1]
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(shown)
 
 
 def test_plans_are_the_commands(program, study):

@@ -12,10 +12,10 @@
  * takes the logarithm of their ratio.
  *
  * The point is v = (h, x, w), w = g y, with its products: phi = svec(vv'). When
- * the response is private, its product with h counts twice and its square
- * half, since a mean is wanted more than a spread, and a last entry brings
- * |phi| to h^2 + |x|^2 + g^2. With g^2 = 8 h^2, as a study must have it, its square is
- *     (h^2 + |x|^2 + g^2)^2 - (h^2 + |x|^2)^2 - 2 w^2 (4 h^2 + |x|^2) - w^4 / 4
+ * the response is private, its product with h counts one and a half times
+ * and its square half, since a mean is wanted more than a spread, and a last entry brings
+ * |phi| to h^2 + |x|^2 + g^2. With g^2 = 10/3 h^2, as a study must have it, its square is
+ *     (h^2 + |x|^2 + g^2)^2 - (h^2 + |x|^2)^2 - w^2 (9/2 h^2 + 2 |x|^2) - w^4 / 4
  *         = (g^2 - w^2) (2 h^2 + 2 |x|^2 + g^2 + w^2 / 4).
  * Scores are compared and never sent, so phi keeps whatever
  * scale is handy: products are divided by sqrt 2, which leaves those off the
@@ -207,30 +207,31 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
 /* ------------------------------------------------------------- scores */
 
 /* <direction, phi>, row by row: the off-diagonal products of a row share one
- * factor. The response counts twice beside the constant, half beside itself.
+ * factor. The response counts 3/2 times beside the constant, half beside itself.
  * Sums are unsigned so that an overflow, which a direction 14 standard
  * deviations long would take, is defined. */
 static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
 {
     int32_t *value = work->value;
     int32_t *response = value + work->study->dimension + 1;
-    int32_t twice = product_of(*response, 2);
+    int32_t own = *response;
     struct tremolo_generator *generator = &work->generator;
     unsigned count = point_entries(work->study);
     uint32_t score = 0;
     unsigned i;
     unsigned j;
+    *response += own >> 1;
     for (i = 0; i < count; i++) {
-        uint32_t row;
-        *response = twice >> (i != 0);
         /* 46341 / 65536 is 1 / sqrt 2 within 10^-5. */
-        row = next_entry(generator) *
-              (uint32_t)((product_of(value[i], 46341 >> (value + i == response)) + 32768) >> 16);
+        int32_t root = value + i == response ? 46341 / 2 : 46341;
+        uint32_t row =
+            next_entry(generator) * (uint32_t)((product_of(value[i], root) + 32768) >> 16);
         for (j = i + 1; j < count; j++) {
             row += next_entry(generator) * (uint32_t)value[j];
         }
         row += UINT32_C(1) << ROW_SHIFT >> 1;
         score += (uint32_t)((int32_t)row >> ROW_SHIFT) * (uint32_t)value[i];
+        *response = own;
     }
     if (work->study->response == TREMOLO_RESPONSE_PRIVATE) {
         score += next_entry(generator) * beside;
@@ -353,7 +354,7 @@ TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study)
     return (uint32_t)(tremolo_product(log2_ratio(study) + 3, UINT32_C(2977044472)) >> 34) + 1;
 }
 
-/* h is at least 1/4 and at most 16, and g is h sqrt 8 or, where no response
+/* h is at least 1/4 and at most 16, and g is h sqrt(10/3) or, where no response
  * is protected, 0. */
 static int constants_are_off(const struct tremolo_study *study)
 {

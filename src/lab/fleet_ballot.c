@@ -62,16 +62,16 @@ static uint32_t root(uint32_t square)
 }
 
 /* What the products of a row have in common. The response, entry `last` of a point that has it,
- * counts twice beside the constant, half beside itself. */
+ * counts 3/2 times beside the constant, half beside itself. */
 static void find_rows(struct ballot_point *point, size_t last)
 {
     int32_t *value = point->value;
     uint32_t after = 0;
     memcpy(point->first, value, point->count * sizeof *value);
-    point->first[last] = 2 * value[last];
+    point->first[last] += value[last] >> 1;
     for (size_t i = point->count; i-- > 0;) {
         if (i == 0 && point->has_beside) {
-            after += (uint32_t)value[last];
+            after += (uint32_t)(value[last] >> 1);
         }
         point->diagonal[i] = (uint32_t)((value[i] * (46341 >> (i == last)) + 32768) >> 16);
         point->start[i] = (1 << ROW_SHIFT >> 1) - MIDDLE * (point->diagonal[i] + after);

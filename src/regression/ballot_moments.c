@@ -2,8 +2,8 @@
  *
  * A decoded ballot has the mean phi = svec(uu') and the variance c^2 in each coordinate,
  * so an entry of the mean of uu' has the variance c^2/K on and c^2/(2K) off the diagonal. A
- * protected response counts twice beside the constant and half beside itself in phi:
- * these two entries have the variances c^2/(8K) and 4 c^2/K.
+ * protected response counts 3/2 times beside the constant and half beside itself in
+ * phi: these two entries have the variances 2/9 c^2/K and 4 c^2/K.
  *
  * A public response is multiplied in here. Its mean is taken off first (it is public), so
  * that the noise of the products is uncorrelated with that of the features' moments:
@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* How often a protected response's products with the constant and with itself count. */
-#define CONSTANT_TIMES 2.0
+#define CONSTANT_TIMES 1.5
 #define SQUARE_TIMES   0.5
 
 /* Entry (i, j), i <= j, of the upper triangle of n rows. */

@@ -119,7 +119,7 @@ static double mean_variance(const struct guess *guess, double devices)
     double nu = noise_of(guess, devices);
     double moment = input->h * guess->mass;
     double noise = input->response_public ? nu * input->response_variance / (input->h * input->h)
-                                          : nu / (8.0 * guess->rest);
+                                          : nu / (4.5 * guess->rest);
     return noise / (moment * moment) + input->response_variance / devices;
 }
 

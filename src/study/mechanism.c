@@ -229,7 +229,7 @@ enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t
     made.samples = 1;
     made.dimension = (uint16_t)dimension;
     made.response = response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
-    made.constant = ballot_constant(response_private ? 0.212 + 0.336 * root : 1.1 * root);
+    made.constant = ballot_constant(response_private ? 0.329 + 0.477 * root : 1.1 * root);
     made.response_weight = response_private ? (uint16_t)TREMOLO_BALLOT_WEIGHT(made.constant) : 0;
     made.rank_first = (uint8_t)law.first;
     made.rank_top = law.top;

@@ -43,8 +43,8 @@ static inline struct made_population made_population(size_t d, bool response_pub
     double root = sqrt((double)d / 3.0);
     struct made_population made = {.d = d,
                                    .response_public = response_public,
-                                   .h = response_public ? 1.1 * root : 0.212 + 0.336 * root,
-                                   .g = 0.6 + 0.95 * root,
+                                   .h = response_public ? 1.1 * root : 0.329 + 0.477 * root,
+                                   .g = 0.6 + 0.87 * root,
                                    .c = c,
                                    .devices = devices,
                                    .variance = 0.33,
@@ -112,8 +112,8 @@ static inline void made_draw(struct made_ballots *ballots, const struct made_pop
         for (size_t i = 0; i < p; i++) {
             for (size_t j = i; j < p; j++, at++) {
                 double unit = i == j ? 1.0 : sqrt(2.0);
-                if (j == n - 1) { /* twice beside the constant, half beside itself */
-                    unit *= made->g * (i == 0 ? 2.0 : i == j ? made->g / 2.0 : 1.0);
+                if (j == n - 1) { /* 3/2 times beside the constant, half beside itself */
+                    unit *= made->g * (i == 0 ? 1.5 : i == j ? made->g / 2.0 : 1.0);
                 }
                 double phi = unit * M[i * n + j] + noise * tremolo_random_normal(random);
                 ballots->row[0][b][at] = made_round(phi / made->c * MADE_SCALE * count);

@@ -52,7 +52,7 @@ static void true_point(double *phi, const struct tremolo_study *study)
         for (unsigned j = i; j < D + 2; j++) {
             double times = i == j ? 1.0 : sqrt(2.0);
             if (j == D + 1) {
-                times *= i == 0 ? 2.0 : i == j ? 0.5 : 1.0;
+                times *= i == 0 ? 1.5 : i == j ? 0.5 : 1.0;
             }
             phi[entry] = times * v[i] * v[j] / full;
             whole += phi[entry] * phi[entry];

@@ -352,7 +352,7 @@ static void point_of(double phi[ENTRIES], const double x[D], double y,
         for (size_t j = i; j < NUMBERS; j++) {
             double times = i == j ? 1.0 : M_SQRT2;
             if (j == NUMBERS - 1) {
-                times *= i == 0 ? 2.0 : i == j ? 0.5 : 1.0;
+                times *= i == 0 ? 1.5 : i == j ? 0.5 : 1.0;
             }
             phi[at] = times * u[i] * u[j] / norm2;
             left -= phi[at] * phi[at];

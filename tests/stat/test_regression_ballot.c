@@ -181,7 +181,7 @@ static void test_related_features(void **state)
     assert_true(r2 >= 0.45 && r2 <= 0.51);
 }
 
-/* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(8 K
+/* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(4.5 K
  * (h g mass)^2) when protected, as a share of the response's.
  * Beyond that, slopes without a signal may cost 0.016, two standard errors more than they did when
  * the prior was chosen: one that expects less of them loses more where there is a weak signal. */
@@ -195,7 +195,7 @@ static void check_no_signal(size_t d, bool response_public, double c)
     double per_mean = M[0] / made.h; /* h mass */
     double noise = made.c * made.c / made.devices / (per_mean * per_mean);
     double floor_share =
-        noise / (response_public ? made.h * made.h : 8.0 * made.g * made.g * made.residual);
+        noise / (response_public ? made.h * made.h : 4.5 * made.g * made.g * made.residual);
     double r2 = mean_r2(&made, 40, 31 + d);
     print_message("# no signal, %zu features%s, c %.2f: R^2 %.4f, the mean alone %.4f\n", d,
                   response_public ? " only" : "", c, r2, -floor_share);

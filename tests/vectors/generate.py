@@ -87,7 +87,7 @@ def study_of(name, dimension, vectors=0, **changes):
 def ballot_of(name, dimension, private, **changes):
     """A ballot with about the default constants and epsilon 2."""
     study = study_of(name, dimension, private=private, ballot=1, rank_first=57, rank_top=2923410234,
-                     constant=282, response_weight=798 * private, unit=0, clip=0, keep=0,
+                     constant=282, response_weight=515 * private, unit=0, clip=0, keep=0,
                      noise_log2=0, wire_shift=0, wire_bits=0)
     study.update(changes)
     return study
@@ -287,7 +287,7 @@ def ballot_cases():
         for constant in (64, 4096):
             name = f"ballot law {first} {top} h={constant}"
             study = ballot_of(name, 2, 1, rank_first=first, rank_top=top, constant=constant,
-                              response_weight=constant * 2896 + 512 >> 10, samples=4)
+                              response_weight=constant * 1870 + 512 >> 10, samples=4)
             yield case_of(name, study, [ask(0, n) for n in range(4)])
     name = "ballots and an empty budget"
     study = ballot_of(name, 2, 1, samples=9)

@@ -408,7 +408,7 @@ def direction_score(direction, point, beside):
     if beside is None:
         return sum(row_score(entry, point[i], point[i + 1 :]) for i in range(len(point)))
     constant, *features, response = point
-    score = row_score(entry, constant, features + [2 * response])
+    score = row_score(entry, constant, features + [response + response // 2])
     for i, factor in enumerate(features):
         score += row_score(entry, factor, features[i + 1 :] + [response])
     score += row_score(entry, response, [], 46341 // 2)

@@ -85,8 +85,8 @@ extern "C" {
 #define TREMOLO_BALLOT_RATIO_LOG2 23         /* of two answers' probabilities, at most */
 #define TREMOLO_BALLOT_REACH      8          /* half ranges from the middle a feature counts to */
 
-/* g for a private response, from h: h sqrt 8 within 0.3%, because it is whole. */
-#define TREMOLO_BALLOT_WEIGHT(h) ((2896u * (h) + 512u) >> 10)
+/* g for a private response, from h: h sqrt(10/3) within 0.5%, because it is whole. */
+#define TREMOLO_BALLOT_WEIGHT(h) ((1870u * (h) + 512u) >> 10)
 
 /* Public bounds of one feature or of the response, in the integer units the
  * device measures in. low < high and high - low < 2^31. For a ballot a

@@ -138,7 +138,7 @@ static void find_point(struct person *person, const struct tremolo_study *study)
         for (unsigned j = i; j < count; j++) {
             double times = i == j ? 1.0 : sqrt(2.0);
             if (with_response && j == count - 1) {
-                times *= i == 0 ? 2.0 : i == j ? 0.5 : 1.0;
+                times *= i == 0 ? 1.5 : i == j ? 0.5 : 1.0;
             }
             *point = times * u[i] * u[j] / square;
             whole += *point * *point;

@@ -4,7 +4,7 @@
  * sample; decoded, it is a noisy copy of them. With the scaled sample (x, y), public
  * constants h and g and the weight s = 1/sqrt(h^2 + |x|^2 + g^2), the point is
  *     u = s (h, x_1..x_d, g y)    all protected,    n = d + 2 coordinates, where the entry
- *         of h and g y counts twice and that of (g y)^2 half (device/ballot.c);
+ *         of h and g y counts 3/2 times and that of (g y)^2 half (device/ballot.c);
  *     u = s (h, x_1..x_d)         features only,    n = d + 1, g = 0 in s, y in the clear.
  * Ballots tell E uu' with independent noise of known size, so this part of regression
  * starts where debiasing would have ended.

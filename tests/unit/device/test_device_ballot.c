@@ -18,7 +18,7 @@ static struct tremolo_study ballot_study(unsigned dimension, unsigned response)
     study.rounds = 1;
     study.response = (uint8_t)response;
     study.constant = 282;
-    study.response_weight = response == TREMOLO_RESPONSE_PRIVATE ? 798 : 0;
+    study.response_weight = response == TREMOLO_RESPONSE_PRIVATE ? 515 : 0;
     study.rank_first = 57;
     study.rank_top = UINT32_C(2923410234);
     return study;
@@ -103,7 +103,7 @@ static unsigned true_point(double *phi, const struct question *question)
         for (unsigned j = i; j < count; j++) {
             double times = i == j ? 1.0 : sqrt(2.0);
             if (j == study->dimension + 1u) {
-                times *= i == 0 ? 2.0 : i == j ? 0.5 : 1.0;
+                times *= i == 0 ? 1.5 : i == j ? 0.5 : 1.0;
             }
             phi[entry] = times * v[i] * v[j] / full;
             length2 += phi[entry] * phi[entry];
@@ -116,7 +116,7 @@ static unsigned true_point(double *phi, const struct question *question)
         length2 += phi[entry] * phi[entry];
         entry++;
     }
-    /* g is rounded to 1/256, so that g^2 / h^2 is 8 within 0.2%. */
+    /* g is rounded to 1/256, so that g^2 / h^2 is 10/3 within 0.2%. */
     assert_true(fabs(length2 - 1.0) < 0.002);
     return entry;
 }
@@ -190,18 +190,18 @@ struct change {
 static void test_wrong_studies_are_refused_and_cost_nothing(void **state)
 {
     static const struct change changes[] = {
-        {"sound", 1, 1, 57, 282, 798, 2923410234u, TREMOLO_OK},
-        {"h too small", 1, 1, 57, 63, 178, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"h too large", 1, 1, 57, 4097, 11587, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"g too small", 1, 1, 57, 282, 797, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"g too large", 1, 1, 57, 282, 799, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"g with a public response", 1, 0, 57, 282, 798, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"T of 0", 1, 1, 0, 282, 798, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"T of 129", 1, 1, 129, 282, 798, 2923410234u, TREMOLO_BAD_BALLOT},
-        {"q of 0", 1, 1, 57, 282, 798, 0, TREMOLO_BAD_BALLOT},
-        {"the worst first", 1, 1, 57, 282, 798, 900000000, TREMOLO_BAD_BALLOT},
-        {"epsilon beyond 16", 1, 1, 1, 282, 798, UINT32_MAX, TREMOLO_BAD_BALLOT},
-        {"no such release", 2, 1, 57, 282, 798, 2923410234u, TREMOLO_BAD_RELEASE},
+        {"sound", 1, 1, 57, 282, 515, 2923410234u, TREMOLO_OK},
+        {"h too small", 1, 1, 57, 63, 115, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"h too large", 1, 1, 57, 4097, 7482, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"g too small", 1, 1, 57, 282, 514, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"g too large", 1, 1, 57, 282, 516, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"g with a public response", 1, 0, 57, 282, 515, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"T of 0", 1, 1, 0, 282, 515, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"T of 129", 1, 1, 129, 282, 515, 2923410234u, TREMOLO_BAD_BALLOT},
+        {"q of 0", 1, 1, 57, 282, 515, 0, TREMOLO_BAD_BALLOT},
+        {"the worst first", 1, 1, 57, 282, 515, 900000000, TREMOLO_BAD_BALLOT},
+        {"epsilon beyond 16", 1, 1, 1, 282, 515, UINT32_MAX, TREMOLO_BAD_BALLOT},
+        {"no such release", 2, 1, 57, 282, 515, 2923410234u, TREMOLO_BAD_RELEASE},
     };
     static struct tremolo_work work;
     static struct fake_device device;

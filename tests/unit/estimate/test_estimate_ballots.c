@@ -21,7 +21,7 @@ static struct tremolo_study study_of(unsigned dimension, unsigned response)
     study.rounds = 1;
     study.response = (uint8_t)response;
     study.constant = 282;
-    study.response_weight = response == TREMOLO_RESPONSE_PRIVATE ? 798 : 0;
+    study.response_weight = response == TREMOLO_RESPONSE_PRIVATE ? 515 : 0;
     study.rank_first = 57;
     study.rank_top = UINT32_C(2923410234);
     for (unsigned i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
