@@ -164,7 +164,7 @@ static struct length length_of(size_t d)
     if (d <= 24) {
         return d <= 12 ? (struct length){150, 600, 24} : (struct length){120, 300, 30};
     }
-    return d <= 64 ? (struct length){80, 200, 30} : (struct length){50, 90, 32};
+    return d <= 64 ? (struct length){80, 200, 30} : (struct length){60, 100, 28};
 }
 
 static void run(double *mean, double *draws, size_t count, struct chain *chain, double *M,

@@ -11,8 +11,11 @@
 
 #include <math.h>
 
-#define STRIDE     1.0 /* of a proposal, in prior standard deviations */
 #define SHARE_MOST (1.0 - 1e-9)
+
+/* Of proposals, in prior standard deviations: where noise hides much, and where many
+ * loadings or slopes say how large they are. */
+static const double strides[] = {1.0, 0.1};
 
 /* What stays. */
 struct kept {
@@ -127,10 +130,11 @@ void density_rescale(double *position, struct density *density, struct tremolo_r
     }
     struct kept kept = keep(density);
     double energy = energy_of(density, &kept, &now);
-    for (size_t j = 0; j < q + 2; j++) {
+    for (size_t j = 0; j < 2 * (q + 2); j++) {
         struct shares next = now;
-        double *one = j < 2 ? &next.logit[j] : &next.part[j - 2];
-        *one += STRIDE * 2.0 * (tremolo_random_uniform(random) - 0.5);
+        size_t which = j / 2;
+        double *one = which < 2 ? &next.logit[which] : &next.part[which - 2];
+        *one += strides[j % 2] * 2.0 * (tremolo_random_uniform(random) - 0.5);
         double there = energy_of(density, &kept, &next);
         if (tremolo_random_uniform(random) < density_exponential(energy - there)) {
             now = next;
