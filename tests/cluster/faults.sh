@@ -68,10 +68,15 @@ config["max_bytes"] = int(sys.argv[2])
 print(json.dumps(config))' "$work/info" "$1")" >"$work/update"
     grep -q '"max_bytes":'"$1" "$work/update"
 }
+# While gateways stand still: nats-server 2.9 deletes the oldest messages of a log that is already larger
+# than its new limit, although it is one that refuses when it is full.
 strike_storage_full() {
     victim=$log hold=$1
+    for which in a b; do kill -STOP "$(pid_of "gateway.$which")"; done
+    sleep 0.3
     held=$(as_user operator 1 request "\$JS.API.STREAM.INFO.$log" | sed -n 's/.*"state":{"messages":[0-9]*,"bytes":\([0-9]*\).*/\1/p')
     limit_log $((held + 2000)) || echo "# the limit was not set: $(cat "$work/update")"
+    for which in a b; do kill -CONT "$(pid_of "gateway.$which")"; done
 }
 end_storage_full() { limit_log -1 || echo "# the limit was not lifted: $(cat "$work/update")"; }
 
@@ -104,7 +109,7 @@ rounds='{"kind": "iterative", "rounds": 3, "vectors": 1, "alpha": 0.25, "lambda"
 # every node has of the log, and what a fold of the log from its beginning counts: with
 # all of them there it is the fold that is late, else the log has lost them.
 describe_loss() {
-    for name in a b; do echo "# gateway $name shows $(reports_in "$(gateway_url $name)" "$id")"; done
+    for which in a b; do echo "# gateway $which shows $(reports_in "$(gateway_url $which)" "$id")"; done
     $tremolo status --store "$store" $(store_user reader) | sed 's/^/# /'
     for node in $cluster_nodes; do
         echo "# node $node has $(cluster_ask "$node" 'jsz?streams=true' | python3 -c '
@@ -166,6 +171,10 @@ for kind in $kinds; do
     expect "$kind: every acknowledged report counts exactly once" $code 0
     sed 's/^/# /' "$work/swarm"
     [ $code -eq 0 ] || describe_loss
+    first=$(as_user operator 1 request "\$JS.API.STREAM.INFO.$log" | sed -n 's/.*"first_seq":\([0-9]*\).*/\1/p')
+    # A full log of nats-server 2.9 deletes its oldest message when one comes that fits by its payload
+    # and not with its head (docs/scale.md): those few have long been counted.
+    [ "$kind" = storage-full ] || expect "$kind: the log begins with its first message" "$first" 1
     expect "$kind: the cluster is well afterwards" "$(wait_until 60 cluster_is_well && echo yes)" yes
     for process in gateway.a gateway.b folder.a folder.b; do
         kill -0 "$(pid_of $process)" 2>/dev/null || report "$kind: $process is alive" no

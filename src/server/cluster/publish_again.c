@@ -6,9 +6,10 @@
  * once that node leads again, nobody sees them. As many are lost so as were on their way:
  * no more than all gateways have in one group each.
  *
- * So a gateway keeps what it published under numbers near a new leader's first, and when that leader
- * has settled publishes it again, and again, until it stands behind all numbers that could be
- * passed over. The fold passes over reports that it knows.
+ * So a gateway keeps what it published under numbers near a new leader's first. When that leader
+ * has settled it fills up the numbers that could be passed over, with one report of what it keeps
+ * again and again, and then publishes all of it once more. The fold passes over reports that
+ * it knows.
  *
  * All of it belongs to the thread that publishes. */
 #include <stdio.h>
@@ -22,7 +23,7 @@
 enum {
     SETTLED_MS = 2000,    /* after a change, before messages are written again */
     RETRY_MS = 1000,      /* after a failure */
-    GUARD_MESSAGES = 512, /* numbers that may be passed over, and of each shard: */
+    GUARD_MESSAGES = 128, /* numbers that may be passed over, and more for each shard: */
     GUARD_SHARD = 16,
     GROUP_MAX = 16, /* messages on their way at once: they may be left behind, too */
     RUN_MAX = 64,   /* before reports have their turn */
@@ -80,36 +81,56 @@ void publish_again_keep(struct publish_again *again, struct mirror *study, const
     (void)snprintf(kept->subject, sizeof kept->subject, "%s", message->subject);
 }
 
-/* Have all leaders settled? Asked anew: a change may have come without a report of ours. */
-static bool are_settled(struct publish_again *again, struct bus *bus)
+/* Has the leader of this log settled? Asked anew: a change may have come without a report of ours. */
+static bool look(struct mirror *study, struct bus *bus, uint64_t *last)
 {
-    const struct mirror *asked = NULL;
-    for (size_t i = 0; i < again->count; i++) {
-        struct bus_state state = {0};
-        struct mirror *study = again->kept[i].study;
-        if (study == asked) {
-            continue;
-        }
-        if (!is_settled(study) || bus->state(bus, study->stream, NULL, &state) != TREMOLO_OK) {
-            return false;
-        }
-        note_leader(study, state.leader, state.last + 1);
-        if (!is_settled(study)) {
-            return false;
-        }
-        asked = study;
+    struct bus_state state = {0};
+    if (!is_settled(study) || bus->state(bus, study->stream, NULL, &state) != TREMOLO_OK) {
+        return false;
     }
-    return true;
+    note_leader(study, state.leader, state.last + 1);
+    *last = state.last;
+    return is_settled(study);
 }
 
-/* Publish the first `count`. What is safe now is dropped, what is not goes to the end; what was not
- * stored stays in front. False when something was not. */
+/* The first report of a kept message, as a segment. */
+static enum tremolo_status make_filler(struct segment *filler, const struct kept_message *kept)
+{
+    struct segment_record record;
+    uint32_t offset = segment_start(kept->bytes);
+    if (!segment_next(&record, &offset, kept->bytes, kept->length)) {
+        return TREMOLO_MALFORMED;
+    }
+    enum tremolo_status status = segment_add(filler, &record, &offset);
+    return status == TREMOLO_OK ? segment_seal(filler, 0) : status;
+}
+
+/* Fill numbers until what comes is safe, so many at most. False when there is more to do. */
+static bool fill(struct publish_again *again, struct bus *bus, uint64_t last)
+{
+    const struct kept_message *kept = &again->kept[0];
+    struct bus_message messages[GROUP_MAX];
+    struct segment filler = {0};
+    bool good = make_filler(&filler, kept) == TREMOLO_OK;
+    for (size_t n = 0; good && n < RUN_MAX && !is_safe(kept->study, last + 1); n += GROUP_MAX) {
+        for (size_t i = 0; i < GROUP_MAX; i++) {
+            messages[i] = (struct bus_message){.bytes = filler.bytes, .length = filler.length};
+            (void)snprintf(messages[i].subject, sizeof messages[i].subject, "%s", kept->subject);
+        }
+        good = bus->publish(bus, messages, GROUP_MAX) == TREMOLO_OK;
+        for (size_t i = 0; i < GROUP_MAX; i++) {
+            last = good && messages[i].sequence > last ? messages[i].sequence : last;
+        }
+    }
+    segment_free(&filler);
+    return good && is_safe(kept->study, last + 1);
+}
+
+/* Publish the first `count`; what is not stored stays. False when something was not. */
 static bool publish_group(struct publish_again *again, struct bus *bus, size_t count)
 {
     struct bus_message messages[GROUP_MAX];
-    struct kept_message moved[GROUP_MAX] = {0};
-    size_t stay = 0;
-    size_t back = 0;
+    size_t left = 0;
     for (size_t i = 0; i < count; i++) {
         const struct kept_message *kept = &again->kept[i];
         messages[i] = (struct bus_message){
@@ -117,33 +138,41 @@ static bool publish_group(struct publish_again *again, struct bus *bus, size_t c
         (void)snprintf(messages[i].subject, sizeof messages[i].subject, "%s", kept->subject);
     }
     (void)!bus->publish(bus, messages, count); /* each has its own result */
-    for (size_t i = 0; i < count; i++) {
-        struct kept_message kept = again->kept[i];
-        if (messages[i].status != TREMOLO_OK) {
-            again->kept[stay++] = kept;
-        } else if (is_safe(kept.study, messages[i].sequence)) {
-            free(kept.bytes);
+    for (size_t i = 0; i < again->count; i++) {
+        if (i < count && messages[i].status == TREMOLO_OK) {
+            free(again->kept[i].bytes);
         } else {
-            moved[back++] = kept;
+            again->kept[left++] = again->kept[i];
         }
     }
-    size_t rest = again->count - count;
-    memmove(again->kept + stay, again->kept + count, rest * sizeof *again->kept);
-    memcpy(again->kept + stay + rest, moved, back * sizeof *moved);
-    again->count = stay + rest + back;
-    return stay == 0;
+    bool good = left == again->count - count;
+    again->count = left;
+    return good;
+}
+
+/* Messages in front that are of one study. */
+static size_t group_of(const struct publish_again *again)
+{
+    size_t count = 1;
+    while (count < again->count && count < GROUP_MAX &&
+           again->kept[count].study == again->kept[0].study) {
+        count++;
+    }
+    return count;
 }
 
 void publish_again_run(struct publish_again *again, struct bus *bus, bool now)
 {
+    uint64_t last = 0;
     if (again->count == 0 || (!now && clock_ms() < again->not_before_ms)) {
         return;
     }
-    bool good = now || are_settled(again, bus);
-    /* At the end of a process each is written once more, however many there are. */
+    /* When the process ends all of it is written once more, wherever that is. */
+    bool good = now || (look(again->kept[0].study, bus, &last) && fill(again, bus, last));
     size_t left = now ? again->count : (size_t)RUN_MAX;
-    while (good && left > 0 && again->count > 0) {
-        size_t group = again->count < GROUP_MAX ? again->count : (size_t)GROUP_MAX;
+    const struct mirror *study = again->kept[0].study;
+    while (good && left > 0 && again->count > 0 && (now || again->kept[0].study == study)) {
+        size_t group = group_of(again);
         group = group < left ? group : left;
         good = publish_group(again, bus, group);
         left -= group;
