@@ -38,3 +38,6 @@ expect "the same numbers as the estimate's" "$(list '-d sort=told -d order=down'
         and (row['low'] > 0 or row['high'] < 0)), key=lambda row: abs(row['estimate'] * row['range'])).items() if k in one['strongest']},
      one['devices_needed'] == whole['devices_needed'], one['guarantee']['attacker_right'] == whole['guarantee']['attacker_right'],
      one['told'] > 0, one['features']))(all['studies'][0]['summary'], json.load(open('$work/estimate.json')))")" '(True, True, True, True, 3)'
+stop_server
+start_server "$work/data"
+expect "it is there after a restart, though no report comes and nobody asks for the estimate" "$(wait_for told && echo yes)" yes

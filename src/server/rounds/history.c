@@ -102,9 +102,10 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
     (void)pthread_mutex_lock(&served->lock);
     add_mark(&served->history, served->reports, now_ms);
     history_drop_beyond(&served->history, served->reports);
-    /* The table of one round is from all reports; of several, samples decide when to look. */
+    /* The table of one round is from all reports; of several, samples decide when to look. After a
+     * restart nothing may be due for ever, and yet the list has to say what was learnt. */
     bool due =
-        sample_is_due(&served->history, served->reports, now) ||
+        served->summary == NULL || sample_is_due(&served->history, served->reports, now) ||
         (served->terms->rounds == 1 && history_point_is_due(&served->history, served->reports));
     unsigned opened = served->opened;
     (void)pthread_mutex_unlock(&served->lock);

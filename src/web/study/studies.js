@@ -58,7 +58,7 @@ function devicesCell() {
         update({ devices, summary }) {
             const wanted = summary?.devices_needed ?? null;
             setText(amount, count(devices));
-            setText(needed, wanted === null ? '' : ` of about ${about(wanted)}`);
+            setText(needed, wanted === null ? '' : devices < wanted ? ` of about ${about(wanted)}` : `, about ${about(wanted)} needed`);
             bar.value = wanted === null ? 0 : Math.min(1, devices / wanted);
             bar.setAttribute('aria-label', 'devices of those needed');
             show(bar, wanted !== null);
