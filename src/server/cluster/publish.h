@@ -9,6 +9,7 @@
 struct publish_again {
     struct kept_message *kept;
     size_t count;
+    size_t bytes;
     int64_t not_before_ms;
 };
 

@@ -25,8 +25,10 @@ enum {
     RETRY_MS = 1000,      /* after a failure */
     GUARD_MESSAGES = 128, /* numbers that may be passed over, and more for each shard: */
     GUARD_SHARD = 16,
-    GROUP_MAX = 16, /* messages on their way at once: they may be left behind, too */
-    RUN_MAX = 64,   /* before reports have their turn */
+    GROUP_MAX = 16,           /* messages on their way at once: they may be left behind, too */
+    RUN_MAX = 64,             /* before reports have their turn */
+    KEPT_MAX = 1 << 14,       /* messages, and */
+    KEPT_BYTES_MAX = 1 << 28, /* bytes of them, that wait at once */
 };
 
 struct kept_message {
@@ -64,8 +66,9 @@ void publish_again_keep(struct publish_again *again, struct mirror *study, const
     if (is_safe(study, message->sequence)) {
         return;
     }
-    /* Without memory there is no second time: it is on two nodes all the same. */
-    uint8_t *bytes = malloc(message->length + 1);
+    /* Without room there is no second time: it is on two nodes all the same. */
+    bool full = again->count == KEPT_MAX || message->length > KEPT_BYTES_MAX - again->bytes;
+    uint8_t *bytes = full ? NULL : malloc(message->length + 1);
     if (bytes == NULL) {
         return;
     }
@@ -76,6 +79,7 @@ void publish_again_keep(struct publish_again *again, struct mirror *study, const
     }
     again->kept = grown;
     memcpy(bytes, message->bytes, message->length);
+    again->bytes += message->length;
     struct kept_message *kept = &again->kept[again->count++];
     *kept = (struct kept_message){.study = study, .bytes = bytes, .length = message->length};
     (void)snprintf(kept->subject, sizeof kept->subject, "%s", message->subject);
@@ -140,6 +144,7 @@ static bool publish_group(struct publish_again *again, struct bus *bus, size_t c
     (void)!bus->publish(bus, messages, count); /* each has its own result */
     for (size_t i = 0; i < again->count; i++) {
         if (i < count && messages[i].status == TREMOLO_OK) {
+            again->bytes -= again->kept[i].length;
             free(again->kept[i].bytes);
         } else {
             again->kept[left++] = again->kept[i];
