@@ -59,7 +59,7 @@ static void seed_directions(struct tremolo_generator *generator, const uint8_t *
     for (i = 0; i < 4; i++) {
         generator->state[12 + i] = tremolo_bytes_load(report_id + 4 * i);
     }
-    tremolo_chacha_blocks(generator, 0, KEY_PAIRS);
+    tremolo_chacha_blocks(generator->block, generator->state, KEY_PAIRS);
     tremolo_generator_key(generator);
 }
 
@@ -100,7 +100,7 @@ static uint32_t next_entry(struct tremolo_generator *generator)
 {
     uint32_t entry;
     if (generator->next == BUFFER_BYTES) {
-        tremolo_chacha_blocks(generator, 0, DIRECTION_PAIRS);
+        tremolo_chacha_blocks(generator->block, generator->state, DIRECTION_PAIRS);
         generator->next = 0;
     }
     entry = count_ones(generator) - 16;
@@ -170,37 +170,47 @@ static unsigned point_entries(const struct tremolo_study *study)
     return study->dimension + 1u + study->response;
 }
 
-/* v into work->value, its length 2^15 but for a few percent at most. Returns
- * the entry beside the products, divided by sqrt 2; unused when the response
- * is public. */
-static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
+/* h or g, 2^16 a half range. */
+static int32_t at_scale(uint16_t constant)
+{
+    return (int32_t)constant << (PLACE_LOG2 - CONSTANT_LOG2);
+}
+
+/* v into work->value, 2^16 a half range. Returns the rough square of its length,
+ * or of the longest that the response could make it. */
+static uint32_t place_point(struct tremolo_work *work)
 {
     const struct tremolo_study *study = work->study;
     int32_t *value = work->value;
-    unsigned d = study->dimension;
-    int32_t weight = (int32_t)study->response_weight << (PLACE_LOG2 - CONSTANT_LOG2);
-    int32_t constant = (int32_t)study->constant << (PLACE_LOG2 - CONSTANT_LOG2);
-    uint32_t square = rough_square(weight) + rough_square(constant);
-    uint32_t response;
-    uint32_t missing;
-    unsigned shift;
-    unsigned i;
-    *value++ = constant;
-    for (i = 0; i < d; i++) {
-        value[i] = place(work->sample->features[i], &study->bounds[i], TREMOLO_BALLOT_REACH);
+    unsigned i = study->dimension;
+    uint32_t square = rough_square(at_scale(study->response_weight));
+    value[i + 1] = product_of(response_place(work), study->response_weight) >> CONSTANT_LOG2;
+    for (; i > 0; i--) {
+        value[i] =
+            place(work->sample->features[i - 1], &study->bounds[i - 1], TREMOLO_BALLOT_REACH);
         square += rough_square(value[i]);
     }
-    value[d] = product_of(response_place(work), study->response_weight) >> CONSTANT_LOG2;
-    shift = halvings(square);
-    value = work->value;
-    square = 0;
-    for (i = 0; i < d + 2; i++) {
-        value[i] = halve(value[i], shift);
-        square += square_of(value[i]);
-    }
-    response = square_of(value[d + 1]);
-    missing = square_of(halve(weight, shift)) - response;
-    square += missing / 2 - response / 8 * 3;
+    value[0] = at_scale(study->constant);
+    return square + rough_square(value[0]);
+}
+
+/* v into work->value, its length 2^15 but for a few percent at most. Returns
+ * the entry beside the products, divided by sqrt 2; unused when the response
+ * is public. */
+static uint32_t find_point(struct tremolo_work *work)
+{
+    unsigned shift = halvings(place_point(work));
+    int32_t *value = work->value;
+    int32_t *response = value + work->study->dimension + 1;
+    uint32_t square = 0;
+    uint32_t missing;
+    do {
+        *value = halve(*value, shift);
+        square += square_of(*value);
+    } while (value++ != response);
+    missing =
+        square_of(halve(at_scale(work->study->response_weight), shift)) - square_of(*response);
+    square += missing / 2 - square_of(*response) / 8 * 3;
     return (tremolo_root(missing) * tremolo_root(square)) >> ROW_SHIFT;
 }
 
@@ -212,27 +222,28 @@ static TREMOLO_APART uint32_t find_point(struct tremolo_work *work)
  * deviations long would take, is defined. */
 static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
 {
+    struct tremolo_generator *generator = &work->generator;
     int32_t *value = work->value;
+    int32_t *end = value + point_entries(work->study);
     int32_t *response = value + work->study->dimension + 1;
     int32_t own = *response;
-    struct tremolo_generator *generator = &work->generator;
-    unsigned count = point_entries(work->study);
+    int32_t diagonal = 46341; /* / 65536 is 1 / sqrt 2 within 10^-5 */
     uint32_t score = 0;
-    unsigned i;
-    unsigned j;
     *response += own >> 1;
-    for (i = 0; i < count; i++) {
-        /* 46341 / 65536 is 1 / sqrt 2 within 10^-5. */
-        int32_t root = value + i == response ? 46341 / 2 : 46341;
-        uint32_t row =
-            next_entry(generator) * (uint32_t)((product_of(value[i], root) + 32768) >> 16);
-        for (j = i + 1; j < count; j++) {
-            row += next_entry(generator) * (uint32_t)value[j];
+    do {
+        const int32_t *other = value;
+        uint32_t row;
+        if (value == response) {
+            diagonal >>= 1;
+        }
+        row = next_entry(generator) * (uint32_t)((product_of(*value, diagonal) + 32768) >> 16);
+        while (++other != end) {
+            row += next_entry(generator) * (uint32_t)*other;
         }
         row += UINT32_C(1) << ROW_SHIFT >> 1;
-        score += (uint32_t)((int32_t)row >> ROW_SHIFT) * (uint32_t)value[i];
+        score += (uint32_t)((int32_t)row >> ROW_SHIFT) * (uint32_t)*value;
         *response = own;
-    }
+    } while (++value != end);
     if (work->study->response == TREMOLO_RESPONSE_PRIVATE) {
         score += next_entry(generator) * beside;
     }
@@ -270,14 +281,14 @@ static TREMOLO_APART uint32_t count_below(const struct tremolo_work *work, uint3
 }
 
 /* The answer with `rank` larger keys: its key is found bit by bit. */
-static TREMOLO_APART uint8_t answer_at(const struct tremolo_work *work, uint32_t rank)
+static uint8_t answer_at(const struct tremolo_work *work, uint32_t rank)
 {
     uint32_t key = 0;
-    uint32_t bit;
-    for (bit = UINT32_C(1) << (SCORE_BITS + ANSWER_BITS - 1); bit != 0; bit >>= 1) {
+    uint32_t bit = UINT32_C(1) << (SCORE_BITS + ANSWER_BITS - 1);
+    do {
         uint32_t enough = count_below(work, key | bit) + rank - ANSWERS;
         key |= bit & tremolo_sign(enough);
-    }
+    } while ((bit >>= 1) != 0);
     return (uint8_t)~key;
 }
 

@@ -85,13 +85,11 @@ static inline void double_round(lanes *x)
 #endif
 }
 
-/* The next blocks into the buffer, from `at` on. */
-TREMOLO_PART void tremolo_chacha_blocks(struct tremolo_generator *generator, unsigned at,
+/* The next blocks: the counter moves on. */
+TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], uint32_t state[16],
                                         unsigned round_pairs)
 {
     lanes x[16];
-    uint32_t *state = generator->state;
-    uint8_t *out = generator->block + at;
     unsigned lane;
     unsigned i;
     for (lane = 0; lane < TREMOLO_LANES; lane++) {
@@ -131,7 +129,7 @@ TREMOLO_PART void tremolo_generator_refill(struct tremolo_generator *generator)
 {
     unsigned at;
     for (at = 0; at < REFILL_BYTES; at += TREMOLO_LANES * BLOCK_BYTES) {
-        tremolo_chacha_blocks(generator, at, ROUND_PAIRS);
+        tremolo_chacha_blocks(generator->block + at, generator->state, ROUND_PAIRS);
     }
     tremolo_generator_key(generator);
     generator->next = KEY_BYTES;

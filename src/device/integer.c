@@ -43,17 +43,22 @@ TREMOLO_PART uint32_t tremolo_divide(uint64_t numerator, uint32_t divisor)
     return low;
 }
 
-/* The largest r with r * r <= square, for square < 2^62. */
-TREMOLO_PART uint32_t tremolo_root(uint64_t square)
+#ifndef TREMOLO_WITHOUT_BALLOT
+
+/* The largest r with r * r <= square, for square < 2^31: what is tried is below 3 * 2^14,
+ * or beside a root of 2^15, so that no difference leaves 32 bits. */
+TREMOLO_PART uint32_t tremolo_root(uint32_t square)
 {
     uint32_t root = 0;
     uint32_t bit;
-    for (bit = UINT32_C(1) << 30; bit != 0; bit >>= 1) {
+    for (bit = UINT32_C(1) << 15; bit != 0; bit >>= 1) {
         uint32_t larger = root | bit;
-        root |= bit & ~(uint32_t)tremolo_mask(square - tremolo_product(larger, larger));
+        root |= bit & ~tremolo_sign(square - larger * larger);
     }
     return root;
 }
+
+#endif
 
 /* Twice the distance of `raw` from the middle of its bounds, cut at -reach and
  * reach, plus reach. */
@@ -76,11 +81,16 @@ TREMOLO_PART uint32_t tremolo_product_shifted(uint32_t a, uint32_t b, unsigned s
     return (uint32_t)(product >> 32) << (32 - shift) | (uint32_t)product >> shift;
 }
 
-/* The smallest r with r * r >= square, for square < 2^62. */
+/* The smallest r with r * r >= square, for square <= 2^62. */
 TREMOLO_PART uint32_t tremolo_root_up(uint64_t square)
 {
-    uint32_t root = tremolo_root(square);
-    return root - (uint32_t)tremolo_mask(tremolo_product(root, root) - square);
+    uint32_t below = 0;
+    uint32_t bit;
+    for (bit = UINT32_C(1) << 30; bit != 0; bit >>= 1) {
+        uint32_t larger = below | bit;
+        below |= bit & (uint32_t)tremolo_mask(tremolo_product(larger, larger) - square);
+    }
+    return below - (uint32_t)tremolo_mask(0 - square);
 }
 
 /* value * factor / 2^shift truncated toward zero, for 0 < shift < 32 and

@@ -62,7 +62,9 @@ static inline uint32_t tremolo_signed(uint32_t size, uint32_t sign)
 
 TREMOLO_PART uint64_t tremolo_product(uint32_t a, uint32_t b);
 TREMOLO_APART TREMOLO_PART uint32_t tremolo_divide(uint64_t numerator, uint32_t divisor);
-TREMOLO_PART uint32_t tremolo_root(uint64_t square);
+#ifndef TREMOLO_WITHOUT_BALLOT
+TREMOLO_PART uint32_t tremolo_root(uint32_t square);
+#endif
 TREMOLO_APART TREMOLO_PART uint64_t tremolo_place(int32_t raw, const struct tremolo_bounds *bounds,
                                                   uint64_t reach);
 #ifndef TREMOLO_WITHOUT_SAMPLE
@@ -72,7 +74,7 @@ TREMOLO_PART int32_t tremolo_product_down(int32_t value, int32_t factor, unsigne
 #endif
 
 /* generator.c */
-TREMOLO_PART void tremolo_chacha_blocks(struct tremolo_generator *generator, unsigned at,
+TREMOLO_PART void tremolo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], uint32_t state[16],
                                         unsigned round_pairs);
 TREMOLO_APART TREMOLO_PART void tremolo_generator_key(struct tremolo_generator *generator);
 TREMOLO_PART enum tremolo_status tremolo_generator_seed(struct tremolo_generator *generator,

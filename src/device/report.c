@@ -12,6 +12,7 @@ enum {
     HEAD_UINT_2 = 0x19,
     MAJOR_BYTES = 0x40,
     HEAD_ARRAY_6 = 0x86,
+    HEAD_ARRAY_7 = 0x87, /* the MAC is the last item */
     HEAD_BYTES_16 = MAJOR_BYTES + 16,
     NULL_ITEM = 0xf6,
 };
@@ -138,7 +139,7 @@ TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work)
 {
     uint8_t *start = work->slot.report;
     uint8_t *out = start;
-    *out++ = (uint8_t)(HEAD_ARRAY_6 + WITH_MAC(work->platform->mac_key != NULL));
+    *out++ = HEAD_ARRAY_6;
     *out++ = VERSION;
     *out++ = HEAD_BYTES_16;
     tremolo_bytes_copy(out, work->study->id, TREMOLO_STUDY_TAG_BYTES);
@@ -149,6 +150,7 @@ TREMOLO_PART size_t tremolo_report_encode(struct tremolo_work *work)
     out = put_content(out, work);
 #ifndef TREMOLO_WITHOUT_MAC
     if (work->platform->mac_key != NULL) {
+        *start = HEAD_ARRAY_7;
         *out = HEAD_BYTES_16;
         tremolo_report_mac(out + 1, work->platform->mac_key, work->study, start,
                            (size_t)(out - start));

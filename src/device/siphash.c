@@ -76,37 +76,40 @@ static void finish_mac(uint8_t *mac, uint32_t *v)
     }
 }
 
-static TREMOLO_APART void add_word(uint32_t *v, const uint8_t *bytes)
-{
-    v[0] ^= tremolo_bytes_load(bytes);
-    v[1] ^= tremolo_bytes_load(bytes + 4);
-}
-
 /* The message ends with zeros up to the last byte of a word, which is its length. */
 TREMOLO_PART void tremolo_report_mac(uint8_t mac[TREMOLO_MAC_BYTES], const uint8_t *key,
                                      const struct tremolo_study *study, const uint8_t *bytes,
                                      size_t length)
 {
     uint32_t v[8];
-    uint8_t word[8];
+    uint32_t low = 0;
+    uint32_t high = 0;
     const uint8_t *from = study->id;
     size_t end = TREMOLO_STUDY_ID_BYTES + length;
-    size_t i;
+    size_t last = end | 7;
+    size_t i = 0;
     start(v, key);
-    for (i = 0; i <= (end | 7); i++) {
+    do {
+        uint32_t byte = 0;
         if (i == TREMOLO_STUDY_ID_BYTES) {
             from = bytes;
         }
-        word[i & 7] = i < end ? *from++ : 0;
-        if (i == (end | 7)) {
-            word[7] = (uint8_t)end;
+        if (i < end) {
+            byte = *from++;
         }
+        if (i == last) {
+            byte = (uint32_t)end;
+        }
+        low = low >> 8 | high << 24;
+        high = high >> 8 | byte << 24;
         if ((i & 7) == 7) {
-            add_word(v + 6, word);
+            v[6] ^= low;
+            v[7] ^= high;
             rounds(v, 2);
-            add_word(v, word);
+            v[0] ^= low;
+            v[1] ^= high;
         }
-    }
+    } while (i++ != last);
     finish_mac(mac, v);
     tremolo_bytes_wipe(v, sizeof v);
 }

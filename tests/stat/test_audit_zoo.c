@@ -39,7 +39,7 @@ static enum tremolo_status zoo_ledger_find(struct tremolo_work *work, const uint
 static enum tremolo_status zoo_generator_seed(struct tremolo_generator *generator,
                                               const struct tremolo_platform *platform,
                                               const uint8_t *one, const uint8_t *other);
-static void zoo_chacha_blocks(struct tremolo_generator *generator, unsigned at,
+static void zoo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], uint32_t state[16],
                               unsigned round_pairs);
 enum tremolo_status sound_device_report(struct tremolo_work *work, uint8_t *report, size_t *length,
                                         const struct tremolo_study *study,
@@ -370,18 +370,18 @@ static void zoo_ballot_draw(struct tremolo_work *work)
     memory.rank = work->rank;
 }
 
-static void zoo_chacha_blocks(struct tremolo_generator *generator, unsigned at,
+static void zoo_chacha_blocks(uint8_t out[64 * TREMOLO_LANES], uint32_t state[16],
                               unsigned round_pairs)
 {
-    uint32_t counter = generator->state[12];
-    tremolo_chacha_blocks(generator, at, round_pairs);
+    uint32_t counter = state[12];
+    tremolo_chacha_blocks(out, state, round_pairs);
     if (is("directions constant") && round_pairs == DIRECTION_PAIRS) {
         for (unsigned i = 0; i < 64 * TREMOLO_LANES; i++) {
-            generator->block[at + i] = (uint8_t)(i * 37 + i / 7);
+            out[i] = (uint8_t)(i * 37 + i / 7);
         }
     } else if (is("directions of twelve rounds") && round_pairs == DIRECTION_PAIRS) {
-        generator->state[12] = counter;
-        tremolo_chacha_blocks(generator, at, 6);
+        state[12] = counter;
+        tremolo_chacha_blocks(out, state, 6);
     }
 }
 
