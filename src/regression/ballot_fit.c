@@ -84,6 +84,41 @@ static struct verdict judge(const double *theta, const double *draws, size_t n, 
     return verdict;
 }
 
+/* Where little is seen the posterior is mostly its prior, and sure of it. So the interval must
+ * hold what M itself says of theta, too, give or take its noise: R^2 = 1 - L/T with the loss L
+ * and the response's variance T, both linear in M but for the mean. Nothing is said when
+ * noise hides T. */
+static void look_at_moments(struct verdict *verdict, const double *theta,
+                            const struct tremolo_ballot *ballots, double level)
+{
+    const double *M = ballots->M;
+    size_t n = ballots->n;
+    size_t p = n - 1;
+    double mean = M[p] / M[0];
+    double total = M[p * n + p] - mean * M[p];
+    double left = loss(theta, M, n) / total;
+    double on_total = 0.0; /* variances of T, and of R^2 */
+    double variance = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i; j < n; j++) {
+            double a = (i == p ? -1.0 : theta[i]) * (j == p ? -1.0 : theta[j]);
+            double of_loss = i == j ? a : 2.0 * a;
+            double of_total = i == p ? 1.0 : i > 0 ? 0.0 : j == p ? -2.0 * mean : 0.0;
+            of_total += i == 0 && j == 0 ? mean * mean : 0.0;
+            double noise = ballot_variance(ballots, i, j);
+            double both = (left * of_total - of_loss) / total;
+            on_total += of_total * of_total * noise;
+            variance += both * both * noise;
+        }
+    }
+    double reach = sqrt(variance) * tremolo_normal_quantile(0.5 + 0.5 * level);
+    double usual = 1.959963984540054 * sqrt(variance);
+    bool hidden = !(total > 2.0 * sqrt(on_total));
+    verdict->usual = hidden ? INFINITY : fmax(verdict->usual, 2.0 * usual);
+    verdict->low = fmin(verdict->low, 1.0 - left - reach);
+    verdict->high = fmin(1.0, fmax(verdict->high, 1.0 - left + reach));
+}
+
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
 static bool spectrum(double *values, double *work, const double *M, size_t n)
 {
@@ -165,6 +200,7 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     }
     if (wanted) {
         struct verdict verdict = judge(theta, draws, n, level);
+        look_at_moments(&verdict, theta, ballots, level);
         bool known = verdict.usual <= WIDEST_R2;
         made.fit.r2 = known ? verdict.mean : NAN;
         made.r2_low = known ? verdict.low : NAN;
