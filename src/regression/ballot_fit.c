@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAWS     200
-#define WIDEST_R2 0.5 /* an interval at the level 0.95 that is wider says nothing */
+#define DRAWS        200
+#define WIDEST_NOISE 0.25 /* of R^2 as M has it, one standard deviation */
+#define WIDEST_R2    0.5  /* an interval at the level 0.95 that is wider says nothing */
 
 /* Loss of theta under M: E s^2 (w - prediction)^2. */
 static double loss(const double *theta, const double *M, size_t n)
@@ -84,12 +85,10 @@ static struct verdict judge(const double *theta, const double *draws, size_t n, 
     return verdict;
 }
 
-/* Where little is seen the posterior is mostly its prior, and sure of it. So the interval must
- * hold what M itself says of theta, too, give or take its noise: R^2 = 1 - L/T with the loss L
- * and the response's variance T, both linear in M but for the mean. Nothing is said when
- * noise hides T. */
-static void look_at_moments(struct verdict *verdict, const double *theta,
-                            const struct tremolo_ballot *ballots, double level)
+/* Where little is seen the posterior is mostly its prior, and sure of it. So nothing is said of
+ * R^2 where M itself could not tell it: R^2 = 1 - L/T with the loss L of theta and the response's
+ * variance T, both linear in M but for the mean, and their noise is known. */
+static bool is_told(const double *theta, const struct tremolo_ballot *ballots)
 {
     const double *M = ballots->M;
     size_t n = ballots->n;
@@ -111,12 +110,7 @@ static void look_at_moments(struct verdict *verdict, const double *theta,
             variance += both * both * noise;
         }
     }
-    double reach = sqrt(variance) * tremolo_normal_quantile(0.5 + 0.5 * level);
-    double usual = 1.959963984540054 * sqrt(variance);
-    bool hidden = !(total > 2.0 * sqrt(on_total));
-    verdict->usual = hidden ? INFINITY : fmax(verdict->usual, 2.0 * usual);
-    verdict->low = fmin(verdict->low, 1.0 - left - reach);
-    verdict->high = fmin(1.0, fmax(verdict->high, 1.0 - left + reach));
+    return total > 2.0 * sqrt(on_total) && sqrt(variance) <= WIDEST_NOISE;
 }
 
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
@@ -200,8 +194,7 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     }
     if (wanted) {
         struct verdict verdict = judge(theta, draws, n, level);
-        look_at_moments(&verdict, theta, ballots, level);
-        bool known = verdict.usual <= WIDEST_R2;
+        bool known = verdict.usual <= WIDEST_R2 && is_told(theta, ballots);
         made.fit.r2 = known ? verdict.mean : NAN;
         made.r2_low = known ? verdict.low : NAN;
         made.r2_high = known ? verdict.high : NAN;
