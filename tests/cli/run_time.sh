@@ -32,4 +32,4 @@ caught() {
 caught "a clip that returns early" 's/^    beyond = tremolo_root_up.*/& if (tremolo_sign(beyond)) return;/'
 caught "a division that skips zeros" 's/^        missing = tremolo_sign(rest);/& if (missing) __asm__ volatile("");/'
 caught "a wave that is mirrored by a branch" 's/^    uint32_t mirrored = .*/& if (mirrored) __asm__ volatile("");/'
-caught "a ballot that stops at its answer" 's/^        found += (equal - rank) >> 31;/& if (equal > rank) break;/'
+caught "a ballot that branches on its way to the answer" 's/^        key |= bit & tremolo_sign(enough);/& if (tremolo_sign(enough)) __asm__ volatile("");/'
