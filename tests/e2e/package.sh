@@ -12,6 +12,9 @@ skip_unless_browser "the npm package"
 assembled=$work/pack/tremolo-device
 tools/npm-package "$assembled" "$(cat VERSION)" && tools/npm-package --pack "$assembled" >"$work/log" 2>&1
 expect "it is packed, and its types are sound" "$? $(cat "$work/log")" "0 tremolo-device-$(cat VERSION).tgz"
+kilobytes() { echo $((($(stat -c %s "$1") + 500) / 1000)); }
+expect "its README states its sizes" "$(sed -n 's/.*prints them: \([0-9]*\) kB of WebAssembly.*; \([0-9]*\) kB packed.*/\1 \2/p' ports/wasm/README.md)" \
+    "$(kilobytes "$assembled.core/tremolo.wasm") $(kilobytes "$work/pack/tremolo-device-$(cat VERSION).tgz")"
 mkdir "$work/project"
 cp tests/web/package_consumer.mts "$work/project/"
 (cd "$work/project" && npm init -y >/dev/null && npm install --offline --no-audit --no-fund --ignore-scripts \
