@@ -131,7 +131,7 @@ broken() {
     expect "$1 broken: other answers, the same law" $? 0
 }
 broken scale 's/PLACE_LOG2 = 16/PLACE_LOG2 = 3/'
-broken products 's/(uint32_t)value\[j\]/(uint32_t)value[0]/'
+broken products 's|(uint32_t)\*other|(uint32_t)*work->value|'
 broken directions 's/entry = count_ones(generator) - 16;/entry = 5;/'
 broken rounding 's/ROW_SHIFT = 6/ROW_SHIFT = 0/'
 broken overflow 's/ROUGH_SHIFT = 9/ROUGH_SHIFT = 1/; s/return (value + (INT32_C(1) << shift >> 1)) >> shift;/return value;/'
