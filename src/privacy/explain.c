@@ -1,16 +1,18 @@
 /* explain.c -- a guarantee in words and numbers.
  *
- * Two texts and a table from one promise, of Gaussian releases or of ballots. Rates are rounded up to the next tenth of
- * a percent, epsilon to four digits and mu and rho to six, so that nothing here
- * promises more than was proved. mu of Gaussian releases grows in proportion to the
- * distance between two samples, or as the promise knows better (integers are rounded),
- * which gives the same guarantee at any other distance; ballots cost the same for any two. */
-#include "tremolo_privacy.h"
-
+ * Two texts and a table from one promise, of Gaussian releases or of ballots. Rates are rounded up
+ * to the next tenth of a percent, epsilon to four digits and mu and rho to six, so that nothing
+ * here promises more than was proved. mu of Gaussian releases grows in proportion to the distance
+ * between two samples, or as the promise knows better (integers are rounded), which gives the same
+ * guarantee at any other distance; ballots cost the same for any two.
+ *
+ * A number of half ranges or standard deviations tells nobody whom a promise covers. An extent says
+ * what a number's whole range is in its own unit and how far apart that is, and so what any
+ * distance is in it: years, hours, kilograms. */
 #include "check.h"
-#include "explain.h"
 #include "interval.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,11 +57,6 @@ double tremolo_percent_up(double share)
     return fmin(ceil(share * 1000.0 - 1e-9) / 10.0, 100.0);
 }
 
-static double share_up(double share)
-{
-    return tremolo_percent_up(share) / 100.0;
-}
-
 /* All ballots together, whoever the two are. At even odds the best test is right
  * (1 + delta(0)) / 2 of the time; of too many ballots to compose epsilon alone tells. */
 static enum tremolo_status rate_ballots(struct tremolo_difference *row,
@@ -84,7 +81,7 @@ static enum tremolo_status rate_ballots(struct tremolo_difference *row,
         row->distance = INFINITY;
         row->mu = INFINITY;
         row->epsilon = tremolo_digits_up(epsilon, 4);
-        row->attacker_right = share_up(right);
+        row->attacker_right = tremolo_percent_up(right) / 100.0;
     }
     return status;
 }
@@ -97,26 +94,29 @@ static double mu_of(const struct tremolo_promise *promise, double distance)
                : promise->mu * (distance / promise->distance);
 }
 
+static enum tremolo_status epsilon_at(struct tremolo_certified *epsilon, double mu, double delta)
+{
+    struct tremolo_gaussian cost = {0};
+    enum tremolo_status status =
+        isfinite(mu) ? tremolo_gaussian_add(&cost, mu, 1.0, 1) : TREMOLO_OVERFLOWED;
+    return status == TREMOLO_OK ? tremolo_gaussian_epsilon(epsilon, &cost, delta) : status;
+}
+
 /* The guarantee at the row's distance; its name stays. */
 static enum tremolo_status rate(struct tremolo_difference *row,
                                 const struct tremolo_promise *promise)
 {
     double mu = mu_of(promise, row->distance);
-    struct tremolo_gaussian cost = {0};
     struct tremolo_certified bound;
     struct tremolo_certified accuracy;
-    enum tremolo_status status =
-        isfinite(mu) ? tremolo_gaussian_add(&cost, mu, 1.0, 1) : TREMOLO_OVERFLOWED;
-    if (status == TREMOLO_OK) {
-        status = tremolo_gaussian_epsilon(&bound, &cost, promise->delta);
-    }
+    enum tremolo_status status = epsilon_at(&bound, mu, promise->delta);
     if (status == TREMOLO_OK) {
         status = tremolo_attack_accuracy(&accuracy, mu);
     }
     if (status == TREMOLO_OK) {
         row->mu = tremolo_digits_up(mu, 4);
         row->epsilon = tremolo_digits_up(bound.upper, 4);
-        row->attacker_right = share_up(accuracy.upper);
+        row->attacker_right = tremolo_percent_up(accuracy.upper) / 100.0;
     } else if (status == TREMOLO_OVERFLOWED) {
         row->mu = INFINITY;
         row->epsilon = INFINITY;
@@ -126,129 +126,190 @@ static enum tremolo_status rate(struct tremolo_difference *row,
     return status;
 }
 
-static enum tremolo_status fits(int written, size_t bytes)
+/* ---------------------------------------------------------------- own units */
+
+double tremolo_typical_distance(unsigned dimension)
 {
-    return written >= 0 && (size_t)written < bytes ? TREMOLO_OK : TREMOLO_SHORT_BUFFER;
+    return sqrt(2.0 * dimension);
 }
 
-static const char *plural(uint64_t count)
+/* "" where nobody said. */
+static const char *unit_of(const struct tremolo_promise *promise)
 {
-    return count == 1 ? "" : "s";
+    return promise->standardised       ? " in standard deviations"
+           : promise->extent_count > 0 ? " in half ranges"
+                                       : "";
+}
+
+void tremolo_difference_of_more(struct tremolo_difference *way, size_t count, double distance)
+{
+    *way = (struct tremolo_difference){.distance = distance};
+    (void)snprintf(way->name, sizeof way->name, "one of %zu more, end to end", count);
+}
+
+/* The way to differ that is a number's whole range: "age, 70 years apart". */
+static void way_of_extent(struct tremolo_difference *way, const struct tremolo_extent *extent)
+{
+    *way = (struct tremolo_difference){.distance = extent->distance};
+    (void)snprintf(way->name, sizeof way->name, "%s, %.6g%s%s apart", extent->name, extent->range,
+                   extent->unit[0] != '\0' ? " " : "", extent->unit);
+}
+
+/* Three digits, rounded down: who is further apart than the number says is promised nothing. */
+static double rounded_down(double value)
+{
+    static const double computed = 1.0 + 1e-12; /* 35 stays 35, though a product gave it */
+    double unit = value > 0.0 ? pow(10.0, floor(log10(value)) - 2.0) : 1.0;
+    return floor(value / unit * computed) * unit;
+}
+
+/* "age 15 years, sleep 2.2 hours": so far apart in each number, at most its whole range; empty
+ * without extents. Ends in "..." when not all of them fit. */
+static void list_apart(char *text, size_t bytes, const struct tremolo_promise *promise,
+                       double distance)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < promise->extent_count; i++) {
+        const struct tremolo_extent *extent = &promise->extents[i];
+        double apart = rounded_down(fmin(distance / extent->distance, 1.0) * extent->range);
+        int written =
+            snprintf(text + used, bytes - used, "%s%s %.3g%s%s", used > 0 ? ", " : "", extent->name,
+                     apart, extent->unit[0] != '\0' ? " " : "", extent->unit);
+        if (written < 0 || (size_t)written + sizeof ", ..." > bytes - used) {
+            (void)snprintf(text + used, bytes - used, "%s...", used > 0 ? ", " : "");
+            return;
+        }
+        used += (size_t)written;
+    }
+}
+
+/* Say in the promise's extents what the rows after the first `ways` mean: a typical pair,
+ * what is promised, any two. */
+static void say_in_units(struct tremolo_explanation *made, size_t ways,
+                         const struct tremolo_promise *promise)
+{
+    for (size_t i = ways; i < made->difference_count; i++) {
+        struct tremolo_difference *row = &made->differences[i];
+        char list[TREMOLO_DIFFERENCE_BYTES - 32] = "";
+        bool typical = i == ways;
+        bool any = i > ways && (promise->neighbours == TREMOLO_NEIGHBOURS_ANY || i > ways + 1);
+        list_apart(list, sizeof list, promise,
+                   any       ? INFINITY
+                   : typical ? row->distance / sqrt((double)promise->dimension)
+                             : row->distance);
+        if (list[0] != '\0') {
+            (void)snprintf(row->words, sizeof row->words, "%s: %s",
+                           typical || any ? "all at once" : "each alone", list);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- words */
+
+/* A text of TREMOLO_EXPLAIN_BYTES that grows; once something did not fit it is no text. */
+struct words {
+    char *text;
+    size_t used;
+    bool cut;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format, ...)
+{
+    size_t room = TREMOLO_EXPLAIN_BYTES - words->used;
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vsnprintf(words->text + words->used, room, format, arguments);
+    va_end(arguments);
+    words->cut = words->cut || written < 0 || (size_t)written >= room;
+    words->used += words->cut ? 0 : (size_t)written;
 }
 
 /* What a device gives: releases, by samples and rounds where that is known, and the clip. */
-static void say_what_is_given(char *text, size_t bytes, const struct tremolo_promise *promise)
+static void say_what_is_given(struct words *words, const struct tremolo_promise *promise)
 {
+    bool ballot = is_ballot(promise);
     unsigned long long releases = promise->releases;
     unsigned long long samples = promise->samples;
     unsigned long long rounds = samples > 0 ? releases / samples : 0;
-    char parts[96] = "";
-    char clip[96] = "";
-    if (samples > 1 && rounds > 1) {
-        (void)snprintf(parts, sizeof parts, ", of up to %llu samples in each of %llu rounds",
-                       samples, rounds);
-    } else if (samples > 1) {
-        (void)snprintf(parts, sizeof parts, ", of up to %llu samples", samples);
+    say(words, "Each device %s %llu %s%s", ballot ? "sends" : "makes", releases,
+        ballot ? "ballot" : "release", releases == 1 ? "" : "s");
+    if (samples > 1) {
+        say(words, ", of up to %llu samples", samples);
     } else if (rounds > 1) {
-        (void)snprintf(parts, sizeof parts, ", of one sample in each of %llu rounds", rounds);
+        say(words, ", of one sample");
     }
+    if (rounds > 1) {
+        say(words, " in each of %llu rounds", rounds);
+    }
+    say(words, ".");
     if (promise->clip > 0.0) {
-        (void)snprintf(clip, sizeof clip,
-                       " It first shortens samples to a norm of at most %g (the clip).",
-                       promise->clip);
+        say(words, " It first shortens samples to a norm of at most %g (the clip).", promise->clip);
     }
-    (void)snprintf(text, bytes, "Each device %s %llu %s%s%s.%s",
-                   is_ballot(promise) ? "sends" : "makes", releases,
-                   is_ballot(promise) ? "ballot" : "release", plural(promise->releases), parts,
-                   clip);
 }
 
 /* Between whom the promise holds. Noise is calibrated for the case that every release of
  * the two differs, so more than one release means devices, not samples. */
-static void say_neighbours(char *text, size_t bytes, const struct tremolo_promise *promise)
+static void say_neighbours(struct words *words, const struct tremolo_promise *promise)
 {
     bool devices = promise->releases > 1;
+    say(words, "any two %s",
+        devices ? "devices, which may differ in all of their samples, not only in one, "
+                : "samples");
     if (is_ballot(promise)) {
-        (void)snprintf(text, bytes, "any two %s",
-                       devices ? "devices, which may differ in all of their samples, not only in "
-                                 "one, by anything"
-                               : "samples, whatever they are");
+        say(words, "%s", devices ? "by anything" : ", whatever they are");
     } else if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
-        (void)snprintf(text, bytes, "any two %s study's domain (diameter %g)",
-                       devices
-                           ? "devices, which may differ in all of their samples, not only in one, "
-                             "by anything in the"
-                           : "samples of the",
-                       promise->distance);
+        say(words, "%s study's domain (diameter %g)", devices ? "by anything in the" : " of the",
+            promise->distance);
     } else {
-        (void)snprintf(
-            text, bytes, "any two %s at most %g apart%s, and for those only (metric privacy)",
-            devices ? "devices, which may differ in all of their samples, not only in one, "
-                      "each pair"
-                    : "samples",
-            promise->distance, explain_unit(promise));
+        say(words, "%s at most %g apart%s, and for those only (metric privacy)",
+            devices ? "each pair" : "", promise->distance, unit_of(promise));
     }
 }
 
 /* What the releases of a device are together, by the accountant. */
-static void say_cost(char *text, size_t bytes, const struct tremolo_promise *promise,
+static void say_cost(struct words *words, const struct tremolo_promise *promise,
                      const struct tremolo_difference *promised)
 {
     if (is_ballot(promise)) {
-        (void)snprintf(text, bytes,
-                       "all ballots of a device together are %.4g-differentially private with "
-                       "delta = 0",
-                       promised->epsilon);
+        say(words,
+            "all ballots of a device together are %.4g-differentially private with delta = 0",
+            promised->epsilon);
         return;
     }
-    (void)snprintf(text, bytes,
-                   "all releases of a device together are mu-Gaussian private with mu = %.6g (rho "
-                   "= %.6g zCDP), which is (%.4g, %.3g)-differential privacy",
-                   tremolo_digits_up(promise->mu, 6),
-                   tremolo_digits_up(0.5 * promise->mu * promise->mu, 6), promised->epsilon,
-                   tremolo_digits_up(promise->delta, 3));
+    say(words,
+        "all releases of a device together are mu-Gaussian private with mu = %.6g (rho = %.6g "
+        "zCDP), which is (%.4g, %.3g)-differential privacy",
+        tremolo_digits_up(promise->mu, 6), tremolo_digits_up(0.5 * promise->mu * promise->mu, 6),
+        promised->epsilon, tremolo_digits_up(promise->delta, 3));
 }
 
-/* The mechanism where its name does not tell, and what the guarantee assumes. */
-static void say_ballot(char *text, size_t bytes, const struct tremolo_rank_law *law)
+static void say_reviewer(struct words *words, const struct tremolo_promise *promise,
+                         const struct tremolo_difference *promised)
 {
-    (void)snprintf(text, bytes,
-                   " A ballot is one of %d random answers about products of the sample's values. "
-                   "The sample orders them by how well they fit; the one sent has a rank that was "
-                   "drawn before, one of the first %u with probability %.4f, else one of the "
-                   "others.",
-                   TREMOLO_RANK_ANSWERS, law->first, law->top / 4294967296.0);
-}
-
-static enum tremolo_status say_reviewer(char text[TREMOLO_EXPLAIN_BYTES],
-                                        const struct tremolo_promise *promise,
-                                        const struct tremolo_difference *promised)
-{
-    char given[256];
-    char ballot[384] = "";
-    char who[256];
-    char cost[256];
-    say_what_is_given(given, sizeof given, promise);
-    say_neighbours(who, sizeof who, promise);
-    say_cost(cost, sizeof cost, promise, promised);
-    if (is_ballot(promise)) {
-        say_ballot(ballot, sizeof ballot, &promise->law);
+    bool ballot = is_ballot(promise);
+    say_what_is_given(words, promise);
+    if (ballot) { /* the mechanism's name does not tell what it is */
+        say(words,
+            " A ballot is one of %d random answers about products of the sample's values. The "
+            "sample orders them by how well they fit; the one sent has a rank that was drawn "
+            "before, one of the first %u with probability %.4f, else one of the others.",
+            TREMOLO_RANK_ANSWERS, promise->law.first, promise->law.top / 4294967296.0);
     }
-    int written = snprintf(
-        text, TREMOLO_EXPLAIN_BYTES,
-        "%s%s For %s, %s; no test between the two, at even odds, is right more than %.1f%% of the "
-        "time. %s The guarantee is local: it holds against the server. It assumes %s%s and a "
-        "ledger that counts every release.",
-        given, ballot, who, cost, 100.0 * promised->attacker_right,
-        promise->response_private
-            ? is_ballot(promise) ? "The response is protected as the features are."
-                                 : "The response is one of the protected coordinates."
-            : "The response is sent in the clear and is not protected; it also tells about the "
-              "features as far as it depends on them.",
-        is_ballot(promise) ? "a rank and an id drawn at random before the sample is touched"
-                           : "exact noise",
+    say(words, " For ");
+    say_neighbours(words, promise);
+    say(words, ", ");
+    say_cost(words, promise, promised);
+    say(words,
+        "; no test between the two, at even odds, is right more than %.1f%% of the time. %s The "
+        "guarantee is local: it holds against the server. It assumes %s%s and a ledger that counts "
+        "every release.",
+        100.0 * promised->attacker_right,
+        !promise->response_private ? "The response is sent in the clear and is not protected; it "
+                                     "also tells about the features as far as it depends on them."
+        : ballot                   ? "The response is protected as the features are."
+                                   : "The response is one of the protected coordinates.",
+        ballot ? "a rank and an id drawn at random before the sample is touched" : "exact noise",
         promise->modulated ? ", phases that never leave the device," : "");
-    return fits(written, TREMOLO_EXPLAIN_BYTES);
 }
 
 /* Names too long for a sentence are left out. */
@@ -265,135 +326,129 @@ static uint64_t sample_count(const struct tremolo_promise *promise)
 }
 
 /* What nobody sees, as long as that is nearly so, and what everybody would. */
-static void say_what_is_seen(char *text, size_t bytes, const struct tremolo_promise *promise,
+static void say_what_is_seen(struct words *words, const struct tremolo_promise *promise,
                              enum tremolo_strength strength)
 {
     const char *what = promise->response_private ? sample_count(promise) > 1 ? "samples" : "sample"
                                                  : name_or(promise->features, "features");
-    size_t used;
     if (strength == TREMOLO_STRENGTH_POLICY) {
-        (void)snprintf(text, bytes, "nobody sees your %s, not even us.", what);
+        say(words, "nobody sees your %s, not even us.", what);
     } else if (strength == TREMOLO_STRENGTH_PAST) {
-        (void)snprintf(text, bytes,
-                       "whoever sees the result can guess more about your %s than devices allow "
-                       "unless they are told otherwise.",
-                       what);
+        say(words,
+            "whoever sees the result can guess more about your %s than devices allow unless they "
+            "are told otherwise.",
+            what);
     } else {
-        (void)snprintf(text, bytes,
-                       "whoever sees the result knows your %s nearly as if it had been sent "
-                       "openly: the %s protects hardly anything.",
-                       what, is_ballot(promise) ? "chance" : "noise");
+        say(words,
+            "whoever sees the result knows your %s nearly as if it had been sent openly: the %s "
+            "protects hardly anything.",
+            what, is_ballot(promise) ? "chance" : "noise");
     }
-    used = strlen(text);
     if (!promise->response_private) {
-        (void)snprintf(text + used, bytes - used,
-                       " Your %s is not protected: it is sent as it is, without noise.",
-                       name_or(promise->response, "response"));
+        say(words, " Your %s is not protected: it is sent as it is, without noise.",
+            name_or(promise->response, "response"));
     }
 }
 
 /* How chance protects, up to "and": in a participant's words. */
-static void say_chance(char *text, size_t bytes, const struct tremolo_promise *promise)
+static void say_chance(struct words *words, const struct tremolo_promise *promise)
 {
     double fitting = promise->law.top / 4294967296.0;
     if (!is_ballot(promise)) {
-        (void)snprintf(text, bytes, "Your device adds random noise before anything leaves it");
+        say(words, "Your device adds random noise before anything leaves it");
         return;
     }
-    (void)snprintf(text, bytes,
-                   "Your device is asked a random question about your answers, and chance decides "
-                   "before it looks at them whether it tells the truth: about %.0f times in 100 "
-                   "the reply is one that fits, about %.0f times it is a random wrong one. It does "
-                   "not say which it was",
-                   100.0 * fitting, 100.0 - round(100.0 * fitting));
+    say(words,
+        "Your device is asked a random question about your answers, and chance decides before it "
+        "looks at them whether it tells the truth: about %.0f times in 100 the reply is one that "
+        "fits, about %.0f times it is a random wrong one. It does not say which it was",
+        100.0 * fitting, 100.0 - round(100.0 * fitting));
 }
 
-static enum tremolo_status say_participant(char text[TREMOLO_EXPLAIN_BYTES],
-                                           const struct tremolo_promise *promise,
-                                           const struct tremolo_difference *promised,
-                                           enum tremolo_strength strength)
+static void say_candidates(struct words *words, const struct tremolo_promise *promise)
 {
-    char what[2 * TREMOLO_EXPLAIN_NAMES + 256];
-    char chance[384];
-    say_chance(chance, sizeof chance, promise);
-    say_what_is_seen(what, sizeof what, promise, strength);
-    char who[512];
     char apart[384] = "";
-    explain_apart(apart, sizeof apart, promise, promise->distance);
+    list_apart(apart, sizeof apart, promise, promise->distance);
     if (promise->neighbours == TREMOLO_NEIGHBOURS_ANY) {
-        (void)snprintf(who, sizeof who, "guessing between any two candidates");
+        say(words, "guessing between any two candidates");
     } else if (apart[0] != '\0') {
-        (void)snprintf(who, sizeof who,
-                       "guessing between two candidates who differ by at most so much in one "
-                       "thing alone: %s",
-                       apart);
+        say(words,
+            "guessing between two candidates who differ by at most so much in one thing alone: %s",
+            apart);
     } else {
-        (void)snprintf(who, sizeof who, "guessing between two candidates at most %g apart%s",
-                       promise->distance, explain_unit(promise));
+        say(words, "guessing between two candidates at most %g apart%s", promise->distance,
+            unit_of(promise));
     }
-    char together[128] = "";
+}
+
+static void say_participant(struct words *words, const struct tremolo_promise *promise,
+                            const struct tremolo_difference *promised,
+                            enum tremolo_strength strength)
+{
+    say_chance(words, promise);
+    say(words, ", and ");
+    say_what_is_seen(words, promise, strength);
+    say(words, " An attacker who knows everything but %s, ",
+        !promise->response_private  ? "what is protected"
+        : sample_count(promise) > 1 ? "your samples"
+                                    : "your sample");
+    say_candidates(words, promise);
+    say(words, ", is right at most %.1f%% of the time; tossing a coin is right 50%% of the time.",
+        100.0 * promised->attacker_right);
     if (promise->releases > 1) {
-        (void)snprintf(together, sizeof together,
-                       " This counts all of the %llu reports that your "
-                       "device may send.",
-                       (unsigned long long)promise->releases);
+        say(words, " This counts all of the %llu reports that your device may send.",
+            (unsigned long long)promise->releases);
     }
-    const char *secret = !promise->response_private  ? "what is protected"
-                         : sample_count(promise) > 1 ? "your samples"
-                                                     : "your sample";
-    int written = snprintf(text, TREMOLO_EXPLAIN_BYTES,
-                           "%s, and %s An attacker who knows "
-                           "everything but %s, %s, is right at most "
-                           "%.1f%% of the time; tossing a coin is right 50%% of the time.%s%s",
-                           chance, what, secret, who, 100.0 * promised->attacker_right, together,
-                           promise->neighbours == TREMOLO_NEIGHBOURS_ANY
-                               ? ""
-                               : " Candidates further apart are easier to tell from each other.");
-    return fits(written, TREMOLO_EXPLAIN_BYTES);
+    if (promise->neighbours != TREMOLO_NEIGHBOURS_ANY) {
+        say(words, " Candidates further apart are easier to tell from each other.");
+    }
 }
 
 /* ---------------------------------------------------------------- differences */
 
-/* Add a row; nobody is further apart than the domain's diameter. */
-static enum tremolo_status add_row(struct tremolo_explanation *made,
-                                   const struct tremolo_promise *promise, const char *name,
-                                   double distance)
+/* How far apart any two are; 0 where nobody knows. */
+static double widest_of(const struct tremolo_promise *promise)
 {
-    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    double widest = any ? promise->distance : promise->diameter;
+    return promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? promise->distance : promise->diameter;
+}
+
+static enum tremolo_status add_row(struct tremolo_explanation *made,
+                                   const struct tremolo_promise *promise,
+                                   const struct tremolo_difference *way)
+{
+    double widest = widest_of(promise);
     struct tremolo_difference *row = &made->differences[made->difference_count++];
-    row->distance = widest > 0.0 ? fmin(distance, widest) : distance;
-    if (!is_positive(distance)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    (void)snprintf(row->name, sizeof row->name, "%s", name);
-    return rate(row, promise);
+    row->distance = widest > 0.0 ? fmin(way->distance, widest) : way->distance;
+    memcpy(row->name, way->name, sizeof row->name);
+    return is_positive(way->distance) ? rate(row, promise) : TREMOLO_BAD_ARGUMENT;
 }
 
 /* The promise's ways, or what its extents are from end to end. */
 static size_t ways_of(struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS],
                       const struct tremolo_promise *promise)
 {
-    size_t count = promise->way_count > 0 ? promise->way_count : promise->extent_count;
+    size_t count = promise->extent_count;
     size_t named = count <= TREMOLO_EXPLAIN_WAYS ? count : TREMOLO_EXPLAIN_WAYS - 1;
     double widest = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        if (promise->way_count > 0) {
-            ways[i] = promise->ways[i];
-        } else if (i < named) {
-            explain_extent(&ways[i], &promise->extents[i]);
-        } else {
-            widest = fmax(widest, promise->extents[i].distance);
-        }
+    if (promise->way_count > 0) {
+        memcpy(ways, promise->ways, promise->way_count * sizeof *ways);
+        return promise->way_count;
+    }
+    for (size_t i = 0; i < named; i++) {
+        way_of_extent(&ways[i], &promise->extents[i]);
+    }
+    for (size_t i = named; i < count; i++) {
+        widest = fmax(widest, promise->extents[i].distance);
     }
     if (count == 0) {
         ways[0] = (struct tremolo_difference){.name = "unit distance", .distance = 1.0};
         return 1;
     }
-    if (named < count) {
-        tremolo_difference_of_more(&ways[named], count - named, widest);
+    if (named == count) {
+        return count;
     }
-    return named < count ? named + 1 : count;
+    tremolo_difference_of_more(&ways[named], count - named, widest);
+    return named + 1;
 }
 
 static enum tremolo_status add_rows(struct tremolo_explanation *made,
@@ -406,25 +461,26 @@ static enum tremolo_status add_rows(struct tremolo_explanation *made,
         made->difference_count = 1;
         return TREMOLO_OK;
     }
-    struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS];
-    size_t count = ways_of(ways, promise);
+    struct tremolo_difference ways[TREMOLO_EXPLAIN_ROWS];
+    size_t own = ways_of(ways, promise);
+    size_t count = own;
     bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
     enum tremolo_status status = TREMOLO_OK;
+    ways[count++] = (struct tremolo_difference){
+        .name = "typical pair", .distance = tremolo_typical_distance(promise->dimension)};
+    if (!any) {
+        ways[count++] =
+            (struct tremolo_difference){.name = "promised", .distance = promise->distance};
+    }
+    if (widest_of(promise) > 0.0) {
+        ways[count++] =
+            (struct tremolo_difference){.name = "any two", .distance = widest_of(promise)};
+    }
     for (size_t i = 0; status == TREMOLO_OK && i < count; i++) {
-        status = add_row(made, promise, ways[i].name, ways[i].distance);
+        status = add_row(made, promise, &ways[i]);
     }
     if (status == TREMOLO_OK) {
-        status =
-            add_row(made, promise, "typical pair", tremolo_typical_distance(promise->dimension));
-    }
-    if (status == TREMOLO_OK) {
-        status = add_row(made, promise, any ? "any two" : "promised", promise->distance);
-    }
-    if (status == TREMOLO_OK && !any && promise->diameter > 0.0) {
-        status = add_row(made, promise, "any two", promise->diameter);
-    }
-    if (status == TREMOLO_OK) {
-        explain_in_units(made, count, promise);
+        say_in_units(made, own, promise);
     }
     return status;
 }
@@ -444,13 +500,10 @@ static double epsilon_any_two(const struct tremolo_promise *promise,
     if (is_ballot(promise)) {
         return promised->epsilon;
     }
-    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    double widest = any ? promise->distance : promise->diameter;
+    double widest = widest_of(promise);
     double mu = widest > 0.0 ? mu_of(promise, widest) : INFINITY;
-    struct tremolo_gaussian cost = {0};
     struct tremolo_certified bound;
-    bool known = isfinite(mu) && tremolo_gaussian_add(&cost, mu, 1.0, 1) == TREMOLO_OK &&
-                 tremolo_gaussian_epsilon(&bound, &cost, TREMOLO_POLICY_DELTA) == TREMOLO_OK;
+    bool known = epsilon_at(&bound, mu, TREMOLO_POLICY_DELTA) == TREMOLO_OK;
     return known ? bound.upper : INFINITY;
 }
 
@@ -471,23 +524,23 @@ enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
 {
     struct tremolo_explanation made = {0};
     struct tremolo_difference promised = {0};
+    struct words reviewer = {.text = made.reviewer};
+    struct words participant = {.text = made.participant};
     if (explanation == NULL || promise == NULL || !promise_makes_sense(promise)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     promised.distance = promise->distance;
     enum tremolo_status status =
         is_ballot(promise) ? rate_ballots(&promised, promise) : rate(&promised, promise);
-    if (status == TREMOLO_OK) {
-        status = say_reviewer(made.reviewer, promise, &promised);
+    if (status != TREMOLO_OK) {
+        return status;
     }
-    if (status == TREMOLO_OK) {
-        made.strength = strength_of(promise, &promised);
-        status = say_participant(made.participant, promise, &promised, made.strength);
-    }
-    if (status == TREMOLO_OK) {
-        status = add_rows(&made, promise, &promised);
-    }
-    bool far = promise->neighbours == TREMOLO_NEIGHBOURS_ANY || promise->diameter > 0.0;
+    made.strength = strength_of(promise, &promised);
+    say_reviewer(&reviewer, promise, &promised);
+    say_participant(&participant, promise, &promised, made.strength);
+    status = reviewer.cut || participant.cut ? TREMOLO_SHORT_BUFFER
+                                             : add_rows(&made, promise, &promised);
+    bool far = is_ballot(promise) || widest_of(promise) > 0.0;
     made.any_two = made.difference_count - (far ? 1 : 0); /* it comes last */
     if (status == TREMOLO_OK) {
         *explanation = made;
