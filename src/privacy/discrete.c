@@ -8,7 +8,6 @@
  * left falls below a unit of roundoff. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "interval.h"
 
 enum { TERMS_MAX = 40000000 };

@@ -9,7 +9,6 @@
  * A number of half ranges or standard deviations tells nobody whom a promise covers. An extent says
  * what a number's whole range is in its own unit and how far apart that is, and so what any
  * distance is in it: years, hours, kilograms. */
-#include "check.h"
 #include "interval.h"
 
 #include <stdarg.h>

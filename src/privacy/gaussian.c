@@ -10,8 +10,6 @@
  * 1 - delta = phi(a) (R(|a|) + R(b)) is the accurate one. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
-#include "invert.h"
 #include "normal.h"
 
 #include <assert.h>
@@ -88,13 +86,6 @@ static struct half_known delta_of(struct dd mu_squared, double epsilon)
     return result;
 }
 
-static struct tremolo_certified one_minus(struct tremolo_certified x)
-{
-    struct tremolo_certified result = {nextafter(1.0 - x.upper, -1.0), 1.0 - x.value,
-                                       nextafter(1.0 - x.lower, 2.0)};
-    return interval_clamp(result, 0.0, 1.0);
-}
-
 enum tremolo_status tremolo_gaussian_delta(struct tremolo_certified *delta,
                                            const struct tremolo_gaussian *cost, double epsilon)
 {
@@ -107,23 +98,15 @@ enum tremolo_status tremolo_gaussian_delta(struct tremolo_certified *delta,
     }
     struct half_known known = delta_of(mu_squared_of(cost), epsilon);
     struct tremolo_certified number = interval_from_scaled(&known.number, 1.0);
-    *delta = known.is_complement ? one_minus(number) : number;
+    *delta = known.is_complement ? interval_one_minus(number) : number;
     return TREMOLO_OK;
 }
 
 static struct tremolo_certified log_delta_of(struct dd mu_squared, double epsilon)
 {
     struct half_known known = delta_of(mu_squared, epsilon);
-    if (!known.is_complement) {
-        return interval_log_scaled(&known.number);
-    }
-    struct tremolo_certified rest = interval_from_scaled(&known.number, 1.0);
-    struct tremolo_certified result = {
-        log1p(-rest.upper) * (1.0 + LIBM_ERROR) - DBL_MIN,
-        log1p(-rest.value),
-        fmin(log1p(-rest.lower) * (1.0 - LIBM_ERROR) + DBL_MIN, 0.0),
-    };
-    return result;
+    return known.is_complement ? interval_log_one_minus(interval_from_scaled(&known.number, 1.0))
+                               : interval_log_scaled(&known.number);
 }
 
 static struct tremolo_certified log_delta_at_epsilon(double epsilon, const void *context)

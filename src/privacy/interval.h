@@ -1,5 +1,6 @@
 /* interval.h -- turning a computed number and its error bound into a proved
- * interval. Internal to the accountant.
+ * interval, inverting functions that give such, and the ranges that every function
+ * accepts. Internal to the accountant.
  *
  * A number of any size is carried as exp(exponent) * factor * (1 + e) with
  * |e| <= error; the exponent has two doubles, so that nothing is lost at
@@ -11,6 +12,27 @@
 
 #include "dd.h"
 #include "tremolo_privacy.h"
+
+/* Each comparison is written so that NaN fails it. */
+static inline bool is_positive(double x)
+{
+    return x > 0.0 && x <= DBL_MAX;
+}
+
+static inline bool is_epsilon(double epsilon)
+{
+    return epsilon >= 0.0 && epsilon <= TREMOLO_EPSILON_MAX;
+}
+
+static inline bool is_delta(double delta)
+{
+    return delta >= DBL_MIN && delta < 1.0;
+}
+
+static inline bool is_releases(uint64_t releases)
+{
+    return releases >= 1 && releases <= TREMOLO_RELEASES_MAX;
+}
 
 /* We take exp, expm1, log, log1p, sin and cos to be within 2 ulp (4 units
  * of roundoff); the C library documents 1 ulp and tests/unit/privacy/test_privacy_libm.c
@@ -27,12 +49,8 @@ struct scaled {
 static inline struct tremolo_certified interval_around(double value, double error)
 {
     double slack = fabs(value) * (error * (1.0 + 0x1p-20));
-    struct tremolo_certified result = {
-        nextafter(value - slack, -INFINITY),
-        value,
-        nextafter(value + slack, INFINITY),
-    };
-    return result;
+    return (struct tremolo_certified){nextafter(value - slack, -INFINITY), value,
+                                      nextafter(value + slack, INFINITY)};
 }
 
 static inline struct tremolo_certified interval_exact(double value)
@@ -63,8 +81,8 @@ static inline struct tremolo_certified interval_from_scaled(const struct scaled 
         value += value * x->exponent.lo;
     }
     if (value < DBL_MIN) {
-        struct tremolo_certified tiny = {0.0, value, value * (1.0 + 0x1p-30) + 16.0 * DBL_TRUE_MIN};
-        return tiny;
+        return (struct tremolo_certified){0.0, value,
+                                          value * (1.0 + 0x1p-30) + 16.0 * DBL_TRUE_MIN};
     }
     /* Two exponentials, products, and the second order of exponent.lo. */
     double error = x->error + 4.0 * LIBM_ERROR + x->exponent.lo * x->exponent.lo;
@@ -77,8 +95,43 @@ static inline struct tremolo_certified interval_log_scaled(const struct scaled *
     double value = x->exponent.hi + (x->exponent.lo + log_factor);
     double slack = x->error * (1.0 + 0x1p-10) + fabs(log_factor) * LIBM_ERROR +
                    2.0 * UNIT_ROUNDOFF * (fabs(value) + fabs(log_factor) + 1.0);
-    struct tremolo_certified result = {value - slack, value, value + slack};
-    return result;
+    return (struct tremolo_certified){value - slack, value, value + slack};
 }
+
+/* 1 - x for a probability x. */
+static inline struct tremolo_certified interval_one_minus(struct tremolo_certified x)
+{
+    struct tremolo_certified rest = {nextafter(1.0 - x.upper, -1.0), 1.0 - x.value,
+                                     nextafter(1.0 - x.lower, 2.0)};
+    return interval_clamp(rest, 0.0, 1.0);
+}
+
+/* ln(1 - x) for a probability x. */
+static inline struct tremolo_certified interval_log_one_minus(struct tremolo_certified x)
+{
+    return (struct tremolo_certified){
+        log1p(-x.upper) * (1.0 + LIBM_ERROR) - DBL_MIN,
+        log1p(-x.value),
+        fmin(log1p(-x.lower) * (1.0 - LIBM_ERROR) + DBL_MIN, 0.0),
+    };
+}
+
+/* Solve f(x) = target for a monotone f that comes with bounds, and prove on which side of the
+ * solution each end lies (invert.c). */
+enum inversion_direction { INVERT_DECREASING = -1, INVERT_INCREASING = 1 };
+
+struct inversion {
+    struct tremolo_certified (*f)(double x, const void *context);
+    const void *context;
+    double target; /* a logarithm; known to within 4 units of roundoff */
+    enum inversion_direction direction;
+    bool low_is_safe; /* `low` is below every possible solution, needing no proof */
+};
+
+/* The solution between low and high as a proved interval. UNREACHABLE when
+ * the target is not between f(low) and f(high); NOT_CONVERGED when bounds
+ * are too wide to prove either side. */
+enum tremolo_status invert(struct tremolo_certified *x, const struct inversion *problem, double low,
+                           double high);
 
 #endif

@@ -6,8 +6,6 @@
  * that the lower end is below the solution and the upper end above it. Only
  * that second part carries the proof; the first may be as careless as it
  * likes. */
-#include "invert.h"
-
 #include "interval.h"
 
 #include <stdbool.h>

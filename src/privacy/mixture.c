@@ -11,9 +11,7 @@
  * are rounded up for the upper bound and down for the lower. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "interval.h"
-#include "invert.h"
 
 #include <stdlib.h>
 

@@ -31,7 +31,6 @@
  *   - otherwise plainly: R(a + mu) is then at most 0.88 R(a). */
 #include "normal.h"
 
-#include "invert.h"
 #include "quadrature.h"
 
 #include <assert.h>
@@ -53,8 +52,7 @@ static struct approx ladder_start(double a, int k)
 {
     double low = 2.0 * (k - 1) / (sqrt(a * a + 4.0 * (k - 1)) + a);
     double high = 2.0 * k / (sqrt(a * a + 4.0 * k) + a);
-    struct approx start = {0.5 * (low + high), (high - low) / low + 8.0 * UNIT_ROUNDOFF};
-    return start;
+    return (struct approx){0.5 * (low + high), (high - low) / low + 8.0 * UNIT_ROUNDOFF};
 }
 
 static void ladder_descend(struct ladder *ladder, double a, int levels)
@@ -91,33 +89,26 @@ static double mills_near_zero(double x)
 struct approx normal_mills(double x)
 {
     assert(x >= 0.0);
-    struct approx mills;
     if (x < 1.0) {
-        mills.value = mills_near_zero(x);
-        mills.error = 32.0 * UNIT_ROUNDOFF / mills.value;
-        return mills;
+        double mills = mills_near_zero(x);
+        return (struct approx){mills, 32.0 * UNIT_ROUNDOFF / mills};
     }
     struct ladder ladder = {{0.0}, {0.0}};
     ladder_descend(&ladder, x, 1);
-    mills.value = ladder.ratio[0];
-    mills.error = ladder.error[0];
-    return mills;
+    return (struct approx){ladder.ratio[0], ladder.error[0]};
 }
 
 /* -R'(t) = I_1(t), positive. */
 static struct approx mills_slope(double t)
 {
-    struct approx slope;
     if (t < 1.0) {
-        slope.value = 1.0 - t * mills_near_zero(t);
-        slope.error = (32.0 * fabs(t) + 3.0) * UNIT_ROUNDOFF / slope.value;
-        return slope;
+        double slope = 1.0 - t * mills_near_zero(t);
+        return (struct approx){slope, (32.0 * fabs(t) + 3.0) * UNIT_ROUNDOFF / slope};
     }
     struct ladder ladder = {{0.0}, {0.0}};
     ladder_descend(&ladder, t, 1);
-    slope.value = ladder.ratio[0] * ladder.ratio[1];
-    slope.error = ladder.error[0] + ladder.error[1] + 2.0 * UNIT_ROUNDOFF;
-    return slope;
+    return (struct approx){ladder.ratio[0] * ladder.ratio[1],
+                           ladder.error[0] + ladder.error[1] + 2.0 * UNIT_ROUNDOFF};
 }
 
 static struct approx drop_by_quadrature(double a, double mu)
@@ -134,8 +125,7 @@ static struct approx drop_by_quadrature(double a, double mu)
     }
     /* Rounding a node moves -R' by at most its relative derivative, below 3
      * on [-1/2, 2], times 4 units; the sum adds 8 roundings of positives. */
-    struct approx drop = {half * sum, worst + 32.0 * UNIT_ROUNDOFF};
-    return drop;
+    return (struct approx){half * sum, worst + 32.0 * UNIT_ROUNDOFF};
 }
 
 static struct approx drop_by_series(double a, double mu)
@@ -155,22 +145,19 @@ static struct approx drop_by_series(double a, double mu)
             (product * (y.error + ladder.error[k] + 3.0 * UNIT_ROUNDOFF) + UNIT_ROUNDOFF) / next;
         y.value = next;
     }
-    struct approx drop = {
+    return (struct approx){
         mu * ladder.ratio[0] * ladder.ratio[1] * y.value,
         y.error * (1.0 + 0x1p-10) + ladder.error[0] + ladder.error[1] + 4.0 * UNIT_ROUNDOFF,
     };
-    return drop;
 }
 
 static struct approx drop_plain(double a, double mu)
 {
     struct approx near = normal_mills(a);
     struct approx far = normal_mills(a + mu);
-    struct approx drop;
-    drop.value = near.value - far.value;
-    drop.error = (near.value * near.error + far.value * (far.error + UNIT_ROUNDOFF)) / drop.value +
-                 UNIT_ROUNDOFF;
-    return drop;
+    double drop = near.value - far.value;
+    double error = near.value * near.error + far.value * (far.error + UNIT_ROUNDOFF);
+    return (struct approx){drop, error / drop + UNIT_ROUNDOFF};
 }
 
 struct approx normal_mills_drop(double a, double mu)
@@ -189,45 +176,26 @@ struct approx normal_mills_drop(double a, double mu)
 static struct scaled tail_scaled(double x)
 {
     struct approx mills = normal_mills(x);
-    struct scaled tail = {
+    return (struct scaled){
         dd_neg(dd_scale(dd_two_prod(x, x), 0.5)),
         NORMAL_INV_SQRT_2PI * mills.value,
         mills.error + 3.0 * UNIT_ROUNDOFF,
     };
-    return tail;
 }
 
 struct tremolo_certified normal_tail(double x)
 {
     struct scaled tail = tail_scaled(fabs(x));
     struct tremolo_certified q = interval_from_scaled(&tail, 1.0);
-    if (x >= 0.0) {
-        return q;
-    }
-    struct tremolo_certified reflected = {
-        nextafter(1.0 - q.upper, 0.0),
-        1.0 - q.value,
-        fmin(nextafter(1.0 - q.lower, 2.0), 1.0),
-    };
-    return reflected;
+    return x >= 0.0 ? q : interval_one_minus(q);
 }
 
 static struct tremolo_certified log_tail_at(double x, const void *context)
 {
     (void)context;
-    if (x >= 0.0) {
-        struct scaled tail = tail_scaled(x);
-        return interval_log_scaled(&tail);
-    }
-    struct scaled tail = tail_scaled(-x);
-    struct tremolo_certified below = interval_from_scaled(&tail, 1.0);
-    double value = log1p(-below.value);
-    struct tremolo_certified result = {
-        log1p(-below.upper) * (1.0 + LIBM_ERROR) - DBL_TRUE_MIN,
-        value,
-        fmin(log1p(-below.lower) * (1.0 - LIBM_ERROR) + DBL_TRUE_MIN, 0.0),
-    };
-    return result;
+    struct scaled tail = tail_scaled(fabs(x));
+    return x >= 0.0 ? interval_log_scaled(&tail)
+                    : interval_log_one_minus(interval_from_scaled(&tail, 1.0));
 }
 
 enum tremolo_status normal_tail_inverse(struct tremolo_certified *x, double probability)

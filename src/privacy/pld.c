@@ -6,9 +6,6 @@
  * pld_modulated.c. */
 #include "pld.h"
 
-#include "check.h"
-#include "invert.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,31 +145,26 @@ static struct tremolo_certified log_bound(double epsilon, const void *context)
 }
 
 static enum tremolo_status invert_bound(struct tremolo_certified *epsilon,
-                                        const struct bound_question *question, double delta)
+                                        const struct tremolo_pld *pld, bool is_upper,
+                                        uint64_t releases, double delta, struct pld_workspace *work)
 {
     enum tremolo_status inner = TREMOLO_OK;
-    struct bound_question local = {question->side, question->releases, question->is_upper,
-                                   question->work, &inner};
-    question = &local;
-    struct inversion problem = {log_bound, question, log(delta), INVERT_DECREASING, true};
-    if (log_bound(0.0, question).upper <= problem.target) {
+    const struct bound_question question = {is_upper ? &pld->upper : &pld->lower, releases,
+                                            is_upper, work, &inner};
+    struct inversion problem = {log_bound, &question, log(delta), INVERT_DECREASING, true};
+    if (log_bound(0.0, &question).upper <= problem.target) {
         *epsilon = interval_exact(0.0);
         return inner;
     }
     double high = 1.0;
-    while (inner == TREMOLO_OK && log_bound(high, question).value > problem.target) {
+    while (inner == TREMOLO_OK && log_bound(high, &question).value > problem.target) {
         high *= 4.0;
         if (high > TREMOLO_EPSILON_MAX) {
             return TREMOLO_UNREACHABLE; /* more mass at infinity than delta */
         }
     }
-    struct tremolo_certified found;
-    enum tremolo_status status = invert(&found, &problem, 0.0, high * 1.01);
-    if (inner != TREMOLO_OK || status != TREMOLO_OK) {
-        return inner != TREMOLO_OK ? inner : status;
-    }
-    *epsilon = found;
-    return TREMOLO_OK;
+    enum tremolo_status status = invert(epsilon, &problem, 0.0, high * 1.01);
+    return inner != TREMOLO_OK ? inner : status;
 }
 
 enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
@@ -183,13 +175,11 @@ enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
         return TREMOLO_BAD_ARGUMENT;
     }
     struct pld_workspace work = {0};
-    struct bound_question ask_upper = {&pld->upper, releases, true, &work, NULL};
-    struct bound_question ask_lower = {&pld->lower, releases, false, &work, NULL};
     struct tremolo_certified upper;
     struct tremolo_certified lower;
-    enum tremolo_status status = invert_bound(&upper, &ask_upper, delta);
+    enum tremolo_status status = invert_bound(&upper, pld, true, releases, delta, &work);
     if (status == TREMOLO_OK) {
-        status = invert_bound(&lower, &ask_lower, delta);
+        status = invert_bound(&lower, pld, false, releases, delta, &work);
     }
     pld_workspace_free(&work);
     if (status == TREMOLO_OK) {

@@ -76,9 +76,8 @@ static struct cumulant cumulant_at(const struct pld_side *side, double lambda)
     }
     first /= fmax(sum, 1.0);
     /* The largest weight is 1 by the choice of peak, so the sum is at least 1. */
-    struct cumulant result = {peak + log(fmax(sum, 1.0)), centre + first,
-                              fmax(second / fmax(sum, 1.0) - first * first, 0.0)};
-    return result;
+    return (struct cumulant){peak + log(fmax(sum, 1.0)), centre + first,
+                             fmax(second / fmax(sum, 1.0) - first * first, 0.0)};
 }
 
 /* lambda >= 0 with releases * K'(lambda) close to epsilon. Any lambda is
@@ -368,8 +367,8 @@ enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct
                                    uint64_t releases, double epsilon, struct pld_workspace *work)
 {
     double t = (double)releases;
-    double moved =
-        epsilon - t * side->shift; /* shifting losses up lowers the bar, below 0 if need be */
+    /* Shifting losses up lowers the bar, below 0 if need be. */
+    double moved = epsilon - t * side->shift;
     double top = t * loss_at(side, side->count - 1);
     struct tremolo_certified finite = {0.0, 0.0, 0.0};
     enum tremolo_status status = TREMOLO_OK;
@@ -381,10 +380,7 @@ enum tremolo_status pld_side_delta(struct tremolo_certified *delta, const struct
     if (status != TREMOLO_OK) {
         return status;
     }
-    double at_infinity = -expm1(t * log1p(-fmin(side->infinity_mass, 1.0 - 0x1p-53)));
-    if (side->infinity_mass >= 1.0) {
-        at_infinity = 1.0;
-    }
+    double at_infinity = side->infinity_mass >= 1.0 ? 1.0 : -expm1(t * log1p(-side->infinity_mass));
     struct tremolo_certified all = {
         (finite.lower + at_infinity) * (1.0 - 0x1p-50),
         finite.value + at_infinity,

@@ -27,13 +27,12 @@
  * f is a mean over the phase, computed with N equal steps. For entire
  * periodic integrands that is accurate beyond any need: shifting the contour
  * by tau, the relative error is at most 2.4 N exp(37 c (cosh tau - 1) +
- * c^2 sinh^2(tau)/2 - N tau), below 1e-16 with the N of steps_for(). Cell
+ * c^2 sinh^2(tau)/2 - N tau), below 1e-16 with the N of mixture_make(). Cell
  * masses come from ten-point Gauss-Legendre, all terms positive; the relative
  * remainder is below 1e-18 for cells of at most sigma/16. Beyond 37 sigma
  * everything counts as certain ruin: mass at infinity, below 2e-299. */
 #include "pld.h"
 
-#include "check.h"
 #include "quadrature.h"
 
 #include <stdlib.h>
@@ -54,17 +53,12 @@ struct mixture {
     double contrast; /* c */
 };
 
-static size_t steps_for(double contrast)
-{
-    return contrast == 0.0 ? 1 : contrast <= 1.0 ? 32 : contrast <= 4.0 ? 64 : 256;
-}
-
 /* N phases at odd multiples of pi/N; theta and -theta share a cosine, so N/2
  * values remain. */
 static void mixture_make(struct mixture *mixture, double contrast)
 {
     const double pi = 3.14159265358979323846;
-    mixture->count = steps_for(contrast);
+    mixture->count = contrast == 0.0 ? 1 : contrast <= 1.0 ? 32 : contrast <= 4.0 ? 64 : 256;
     mixture->contrast = contrast;
     for (size_t i = 0; i < mixture->count; i++) {
         double angle = pi * ((double)i + 0.5) / (double)mixture->count;

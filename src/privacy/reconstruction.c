@@ -18,7 +18,6 @@
  * Trees); as J does not depend on x no further average is needed. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "interval.h"
 
 enum { PHASES_MAX = 2048 };

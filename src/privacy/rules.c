@@ -7,7 +7,6 @@
  * (at epsilon 10, delta 1e-5 it does), so it is refused unless forced. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "interval.h"
 
 static enum tremolo_conversion conversion_of(enum tremolo_rule rule)
@@ -21,24 +20,13 @@ static bool is_rule(enum tremolo_rule rule)
            rule == TREMOLO_RULE_ZCDP_TIGHT || rule == TREMOLO_RULE_CLASSICAL;
 }
 
-/* sensitivity sqrt(releases) / mu, with mu's ends swapped and rounded out. */
-static struct tremolo_certified sigma_from_mu(double sensitivity, uint64_t releases,
-                                              struct tremolo_certified mu)
-{
-    double spread = sensitivity * sqrt((double)releases);
-    struct tremolo_certified sigma = {
-        interval_around(spread / mu.upper, 3.0 * UNIT_ROUNDOFF).lower,
-        0.0,
-        interval_around(spread / mu.lower, 3.0 * UNIT_ROUNDOFF).upper,
-    };
-    sigma.value = sigma.upper;
-    return sigma;
-}
-
 static enum tremolo_status classical_sigma(struct tremolo_certified *sigma, double epsilon,
                                            double delta, double sensitivity, uint64_t releases,
                                            bool force)
 {
+    if (epsilon == 0.0) {
+        return TREMOLO_UNREACHABLE;
+    }
     double each_epsilon = epsilon / (double)releases;
     double each_delta = delta / (double)releases;
     if (each_epsilon > 1.0 && !force) {
@@ -49,7 +37,6 @@ static enum tremolo_status classical_sigma(struct tremolo_certified *sigma, doub
     }
     double value = sensitivity * sqrt(2.0 * log(1.25 / each_delta)) / each_epsilon;
     *sigma = interval_around(value, 12.0 * UNIT_ROUNDOFF);
-    sigma->value = sigma->upper;
     return TREMOLO_OK;
 }
 
@@ -62,85 +49,30 @@ enum tremolo_status tremolo_rule_sigma(struct tremolo_certified *sigma, enum tre
         return TREMOLO_BAD_ARGUMENT;
     }
     struct tremolo_certified found;
-    enum tremolo_status status = TREMOLO_OK;
+    struct tremolo_certified mu = {0.0, 0.0, 0.0};
+    enum tremolo_status status;
     if (rule == TREMOLO_RULE_CLASSICAL) {
-        if (epsilon == 0.0) {
-            return TREMOLO_UNREACHABLE;
-        }
         status = classical_sigma(&found, epsilon, delta, sensitivity, releases, force);
     } else if (rule == TREMOLO_RULE_EXACT) {
-        struct tremolo_certified mu;
         status = tremolo_gaussian_mu_for(&mu, epsilon, delta);
-        if (status == TREMOLO_OK) {
-            found = sigma_from_mu(sensitivity, releases, mu);
-        }
     } else {
-        struct tremolo_certified rho;
-        status = tremolo_zcdp_rho(&rho, conversion_of(rule), epsilon, delta);
-        if (status == TREMOLO_OK) {
-            struct tremolo_certified mu = {nextafter(sqrt(2.0 * rho.lower), 0.0), 0.0,
-                                           nextafter(sqrt(2.0 * rho.upper), INFINITY)};
-            found = sigma_from_mu(sensitivity, releases, mu);
-        }
+        status = tremolo_zcdp_rho(&mu, conversion_of(rule), epsilon, delta);
+        mu.lower = nextafter(sqrt(2.0 * mu.lower), 0.0);
+        mu.upper = nextafter(sqrt(2.0 * mu.upper), INFINITY);
     }
     if (status != TREMOLO_OK) {
         return status;
     }
+    if (rule != TREMOLO_RULE_CLASSICAL) { /* sensitivity sqrt(releases) / mu, rounded out */
+        double spread = sensitivity * sqrt((double)releases);
+        found.lower = interval_around(spread / mu.upper, 3.0 * UNIT_ROUNDOFF).lower;
+        found.upper = interval_around(spread / mu.lower, 3.0 * UNIT_ROUNDOFF).upper;
+    }
     if (!(found.upper <= DBL_MAX && found.lower > 0.0)) {
         return TREMOLO_OVERFLOWED;
     }
-    *sigma = found;
+    *sigma = (struct tremolo_certified){found.lower, found.upper, found.upper};
     return TREMOLO_OK;
-}
-
-/* Evaluate a zCDP conversion at both ends of rho; both grow with rho. */
-static enum tremolo_status
-over_rho(struct tremolo_certified *result,
-         enum tremolo_status (*convert)(struct tremolo_certified *, enum tremolo_conversion, double,
-                                        double),
-         enum tremolo_conversion conversion, struct tremolo_certified rho, double other)
-{
-    struct tremolo_certified low;
-    struct tremolo_certified middle;
-    struct tremolo_certified high;
-    enum tremolo_status status = convert(&low, conversion, rho.lower, other);
-    if (status == TREMOLO_OK) {
-        status = convert(&middle, conversion, rho.value, other);
-    }
-    if (status == TREMOLO_OK) {
-        status = convert(&high, conversion, rho.upper, other);
-    }
-    if (status == TREMOLO_OK) {
-        *result = (struct tremolo_certified){low.lower, middle.value, high.upper};
-    }
-    return status;
-}
-
-enum tremolo_status tremolo_composed_epsilon(struct tremolo_certified *epsilon,
-                                             enum tremolo_rule rule,
-                                             const struct tremolo_gaussian *cost, double delta)
-{
-    if (epsilon == NULL || cost == NULL || !is_rule(rule) || rule == TREMOLO_RULE_CLASSICAL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (rule == TREMOLO_RULE_EXACT) {
-        return tremolo_gaussian_epsilon(epsilon, cost, delta);
-    }
-    return over_rho(epsilon, tremolo_zcdp_epsilon, conversion_of(rule), tremolo_gaussian_rho(cost),
-                    delta);
-}
-
-enum tremolo_status tremolo_composed_delta(struct tremolo_certified *delta, enum tremolo_rule rule,
-                                           const struct tremolo_gaussian *cost, double epsilon)
-{
-    if (delta == NULL || cost == NULL || !is_rule(rule) || rule == TREMOLO_RULE_CLASSICAL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (rule == TREMOLO_RULE_EXACT) {
-        return tremolo_gaussian_delta(delta, cost, epsilon);
-    }
-    return over_rho(delta, tremolo_zcdp_delta, conversion_of(rule), tremolo_gaussian_rho(cost),
-                    epsilon);
 }
 
 /* Basic composition: each release has delta/T, and epsilons add up. */
@@ -158,23 +90,6 @@ static enum tremolo_status classical_epsilon(struct tremolo_certified *epsilon, 
     }
     *epsilon = interval_around(each * (double)releases, 12.0 * UNIT_ROUNDOFF);
     return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon, enum tremolo_rule rule,
-                                         double sigma, double sensitivity, uint64_t releases,
-                                         double delta, bool force)
-{
-    struct tremolo_gaussian cost = {0.0, 0.0};
-    if (epsilon == NULL || !is_rule(rule) || !is_delta(delta)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, sigma, releases);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    return rule == TREMOLO_RULE_CLASSICAL
-               ? classical_epsilon(epsilon, sigma, sensitivity, releases, delta, force)
-               : tremolo_composed_epsilon(epsilon, rule, &cost, delta);
 }
 
 /* The classical rule solved for delta: 1.25 exp(-(epsilon sigma/Delta)^2/2)
@@ -196,12 +111,52 @@ static enum tremolo_status classical_delta(struct tremolo_certified *delta, doub
     return TREMOLO_OK;
 }
 
-enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta, enum tremolo_rule rule,
-                                       double sigma, double sensitivity, uint64_t releases,
-                                       double epsilon, bool force)
+/* What can be asked of a rule: epsilon, `given` delta, or delta, given epsilon. */
+struct question {
+    bool (*is_given)(double given);
+    enum tremolo_status (*exact)(struct tremolo_certified *, const struct tremolo_gaussian *,
+                                 double given);
+    enum tremolo_status (*zcdp)(struct tremolo_certified *, enum tremolo_conversion, double rho,
+                                double given);
+    enum tremolo_status (*classical)(struct tremolo_certified *, double sigma, double sensitivity,
+                                     uint64_t releases, double given, bool force);
+};
+static const struct question ask_epsilon = {is_delta, tremolo_gaussian_epsilon,
+                                            tremolo_zcdp_epsilon, classical_epsilon};
+static const struct question ask_delta = {is_epsilon, tremolo_gaussian_delta, tremolo_zcdp_delta,
+                                          classical_delta};
+
+static enum tremolo_status ask_composed(struct tremolo_certified *answer,
+                                        const struct question *question, enum tremolo_rule rule,
+                                        const struct tremolo_gaussian *cost, double given)
+{
+    if (answer == NULL || cost == NULL || !is_rule(rule) || rule == TREMOLO_RULE_CLASSICAL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (rule == TREMOLO_RULE_EXACT) {
+        return question->exact(answer, cost, given);
+    }
+    /* At both ends of rho: epsilon and delta grow with it. */
+    struct tremolo_certified rho = tremolo_gaussian_rho(cost);
+    const double at[] = {rho.lower, rho.value, rho.upper};
+    struct tremolo_certified found[3];
+    for (size_t i = 0; i < 3; i++) {
+        enum tremolo_status status = question->zcdp(&found[i], conversion_of(rule), at[i], given);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    *answer = (struct tremolo_certified){found[0].lower, found[1].value, found[2].upper};
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status ask_rule(struct tremolo_certified *answer,
+                                    const struct question *question, enum tremolo_rule rule,
+                                    double sigma, double sensitivity, uint64_t releases,
+                                    double given, bool force)
 {
     struct tremolo_gaussian cost = {0.0, 0.0};
-    if (delta == NULL || !is_rule(rule) || !is_epsilon(epsilon)) {
+    if (answer == NULL || !is_rule(rule) || !question->is_given(given)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, sigma, releases);
@@ -209,6 +164,33 @@ enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta, enum tre
         return status;
     }
     return rule == TREMOLO_RULE_CLASSICAL
-               ? classical_delta(delta, sigma, sensitivity, releases, epsilon, force)
-               : tremolo_composed_delta(delta, rule, &cost, epsilon);
+               ? question->classical(answer, sigma, sensitivity, releases, given, force)
+               : ask_composed(answer, question, rule, &cost, given);
+}
+
+enum tremolo_status tremolo_composed_epsilon(struct tremolo_certified *epsilon,
+                                             enum tremolo_rule rule,
+                                             const struct tremolo_gaussian *cost, double delta)
+{
+    return ask_composed(epsilon, &ask_epsilon, rule, cost, delta);
+}
+
+enum tremolo_status tremolo_composed_delta(struct tremolo_certified *delta, enum tremolo_rule rule,
+                                           const struct tremolo_gaussian *cost, double epsilon)
+{
+    return ask_composed(delta, &ask_delta, rule, cost, epsilon);
+}
+
+enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon, enum tremolo_rule rule,
+                                         double sigma, double sensitivity, uint64_t releases,
+                                         double delta, bool force)
+{
+    return ask_rule(epsilon, &ask_epsilon, rule, sigma, sensitivity, releases, delta, force);
+}
+
+enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta, enum tremolo_rule rule,
+                                       double sigma, double sensitivity, uint64_t releases,
+                                       double epsilon, bool force)
+{
+    return ask_rule(delta, &ask_delta, rule, sigma, sensitivity, releases, epsilon, force);
 }

@@ -14,7 +14,6 @@
  * maximum a pair and phases attain it. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "interval.h"
 
 static bool is_modulation(const struct tremolo_modulation *modulation)

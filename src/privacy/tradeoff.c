@@ -5,7 +5,6 @@
  * Any test on a mu-Gaussian-private release does at most as well. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "normal.h"
 
 static bool is_probability(double p)
@@ -49,8 +48,8 @@ enum tremolo_status tremolo_tradeoff_budget(struct tremolo_certified *false_nega
     double flat = exp(-epsilon) * (1.0 - delta - false_positive);
     double slack = 4.0 * UNIT_ROUNDOFF + 2.0 * LIBM_ERROR * fmin(grown, 2.0);
     double best = fmax(0.0, fmax(steep, flat));
-    *false_negative = (struct tremolo_certified){best - slack, best, best + slack};
-    *false_negative = interval_clamp(*false_negative, 0.0, 1.0);
+    struct tremolo_certified found = {best - slack, best, best + slack};
+    *false_negative = interval_clamp(found, 0.0, 1.0);
     return TREMOLO_OK;
 }
 

@@ -13,9 +13,7 @@
  * nothing cancels near alpha = 1. */
 #include "tremolo_privacy.h"
 
-#include "check.h"
 #include "interval.h"
-#include "invert.h"
 
 enum { MINIMISER_STEPS_MAX = 300 };
 
@@ -26,28 +24,27 @@ struct zcdp_question {
 
 /* ---- the paper's conversion */
 
-static void paper_delta(struct tremolo_certified *delta, double rho, double epsilon)
+static struct tremolo_certified paper_delta(double rho, double epsilon)
 {
     if (epsilon <= rho) {
-        *delta = interval_exact(1.0);
-        return;
+        return interval_exact(1.0);
     }
     struct dd gap = dd_two_sum(epsilon, -rho);
     struct dd exponent = dd_div(dd_mul(gap, gap), dd_of(4.0 * rho));
     struct scaled number = {dd_neg(exponent), 1.0, 16.0 * DD_ERROR * (exponent.hi + 1.0)};
-    *delta = interval_from_scaled(&number, 1.0);
+    return interval_from_scaled(&number, 1.0);
 }
 
-static void paper_epsilon(struct tremolo_certified *epsilon, double rho, double delta)
+static struct tremolo_certified paper_epsilon(double rho, double delta)
 {
-    *epsilon = interval_around(rho + 2.0 * sqrt(rho * -log(delta)), 8.0 * UNIT_ROUNDOFF);
+    return interval_around(rho + 2.0 * sqrt(rho * -log(delta)), 8.0 * UNIT_ROUNDOFF);
 }
 
-static void paper_rho(struct tremolo_certified *rho, double epsilon, double delta)
+static struct tremolo_certified paper_rho(double epsilon, double delta)
 {
     double log_inverse = -log(delta);
     double root = epsilon / (sqrt(log_inverse + epsilon) + sqrt(log_inverse));
-    *rho = interval_around(root * root, 24.0 * UNIT_ROUNDOFF);
+    return interval_around(root * root, 24.0 * UNIT_ROUNDOFF);
 }
 
 /* ---- the tight conversion */
@@ -127,12 +124,13 @@ static struct tremolo_certified tight_log_delta(const struct zcdp_question *ques
     return interval_clamp(result, -DBL_MAX, 0.0);
 }
 
-static void tight_delta(struct tremolo_certified *delta, const struct zcdp_question *question)
+static struct tremolo_certified tight_delta(const struct zcdp_question *question)
 {
     double sag = 0.0;
     struct scaled number = tight_minimum(question, &sag);
-    *delta = interval_from_scaled(&number, 1.0);
-    delta->lower = fmax(0.0, delta->lower * (1.0 - fmin(1.0, sag * (1.0 + 0x1p-20))));
+    struct tremolo_certified delta = interval_from_scaled(&number, 1.0);
+    delta.lower = fmax(0.0, delta.lower * (1.0 - fmin(1.0, sag * (1.0 + 0x1p-20))));
+    return delta;
 }
 
 static struct tremolo_certified log_delta_at_epsilon(double epsilon, const void *context)
@@ -152,22 +150,20 @@ static struct tremolo_certified log_delta_at_rho(double rho, const void *context
 static enum tremolo_status tight_epsilon(struct tremolo_certified *epsilon, double rho,
                                          double delta)
 {
-    struct tremolo_certified high;
-    paper_epsilon(&high, rho, delta); /* never below the tight one */
+    double high = paper_epsilon(rho, delta).upper; /* never below the tight one */
     struct inversion problem = {log_delta_at_epsilon, &rho, log(delta), INVERT_DECREASING, true};
     if (log_delta_at_epsilon(0.0, &rho).upper <= problem.target) {
         *epsilon = interval_exact(0.0);
         return TREMOLO_OK;
     }
-    return invert(epsilon, &problem, 0.0, high.upper * (1.0 + 0x1p-20));
+    return invert(epsilon, &problem, 0.0, high * (1.0 + 0x1p-20));
 }
 
 static enum tremolo_status tight_rho(struct tremolo_certified *rho, double epsilon, double delta)
 {
-    struct tremolo_certified low;
-    paper_rho(&low, epsilon, delta);
+    double low = paper_rho(epsilon, delta).lower;
     /* rho = 0 gives a delta of 0, and delta <= 2.5 sqrt(rho) near there. */
-    double start = fmax(low.lower, 0.1 * delta * delta) * (1.0 - 0x1p-20);
+    double start = fmax(low, 0.1 * delta * delta) * (1.0 - 0x1p-20);
     struct inversion problem = {log_delta_at_rho, &epsilon, log(delta), INVERT_INCREASING, false};
     if (start < 1e-200) {
         return TREMOLO_UNREACHABLE;
@@ -200,12 +196,9 @@ enum tremolo_status tremolo_zcdp_delta(struct tremolo_certified *delta,
     if (delta == NULL || !is_rho(rho) || !is_epsilon(epsilon)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (conversion == TREMOLO_CONVERSION_PAPER) {
-        paper_delta(delta, rho, epsilon);
-    } else {
-        struct zcdp_question question = {rho, epsilon};
-        tight_delta(delta, &question);
-    }
+    const struct zcdp_question question = {rho, epsilon};
+    *delta =
+        conversion == TREMOLO_CONVERSION_PAPER ? paper_delta(rho, epsilon) : tight_delta(&question);
     return TREMOLO_OK;
 }
 
@@ -217,7 +210,7 @@ enum tremolo_status tremolo_zcdp_epsilon(struct tremolo_certified *epsilon,
         return TREMOLO_BAD_ARGUMENT;
     }
     if (conversion == TREMOLO_CONVERSION_PAPER) {
-        paper_epsilon(epsilon, rho, delta);
+        *epsilon = paper_epsilon(rho, delta);
         return TREMOLO_OK;
     }
     return tight_epsilon(epsilon, rho, delta);
@@ -236,7 +229,7 @@ enum tremolo_status tremolo_zcdp_rho(struct tremolo_certified *rho,
     if (epsilon == 0.0) {
         return TREMOLO_UNREACHABLE; /* this conversion never reaches 0 */
     }
-    paper_rho(rho, epsilon, delta);
+    *rho = paper_rho(epsilon, delta);
     rho->value = rho->lower;
     return TREMOLO_OK;
 }
