@@ -6,22 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimate_json.h"
 #include "inputs_json.h"
+#include "study_integers.h"
 #include "tremolo_study_file.h"
 #include "tremolo_text.h"
 
 static const char first_line[] = "tremolo reports 2\n";
 
-/* ----------------------------------------------------------------- writing */
+/* A study's integers in the order of the line, and what a ballot has beside. */
+static const struct study_integer all_integers[] = {
+    STUDY_INTEGER(dimension),
+    STUDY_INTEGER(unit),
+    STUDY_INTEGER(clip),
+    STUDY_INTEGER(distance),
+    STUDY_INTEGER(amplitude),
+    STUDY_INTEGER(frequency),
+    STUDY_INTEGER(keep),
+    STUDY_INTEGER(vectors),
+    STUDY_INTEGER(noise_log2),
+    STUDY_INTEGER(wire_shift),
+    STUDY_INTEGER(wire_bits),
+    {"response_private", offsetof(struct tremolo_study, response), 1},
+    {"rounds", offsetof(struct tremolo_study, rounds), TREMOLO_REPORT_FILE_ROUNDS_MAX},
+    {NULL, 0, 0}};
+static const struct study_integer ballot_integers[] = {STUDY_INTEGER(rank_first),
+                                                       STUDY_INTEGER(rank_top),
+                                                       STUDY_INTEGER(constant),
+                                                       STUDY_INTEGER(response_weight),
+                                                       {NULL, 0, 0}};
 
-static json_t *reals(const double *values, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) {
-        (void)json_array_append_new(array, json_real(values[i]));
-    }
-    return array;
-}
+/* ----------------------------------------------------------------- writing */
 
 static json_t *names_json(const struct tremolo_report_header *header)
 {
@@ -38,19 +53,10 @@ static json_t *study_json(const struct tremolo_study *study)
     for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
         (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
     }
-    json_t *made = json_pack(
-        "{s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "id", id, "dimension",
-        study->dimension, "unit", (json_int_t)study->unit, "clip", (json_int_t)study->clip,
-        "distance", (json_int_t)study->distance, "amplitude", (json_int_t)study->amplitude,
-        "frequency", (json_int_t)study->frequency, "keep", study->keep, "vectors", study->vectors,
-        "noise_log2", study->noise_log2, "wire_shift", study->wire_shift, "wire_bits",
-        study->wire_bits, "response_private", study->response, "rounds", study->rounds);
+    json_t *made = study_integers_json(json_pack("{s:s}", "id", id), study, all_integers);
     if (study->release == TREMOLO_RELEASE_BALLOT) {
-        json_t *ballot =
-            json_pack("{s:s,s:i,s:I,s:i,s:i}", "release", "ballot", "rank_first", study->rank_first,
-                      "rank_top", (json_int_t)study->rank_top, "constant", study->constant,
-                      "response_weight", study->response_weight);
-        (void)json_object_update_new(made, ballot);
+        json_t *ballot = json_pack("{s:s}", "release", "ballot");
+        (void)json_object_update_new(made, study_integers_json(ballot, study, ballot_integers));
     }
     return made;
 }
@@ -58,16 +64,16 @@ static json_t *study_json(const struct tremolo_study *study)
 bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *header)
 {
     size_t d = header->study.dimension;
-    json_t *root =
-        json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s,s:s}", "study",
-                  study_json(&header->study), "step", header->step, "radius", header->radius,
-                  "feature_bound", header->feature_bound, "response_bound", header->response_bound,
-                  "distance", header->distance, "delta", header->delta, "centre",
-                  reals(header->centre, d), "scale", reals(header->scale, d), "response_centre",
-                  header->response_centre, "response_scale", header->response_scale, "names",
-                  names_json(header), "response", header->response, "unit", header->unit);
+    json_t *root = json_pack(
+        "{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s,s:s}", "study",
+        study_json(&header->study), "step", header->step, "radius", header->radius, "feature_bound",
+        header->feature_bound, "response_bound", header->response_bound, "distance",
+        header->distance, "delta", header->delta, "centre", estimate_numbers(header->centre, d),
+        "scale", estimate_numbers(header->scale, d), "response_centre", header->response_centre,
+        "response_scale", header->response_scale, "names", names_json(header), "response",
+        header->response, "unit", header->unit);
     if (header->range != NULL) {
-        (void)json_object_set_new(root, "range", reals(header->range, d + 1));
+        (void)json_object_set_new(root, "range", estimate_numbers(header->range, d + 1));
     }
     if (header->inputs != NULL) {
         (void)json_object_set_new(root, "inputs", inputs_json(header->inputs));
@@ -111,82 +117,38 @@ static bool take_id(struct tremolo_study *study, const char *text)
     return text[(size_t)2 * TREMOLO_STUDY_ID_BYTES] == '\0';
 }
 
-static bool take_integer(json_int_t *value, const json_t *object, const char *name,
-                         json_int_t limit)
+/* Each in the range of its field; tremolo_study_check() judges their sense afterwards. */
+static bool take_integers(struct tremolo_study *study, const json_t *object,
+                          const struct study_integer *list)
 {
-    const json_t *entry = json_object_get(object, name);
-    *value = json_integer_value(entry);
-    return json_is_integer(entry) && *value >= 0 && *value <= limit;
+    for (; list->name != NULL; list++) {
+        const json_t *entry = json_object_get(object, list->name);
+        json_int_t value = json_integer_value(entry);
+        if (!json_is_integer(entry) || value < 0 || value > list->max) {
+            return false;
+        }
+        study_integer_set(study, list, (uint64_t)value);
+    }
+    return true;
 }
 
-/* What a ballot has beside. A file that names no release has noisy samples. */
-static bool take_release(struct tremolo_study *study, const json_t *object)
-{
-    const json_t *release = json_object_get(object, "release");
-    json_int_t first, top, constant, weight;
-    if (release == NULL) {
-        return true;
-    }
-    if (!json_is_string(release) || strcmp(json_string_value(release), "ballot") != 0 ||
-        !take_integer(&first, object, "rank_first", UINT8_MAX) ||
-        !take_integer(&top, object, "rank_top", UINT32_MAX) ||
-        !take_integer(&constant, object, "constant", UINT16_MAX) ||
-        !take_integer(&weight, object, "response_weight", UINT16_MAX)) {
-        return false;
-    }
-    study->release = TREMOLO_RELEASE_BALLOT;
-    study->rank_first = (uint8_t)first;
-    study->rank_top = (uint32_t)top;
-    study->constant = (uint16_t)constant;
-    study->response_weight = (uint16_t)weight;
-    return study->rounds == 1;
-}
-
-/* The integers, each in the range of its field; tremolo_study_check() judges
- * their sense afterwards. */
+/* A file that names no release has noisy samples. */
 static bool take_study(struct tremolo_study *study, const json_t *object)
 {
     const char *id = json_string_value(json_object_get(object, "id"));
-    enum { INTEGERS = 13 };
-    static const char *const names[INTEGERS] = {
-        "dimension", "unit",    "clip",       "distance",   "amplitude", "frequency",
-        "keep",      "vectors", "noise_log2", "wire_shift", "wire_bits", "response_private",
-        "rounds"};
-    static const json_int_t limits[INTEGERS] = {UINT16_MAX,
-                                                UINT32_MAX,
-                                                UINT32_MAX,
-                                                UINT32_MAX,
-                                                UINT32_MAX,
-                                                UINT32_MAX,
-                                                UINT16_MAX,
-                                                UINT16_MAX,
-                                                UINT8_MAX,
-                                                UINT8_MAX,
-                                                UINT8_MAX,
-                                                1,
-                                                TREMOLO_REPORT_FILE_ROUNDS_MAX};
-    json_int_t value[INTEGERS];
-    for (size_t i = 0; i < INTEGERS; i++) {
-        if (!take_integer(&value[i], object, names[i], limits[i])) {
+    const json_t *release = json_object_get(object, "release");
+    if (!take_integers(study, object, all_integers)) {
+        return false;
+    }
+    if (release != NULL) {
+        study->release = TREMOLO_RELEASE_BALLOT;
+        if (!json_is_string(release) || strcmp(json_string_value(release), "ballot") != 0 ||
+            !take_integers(study, object, ballot_integers) || study->rounds != 1) {
             return false;
         }
     }
-    study->dimension = (uint16_t)value[0];
-    study->unit = (uint32_t)value[1];
-    study->clip = (uint32_t)value[2];
-    study->distance = (uint32_t)value[3];
-    study->amplitude = (uint32_t)value[4];
-    study->frequency = (uint32_t)value[5];
-    study->keep = (uint16_t)value[6];
-    study->vectors = (uint16_t)value[7];
-    study->noise_log2 = (uint8_t)value[8];
-    study->wire_shift = (uint8_t)value[9];
-    study->wire_bits = (uint8_t)value[10];
-    study->response = (uint8_t)value[11];
-    study->rounds = (uint16_t)value[12];
     study->samples = 1;
-    return take_release(study, object) && id != NULL &&
-           strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
+    return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
 }
 
 static bool take_real(double *value, const json_t *root, const char *name)
@@ -196,13 +158,13 @@ static bool take_real(double *value, const json_t *root, const char *name)
     return json_is_number(entry) && isfinite(*value);
 }
 
-static double *take_reals(const json_t *array, size_t count)
+static double *take_reals(const json_t *array, size_t count, bool positive)
 {
     double *values = json_array_size(array) == count ? calloc(count, sizeof *values) : NULL;
     for (size_t i = 0; values != NULL && i < count; i++) {
         const json_t *entry = json_array_get(array, i);
         values[i] = json_number_value(entry);
-        if (!json_is_number(entry) || !isfinite(values[i])) {
+        if (!json_is_number(entry) || !isfinite(values[i]) || (positive && !(values[i] > 0))) {
             free(values);
             return NULL;
         }
@@ -252,12 +214,8 @@ static const char *take_later_members(struct tremolo_report_header *header, cons
         return "the study's line: standardised must be true or false";
     }
     header->standardised = json_is_true(standardised);
-    header->range = take_reals(range, count);
-    bool good = range == NULL || header->range != NULL;
-    for (size_t i = 0; range != NULL && good && i < count; i++) {
-        good = header->range[i] > 0;
-    }
-    if (!good) {
+    header->range = take_reals(range, count, true);
+    if (range != NULL && header->range == NULL) {
         return "the study's line: range must be a number above 0 for each feature and the "
                "response";
     }
@@ -271,30 +229,26 @@ static bool scales_sound(const struct tremolo_report_header *header)
 {
     bool ballot = header->study.release == TREMOLO_RELEASE_BALLOT;
     bool good = ballot ? header->delta == 0 : header->delta > 0 && header->delta < 1;
-    good = good && header->feature_bound > 0 && header->response_bound > 0;
-    good = good && header->distance >= 0 && header->response_scale > 0 && header->centre != NULL &&
+    return good && header->feature_bound > 0 && header->response_bound > 0 &&
+           header->distance >= 0 && header->response_scale > 0 && header->centre != NULL &&
            header->scale != NULL && header->step >= 0 && header->radius >= 0;
-    for (size_t i = 0; good && i < header->study.dimension; i++) {
-        good = header->scale[i] > 0;
-    }
-    return good;
 }
 
 static bool take_header(struct tremolo_report_header *header, const json_t *root)
 {
     const struct tremolo_bounds bounds = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
-    if (!take_study(&header->study, json_object_get(root, "study")) ||
-        header->study.dimension < 1 || header->study.dimension > TREMOLO_MAX_DIMENSION) {
+    bool known = take_study(&header->study, json_object_get(root, "study"));
+    size_t d = header->study.dimension;
+    if (!known || d < 1 || d > TREMOLO_MAX_DIMENSION) {
         return false;
     }
-    size_t d = header->study.dimension;
     for (size_t i = 0; i < d; i++) {
         header->bounds[i] = bounds;
     }
     header->study.bounds = header->bounds;
     header->study.response_bounds = bounds;
-    header->centre = take_reals(json_object_get(root, "centre"), d);
-    header->scale = take_reals(json_object_get(root, "scale"), d);
+    header->centre = take_reals(json_object_get(root, "centre"), d, false);
+    header->scale = take_reals(json_object_get(root, "scale"), d, true);
     return take_real(&header->step, root, "step") && take_real(&header->radius, root, "radius") &&
            take_real(&header->feature_bound, root, "feature_bound") &&
            take_real(&header->response_bound, root, "response_bound") &&

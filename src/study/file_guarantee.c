@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "study_integers.h"
 #include "tremolo_mechanism.h"
 #include "tremolo_privacy.h"
 
@@ -63,78 +64,35 @@ static const char *path_of(enum tremolo_status status)
     }
 }
 
-static void compute_ballot(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    const struct tremolo_study_terms *terms = &file->terms;
-    enum tremolo_status status = tremolo_mechanism_ballot(
-        &file->device, file->dimension, terms->response_private, terms->epsilon / terms->samples);
-    if (status != TREMOLO_OK) {
-        study_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
-                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
-    }
-}
-
 static void compute(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    if (file->terms.release == TREMOLO_RELEASE_BALLOT) {
-        compute_ballot(reader, file);
-        return;
-    }
+    const struct tremolo_study_terms *terms = &file->terms;
     struct tremolo_mechanism_request request = request_of(file);
     struct tremolo_mechanism_scales scales;
-    enum tremolo_status status = tremolo_mechanism_fill(&file->device, &scales, &request);
-    if (status != TREMOLO_OK) {
+    bool ballot = terms->release == TREMOLO_RELEASE_BALLOT;
+    enum tremolo_status status =
+        ballot ? tremolo_mechanism_ballot(&file->device, file->dimension, terms->response_private,
+                                          terms->epsilon / terms->samples)
+               : tremolo_mechanism_fill(&file->device, &scales, &request);
+    if (status != TREMOLO_OK && ballot) {
+        study_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
+                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    } else if (status != TREMOLO_OK) {
         study_problem(reader, path_of(status), "%s", tremolo_status_sentence(status));
     }
 }
 
 /* ---------------------------------------------------------------- brought along */
 
-static uint64_t read_integer(struct study_reader *reader, const json_t *object, const char *key,
-                             uint64_t high)
+static void read_integers(struct study_reader *reader, struct tremolo_study *device)
 {
-    uint64_t value = 0;
-    (void)study_whole(reader, &value, object, key, STUDY_REQUIRED, 0, high);
-    return value;
-}
-
-static void read_ballot_integers(struct study_reader *reader, struct tremolo_study *device,
-                                 const json_t *object)
-{
-    static const char *const keys[] = {"constant", "response_weight", "rank_first", "rank_top",
-                                       NULL};
-    study_only_keys(reader, object, keys);
-    device->constant = (uint16_t)read_integer(reader, object, "constant", UINT16_MAX);
-    device->response_weight = (uint16_t)read_integer(reader, object, "response_weight", UINT16_MAX);
-    device->rank_first = (uint8_t)read_integer(reader, object, "rank_first", UINT8_MAX);
-    device->rank_top = (uint32_t)read_integer(reader, object, "rank_top", UINT32_MAX);
-}
-
-static void read_integers(struct study_reader *reader, struct tremolo_study *device,
-                          const json_t *object)
-{
-    if (device->release == TREMOLO_RELEASE_BALLOT) {
-        read_ballot_integers(reader, device, object);
-        return;
+    const struct study_integer *list =
+        study_integers_of((enum tremolo_release_kind)device->release);
+    for (size_t i = 0; list[i].name != NULL; i++) {
+        uint64_t value = 0;
+        (void)study_whole(reader, &value, list[i].name, STUDY_REQUIRED, 0, list[i].max);
+        study_integer_set(device, &list[i], value);
     }
-    static const char *const keys[] = {"noise_log2", "wire_shift", "wire_bits", "keep",      "unit",
-                                       "clip",       "distance",   "amplitude", "frequency", NULL};
-    study_only_keys(reader, object, keys);
-    device->noise_log2 = (uint8_t)read_integer(reader, object, "noise_log2", UINT8_MAX);
-    device->wire_shift = (uint8_t)read_integer(reader, object, "wire_shift", UINT8_MAX);
-    device->wire_bits = (uint8_t)read_integer(reader, object, "wire_bits", UINT8_MAX);
-    device->keep = (uint16_t)read_integer(reader, object, "keep", UINT16_MAX);
-    device->unit = (uint32_t)read_integer(reader, object, "unit", UINT32_MAX);
-    device->clip = (uint32_t)read_integer(reader, object, "clip", UINT32_MAX);
-    device->distance = (uint32_t)read_integer(reader, object, "distance", UINT32_MAX);
-    device->amplitude = (uint32_t)read_integer(reader, object, "amplitude", UINT32_MAX);
-    device->frequency = (uint32_t)read_integer(reader, object, "frequency", UINT32_MAX);
-}
-
-/* Within one step, or within a hundredth where steps are small. */
-static bool stands_for(uint32_t integer, double term)
-{
-    return fabs(integer - term) <= fmax(1.0, term / 100);
 }
 
 /* The integers are those of the terms beside them. Only the distance matters
@@ -146,21 +104,28 @@ static void compare_with_terms(struct study_reader *reader, const struct tremolo
     double unit = device->unit;
     double turn = 6.283185307179586;
     double root = sqrt(fmax(1, terms->vectors));
+    const struct {
+        const char *key;
+        uint32_t integer;
+        double term;
+        const char *reason;
+    } pairs[] = {
+        {"keep", device->keep, (1 - terms->alpha) * TREMOLO_KEEP_ONE, "is not 1 - protocol.alpha"},
+        {"clip", device->clip, terms->clip * unit, "is not privacy.clip"},
+        {"amplitude", device->amplitude, terms->lambda / root * unit, "is not protocol.lambda"},
+        {"frequency", device->frequency, terms->omega / turn * 0x1p40 / fmax(1, unit),
+         "is not protocol.omega"},
+    };
     if ((terms->distance == 0) != (device->distance == 0) ||
         device->distance < terms->distance * unit * (1 - epsilon_slack)) {
         study_problem(reader, "distance", "is shorter than privacy.neighbours says");
     }
-    if (!stands_for(device->keep, (1 - terms->alpha) * TREMOLO_KEEP_ONE)) {
-        study_problem(reader, "keep", "is not 1 - protocol.alpha");
-    }
-    if (!stands_for(device->clip, terms->clip * unit)) {
-        study_problem(reader, "clip", "is not privacy.clip");
-    }
-    if (!stands_for(device->amplitude, terms->lambda / root * unit)) {
-        study_problem(reader, "amplitude", "is not protocol.lambda");
-    }
-    if (!stands_for(device->frequency, terms->omega / turn * 0x1p40 / fmax(1, unit))) {
-        study_problem(reader, "frequency", "is not protocol.omega");
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        /* Within one step, or within a hundredth where steps are small. */
+        double term = pairs[i].term;
+        if (!(fabs(pairs[i].integer - term) <= fmax(1.0, term / 100))) {
+            study_problem(reader, pairs[i].key, "%s", pairs[i].reason);
+        }
     }
 }
 
@@ -176,40 +141,43 @@ static void check_cost(struct study_reader *reader, const struct tremolo_study_f
     }
 }
 
-static void bring_along(struct study_reader *reader, struct tremolo_study_file *file,
-                        const json_t *object)
+static void bring_along(struct study_reader *reader, struct tremolo_study_file *file)
 {
     struct tremolo_study *device = &file->device;
     const struct tremolo_study_terms *terms = &file->terms;
-    size_t before = study_enter(reader, "mechanism");
     device->release = (uint8_t)terms->release;
-    read_integers(reader, device, object);
+    read_integers(reader, device);
     device->response = terms->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
     device->dimension = (uint16_t)file->dimension;
     device->vectors = (uint16_t)terms->vectors;
     device->rounds = (uint16_t)terms->rounds;
     device->samples = (uint16_t)terms->samples;
-    if (reader->problems->count == 0) {
-        enum tremolo_status status = tremolo_study_check(device);
-        if (status != TREMOLO_OK) {
-            study_problem(reader, "", "%s", tremolo_status_sentence(status));
-        }
+    if (reader->problems->count > 0) {
+        return;
     }
-    if (reader->problems->count == 0) {
-        if (terms->release == TREMOLO_RELEASE_SAMPLE) {
-            compare_with_terms(reader, file);
-        }
-        check_cost(reader, file);
+    enum tremolo_status status = tremolo_study_check(device);
+    if (status != TREMOLO_OK) {
+        study_problem(reader, "", "%s", tremolo_status_sentence(status));
+        return;
     }
-    study_leave(reader, before);
+    if (terms->release == TREMOLO_RELEASE_SAMPLE) {
+        compare_with_terms(reader, file);
+    }
+    check_cost(reader, file);
 }
 
 void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    const json_t *object = study_object(reader, file->root, "mechanism", STUDY_OPTIONAL);
+    const struct study_integer *list = study_integers_of(file->terms.release);
+    const char *keys[16] = {NULL};
+    struct study_place before;
+    for (size_t i = 0; list[i].name != NULL; i++) {
+        keys[i] = list[i].name;
+    }
     set_bounds(file);
-    if (object != NULL) {
-        bring_along(reader, file, object);
+    if (study_open(reader, &before, "mechanism", STUDY_OPTIONAL, keys)) {
+        bring_along(reader, file);
+        study_leave(reader, before);
     } else if (reader->problems->count == 0) {
         compute(reader, file);
         file->device.rounds = (uint16_t)file->terms.rounds;
@@ -219,37 +187,30 @@ void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file
 
 /* ---------------------------------------------------------------- promises */
 
-/* Pure epsilons add up, and hold at any distance and delta. */
-static enum tremolo_status ballot_guarantee(struct tremolo_study_guarantee *guarantee,
-                                            const struct tremolo_study *device)
-{
-    uint64_t releases = (uint64_t)device->rounds * device->samples;
-    uint32_t charge = tremolo_study_charge(device);
-    *guarantee = (struct tremolo_study_guarantee){
-        .mu = NAN,
-        .rho = NAN,
-        .epsilon = (double)releases * charge / (double)TREMOLO_CHARGE_ONE,
-        .sigma = NAN,
-        .sensitivity = NAN,
-        .distance = NAN,
-        .releases = releases,
-        .charge = charge,
-    };
-    return TREMOLO_OK;
-}
-
 static enum tremolo_status guarantee_of(struct tremolo_study_guarantee *guarantee,
                                         const struct tremolo_study *device, double delta,
                                         double distance)
 {
+    uint64_t releases = (uint64_t)device->rounds * device->samples;
     if (device->release == TREMOLO_RELEASE_BALLOT) {
-        return ballot_guarantee(guarantee, device);
+        uint32_t charge = tremolo_study_charge(device);
+        /* Pure epsilons add up, and hold at any distance and delta. */
+        *guarantee = (struct tremolo_study_guarantee){
+            .mu = NAN,
+            .rho = NAN,
+            .epsilon = (double)releases * charge / (double)TREMOLO_CHARGE_ONE,
+            .sigma = NAN,
+            .sensitivity = NAN,
+            .distance = NAN,
+            .releases = releases,
+            .charge = charge,
+        };
+        return TREMOLO_OK;
     }
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified epsilon;
     double noise = ldexp(1, device->noise_log2);
     double sensitivity = tremolo_study_sensitivity(device);
-    uint64_t releases = (uint64_t)device->rounds * device->samples;
     enum tremolo_status status = tremolo_gaussian_add(&cost, sensitivity, noise, releases);
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_epsilon(&epsilon, &cost, delta);
@@ -332,24 +293,16 @@ static void list_features(char *text, size_t bytes, const struct tremolo_study_f
 static void name_difference(struct tremolo_difference *difference,
                             const struct tremolo_study_feature *feature)
 {
-    const char *space = feature->unit[0] != '\0' ? " " : "";
-    char *name = difference->name;
-    switch (feature->kind) {
-    case TREMOLO_STUDY_NUMERIC:
-        (void)snprintf(name, sizeof difference->name, "%s, %.6g%s%s apart", feature->name,
-                       feature->high - feature->low, space, feature->unit);
-        difference->distance = 2;
-        return;
-    case TREMOLO_STUDY_YES_NO:
-        (void)snprintf(name, sizeof difference->name, "a different answer to %s", feature->name);
-        difference->distance = 2;
-        return;
-    case TREMOLO_STUDY_CATEGORY:
-        (void)snprintf(name, sizeof difference->name, "a different %s", feature->name);
-        /* Two levels that are not the reference differ in two coordinates. */
-        difference->distance = feature->level_count > 2 ? sqrt(8) : 2;
-        return;
+    if (feature->kind == TREMOLO_STUDY_NUMERIC) {
+        (void)snprintf(difference->name, sizeof difference->name, "%s, %.6g%s%s apart",
+                       feature->name, feature->high - feature->low,
+                       feature->unit[0] != '\0' ? " " : "", feature->unit);
+    } else {
+        (void)snprintf(difference->name, sizeof difference->name, "a different %s%s",
+                       feature->kind == TREMOLO_STUDY_YES_NO ? "answer to " : "", feature->name);
     }
+    /* Two levels that are not the reference differ in two coordinates. */
+    difference->distance = feature->level_count > 2 ? sqrt(8) : 2;
 }
 
 /* With computed terms whoever differs in a feature differs in every coordinate it is part of, in
@@ -366,32 +319,22 @@ static double distance_of_terms(const struct tremolo_study_file *file, size_t fe
     return 2 * sqrt(coordinates);
 }
 
-/* The numbers among the coordinates of computed terms, and a private response. */
-static size_t extents_of_terms(struct tremolo_extent *extents,
-                               const struct tremolo_study_file *file)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < file->dimension + file->terms.response_private; i++) {
-        const struct tremolo_study_coordinate *at = &file->coordinates[i];
-        if (at->low != 0 || at->high != 1) {
-            extents[count++] = (struct tremolo_extent){at->name, "", at->high - at->low, 2};
-        }
-    }
-    return count;
-}
-
+/* Of computed terms, the numbers among their coordinates. */
 size_t tremolo_study_file_extents(struct tremolo_extent *extents,
                                   const struct tremolo_study_file *file)
 {
+    bool derive = tremolo_inputs_derive(file->inputs);
+    size_t all = (derive ? file->dimension : file->feature_count) + file->terms.response_private;
     size_t count = 0;
-    if (tremolo_inputs_derive(file->inputs)) {
-        return extents_of_terms(extents, file);
-    }
-    for (size_t i = 0; i < file->feature_count + file->terms.response_private; i++) {
-        const struct tremolo_study_feature *feature = &file->features[i].shown;
-        if (feature->kind == TREMOLO_STUDY_NUMERIC) {
-            extents[count++] = (struct tremolo_extent){feature->name, feature->unit,
-                                                       feature->high - feature->low, 2};
+    for (size_t i = 0; i < all; i++) {
+        if (derive) {
+            const struct tremolo_study_coordinate *at = &file->coordinates[i];
+            extents[count] = (struct tremolo_extent){at->name, "", at->high - at->low, 2};
+            count += at->low != 0 || at->high != 1;
+        } else {
+            const struct tremolo_study_feature *at = &file->features[i].shown;
+            extents[count] = (struct tremolo_extent){at->name, at->unit, at->high - at->low, 2};
+            count += at->kind == TREMOLO_STUDY_NUMERIC;
         }
     }
     return count;
@@ -438,19 +381,12 @@ static double mu_at(const void *context, double distance)
     return status == TREMOLO_OK ? tremolo_gaussian_mu(&cost).upper : INFINITY;
 }
 
+/* Of a ballot nothing counts but law, releases and what is private. */
 static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
                                          const struct tremolo_study_guarantee *guarantee)
 {
-    if (file->terms.release == TREMOLO_RELEASE_BALLOT) {
-        return (struct tremolo_promise){
-            .law = {file->device.rank_first, file->device.rank_top},
-            .neighbours = TREMOLO_NEIGHBOURS_ANY,
-            .releases = guarantee->releases,
-            .samples = file->terms.samples,
-            .response_private = file->terms.response_private,
-        };
-    }
     return (struct tremolo_promise){
+        .law = {file->device.rank_first, file->device.rank_top},
         .neighbours =
             file->terms.distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY,
         .distance = guarantee->distance,
@@ -522,13 +458,10 @@ enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double 
     if (epsilon == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = TREMOLO_OK;
-    if (spent > 0) {
-        double mu = nextafter(sqrt(spent / (double)TREMOLO_CHARGE_ONE), INFINITY);
-        status = tremolo_gaussian_add(&cost, mu, 1.0, 1);
-        if (status == TREMOLO_OK) {
-            status = tremolo_gaussian_epsilon(&found, &cost, delta);
-        }
+    double mu = nextafter(sqrt(spent / (double)TREMOLO_CHARGE_ONE), INFINITY);
+    enum tremolo_status status = spent > 0 ? tremolo_gaussian_add(&cost, mu, 1.0, 1) : TREMOLO_OK;
+    if (status == TREMOLO_OK && spent > 0) {
+        status = tremolo_gaussian_epsilon(&found, &cost, delta);
     }
     if (status == TREMOLO_OK) {
         *epsilon = found.upper;

@@ -21,27 +21,69 @@ const char *const study_enrolments[] = {"open", "keys", NULL};
 
 /* Wide enough for every unit, narrow enough that no width overflows. */
 static const struct study_interval any_bound = {-1e100, 1e100, false, false};
+static const struct study_interval positive = {0, 1e6, true, false};
 
-void study_read_bounds(struct study_reader *reader, struct tremolo_study_feature *feature,
-                       const json_t *object)
+enum { SENT_UNSAID = 2 };
+
+static const struct tremolo_study_feature unread = {
+    .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1};
+
+static void refuse_key(struct study_reader *reader, const char *key, const char *where)
 {
-    bool low = study_number(reader, &feature->low, object, "low", STUDY_REQUIRED, &any_bound);
-    bool high = study_number(reader, &feature->high, object, "high", STUDY_REQUIRED, &any_bound);
-    if (!low || !high) {
+    if (json_object_get(reader->at.value, key) != NULL) {
+        study_problem(reader, key, "belongs to %s only", where);
+    }
+}
+
+static void refuse_keys(struct study_reader *reader, const char *const *keys, const char *where)
+{
+    for (; *keys != NULL; keys++) {
+        refuse_key(reader, *keys, where);
+    }
+}
+
+static void read_name(struct study_reader *reader, struct tremolo_study_feature *feature)
+{
+    (void)study_text(reader, &feature->name, "name", STUDY_REQUIRED, 1, TREMOLO_STUDY_MAX_NAME);
+    (void)study_text(reader, &feature->unit, "unit", STUDY_OPTIONAL, 0, TREMOLO_STUDY_MAX_NAME);
+}
+
+void study_read_bounds(struct study_reader *reader, double *low, double *high)
+{
+    bool has_low = study_number(reader, low, "low", STUDY_REQUIRED, &any_bound);
+    bool has_high = study_number(reader, high, "high", STUDY_REQUIRED, &any_bound);
+    if (!has_low || !has_high) {
         return;
     }
-    double width = feature->high - feature->low;
+    double width = *high - *low;
     if (!(width > 0)) {
         study_problem(reader, "high", "must be above low");
-    } else if (!(width >= fmax(fabs(feature->low), fabs(feature->high)) * 1e-9)) {
+    } else if (!(width >= fmax(fabs(*low), fabs(*high)) * 1e-9)) {
         study_problem(reader, "high", "is too close to low to tell values apart");
     }
 }
 
-static void read_levels(struct study_reader *reader, struct study_feature *feature,
-                        const json_t *object)
+/* What stands for a missing value. */
+static void read_missing(struct study_reader *reader, struct tremolo_study_feature *feature)
 {
-    const json_t *levels = json_object_get(object, "levels");
+    const json_t *missing = json_object_get(reader->at.value, "missing");
+    const struct tremolo_input input = {
+        .kind = feature->kind, .level = feature->levels, .levels = feature->level_count};
+    if (missing == NULL) {
+        return;
+    }
+    if (feature->kind == TREMOLO_STUDY_NUMERIC) {
+        (void)study_number(reader, &feature->missing, "missing", STUDY_OPTIONAL, &any_bound);
+    } else if (!json_is_string(missing) ||
+               !tremolo_input_read(&feature->missing, &input, json_string_value(missing))) {
+        study_problem(reader, "missing", "must be %s",
+                      feature->kind == TREMOLO_STUDY_YES_NO ? "yes or no" : "one of the levels");
+    }
+}
+
+static void read_levels(struct study_reader *reader, struct study_feature *feature)
+{
+    const json_t *levels = json_object_get(reader->at.value, "levels");
     size_t count = json_array_size(levels);
     if (!json_is_array(levels) || count < 2 || count > TREMOLO_STUDY_MAX_LEVELS) {
         study_problem(reader, "levels", "must be a list of 2 to %d names",
@@ -49,10 +91,9 @@ static void read_levels(struct study_reader *reader, struct study_feature *featu
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        const json_t *level = json_array_get(levels, i);
-        const char *text = json_string_value(level);
-        size_t length = json_string_length(level);
-        size_t before = study_enter_element(reader, "levels", i);
+        struct study_place before = study_enter_element(reader, "levels", i);
+        const char *text = json_string_value(reader->at.value);
+        size_t length = json_string_length(reader->at.value);
         if (text == NULL || length < 1 || length > TREMOLO_STUDY_MAX_NAME ||
             !tremolo_text_is_plain(text)) {
             study_problem(reader, "",
@@ -74,101 +115,78 @@ static void read_levels(struct study_reader *reader, struct study_feature *featu
     feature->shown.level_count = count;
 }
 
-static void refuse_key(struct study_reader *reader, const json_t *object, const char *key,
-                       const char *where)
-{
-    if (json_object_get(object, key) != NULL) {
-        study_problem(reader, key, "belongs to %s only", where);
-    }
-}
-
-static void read_feature(struct study_reader *reader, struct study_feature *feature,
-                         const json_t *object)
+static void read_feature(struct study_reader *reader, struct study_feature *feature)
 {
     static const char *const keys[] = {"name", "unit",   "kind",    "low",
                                        "high", "levels", "missing", NULL};
     struct tremolo_study_feature *shown = &feature->shown;
     unsigned kind = TREMOLO_STUDY_NUMERIC;
-    *shown = (struct tremolo_study_feature){
-        .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1};
-    if (!json_is_object(object)) {
+    *shown = unread;
+    if (!json_is_object(reader->at.value)) {
         study_problem(reader, "", "must be an object");
         return;
     }
-    study_only_keys(reader, object, keys);
-    (void)study_text(reader, &shown->name, object, "name", STUDY_REQUIRED, 1,
-                     TREMOLO_STUDY_MAX_NAME);
-    (void)study_text(reader, &shown->unit, object, "unit", STUDY_OPTIONAL, 0,
-                     TREMOLO_STUDY_MAX_NAME);
-    if (!study_choice(reader, &kind, object, "kind", STUDY_OPTIONAL, study_kinds)) {
+    study_only_keys(reader, keys);
+    read_name(reader, shown);
+    if (!study_choice(reader, &kind, "kind", STUDY_OPTIONAL, study_kinds)) {
         return;
     }
     shown->kind = (enum tremolo_study_kind)kind;
     if (kind == TREMOLO_STUDY_NUMERIC) {
-        study_read_bounds(reader, shown, object);
+        study_read_bounds(reader, &shown->low, &shown->high);
     } else {
-        refuse_key(reader, object, "low", "numeric features");
-        refuse_key(reader, object, "high", "numeric features");
+        refuse_key(reader, "low", "numeric features");
+        refuse_key(reader, "high", "numeric features");
     }
     if (kind == TREMOLO_STUDY_CATEGORY) {
-        read_levels(reader, feature, object);
+        read_levels(reader, feature);
         shown->width = shown->level_count > 0 ? shown->level_count - 1 : 1;
     } else {
-        refuse_key(reader, object, "levels", "categories");
+        refuse_key(reader, "levels", "categories");
     }
-    study_read_missing(reader, shown, object);
+    read_missing(reader, shown);
 }
 
-static void read_response(struct study_reader *reader, struct tremolo_study_file *file,
-                          unsigned *sent, bool *sent_given)
+/* How it says that it is sent, by study_sent; SENT_UNSAID where it does not say. */
+static unsigned read_response(struct study_reader *reader, struct tremolo_study_file *file)
 {
     static const char *const keys[] = {"name", "unit", "low", "high", "sent", NULL};
     struct tremolo_study_feature *shown = &file->features[file->feature_count].shown;
-    *shown = (struct tremolo_study_feature){
-        .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1};
-    const json_t *object = study_object(reader, file->root, "response", STUDY_REQUIRED);
-    if (object == NULL) {
-        return;
-    }
-    size_t before = study_enter(reader, "response");
-    study_only_keys(reader, object, keys);
-    (void)study_text(reader, &shown->name, object, "name", STUDY_REQUIRED, 1,
-                     TREMOLO_STUDY_MAX_NAME);
-    (void)study_text(reader, &shown->unit, object, "unit", STUDY_OPTIONAL, 0,
-                     TREMOLO_STUDY_MAX_NAME);
-    study_read_bounds(reader, shown, object);
-    *sent_given = json_object_get(object, "sent") != NULL &&
-                  study_choice(reader, sent, object, "sent", STUDY_OPTIONAL, study_sent);
-    study_leave(reader, before);
-}
-
-static void read_features(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    const json_t *list = json_object_get(file->root, "features");
-    for (size_t i = 0; i < file->feature_count; i++) {
-        size_t before = study_enter_element(reader, "features", i);
-        read_feature(reader, &file->features[i], json_array_get(list, i));
+    struct study_place before;
+    unsigned sent = SENT_UNSAID;
+    *shown = unread;
+    if (study_open(reader, &before, "response", STUDY_REQUIRED, keys)) {
+        read_name(reader, shown);
+        study_read_bounds(reader, &shown->low, &shown->high);
+        (void)study_choice(reader, &sent, "sent", STUDY_OPTIONAL, study_sent);
         study_leave(reader, before);
     }
+    return sent;
 }
 
 /* ---------------------------------------------------------------- coordinates */
 
-static void name_coordinate(struct tremolo_study_file *file, size_t index,
-                            const struct tremolo_study_feature *feature, const char *level)
+void study_set_coordinate(struct tremolo_study_file *file, size_t index,
+                          const struct tremolo_study_feature *feature, const char *level,
+                          double low, double high)
 {
-    bool yes_no = feature->kind == TREMOLO_STUDY_YES_NO;
-    (void)snprintf(file->names[index], sizeof file->names[index], "%s%s%s", feature->name,
-                   level != NULL ? "=" : "", level != NULL ? level : "");
+    bool yes_no = feature != NULL && feature->kind == TREMOLO_STUDY_YES_NO;
+    const char *from = level != NULL ? feature->levels[0] : NULL;
     file->coordinates[index] =
         (struct tremolo_study_coordinate){.name = file->names[index],
-                                          .unit = feature->unit,
-                                          .from = yes_no          ? "no"
-                                                  : level != NULL ? feature->levels[0]
-                                                                  : NULL,
+                                          .unit = feature != NULL ? feature->unit : "",
+                                          .from = yes_no ? "no" : from,
                                           .to = yes_no ? "yes" : level,
-                                          .low = feature->low,
-                                          .high = feature->high};
+                                          .low = low,
+                                          .high = high};
+}
+
+static void add_coordinate(struct tremolo_study_file *file, size_t index,
+                           const struct tremolo_study_feature *feature, const char *level)
+{
+    (void)snprintf(file->names[index], sizeof file->names[index], "%s%s%s", feature->name,
+                   level != NULL ? "=" : "", level != NULL ? level : "");
+    study_set_coordinate(file, index, feature, level, feature->low, feature->high);
 }
 
 static bool expand_features(struct study_reader *reader, struct tremolo_study_file *file)
@@ -183,8 +201,8 @@ static bool expand_features(struct study_reader *reader, struct tremolo_study_fi
         }
         feature->first = d;
         for (size_t j = 0; j < feature->width; j++) {
-            name_coordinate(file, d++, feature,
-                            feature->level_count > 0 ? feature->levels[j + 1] : NULL);
+            add_coordinate(file, d++, feature,
+                           feature->level_count > 0 ? feature->levels[j + 1] : NULL);
         }
     }
     file->dimension = d;
@@ -200,7 +218,7 @@ static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
     }
     struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
     response->first = file->dimension;
-    name_coordinate(file, file->dimension, response, NULL);
+    add_coordinate(file, file->dimension, response, NULL);
     return true;
 }
 
@@ -209,69 +227,60 @@ static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
 static void check_names(struct study_reader *reader, const struct tremolo_study_file *file)
 {
     for (size_t i = 1; i <= file->feature_count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (*file->features[i].shown.name != '\0' &&
-                strcmp(file->features[i].shown.name, file->features[j].shown.name) == 0) {
-                size_t before = i < file->feature_count ? study_enter_element(reader, "features", i)
-                                                        : study_enter(reader, "response");
-                study_problem(reader, "name", "is also the name of features[%zu]", j);
-                study_leave(reader, before);
-                break;
-            }
+        const char *name = file->features[i].shown.name;
+        size_t j = 0;
+        while (j < i && strcmp(name, file->features[j].shown.name) != 0) {
+            j++;
+        }
+        if (j < i && *name != '\0') {
+            struct study_place before = i < file->feature_count
+                                            ? study_enter_element(reader, "features", i)
+                                            : study_enter(reader, "response");
+            study_problem(reader, "name", "is also the name of features[%zu]", j);
+            study_leave(reader, before);
         }
     }
     for (size_t i = 1; i <= file->dimension; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (strchr(file->names[i], '=') != NULL &&
-                strcmp(file->names[i], file->names[j]) == 0) {
-                study_problem(reader, "features", "give two coordinates the name %s",
-                              file->names[i]);
-                break;
-            }
+        size_t j = 0;
+        while (j < i && strcmp(file->names[i], file->names[j]) != 0) {
+            j++;
+        }
+        if (j < i && strchr(file->names[i], '=') != NULL) {
+            study_problem(reader, "features", "give two coordinates the name %s", file->names[i]);
         }
     }
 }
 
 /* ---------------------------------------------------------------- privacy */
 
-static void read_neighbours(struct study_reader *reader, struct tremolo_study_terms *terms,
-                            const json_t *object)
+static void read_neighbours(struct study_reader *reader, struct tremolo_study_terms *terms)
 {
     static const char *const keys[] = {"distance", NULL};
-    static const struct study_interval positive = {0, 1e6, true, false};
-    const json_t *found = json_object_get(object, "neighbours");
-    if (found == NULL || (json_is_string(found) && strcmp(json_string_value(found), "any") == 0)) {
+    const json_t *found = json_object_get(reader->at.value, "neighbours");
+    const char *word = json_string_value(found);
+    struct study_place before;
+    if (found == NULL || (word != NULL && strcmp(word, "any") == 0)) {
         return;
     }
     if (!json_is_object(found)) {
         study_problem(reader, "neighbours", "must be \"any\" or {\"distance\": r}");
-        return;
+    } else if (study_open(reader, &before, "neighbours", STUDY_OPTIONAL, keys)) {
+        (void)study_number(reader, &terms->distance, "distance", STUDY_REQUIRED, &positive);
+        study_leave(reader, before);
     }
-    size_t before = study_enter(reader, "neighbours");
-    study_only_keys(reader, found, keys);
-    (void)study_number(reader, &terms->distance, found, "distance", STUDY_REQUIRED, &positive);
-    study_leave(reader, before);
 }
 
-/* What only noisy samples have. */
+/* What only noisy samples have. Of a ballot, they and a distance would promise less than it
+ * keeps. */
 static const char *const sample_privacy[] = {"clip", NULL};
 static const char *const sample_protocol[] = {"calibration", "vectors", "alpha", "lambda", "omega",
                                               "rounds",      "radius",  "step",  "close",  NULL};
+static const char of_samples[] = "noisy samples, \"release\": \"sample\",";
 
-/* Of a ballot, they and a distance would promise less than it keeps. */
-static void refuse_for_ballot(struct study_reader *reader, const json_t *object,
-                              const char *const *keys)
+static void read_ballot_privacy(struct study_reader *reader, struct tremolo_study_terms *terms)
 {
-    for (; *keys != NULL; keys++) {
-        refuse_key(reader, object, *keys, "noisy samples, \"release\": \"sample\",");
-    }
-}
-
-static void read_ballot_privacy(struct study_reader *reader, struct tremolo_study_terms *terms,
-                                const json_t *object)
-{
-    const json_t *delta = json_object_get(object, "delta");
-    refuse_for_ballot(reader, object, sample_privacy);
+    const json_t *delta = json_object_get(reader->at.value, "delta");
+    refuse_keys(reader, sample_privacy, of_samples);
     terms->delta = 0;
     if (delta != NULL && !(json_is_number(delta) && json_number_value(delta) == 0)) {
         study_problem(reader, "delta",
@@ -285,31 +294,29 @@ static void read_ballot_privacy(struct study_reader *reader, struct tremolo_stud
 }
 
 static void read_privacy(struct study_reader *reader, struct tremolo_study_file *file,
-                         unsigned sent, bool sent_given)
+                         unsigned sent)
 {
     static const char *const keys[] = {"epsilon", "delta", "neighbours", "protects", "clip", NULL};
     static const struct study_interval epsilon = {0, 100, true, false};
     static const struct study_interval delta = {1e-12, 0.1, false, false};
     static const struct study_interval clip = {0, 1e3, true, false};
     struct tremolo_study_terms *terms = &file->terms;
+    struct study_place before;
     unsigned protects = 0;
-    const json_t *object = study_object(reader, file->root, "privacy", STUDY_REQUIRED);
-    if (object == NULL) {
+    if (!study_open(reader, &before, "privacy", STUDY_REQUIRED, keys)) {
         return;
     }
-    size_t before = study_enter(reader, "privacy");
-    study_only_keys(reader, object, keys);
-    (void)study_number(reader, &terms->epsilon, object, "epsilon", STUDY_REQUIRED, &epsilon);
-    read_neighbours(reader, terms, object);
+    (void)study_number(reader, &terms->epsilon, "epsilon", STUDY_REQUIRED, &epsilon);
+    read_neighbours(reader, terms);
     if (terms->release == TREMOLO_RELEASE_BALLOT) {
-        read_ballot_privacy(reader, terms, object);
+        read_ballot_privacy(reader, terms);
     } else {
-        (void)study_number(reader, &terms->delta, object, "delta", STUDY_OPTIONAL, &delta);
-        (void)study_number(reader, &terms->clip, object, "clip", STUDY_OPTIONAL, &clip);
+        (void)study_number(reader, &terms->delta, "delta", STUDY_OPTIONAL, &delta);
+        (void)study_number(reader, &terms->clip, "clip", STUDY_OPTIONAL, &clip);
     }
-    if (study_choice(reader, &protects, object, "protects", STUDY_REQUIRED, study_protects)) {
+    if (study_choice(reader, &protects, "protects", STUDY_REQUIRED, study_protects)) {
         terms->response_private = protects == 1;
-        if (sent_given && sent != protects) {
+        if (sent != SENT_UNSAID && sent != protects) {
             study_problem(reader, "protects", "is \"%s\", but the response is sent \"%s\"",
                           study_protects[protects], study_sent[sent]);
         }
@@ -331,58 +338,45 @@ static void read_privacy(struct study_reader *reader, struct tremolo_study_file 
 
 /* ---------------------------------------------------------------- protocol */
 
-static void read_modulation(struct study_reader *reader, struct tremolo_study_file *file,
-                            const json_t *object)
+static void read_modulation(struct study_reader *reader, struct tremolo_study_file *file)
 {
     static const struct study_interval share = {0, 1, false, true};
-    static const struct study_interval positive = {0, 1e6, true, false};
     struct tremolo_study_terms *terms = &file->terms;
     uint64_t vectors = 0;
     /* Iterative vectors are orthogonal to the coefficients. */
     uint64_t most = file->dimension - (terms->protocol == TREMOLO_STUDY_ITERATIVE ? 1 : 0);
-    if (!study_whole(reader, &vectors, object, "vectors", STUDY_OPTIONAL, 0, most)) {
+    if (!study_whole(reader, &vectors, "vectors", STUDY_OPTIONAL, 0, most)) {
         return;
     }
     terms->vectors = (unsigned)vectors;
-    (void)study_number(reader, &terms->alpha, object, "alpha", STUDY_OPTIONAL, &share);
+    (void)study_number(reader, &terms->alpha, "alpha", STUDY_OPTIONAL, &share);
     if (vectors > 0) {
-        (void)study_number(reader, &terms->lambda, object, "lambda", STUDY_REQUIRED, &positive);
-        (void)study_number(reader, &terms->omega, object, "omega", STUDY_REQUIRED, &positive);
+        (void)study_number(reader, &terms->lambda, "lambda", STUDY_REQUIRED, &positive);
+        (void)study_number(reader, &terms->omega, "omega", STUDY_REQUIRED, &positive);
     } else {
-        refuse_key(reader, object, "lambda", "studies with vectors");
-        refuse_key(reader, object, "omega", "studies with vectors");
+        refuse_key(reader, "lambda", "studies with vectors");
+        refuse_key(reader, "omega", "studies with vectors");
     }
 }
 
-static void read_close(struct study_reader *reader, struct tremolo_study_terms *terms,
-                       const json_t *object)
+static void read_rounds(struct study_reader *reader, struct tremolo_study_terms *terms)
 {
-    static const char *const keys[] = {"reports", "seconds", NULL};
-    const json_t *found = study_object(reader, object, "close", STUDY_OPTIONAL);
-    if (found == NULL) {
-        return;
-    }
-    size_t before = study_enter(reader, "close");
-    study_only_keys(reader, found, keys);
-    (void)study_whole(reader, &terms->close_reports, found, "reports", STUDY_OPTIONAL, 1,
-                      UINT64_C(1000000000000));
-    (void)study_whole(reader, &terms->close_seconds, found, "seconds", STUDY_OPTIONAL, 1,
-                      UINT64_C(1000000000));
-    study_leave(reader, before);
-}
-
-static void read_rounds(struct study_reader *reader, struct tremolo_study_terms *terms,
-                        const json_t *object)
-{
-    static const struct study_interval positive = {0, 1e6, true, false};
+    static const char *const close_keys[] = {"reports", "seconds", NULL};
+    struct study_place before;
     uint64_t rounds = 1;
     terms->radius = 1;
     terms->step = 1;
-    (void)study_whole(reader, &rounds, object, "rounds", STUDY_REQUIRED, 1, STUDY_MAX_ROUNDS);
+    (void)study_whole(reader, &rounds, "rounds", STUDY_REQUIRED, 1, STUDY_MAX_ROUNDS);
     terms->rounds = (unsigned)rounds;
-    (void)study_number(reader, &terms->radius, object, "radius", STUDY_OPTIONAL, &positive);
-    (void)study_number(reader, &terms->step, object, "step", STUDY_OPTIONAL, &positive);
-    read_close(reader, terms, object);
+    (void)study_number(reader, &terms->radius, "radius", STUDY_OPTIONAL, &positive);
+    (void)study_number(reader, &terms->step, "step", STUDY_OPTIONAL, &positive);
+    if (study_open(reader, &before, "close", STUDY_OPTIONAL, close_keys)) {
+        (void)study_whole(reader, &terms->close_reports, "reports", STUDY_OPTIONAL, 1,
+                          UINT64_C(1000000000000));
+        (void)study_whole(reader, &terms->close_seconds, "seconds", STUDY_OPTIONAL, 1,
+                          UINT64_C(1000000000));
+        study_leave(reader, before);
+    }
 }
 
 static bool has_any(const json_t *object, const char *const *keys)
@@ -416,21 +410,18 @@ static enum tremolo_release_kind default_release(const json_t *root)
 /* Read first: what else a file may say depends on it. */
 static void read_release(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    const json_t *object = json_object_get(file->root, "protocol");
     unsigned release = default_release(file->root);
-    if (json_is_object(object)) {
-        size_t before = study_enter(reader, "protocol");
-        (void)study_choice(reader, &release, object, "release", STUDY_OPTIONAL, study_releases);
-        study_leave(reader, before);
-    }
+    struct study_place before = study_enter(reader, "protocol");
+    (void)study_choice(reader, &release, "release", STUDY_OPTIONAL, study_releases);
+    study_leave(reader, before);
     file->terms.release = (enum tremolo_release_kind)release;
 }
 
-static void read_ballot_protocol(struct study_reader *reader, const json_t *object)
+static void read_ballot_protocol(struct study_reader *reader)
 {
     unsigned kind = TREMOLO_STUDY_ONE_SHOT;
-    refuse_for_ballot(reader, object, sample_protocol);
-    if (study_choice(reader, &kind, object, "kind", STUDY_OPTIONAL, study_protocols) &&
+    refuse_keys(reader, sample_protocol, of_samples);
+    if (study_choice(reader, &kind, "kind", STUDY_OPTIONAL, study_protocols) &&
         kind == TREMOLO_STUDY_ITERATIVE) {
         study_problem(reader, "kind",
                       "must be \"one-shot\": a device answers one ballot for each sample, and "
@@ -438,39 +429,41 @@ static void read_ballot_protocol(struct study_reader *reader, const json_t *obje
     }
 }
 
+static void read_sample_protocol(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    static const char *const iterative_only[] = {"rounds", "radius", "step", "close", NULL};
+    struct tremolo_study_terms *terms = &file->terms;
+    unsigned kind = TREMOLO_STUDY_ONE_SHOT;
+    unsigned calibration = TREMOLO_CALIBRATION_EXACT;
+    (void)study_choice(reader, &calibration, "calibration", STUDY_OPTIONAL,
+                       tremolo_calibration_names);
+    terms->calibration = (enum tremolo_calibration)calibration;
+    if (!study_choice(reader, &kind, "kind", STUDY_REQUIRED, study_protocols)) {
+        return;
+    }
+    terms->protocol = (enum tremolo_study_protocol)kind;
+    if (kind == TREMOLO_STUDY_ITERATIVE) {
+        read_rounds(reader, terms);
+    } else {
+        refuse_keys(reader, iterative_only, "iterative studies");
+    }
+    read_modulation(reader, file);
+}
+
 static void read_protocol(struct study_reader *reader, struct tremolo_study_file *file)
 {
     static const char *const keys[] = {"kind",   "release", "calibration", "vectors",
                                        "alpha",  "lambda",  "omega",       "rounds",
                                        "radius", "step",    "close",       NULL};
-    static const char *const iterative_only[] = {"rounds", "radius", "step", "close"};
-    struct tremolo_study_terms *terms = &file->terms;
-    unsigned kind = TREMOLO_STUDY_ONE_SHOT;
-    unsigned calibration = TREMOLO_CALIBRATION_EXACT;
-    terms->rounds = 1;
-    const json_t *object = study_object(reader, file->root, "protocol", STUDY_REQUIRED);
-    if (object == NULL) {
+    struct study_place before;
+    file->terms.rounds = 1;
+    if (!study_open(reader, &before, "protocol", STUDY_REQUIRED, keys)) {
         return;
     }
-    size_t before = study_enter(reader, "protocol");
-    study_only_keys(reader, object, keys);
-    if (terms->release == TREMOLO_RELEASE_BALLOT) {
-        read_ballot_protocol(reader, object);
-        study_leave(reader, before);
-        return;
-    }
-    (void)study_choice(reader, &calibration, object, "calibration", STUDY_OPTIONAL,
-                       tremolo_calibration_names);
-    terms->calibration = (enum tremolo_calibration)calibration;
-    if (study_choice(reader, &kind, object, "kind", STUDY_REQUIRED, study_protocols)) {
-        terms->protocol = (enum tremolo_study_protocol)kind;
-        if (kind == TREMOLO_STUDY_ITERATIVE) {
-            read_rounds(reader, terms, object);
-        }
-        for (size_t i = 0; kind == TREMOLO_STUDY_ONE_SHOT && i < 4; i++) {
-            refuse_key(reader, object, iterative_only[i], "iterative studies");
-        }
-        read_modulation(reader, file, object);
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT) {
+        read_ballot_protocol(reader);
+    } else {
+        read_sample_protocol(reader, file);
     }
     study_leave(reader, before);
 }
@@ -481,32 +474,29 @@ static void read_limits(struct study_reader *reader, struct tremolo_study_file *
 {
     static const char *const keys[] = {"devices", "samples", "opens", "closes", "enrolment", NULL};
     struct tremolo_study_terms *terms = &file->terms;
+    struct study_place before;
     uint64_t samples = 1;
     unsigned enrolment = TREMOLO_STUDY_OPEN;
     terms->devices = TREMOLO_STUDY_MAX_DEVICES;
     terms->samples = 1;
     terms->opens = INT64_MIN;
     terms->closes = INT64_MAX;
-    const json_t *object = study_object(reader, file->root, "limits", STUDY_OPTIONAL);
-    if (object == NULL) {
+    if (!study_open(reader, &before, "limits", STUDY_OPTIONAL, keys)) {
         return;
     }
-    size_t before = study_enter(reader, "limits");
-    study_only_keys(reader, object, keys);
-    (void)study_whole(reader, &terms->devices, object, "devices", STUDY_OPTIONAL, 1,
+    (void)study_whole(reader, &terms->devices, "devices", STUDY_OPTIONAL, 1,
                       TREMOLO_STUDY_MAX_DEVICES);
-    (void)study_whole(reader, &samples, object, "samples", STUDY_OPTIONAL, 1,
-                      TREMOLO_STUDY_MAX_SAMPLES);
+    (void)study_whole(reader, &samples, "samples", STUDY_OPTIONAL, 1, TREMOLO_STUDY_MAX_SAMPLES);
     terms->samples = (unsigned)samples;
     if (samples * terms->rounds > UINT16_MAX) {
         study_problem(reader, "samples", "times the rounds is more than 65535 releases");
     }
-    bool opens = study_date(reader, &terms->opens, object, "opens");
-    bool closes = study_date(reader, &terms->closes, object, "closes");
+    bool opens = study_date(reader, &terms->opens, "opens");
+    bool closes = study_date(reader, &terms->closes, "closes");
     if (opens && closes && terms->opens >= terms->closes) {
         study_problem(reader, "closes", "must be after opens");
     }
-    (void)study_choice(reader, &enrolment, object, "enrolment", STUDY_OPTIONAL, study_enrolments);
+    (void)study_choice(reader, &enrolment, "enrolment", STUDY_OPTIONAL, study_enrolments);
     terms->enrolment = (enum tremolo_study_enrolment)enrolment;
     study_leave(reader, before);
 }
@@ -521,26 +511,28 @@ static void read_head(struct study_reader *reader, struct tremolo_study_file *fi
     uint64_t version = STUDY_VERSION;
     file->terms.title = "";
     file->terms.purpose = "";
-    study_only_keys(reader, file->root, keys);
-    (void)study_whole(reader, &version, file->root, "tremolo", STUDY_REQUIRED, STUDY_VERSION,
-                      STUDY_VERSION);
-    (void)study_text(reader, &file->terms.title, file->root, "title", STUDY_REQUIRED, 1,
+    study_only_keys(reader, keys);
+    (void)study_whole(reader, &version, "tremolo", STUDY_REQUIRED, STUDY_VERSION, STUDY_VERSION);
+    (void)study_text(reader, &file->terms.title, "title", STUDY_REQUIRED, 1,
                      TREMOLO_STUDY_MAX_TITLE);
-    (void)study_text(reader, &file->terms.purpose, file->root, "purpose", STUDY_OPTIONAL, 0,
+    (void)study_text(reader, &file->terms.purpose, "purpose", STUDY_OPTIONAL, 0,
                      TREMOLO_STUDY_MAX_PURPOSE);
 }
 
 void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    unsigned sent = 0;
-    bool sent_given = false;
+    reader->at.value = file->root;
     read_head(reader, file);
     if (file->feature_count == 0) {
         study_problem(reader, "features", "must be a list of 1 to %d features",
                       TREMOLO_MAX_DIMENSION);
     }
-    read_features(reader, file);
-    read_response(reader, file, &sent, &sent_given);
+    for (size_t i = 0; i < file->feature_count; i++) {
+        struct study_place before = study_enter_element(reader, "features", i);
+        read_feature(reader, &file->features[i]);
+        study_leave(reader, before);
+    }
+    unsigned sent = read_response(reader, file);
     if (!expand(reader, file) || file->dimension == 0) {
         /* What follows is read for its own problems only: no limit that depends on
          * the features shall be one. */
@@ -549,7 +541,7 @@ void study_read_sections(struct study_reader *reader, struct tremolo_study_file 
     check_names(reader, file);
     file->terms.delta = 1e-5;
     read_release(reader, file);
-    read_privacy(reader, file, sent, sent_given);
+    read_privacy(reader, file, sent);
     read_protocol(reader, file);
     read_limits(reader, file);
 }

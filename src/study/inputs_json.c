@@ -11,35 +11,32 @@
 
 /* ---------------------------------------------------------------- writing */
 
-static json_t *missing_json(const struct tremolo_input *input)
+json_t *input_missing_json(const struct tremolo_input *input)
 {
-    if (input->kind == TREMOLO_STUDY_NUMERIC) {
-        return json_real(input->missing);
+    return isnan(input->missing)                  ? NULL
+           : input->kind == TREMOLO_STUDY_NUMERIC ? json_real(input->missing)
+           : input->kind == TREMOLO_STUDY_CATEGORY
+               ? json_string(input->level[(size_t)input->missing])
+               : json_string(input->missing > 0 ? "yes" : "no");
+}
+
+json_t *input_levels_json(const struct tremolo_input *input)
+{
+    json_t *levels = input->levels > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < input->levels; i++) {
+        (void)json_array_append_new(levels, json_string(input->level[i]));
     }
-    if (input->kind == TREMOLO_STUDY_YES_NO) {
-        return json_string(input->missing > 0 ? "yes" : "no");
-    }
-    return json_string(input->level[(size_t)input->missing]);
+    return levels;
 }
 
 static json_t *column_json(const struct tremolo_input *input)
 {
-    json_t *object = json_pack("{s:s, s:s}", "name", input->name, "kind", study_kinds[input->kind]);
-    if (input->levels > 0) {
-        json_t *levels = json_array();
-        for (size_t i = 0; i < input->levels; i++) {
-            (void)json_array_append_new(levels, json_string(input->level[i]));
-        }
-        (void)json_object_set_new(object, "levels", levels);
-    }
-    if (input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high)) {
-        (void)json_object_set_new(object, "low", json_real(input->low));
-        (void)json_object_set_new(object, "high", json_real(input->high));
-    }
-    if (!isnan(input->missing)) {
-        (void)json_object_set_new(object, "missing", missing_json(input));
-    }
-    return object;
+    bool bounded =
+        input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high);
+    return json_pack("{s:s, s:s, s:o*, s:o*, s:o*, s:o*}", "name", input->name, "kind",
+                     study_kinds[input->kind], "levels", input_levels_json(input), "low",
+                     bounded ? json_real(input->low) : NULL, "high",
+                     bounded ? json_real(input->high) : NULL, "missing", input_missing_json(input));
 }
 
 json_t *inputs_json(const struct tremolo_inputs *inputs)
@@ -56,18 +53,6 @@ json_t *inputs_json(const struct tremolo_inputs *inputs)
 }
 
 /* ---------------------------------------------------------------- reading */
-
-static bool read_kind(enum tremolo_study_kind *kind, const json_t *value)
-{
-    const char *text = json_string_value(value);
-    for (unsigned i = 0; text != NULL && study_kinds[i] != NULL; i++) {
-        if (strcmp(text, study_kinds[i]) == 0) {
-            *kind = (enum tremolo_study_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool read_levels(struct tremolo_input *input, const char **level, const json_t *levels)
 {
@@ -111,10 +96,14 @@ static double bound(const json_t *object, const char *key)
 
 static bool read_column(struct tremolo_input *input, const char **level, const json_t *object)
 {
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    unsigned place = 0;
+    bool known = study_find(&place, study_kinds, kind);
+    input->kind = (enum tremolo_study_kind)place;
     input->name = json_string_value(json_object_get(object, "name"));
     input->low = bound(object, "low");
     input->high = bound(object, "high");
-    return input->name != NULL && read_kind(&input->kind, json_object_get(object, "kind")) &&
+    return input->name != NULL && known &&
            read_levels(input, level, json_object_get(object, "levels")) &&
            read_missing(input, json_object_get(object, "missing"));
 }

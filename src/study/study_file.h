@@ -1,4 +1,4 @@
-/* study_file.h -- inside of a parsed study; private to this room.
+/* study_file.h -- inside of a parsed study; private to this module.
  *
  * A file keeps the JSON tree it was read from: all strings point into it. */
 #ifndef TREMOLO_STUDY_INSIDE_H
@@ -39,26 +39,30 @@ struct tremolo_study_file {
 };
 
 /* Where a reader stands in the file, and what it found wrong so far. */
+struct study_place {
+    const json_t *value; /* NULL: there is none */
+    size_t path_length;
+};
 struct study_reader {
     struct tremolo_study_problems *problems;
+    struct study_place at;
     char path[TREMOLO_STUDY_PATH_BYTES];
-    size_t path_length;
     bool no_memory; /* for a part of it */
 };
 
-/* Note a problem of member `key` ("" is the object itself) where we stand. */
-void study_problem(struct study_reader *reader, const char *key, const char *format, ...)
+/* Note a problem of member `key` ("" is the value itself) where we stand; false. */
+bool study_problem(struct study_reader *reader, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Step into a member or, with the list's key, an element; the answer is what
  * study_leave() takes to step back. */
-size_t study_enter(struct study_reader *reader, const char *key);
-size_t study_enter_element(struct study_reader *reader, const char *key, size_t index);
-void study_leave(struct study_reader *reader, size_t path_length);
+struct study_place study_enter(struct study_reader *reader, const char *key);
+struct study_place study_enter_element(struct study_reader *reader, const char *key, size_t index);
+void study_leave(struct study_reader *reader, struct study_place before);
 
-/* Readers of one member. False, with a problem noted and the output untouched,
- * when it is wrong; true, with the output untouched, when it is left out and
- * not required. */
+/* Readers of one member of the object where we stand. False, with a problem noted and
+ * the output untouched, when it is wrong; true, with the output untouched, when it is left
+ * out and not required. */
 enum study_need { STUDY_OPTIONAL, STUDY_REQUIRED };
 struct study_interval {
     double low;
@@ -66,31 +70,34 @@ struct study_interval {
     bool low_open; /* the bound itself is refused */
     bool high_open;
 };
-bool study_number(struct study_reader *reader, double *value, const json_t *object, const char *key,
-                  enum study_need need, const struct study_interval *interval);
-bool study_whole(struct study_reader *reader, uint64_t *value, const json_t *object,
-                 const char *key, enum study_need need, uint64_t low, uint64_t high);
-bool study_text(struct study_reader *reader, const char **value, const json_t *object,
-                const char *key, enum study_need need, size_t low, size_t high);
-bool study_choice(struct study_reader *reader, unsigned *value, const json_t *object,
-                  const char *key, enum study_need need, const char *const *choices);
-bool study_date(struct study_reader *reader, int64_t *value, const json_t *object, const char *key);
+bool study_number(struct study_reader *reader, double *value, const char *key, enum study_need need,
+                  const struct study_interval *interval);
+bool study_whole(struct study_reader *reader, uint64_t *value, const char *key,
+                 enum study_need need, uint64_t low, uint64_t high);
+bool study_text(struct study_reader *reader, const char **value, const char *key,
+                enum study_need need, size_t low, size_t high);
+bool study_choice(struct study_reader *reader, unsigned *value, const char *key,
+                  enum study_need need, const char *const *choices);
+bool study_date(struct study_reader *reader, int64_t *value, const char *key);
 
-/* The object at `key`, or NULL with a problem unless it is optional and left
- * out; and a check that an object has no key outside the NULL-ended list. */
-const json_t *study_object(struct study_reader *reader, const json_t *object, const char *key,
-                           enum study_need need);
-void study_only_keys(struct study_reader *reader, const json_t *object, const char *const *keys);
+/* Step into the object at `key` and check that it has no key outside the NULL-ended list.
+ * False, having stayed, when it is none, with a problem unless it is optional and left out. */
+bool study_open(struct study_reader *reader, struct study_place *before, const char *key,
+                enum study_need need, const char *const *keys);
+void study_only_keys(struct study_reader *reader, const char *const *keys);
 
 /* Sections of the file, each into its part of `file`. */
 void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);
 
-/* "missing" of a feature, the bounds of one, and "terms": coordinates and inputs, all but the
- * response's. (file_terms.c, file_sections.c) */
-void study_read_missing(struct study_reader *reader, struct tremolo_study_feature *feature,
-                        const json_t *object);
-void study_read_bounds(struct study_reader *reader, struct tremolo_study_feature *feature,
-                       const json_t *object);
+/* The bounds of a feature or term, and coordinate `index` of values between `low` and `high`,
+ * which are a feature's or one of its levels' (NULL: not), or computed (feature NULL). Its name
+ * is set before. (file_sections.c) */
+void study_read_bounds(struct study_reader *reader, double *low, double *high);
+void study_set_coordinate(struct tremolo_study_file *file, size_t index,
+                          const struct tremolo_study_feature *feature, const char *level,
+                          double low, double high);
+
+/* "terms": coordinates and inputs, all but the response's. (file_terms.c) */
 bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *file);
 
 /* With everything read and no problem: the device's integers, computed or as
@@ -100,7 +107,9 @@ void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file
 /* Canonical encoding and id. */
 enum tremolo_status study_identify(struct tremolo_study_file *file);
 
-/* The words of a file's choices, NULL-ended, indexed by their enums. */
+/* The words of a file's choices, NULL-ended, indexed by their enums, and a word's place in such
+ * a list; false, with *place untouched, when it is not there or NULL. */
+bool study_find(unsigned *place, const char *const *words, const char *word);
 extern const char *const study_kinds[];
 extern const char *const study_protects[];
 extern const char *const study_sent[];
