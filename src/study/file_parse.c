@@ -39,15 +39,12 @@ static json_t *load_twice(json_error_t *error, const char *json, size_t length)
 {
     json_t *first = json_loadb(json, length, JSON_REJECT_DUPLICATES, error);
     json_t *second = first != NULL ? json_loadb(json, length, JSON_REJECT_DUPLICATES, error) : NULL;
-    bool agree = json_equal(first, second) == 1;
-    if (first != NULL && !agree) {
+    if (first != NULL && json_equal(first, second) != 1) {
         (void)snprintf(error->text, sizeof error->text, "out of memory");
-    }
-    json_decref(second);
-    if (!agree) {
         json_decref(first);
         first = NULL;
     }
+    json_decref(second);
     return first;
 }
 
@@ -73,18 +70,12 @@ static json_t *load(struct study_reader *reader, const char *json, size_t length
     return root;
 }
 
-static size_t count_features(const json_t *root)
-{
-    const json_t *list = json_object_get(root, "features");
-    size_t count = json_is_array(list) ? json_array_size(list) : 0;
-    return count <= TREMOLO_MAX_DIMENSION ? count : 0;
-}
-
 /* Everything but the tree, which the file takes over. */
 static struct tremolo_study_file *new_file(json_t *root)
 {
     struct tremolo_study_file *file = calloc(1, sizeof *file);
-    size_t count = count_features(root);
+    size_t listed = json_array_size(json_object_get(root, "features")); /* 0 of no list */
+    size_t count = listed <= TREMOLO_MAX_DIMENSION ? listed : 0;
     struct study_feature *features = calloc(count + 1, sizeof *features);
     if (file == NULL || features == NULL) {
         free(file);

@@ -92,8 +92,7 @@ bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_inp
     size_t levels = 0;
     size_t bytes = bytes_of(columns, count, &levels);
     struct tremolo_inputs *made = calloc(1, sizeof *made);
-    bool good = made != NULL;
-    if (good) {
+    if (made != NULL) {
         made->count = count;
         made->input = calloc(count + 1, sizeof *made->input);
         made->column = calloc(count + 1, sizeof *made->column);
@@ -101,16 +100,16 @@ bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_inp
         made->text = malloc(bytes);
         made->level = calloc(levels + 1, sizeof *made->level);
         made->terms = terms != NULL ? strdup(terms) : NULL;
-        good = made->input != NULL && made->column != NULL && made->feature != NULL &&
-               made->text != NULL && made->level != NULL && (terms == NULL || made->terms != NULL);
     }
-    if (!good) {
-        (void)snprintf(error, TREMOLO_TERMS_ERROR_BYTES, "out of memory");
-    } else {
+    bool whole = made != NULL && made->input != NULL && made->column != NULL &&
+                 made->feature != NULL && made->text != NULL && made->level != NULL &&
+                 (terms == NULL || made->terms != NULL);
+    if (whole) {
         copy_columns(made, columns, floors);
-        good = expand_terms(made, terms, error);
+    } else {
+        (void)snprintf(error, TREMOLO_TERMS_ERROR_BYTES, "out of memory");
     }
-    if (!good) {
+    if (!whole || !expand_terms(made, terms, error)) {
         tremolo_inputs_free(made);
         return false;
     }
@@ -164,13 +163,6 @@ bool tremolo_inputs_features(double *features, const struct tremolo_inputs *inpu
     return finite;
 }
 
-static bool read_number(double *value, const char *text)
-{
-    char *end = NULL;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*value);
-}
-
 static bool read_yes_no(double *value, const char *text)
 {
     static const char *const words[] = {"0", "1", "no", "yes", "false", "true"};
@@ -186,7 +178,9 @@ static bool read_yes_no(double *value, const char *text)
 bool tremolo_input_read(double *value, const struct tremolo_input *input, const char *text)
 {
     if (input->kind == TREMOLO_STUDY_NUMERIC) {
-        return read_number(value, text);
+        char *end = NULL;
+        *value = strtod(text, &end);
+        return end != text && *end == '\0' && isfinite(*value);
     }
     if (input->kind == TREMOLO_STUDY_YES_NO) {
         return read_yes_no(value, text);

@@ -31,29 +31,30 @@ static bool positive(double value)
 
 static enum tremolo_status check_request(const struct tremolo_mechanism_request *request)
 {
-    if (request->dimension < 1 || request->dimension > TREMOLO_MAX_DIMENSION) {
-        return TREMOLO_BAD_DIMENSION;
+    bool modulated = request->vectors > 0;
+    const struct {
+        bool good;
+        enum tremolo_status otherwise;
+    } demands[] = {
+        {request->dimension >= 1 && request->dimension <= TREMOLO_MAX_DIMENSION,
+         TREMOLO_BAD_DIMENSION},
+        {request->alpha >= 0 && request->alpha < 1, TREMOLO_BAD_ALPHA},
+        {request->vectors <= request->dimension, TREMOLO_BAD_VECTORS},
+        {modulated ? positive(request->lambda) : request->lambda == 0, TREMOLO_BAD_LAMBDA},
+        {modulated ? positive(request->omega) : request->omega == 0, TREMOLO_BAD_OMEGA},
+        {request->neighbours != TREMOLO_NEIGHBOURS_DISTANCE ||
+             (positive(request->distance) && request->distance <= 2 * request->radius),
+         TREMOLO_BAD_NEIGHBOURS},
+        {positive(request->bound) && positive(request->radius) && positive(request->epsilon) &&
+             request->delta > 0 && request->delta < 1 && request->rounds >= 1,
+         TREMOLO_BAD_ARGUMENT},
+    };
+    for (size_t i = 0; i < sizeof demands / sizeof demands[0]; i++) {
+        if (!demands[i].good) {
+            return demands[i].otherwise;
+        }
     }
-    if (!(request->alpha >= 0 && request->alpha < 1)) {
-        return TREMOLO_BAD_ALPHA;
-    }
-    if (request->vectors > request->dimension) {
-        return TREMOLO_BAD_VECTORS;
-    }
-    if (request->vectors > 0 ? !positive(request->lambda) : request->lambda != 0) {
-        return TREMOLO_BAD_LAMBDA;
-    }
-    if (request->vectors > 0 ? !positive(request->omega) : request->omega != 0) {
-        return TREMOLO_BAD_OMEGA;
-    }
-    if (request->neighbours == TREMOLO_NEIGHBOURS_DISTANCE &&
-        !(positive(request->distance) && request->distance <= 2 * request->radius)) {
-        return TREMOLO_BAD_NEIGHBOURS;
-    }
-    bool good = positive(request->bound) && positive(request->radius) &&
-                positive(request->epsilon) && request->delta > 0 && request->delta < 1 &&
-                request->rounds >= 1;
-    return good ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
+    return TREMOLO_OK;
 }
 
 /* Noise needed for a release of sensitivity 1, in each round. The paper's
@@ -147,26 +148,20 @@ static bool fill_modulation(struct tremolo_study *study, double fine_per_scaled,
     return true;
 }
 
-/* Try one grid: noise 2^p, wire noise 2^gap, the given bits. */
-static bool try_grid(struct tremolo_study *study, double *fine_per_scaled, double multiplier,
-                     unsigned p, unsigned gap, unsigned bits,
-                     const struct tremolo_mechanism_request *request)
-{
-    study->noise_log2 = (uint8_t)p;
-    study->wire_shift = (uint8_t)(p - gap);
-    study->wire_bits = (uint8_t)bits;
-    return fill_lengths(study, fine_per_scaled, floor(ldexp(1, (int)p) / multiplier), request) &&
-           fill_modulation(study, *fine_per_scaled, request) &&
-           tremolo_study_check(study) == TREMOLO_OK;
-}
-
+/* Noise 2^p, wire noise 2^gap. */
 static bool choose_grid(struct tremolo_study *study, double *fine_per_scaled, double multiplier,
                         const struct tremolo_mechanism_request *request)
 {
     for (unsigned gap = WIRE_NOISE_LOG2; gap >= WIRE_NOISE_LOG2_MIN; gap--) {
         for (unsigned bits = WIRE_BITS_DEFAULT; bits <= WIRE_BITS_MAX; bits++) {
             for (unsigned p = NOISE_LOG2_MAX; p >= NOISE_LOG2_MIN; p--) {
-                if (try_grid(study, fine_per_scaled, multiplier, p, gap, bits, request)) {
+                double limit = floor(ldexp(1, (int)p) / multiplier);
+                study->noise_log2 = (uint8_t)p;
+                study->wire_shift = (uint8_t)(p - gap);
+                study->wire_bits = (uint8_t)bits;
+                if (fill_lengths(study, fine_per_scaled, limit, request) &&
+                    fill_modulation(study, *fine_per_scaled, request) &&
+                    tremolo_study_check(study) == TREMOLO_OK) {
                     return true;
                 }
             }
@@ -201,13 +196,6 @@ static enum tremolo_status fill_scales(struct tremolo_mechanism_scales *scales,
     return TREMOLO_OK;
 }
 
-/* Where slopes, intercept and predictions were about equally good over many data sets:
- * more weight for the constant helps the intercept and hurts the slopes. */
-static uint16_t ballot_constant(double half_ranges)
-{
-    return (uint16_t)nearbyint(half_ranges * TREMOLO_BALLOT_ONE);
-}
-
 enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t dimension,
                                              bool response_private, double epsilon)
 {
@@ -229,7 +217,10 @@ enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t
     made.samples = 1;
     made.dimension = (uint16_t)dimension;
     made.response = response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
-    made.constant = ballot_constant(response_private ? 0.329 + 0.477 * root : 1.1 * root);
+    /* Where slopes, intercept and predictions were about equally good over many data sets:
+     * more weight for the constant helps the intercept and hurts the slopes. */
+    double constant = response_private ? 0.329 + 0.477 * root : 1.1 * root;
+    made.constant = (uint16_t)nearbyint(constant * TREMOLO_BALLOT_ONE);
     made.response_weight = response_private ? (uint16_t)TREMOLO_BALLOT_WEIGHT(made.constant) : 0;
     made.rank_first = (uint8_t)law.first;
     made.rank_top = law.top;

@@ -51,11 +51,10 @@ enum tremolo_status tremolo_study_starter(char **json)
     if (json == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    char *copy = malloc(sizeof starter_text);
+    char *copy = strdup(starter_text);
     if (copy == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    memcpy(copy, starter_text, sizeof starter_text);
     *json = copy;
     return TREMOLO_OK;
 }
@@ -82,19 +81,6 @@ static json_t *placeholder(const char *name, enum tremolo_column_look look)
                      "category", "levels");
 }
 
-/* The column that is the response, or `count` when there is none of that name. */
-static size_t find_response(const char *const *names, size_t count, const char *response)
-{
-    size_t index = count - 1;
-    for (size_t i = 0; response != NULL && i <= count; i++) {
-        index = i;
-        if (i < count && strcmp(names[i], response) == 0) {
-            break;
-        }
-    }
-    return index;
-}
-
 enum tremolo_status tremolo_study_starter_for(char **json, const char *const *names, size_t count,
                                               const char *response,
                                               const enum tremolo_column_look *looks)
@@ -102,7 +88,10 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     if (json == NULL || names == NULL || count < 2 || count > TREMOLO_MAX_DIMENSION + 1) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    size_t chosen = find_response(names, count, response);
+    size_t chosen = response != NULL ? 0 : count - 1;
+    while (response != NULL && chosen < count && strcmp(names[chosen], response) != 0) {
+        chosen++;
+    }
     if (chosen == count) {
         return TREMOLO_BAD_STUDY;
     }
@@ -122,13 +111,10 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);
-    size_t length = text != NULL ? strlen(text) : 0;
-    char *line = text != NULL && whole ? malloc(length + 2) : NULL;
-    if (line != NULL) {
-        (void)snprintf(line, length + 2, "%s\n", text);
-    }
+    char *line = NULL;
+    bool made = text != NULL && whole && asprintf(&line, "%s\n", text) >= 0;
     free(text);
-    if (line == NULL) {
+    if (!made) {
         return TREMOLO_NO_MEMORY;
     }
     *json = line;

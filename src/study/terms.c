@@ -43,18 +43,19 @@ double tremolo_term_log(double x)
     return (double)whole * LOG_UNIT;
 }
 
-static double factor_value(double value, size_t level, enum tremolo_factor_kind kind,
-                           unsigned power, double shift, double floor)
+static double factor_value(const struct tremolo_derived *derived, size_t k, const double *values)
 {
-    if (level > 0) {
-        return value == (double)level ? 1.0 : 0.0;
+    double value = values[derived->factor[k].column];
+    double floor = derived->factor[k].floor;
+    if (derived->factor[k].level > 0) {
+        return value == (double)derived->factor[k].level ? 1.0 : 0.0;
     }
-    if (kind == TREMOLO_FACTOR_LOG) {
+    if (derived->factor[k].kind == TREMOLO_FACTOR_LOG) {
         return tremolo_term_log(value < floor ? floor : value);
     }
-    double base = value - shift;
+    double base = value - derived->factor[k].shift;
     double product = base;
-    for (unsigned i = 1; i < power; i++) {
+    for (unsigned i = 1; i < derived->factor[k].power; i++) {
         product = product * base;
     }
     return product;
@@ -64,10 +65,7 @@ double tremolo_derived_value(const struct tremolo_derived *derived, const double
 {
     double product = 1.0;
     for (size_t i = 0; i < derived->factors; i++) {
-        double value = factor_value(values[derived->factor[i].column], derived->factor[i].level,
-                                    derived->factor[i].kind, derived->factor[i].power,
-                                    derived->factor[i].shift, derived->factor[i].floor);
-        product = product * value;
+        product = product * factor_value(derived, i, values);
     }
     return product;
 }
@@ -86,16 +84,15 @@ __attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *
 static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_column *column,
                  char *error)
 {
-    bool words = column->levels > 0;
+    bool words = column->levels > 0 || column->question;
     if (factor->kind == TREMOLO_FACTOR_LEVELS) {
-        return words || column->question ||
-               fail(error, "C(%.60s): the column has no levels", factor->column);
+        return words || fail(error, "C(%.60s): the column has no levels", factor->column);
     }
-    if (factor->kind == TREMOLO_FACTOR_LOG && (words || column->question)) {
+    if (factor->kind == TREMOLO_FACTOR_LOG && words) {
         return fail(error, "log(%.60s): the column holds words, and a logarithm needs a number",
                     factor->column);
     }
-    return (factor->power == 1 && factor->shift == 0) || !(words || column->question) ||
+    return (factor->power == 1 && factor->shift == 0) || !words ||
            fail(error, "'%.60s' holds words and has no powers", factor->column);
 }
 

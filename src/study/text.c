@@ -61,10 +61,7 @@ bool tremolo_text_clean(char *text)
     for (const char *at = text; *at != '\0';) {
         size_t hidden = tremolo_text_hidden(at);
         changed = changed || hidden > 0;
-        *out++ = *at;
-        if (hidden > 0) {
-            out[-1] = '?';
-        }
+        *out++ = (char)(hidden > 0 ? '?' : *at);
         at += hidden > 0 ? hidden : 1;
     }
     *out = '\0';
