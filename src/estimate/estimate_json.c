@@ -37,14 +37,6 @@ static json_t *score_json(const struct tremolo_coefficient *row)
                      all ? json_null() : estimate_number(row->score_high));
 }
 
-/* Beyond this a count says no more than "out of reach". */
-static const double devices_max = 1e15;
-
-static json_t *devices_needed_json(double devices)
-{
-    return devices <= devices_max ? json_integer((json_int_t)ceil(devices)) : json_null();
-}
-
 /* What noise hides has no estimate that means anything, and no error or p: the score
  * test's set alone holds its level. */
 static json_t *coefficient_json(const struct tremolo_estimate *estimate,
@@ -147,11 +139,10 @@ static json_t *unclear_json(const struct tremolo_estimate *estimate)
 
 static json_t *prediction_json(const struct tremolo_estimate *estimate)
 {
-    json_t *list = json_array();
     if (estimate->prediction == NULL) {
-        json_decref(list);
         return json_null();
     }
+    json_t *list = json_array();
     for (size_t i = 0; i <= estimate->features; i++) {
         (void)json_array_append_new(list, json_pack("{s:s, s:o}", "name",
                                                     tremolo_estimate_name(estimate, i), "estimate",
@@ -211,17 +202,14 @@ static json_t *diagnostics_json(const struct tremolo_estimate *estimate)
         estimate_number(estimate->noise_ratio), "shift_max", estimate_number(estimate->shift_max));
 }
 
-static json_t *inference_json(const struct tremolo_estimate *estimate)
-{
-    double degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
-    return json_pack("{s:o, s:o, s:o}", "round", whole(estimate->evidence_round), "why",
-                     text(estimate->evidence_why), "degrees", estimate_number(degrees));
-}
-
 json_t *estimate_document(const struct tremolo_estimate *estimate)
 {
-    json_t *document = json_pack(
-        "{s:i, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+    static const double devices_max = 1e15; /* beyond it a count says no more than "out of reach" */
+    double needed = estimate->devices_needed;
+    double degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
+    return json_pack(
+        "{s:i, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
         "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title), "study",
         text(estimate->study), "release", text(estimate->release), "inputs",
         inputs_json(estimate->inputs), "response", "name", text(estimate->response), "unit",
@@ -229,21 +217,45 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
         text(estimate->state), "round", whole(estimate->round), "rounds", whole(estimate->rounds),
         "reports", whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
         whole(estimate->round_reports), "repeated", whole(estimate->repeated), "devices_needed",
-        devices_needed_json(estimate->devices_needed));
-    json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}", "level",
+        needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null(), "level",
         estimate_number(estimate->level), "coefficients",
         coefficients_json(estimate, estimate->rows), "covariance", covariance_json(estimate),
-        "inference", inference_json(estimate), "not_identified", unclear_json(estimate), "remark",
+        "inference", "round", whole(estimate->evidence_round), "why", text(estimate->evidence_why),
+        "degrees", estimate_number(degrees), "not_identified", unclear_json(estimate), "remark",
         text(estimate->remark), "prediction", prediction_json(estimate), "r2",
         estimate_number(estimate->r2), "r2_low", estimate_number(estimate->r2_low), "r2_high",
         estimate_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "tails",
         estimate->tails != NULL ? tails_json(estimate) : json_null(), "guarantee");
-    if (json_object_update_new(document, rest) != 0) {
-        json_decref(document);
-        return NULL;
+}
+
+/* What the paper's theorems say of a protocol of rounds. */
+json_t *estimate_convergence(const struct tremolo_convergence_answer *convergence)
+{
+    const struct tremolo_convergence_input *input = &convergence->input;
+    const struct tremolo_convergence *result = &convergence->result;
+    if (!convergence->known) {
+        return json_null();
     }
-    return document;
+    const struct {
+        const char *name;
+        double value;
+    } members[] = {
+        {"rounds", input->rounds},
+        {"gradient_variance", result->variance},
+        {"gradient_variance_bound", result->variance_bound},
+        {"beta_bound", input->B},
+        {"feature_bound", input->R},
+        {"response_bound", input->M},
+        {"smoothness", input->smoothness},
+        {"excess_loss_bound", result->corrected},
+        {"excess_loss_as_printed", result->printed},
+    };
+    json_t *object = json_object();
+    /* A moment that is almost 0 makes bounds infinite, which is null in JSON. */
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        (void)json_object_set_new(object, members[i].name, estimate_number(members[i].value));
+    }
+    return object;
 }
 
 /* ---------------------------------------------------------------- reading */

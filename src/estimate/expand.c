@@ -139,17 +139,14 @@ __attribute__((target("avx2"))) static void count_avx2(uint8_t counts[CHUNK],
     store_halves(counts + 48, counts + 112, _mm256_unpackhi_epi64(ab, cd));
 }
 
+#else
+#define count_avx2 count_plain
+#endif
+
 static count_fn *counting(bool wide)
 {
     return wide && HAS_AVX2 ? count_avx2 : count_plain;
 }
-#else
-static count_fn *counting(bool wide)
-{
-    (void)wide;
-    return count_plain;
-}
-#endif
 
 /* ------------------------------------------------------------- one ballot */
 

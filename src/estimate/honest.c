@@ -156,16 +156,6 @@ static double log_chance(uint64_t seen, uint64_t reports, double p)
     return -n * (share * log(share / p) + rest);
 }
 
-static void judge_value(struct tremolo_tails *tails, size_t coordinate, bool high, uint64_t seen,
-                        double chance, double tests)
-{
-    if (tests * exp(chance) < TREMOLO_TAILS_FALSE_ALARM && tails->values < TREMOLO_TAILS_NOTABLE) {
-        tails->value[tails->values].coordinate = coordinate;
-        tails->value[tails->values].high = high;
-        tails->value[tails->values++].seen = seen;
-    }
-}
-
 void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail *tail,
                          const struct tremolo_honest *law)
 {
@@ -190,8 +180,13 @@ void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail 
         bool high = i < n;
         uint64_t seen = high ? tail->high[i] : tail->low[i - n];
         double chance = log_chance(seen, tail->reports, law->value_probability);
-        judge_value(tails, high ? i : i - n, high, seen, chance, tests);
         least = fmin(least, chance);
+        if (tests * exp(chance) < TREMOLO_TAILS_FALSE_ALARM &&
+            tails->values < TREMOLO_TAILS_NOTABLE) {
+            tails->value[tails->values].coordinate = high ? i : i - n;
+            tails->value[tails->values].high = high;
+            tails->value[tails->values++].seen = seen;
+        }
     }
     tails->probability = fmin(1.0, tests * exp(least));
     tails->alarm = tails->probability < TREMOLO_TAILS_FALSE_ALARM;

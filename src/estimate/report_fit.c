@@ -1,9 +1,14 @@
-/* report_fit.c -- from a file's rounds to an estimate and what it cost. */
+/* report_fit.c -- from a file of reports to an estimate, what it cost, and the one document. */
 #include "tremolo_report_fit.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "estimate_json.h"
+#include "guarantee_json.h"
 
 const char *const tremolo_predictor_names[] = {"auto",   "one-shot",  "unbiased",
                                                "pooled", "iterative", NULL};
@@ -130,30 +135,6 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
     return TREMOLO_OK;
 }
 
-static enum tremolo_status iterate(double *beta, struct tremolo_report_rounds *rounds,
-                                   const struct tremolo_report_header *header)
-{
-    const struct tremolo_iterate_options options = {.rounds = rounds->count,
-                                                    .vectors = header->study.vectors,
-                                                    .step = header->step,
-                                                    .radius = header->radius};
-    return tremolo_iterate(beta, NULL, NULL, header->study.dimension, &options, replay_round,
-                           rounds);
-}
-
-static struct tremolo_convergence_input
-convergence_input(const struct tremolo_report_rounds *rounds,
-                  const struct tremolo_report_header *header)
-{
-    return (struct tremolo_convergence_input){
-        .mechanism = rounds->mechanism,
-        .rounds = (double)rounds->count,
-        .B = header->radius,
-        .R = header->study.clip * header->feature_bound / header->study.unit,
-        .M = rounds->mechanism.response_private ? header->feature_bound : header->response_bound,
-    };
-}
-
 /* The last iterate solves no matrix, and its account of R^2 is what all rounds say of it. */
 static enum tremolo_status predict(double *beta, struct tremolo_fit *solved,
                                    struct tremolo_report_fit *fit,
@@ -163,18 +144,30 @@ static enum tremolo_status predict(double *beta, struct tremolo_fit *solved,
                                    const struct tremolo_report_fit_options *options)
 {
     bool iterative = options->predictor == TREMOLO_PREDICTOR_ITERATIVE;
+    const struct tremolo_iterate_options iteration = {.rounds = rounds->count,
+                                                      .vectors = header->study.vectors,
+                                                      .step = header->step,
+                                                      .radius = header->radius};
+    const struct tremolo_convergence_input input = {
+        .mechanism = rounds->mechanism,
+        .rounds = (double)rounds->count,
+        .B = header->radius,
+        .R = header->study.clip * header->feature_bound / header->study.unit,
+        .M = rounds->mechanism.response_private ? header->feature_bound : header->response_bound,
+    };
     struct tremolo_fit_options method = TREMOLO_FIT_DEFAULTS;
     method.ridge = options->ridge;
     if (options->predictor <= TREMOLO_PREDICTOR_UNBIASED) {
         method.method = (enum tremolo_method)options->predictor;
     }
     *solved = (struct tremolo_fit){.condition = NAN};
-    enum tremolo_status status =
-        iterative ? iterate(beta, rounds, header) : tremolo_fit(beta, solved, evidence, &method);
+    enum tremolo_status status = iterative
+                                     ? tremolo_iterate(beta, NULL, NULL, header->study.dimension,
+                                                       &iteration, replay_round, rounds)
+                                     : tremolo_fit(beta, solved, evidence, &method);
     if (status != TREMOLO_OK) {
         return status;
     }
-    const struct tremolo_convergence_input input = convergence_input(rounds, header);
     fit->convergence = tremolo_convergence_of_fit(&input, evidence, beta);
     if (iterative) {
         solved->r2 = tremolo_convergence_r2(&fit->convergence, evidence);
@@ -248,4 +241,95 @@ enum tremolo_status tremolo_report_fit(struct tremolo_report_fit *fit,
 void tremolo_report_fit_free(struct tremolo_report_fit *fit)
 {
     tremolo_estimate_free(&fit->estimate);
+}
+
+/* ---------------------------------------------------------------- document */
+
+static json_t *document_of(const struct tremolo_report_fit *fit)
+{
+    json_t *guarantee = guarantee_promise_json(&fit->promise, fit->epsilon);
+    json_t *document = estimate_document(&fit->estimate);
+    (void)json_object_set_new(document, "guarantee", guarantee != NULL ? guarantee : json_null());
+    if (fit->promise.law.first == 0) { /* ballots are no gradients */
+        (void)json_object_set_new(document, "convergence", estimate_convergence(&fit->convergence));
+    }
+    return document;
+}
+
+static enum tremolo_status fit_rounds(json_t **document, const struct tremolo_report_header *header,
+                                      struct tremolo_report_rounds *rounds,
+                                      const struct tremolo_report_fit_options *options, char *error)
+{
+    struct tremolo_report_fit fit;
+    /* Not every method reads every file. */
+    if (rounds->count < 2 && options->predictor >= TREMOLO_PREDICTOR_POOLED) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES,
+                       "one round only, and the method %s needs several",
+                       tremolo_predictor_names[options->predictor]);
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (header->study.release == TREMOLO_RELEASE_BALLOT &&
+        options->predictor == TREMOLO_PREDICTOR_ONE_SHOT) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES,
+                       "a file of ballots, from which auto or unbiased predicts");
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = tremolo_report_fit(&fit, header, rounds, options);
+    json_t *made = status == TREMOLO_OK ? document_of(&fit) : NULL;
+    tremolo_report_fit_free(&fit);
+    status = status == TREMOLO_OK && made == NULL ? TREMOLO_NO_MEMORY : status;
+    if (status != TREMOLO_OK) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s",
+                       tremolo_status_sentence(status));
+        return status;
+    }
+    *document = made;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status estimate_of_reports(json_t **document, const char *path,
+                                        const struct tremolo_report_fit_options *options,
+                                        char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+{
+    struct tremolo_report_header header;
+    struct tremolo_report_rounds rounds;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s", strerror(errno));
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (!tremolo_report_file_open(&header, file, error)) {
+        (void)fclose(file);
+        return TREMOLO_MALFORMED;
+    }
+    enum tremolo_status status = tremolo_report_rounds_read(&rounds, &header, file, error);
+    if (status == TREMOLO_OK) {
+        status = fit_rounds(document, &header, &rounds, options, error);
+    }
+    (void)fclose(file);
+    tremolo_report_rounds_free(&rounds);
+    tremolo_report_header_free(&header);
+    return status;
+}
+
+char *estimate_text(json_t *document)
+{
+    char *text = document != NULL ? json_dumps(document, ESTIMATE_JSON) : NULL;
+    json_decref(document);
+    return text;
+}
+
+enum tremolo_status tremolo_report_fit_json(char **json, const char *path,
+                                            const struct tremolo_report_fit_options *options,
+                                            char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+{
+    json_t *document = NULL;
+    enum tremolo_status status = estimate_of_reports(&document, path, options, error);
+    char *text = status == TREMOLO_OK ? estimate_text(document) : NULL;
+    if (status == TREMOLO_OK && text == NULL) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    *json = status == TREMOLO_OK ? text : *json;
+    return status;
 }

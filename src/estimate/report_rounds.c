@@ -23,6 +23,7 @@ struct seen {
 struct reader {
     struct tremolo_report_rounds made;
     const struct tremolo_report_header *header;
+    struct tremolo_sample_release release; /* of noisy samples */
     FILE *file;
     char *error;      /* TREMOLO_REPORT_FILE_ERROR_BYTES for a sentence */
     int16_t *vectors; /* of the current round */
@@ -37,11 +38,8 @@ struct reader {
     size_t capacity, seen_count, number;
 };
 
-static enum tremolo_status fail(struct reader *reader, enum tremolo_status status,
-                                const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static enum tremolo_status fail(struct reader *reader, enum tremolo_status status,
-                                const char *format, ...)
+__attribute__((format(printf, 3, 4))) static enum tremolo_status
+fail(struct reader *reader, enum tremolo_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -128,16 +126,6 @@ static enum tremolo_status settle_bucket(struct reader *reader, const uint8_t *i
     return TREMOLO_OK;
 }
 
-static enum tremolo_status count_report(struct reader *reader, const struct tremolo_report *report)
-{
-    enum tremolo_status status = settle_bucket(reader, report->id);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    reader->buckets[reader->waiting++] = reader->bucket_of[reader->in_round++];
-    return reader->waiting == FOLD_BATCH ? flush(reader) : TREMOLO_OK;
-}
-
 static enum tremolo_status take_report(struct reader *reader, const uint8_t *bytes, size_t length)
 {
     const struct tremolo_study *study = &reader->header->study;
@@ -162,15 +150,15 @@ static enum tremolo_status take_report(struct reader *reader, const uint8_t *byt
     memcpy(place->id, report.id, TREMOLO_REPORT_ID_BYTES);
     place->hash = hash;
     reader->seen_count++;
-    return count_report(reader, &report);
+    status = settle_bucket(reader, report.id);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    reader->buckets[reader->waiting++] = reader->bucket_of[reader->in_round++];
+    return reader->waiting == FOLD_BATCH ? flush(reader) : TREMOLO_OK;
 }
 
 /* ---------------------------------------------------------------- rounds */
-
-static struct tremolo_sample_release release_of(const struct tremolo_report_header *header)
-{
-    return tremolo_release_of(&header->study, header->feature_bound, header->response_bound);
-}
 
 /* Empty sums for the next round, and its vectors from the file. */
 static enum tremolo_status open_round(struct reader *reader)
@@ -191,17 +179,6 @@ static enum tremolo_status open_round(struct reader *reader)
     return status == TREMOLO_OK ? TREMOLO_OK : say(reader, status);
 }
 
-/* How far the round's reports reach. */
-static void judge_tails(struct reader *reader)
-{
-    struct tremolo_honest law;
-    struct tremolo_tail tail;
-    if (tremolo_moments_tail(&tail, reader->moments)) {
-        tremolo_honest_law(&law, &reader->header->study);
-        tremolo_tails_judge(&reader->made.tails, &tail, &law);
-    }
-}
-
 static enum tremolo_status tell_ballots(struct reader *reader)
 {
     struct tremolo_report_rounds *made = &reader->made;
@@ -219,15 +196,20 @@ static enum tremolo_status tell_ballots(struct reader *reader)
 static enum tremolo_status tell(struct reader *reader)
 {
     struct tremolo_report_rounds *made = &reader->made;
-    judge_tails(reader);
+    struct tremolo_honest law;
+    struct tremolo_tail tail;
+    if (tremolo_moments_tail(&tail, reader->moments)) { /* how far the reports reach */
+        tremolo_honest_law(&law, &reader->header->study);
+        tremolo_tails_judge(&made->tails, &tail, &law);
+    }
     if (reader->header->study.release == TREMOLO_RELEASE_BALLOT) {
         return tell_ballots(reader);
     }
-    const struct tremolo_sample_release release = release_of(reader->header);
     enum tremolo_status status = tremolo_release_evidence(
-        &made->evidence[made->count], reader->moments, &release, reader->vectors);
+        &made->evidence[made->count], reader->moments, &reader->release, reader->vectors);
     if (status == TREMOLO_OK && reader->header->study.rounds == 1) {
-        status = tremolo_release_robust(&made->robust, reader->moments, &release, reader->vectors);
+        status = tremolo_release_robust(&made->robust, reader->moments, &reader->release,
+                                        reader->vectors);
     }
     return status;
 }
@@ -259,23 +241,19 @@ static enum tremolo_status close_round(struct reader *reader)
     return TREMOLO_OK;
 }
 
-static enum tremolo_status next_round(struct reader *reader)
-{
-    enum tremolo_status status = reader->moments != NULL ? close_round(reader) : TREMOLO_OK;
-    return status == TREMOLO_OK ? open_round(reader) : status;
-}
-
 /* ---------------------------------------------------------------- the file */
 
 static enum tremolo_status take_next(struct reader *reader, const uint8_t *bytes, int length)
 {
+    enum tremolo_status status = TREMOLO_OK;
     if (length == TREMOLO_REPORT_FILE_ROUND) {
-        return next_round(reader);
+        status = reader->moments != NULL ? close_round(reader) : TREMOLO_OK;
+        return status == TREMOLO_OK ? open_round(reader) : status;
     }
     reader->number++;
-    enum tremolo_status status = reader->number > REPORTS_MAX ? TREMOLO_OVERFLOWED
-                                 : reader->moments == NULL    ? TREMOLO_MALFORMED
-                                                              : TREMOLO_OK;
+    status = reader->number > REPORTS_MAX ? TREMOLO_OVERFLOWED
+             : reader->moments == NULL    ? TREMOLO_MALFORMED
+                                          : TREMOLO_OK;
     if (status == TREMOLO_OK) {
         status = take_report(reader, bytes, (size_t)length);
     }
@@ -312,6 +290,7 @@ enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rou
     size_t d = study->dimension;
     struct reader reader = {.header = header, .file = file};
     *rounds = (struct tremolo_report_rounds){.count = 0};
+    reader.release = tremolo_release_of(study, header->feature_bound, header->response_bound);
     reader.error = error;
     reader.made.evidence = calloc(study->rounds, sizeof(struct tremolo_debiased *));
     reader.vectors = calloc(study->vectors > 0 ? study->vectors * d : 1, sizeof *reader.vectors);
@@ -322,9 +301,8 @@ enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rou
     enum tremolo_status status = ready ? read_all(&reader) : say(&reader, TREMOLO_NO_MEMORY);
     if (status == TREMOLO_OK) {
         if (study->release == TREMOLO_RELEASE_SAMPLE) {
-            const struct tremolo_sample_release release = release_of(header);
             reader.made.mechanism =
-                tremolo_release_mechanism(&release, (double)reader.made.devices);
+                tremolo_release_mechanism(&reader.release, (double)reader.made.devices);
         }
         *rounds = reader.made;
     } else {

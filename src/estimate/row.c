@@ -44,26 +44,20 @@ size_t tremolo_row_values(const struct tremolo_study *study)
     return study->release == TREMOLO_RELEASE_BALLOT ? EXPAND_ROW_VALUES : study->dimension + 1u;
 }
 
-static size_t released_bytes(const struct tremolo_study *study)
-{
-    return study->release == TREMOLO_RELEASE_BALLOT
-               ? 1
-               : ((size_t)tremolo_study_coordinates(study) * study->wire_bits + 7) / 8;
-}
-
 enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report *report,
                                        const struct tremolo_study *study)
 {
     unsigned count = tremolo_study_coordinates(study);
+    bool ballot = study->release == TREMOLO_RELEASE_BALLOT;
+    size_t released_bytes = ballot ? 1 : ((size_t)count * study->wire_bits + 7) / 8;
     bool public_response = study->response == TREMOLO_RESPONSE_PUBLIC;
-    if (report->has_response != public_response ||
-        report->coordinate_bytes != released_bytes(study)) {
+    if (report->has_response != public_response || report->coordinate_bytes != released_bytes) {
         return TREMOLO_MALFORMED;
     }
     if (memcmp(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
         return TREMOLO_WRONG_STUDY;
     }
-    if (study->release == TREMOLO_RELEASE_BALLOT) {
+    if (ballot) {
         memcpy(row, report->id, TREMOLO_REPORT_ID_BYTES);
         row[EXPAND_ANSWER] = report->coordinates[0];
         row[EXPAND_RESPONSE] = report->response;
