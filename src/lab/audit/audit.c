@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tremolo_study_file.h"
+
 enum {
     NOISE_LOG2 = 20,
     WIRE_SHIFT = 14, /* noise sd 64 on the wire */
@@ -92,6 +94,79 @@ enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, d
     return tremolo_study_check(&plan->study);
 }
 
+/* As if noise were too small: everything but the noise is larger than the file says. The
+ * wire was made for the smaller values, and may need another bit. */
+static void enlarge(struct tremolo_study *study, double factor)
+{
+    study->clip = (uint32_t)(study->clip * factor);
+    study->unit = (uint32_t)(study->unit * factor);
+    study->distance = (uint32_t)(study->distance * factor);
+    if (tremolo_study_check(study) == TREMOLO_BAD_GRID) {
+        study->wire_bits++;
+    }
+}
+
+static void take_study(struct tremolo_audit_plan *plan, const struct tremolo_study *study)
+{
+    plan->study = *study;
+    memcpy(plan->bounds, study->bounds, study->dimension * sizeof *plan->bounds);
+    plan->study.bounds = plan->bounds;
+}
+
+/* The claim is what the law of the rank costs. Too little chance is the law of a larger
+ * epsilon. */
+static enum tremolo_status claim_ballot(struct tremolo_audit_plan *plan,
+                                        const struct tremolo_study *study, double factor)
+{
+    struct tremolo_certified epsilon;
+    struct tremolo_rank_law law = {study->rank_first, study->rank_top};
+    plan->law = law;
+    enum tremolo_status status = tremolo_rank_epsilon(&epsilon, &plan->law);
+    if (status == TREMOLO_OK) {
+        plan->claim.epsilon = epsilon.upper;
+        status = factor > 1.0 ? tremolo_rank_law_for(&law, epsilon.upper * factor) : TREMOLO_OK;
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    take_study(plan, study);
+    plan->study.rank_first = (uint8_t)law.first;
+    plan->study.rank_top = law.top;
+    return plan->study.dimension <= TREMOLO_AUDIT_DIMENSION_MAX ? tremolo_study_check(&plan->study)
+                                                                : TREMOLO_BAD_DIMENSION;
+}
+
+enum tremolo_status tremolo_audit_plan_study(struct tremolo_audit_plan *plan,
+                                             const struct tremolo_study_file *file, double delta,
+                                             double clip_factor)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    const struct tremolo_study *study = tremolo_study_file_device(file);
+    struct tremolo_study_guarantee promise;
+    memset(plan, 0, sizeof *plan);
+    enum tremolo_status status =
+        tremolo_base64_encode(plan->claim.study, sizeof plan->claim.study,
+                              tremolo_study_file_id(file), TREMOLO_STUDY_ID_BYTES);
+    if (status == TREMOLO_OK && study->release == TREMOLO_RELEASE_BALLOT) {
+        return claim_ballot(plan, study, clip_factor);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_study_file_guarantee(&promise, file, delta > 0.0 ? delta : terms->delta);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    plan->claim.epsilon = promise.epsilon;
+    plan->claim.delta = promise.delta;
+    plan->claim.mu = plan->claim.mu_most = promise.mu;
+    plan->claim.distance = study->distance != 0 ? terms->distance : 0.0;
+    take_study(plan, study);
+    if (clip_factor > 1.0) {
+        enlarge(&plan->study, clip_factor);
+    }
+    return tremolo_study_check(&plan->study);
+}
+
 uint64_t tremolo_audit_releases(const struct tremolo_audit_plan *plan)
 {
     return (uint64_t)plan->study.rounds * plan->study.samples;
@@ -106,30 +181,32 @@ enum tremolo_status tremolo_audit_run(struct tremolo_audit_result *result,
     struct tremolo_audit_result *made = calloc(1, sizeof *made);
     struct audit *audit = calloc(1, sizeof *audit);
     enum tremolo_status status = TREMOLO_NO_MEMORY;
-    bool ballot = plan->study.release == TREMOLO_RELEASE_BALLOT;
     if (made != NULL && audit != NULL) {
-        audit->plan = plan;
-        audit->result = made;
-        audit->random = tremolo_random_from(plan->seed, 1);
-        audit->device.random = tremolo_random_from(plan->seed, 0);
-        audit->device.seeded = plan->seeded;
-        audit->device.flipped = SIZE_MAX;
-        audit->device.studies = 1;
-        audit->progress = progress;
+        *audit = (struct audit){
+            .plan = plan,
+            .result = made,
+            .random = tremolo_random_from(plan->seed, 1),
+            .device = {.random = tremolo_random_from(plan->seed, 0),
+                       .seeded = plan->seeded,
+                       .flipped = SIZE_MAX,
+                       .studies = 1},
+            .progress = progress,
+        };
         tremolo_progress_begin(progress, "auditing", plan->pairs);
-        status = audit_ledger_run(audit);
-        if (status == TREMOLO_OK) {
-            status = ballot ? audit_ballot_run(audit) : audit_noise_run(audit);
+        audit_ledger_run(audit);
+        if (plan->study.release == TREMOLO_RELEASE_BALLOT) {
+            audit_ballot_run(audit);
+        } else {
+            audit_noise_run(audit);
         }
-        if (status == TREMOLO_OK && plan->timing) {
-            status = audit_timing_run(audit);
+        if (audit->status == TREMOLO_OK && plan->timing) {
+            audit_timing_run(audit);
         }
         tremolo_progress_end(progress);
         audit_judge(made, plan->false_alarm > 0.0 ? plan->false_alarm : TREMOLO_AUDIT_FALSE_ALARM);
-    }
-    /* A device that refuses, or cannot be read, is a finding and ends the rest. */
-    if (status != TREMOLO_NO_MEMORY && made != NULL && made->checks[CHECK_READ].failed) {
-        status = TREMOLO_OK;
+        /* A device that refuses, or cannot be read, is a finding and ends the rest. */
+        bool found = audit->status != TREMOLO_NO_MEMORY && made->checks[CHECK_READ].failed;
+        status = found ? TREMOLO_OK : audit->status;
     }
     if (status == TREMOLO_OK) {
         *result = *made;

@@ -106,8 +106,7 @@ struct pair {
     const char *kind;
     unsigned index;
     struct person person[2];
-    uint64_t told[2];
-    uint64_t reports[2];
+    struct audit_rates told; /* by an answer that is early for person 0 alone */
 };
 
 static double half_ranges(int32_t raw, const struct tremolo_bounds *range, double most)
@@ -209,6 +208,7 @@ struct lag {
 };
 
 struct ballots {
+    struct audit *audit;
     struct tremolo_study study;
     unsigned entries;
     struct pair *pair;
@@ -223,7 +223,7 @@ struct ballots {
     unsigned long device[LAGS + 1];
     struct lag same[LAGS + 1];
     struct lag other[LAGS + 1];
-    struct audit_ids *ids;
+    struct audit_ids ids;
 };
 
 static void place_pair(struct pair *pair, const struct tremolo_study *study,
@@ -249,23 +249,23 @@ static void place_pair(struct pair *pair, const struct tremolo_study *study,
     }
 }
 
-static enum tremolo_status make_pairs(struct ballots *ballots, struct audit *audit)
+static bool make_pairs(struct ballots *ballots)
 {
     const struct tremolo_study *study = &ballots->study;
     unsigned axes = tremolo_study_coordinates(study);
     ballots->count = FIXED_PAIRS + RANDOM_PAIRS + axes;
     ballots->pair = calloc(ballots->count, sizeof *ballots->pair);
     if (ballots->pair == NULL) {
-        return TREMOLO_NO_MEMORY;
+        return audit_goes_on(ballots->audit, TREMOLO_NO_MEMORY);
     }
     for (unsigned k = 0; k < ballots->count; k++) {
         struct pair *pair = &ballots->pair[k];
         bool axis = k >= FIXED_PAIRS + RANDOM_PAIRS;
         pair->kind = axis ? "axis" : k >= FIXED_PAIRS ? "random" : k == 2 ? "far out" : "corner";
         pair->index = axis ? k - FIXED_PAIRS - RANDOM_PAIRS : k;
-        place_pair(pair, study, &audit->random);
+        place_pair(pair, study, &ballots->audit->random);
     }
-    return TREMOLO_OK;
+    return true;
 }
 
 /* Compare what the core says of the answer with the wire format. */
@@ -312,10 +312,11 @@ static void add_lags(struct ballots *ballots, double early, double place, unsign
     }
 }
 
-static enum tremolo_status count_report(struct ballots *ballots, struct audit *audit,
-                                        struct pair *pair, unsigned person,
-                                        const struct tremolo_report *report)
+static bool count_report(struct ballots *ballots, struct pair *pair, unsigned number,
+                         const struct tremolo_report *report)
 {
+    struct audit *audit = ballots->audit;
+    struct person *person = &pair->person[number];
     int8_t entry[8 * SIGNS * ENTRIES_MAX];
     double score[2][ANSWERS];
     uint32_t study_key[8];
@@ -323,9 +324,8 @@ static enum tremolo_status count_report(struct ballots *ballots, struct audit *a
     uint32_t key[16];
     unsigned answer;
     unsigned first = audit->plan->law.first;
-    enum tremolo_status status = tremolo_report_answer(&answer, report, &ballots->study);
-    if (status != TREMOLO_OK) {
-        return status;
+    if (!audit_goes_on(audit, tremolo_report_answer(&answer, report, &ballots->study))) {
+        return false;
     }
     load_words(study_key, ballots->study.id, 8);
     load_words(id, report->id, 4);
@@ -335,49 +335,38 @@ static enum tremolo_status count_report(struct ballots *ballots, struct audit *a
     }
     find_scores(score[0], pair->person[0].point, entry, ballots->entries);
     find_scores(score[1], pair->person[1].point, entry, ballots->entries);
-    const unsigned rank[2] = {rank_of(score[0], answer), rank_of(score[1], answer)};
+    const unsigned ranks[2] = {rank_of(score[0], answer), rank_of(score[1], answer)};
+    unsigned rank = ranks[number];
     double top = audit->plan->law.top / 0x1p32;
-    bool early = rank[person] < first;
-    bool clear = is_clear(score[person], first);
-    double within =
-        early ? (rank[person] + 0.5) / first : (rank[person] - first + 0.5) / (ANSWERS - first);
-    double early_score = ((early ? 1.0 : 0.0) - top) / sqrt(top * (1.0 - top));
+    bool early = rank < first;
+    bool clear = is_clear(score[number], first);
+    double within = early ? (rank + 0.5) / first : (rank - first + 0.5) / (ANSWERS - first);
+    double early_score = clear ? ((early ? 1.0 : 0.0) - top) / sqrt(top * (1.0 - top)) : 0.0;
     double place_score = sqrt(12.0) * (within - 0.5);
-    pair->told[person] += rank[0] < first && rank[1] >= first;
-    pair->reports[person]++;
-    pair->person[person].place += place_score;
-    pair->person[person].reports += clear;
-    pair->person[person].early += clear && early;
-    ballots->rank[rank[person]] += clear;
+    pair->told.above[number] += ranks[0] < first && ranks[1] >= first;
+    pair->told.trials[number]++;
+    person->place += place_score;
+    person->reports += clear;
+    person->early += clear && early;
+    ballots->rank[rank] += clear;
     ballots->clear += clear;
-    early_score = clear ? early_score : 0.0;
     add_lags(ballots, early_score, place_score, audit->device.number);
-    const double tells[AUDIT_TELLS] = {early_score,
-                                       place_score,
-                                       person == 0 ? 1.0 : -1.0,
-                                       pair->person[person].point[1],
-                                       pair->person[person].point[0],
-                                       0.0};
-    status = audit_ids_add(ballots->ids, report->id, tells);
-    return status == TREMOLO_OK ? check_row(ballots, report, entry, answer) : status;
+    const double tells[AUDIT_TELLS] = {early_score,      place_score,      number == 0 ? 1.0 : -1.0,
+                                       person->point[1], person->point[0], 0.0};
+    return audit_ids_add(&ballots->ids, audit, report->id, tells) &&
+           audit_goes_on(audit, check_row(ballots, report, entry, answer));
 }
 
-static enum tremolo_status one_device(struct ballots *ballots, struct audit *audit,
-                                      struct pair *pair, unsigned person)
+static void one_device(struct ballots *ballots, struct pair *pair, unsigned number)
 {
-    enum tremolo_status status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
-    for (unsigned k = 0; k < RELEASES && status == TREMOLO_OK; k++) {
-        uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-        size_t length;
+    bool good = audit_enrol(ballots->audit, UINT32_MAX, UINT32_MAX);
+    for (unsigned k = 0; k < RELEASES && good; k++) {
         struct tremolo_report report;
         const struct tremolo_round round = {NULL, (uint16_t)(k / 2)};
-        status = audit_report(audit, &report, bytes, &length, &ballots->study, &round,
-                              &pair->person[person].sample, k % 2);
-        if (status == TREMOLO_OK) {
-            status = count_report(ballots, audit, pair, person, &report);
-        }
+        good = audit_report(ballots->audit, &report, &ballots->study, &round,
+                            &pair->person[number].sample, k % 2) &&
+               count_report(ballots, pair, number, &report);
     }
-    return status;
 }
 
 /* ---------------------------------------------------------------- judging */
@@ -404,16 +393,16 @@ static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_
     return all >= 100.0 && cells > 1 ? audit_p_chi_squared(square, cells - 1) : AUDIT_TOO_FEW;
 }
 
-static void judge_pairs(const struct ballots *ballots, struct audit *audit)
+static void judge_pairs(const struct ballots *ballots)
 {
+    struct audit *audit = ballots->audit;
     const struct tremolo_audit_plan *plan = audit->plan;
     double top = plan->law.top / 0x1p32;
     for (unsigned k = 0; k < ballots->count; k++) {
         const struct pair *pair = &ballots->pair[k];
-        double bound = audit_bound_epsilon(pair->told, pair->reports, 0.0, 0.99);
-        audit_note(audit, CHECK_EPSILON,
-                   audit_p_epsilon(pair->told, pair->reports, plan->claim.epsilon, 0.0), bound,
-                   plan->claim.epsilon,
+        double bound = audit_bound_epsilon(&pair->told, 0.0, 1.0 - 0.99);
+        audit_note(audit, CHECK_EPSILON, audit_p_epsilon(&pair->told, plan->claim.epsilon, 0.0),
+                   bound, plan->claim.epsilon,
                    "two people (%s %u) are told apart with epsilon %.4g or more, claimed %.4g",
                    pair->kind, pair->index, bound, plan->claim.epsilon);
         for (unsigned person = 0; person < 2; person++) {
@@ -424,7 +413,7 @@ static void judge_pairs(const struct ballots *ballots, struct audit *audit)
                 n >= 1.0 ? audit_p_binomial(early, n, top) : AUDIT_TOO_FEW, early / fmax(n, 1.0),
                 top, "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
                 pair->kind, pair->index, person, early / fmax(n, 1.0), top);
-            double reports = (double)pair->reports[person];
+            double reports = (double)pair->told.trials[person];
             double place = pair->person[person].place / fmax(1.0, reports);
             audit_note(
                 audit, CHECK_RANK_SAMPLE,
@@ -436,7 +425,7 @@ static void judge_pairs(const struct ballots *ballots, struct audit *audit)
     }
 }
 
-static void judge_lags(const struct ballots *ballots, struct audit *audit)
+static void judge_lags(const struct ballots *ballots)
 {
     for (unsigned k = 1; k <= LAGS; k++) {
         for (unsigned same = 0; same < 2; same++) {
@@ -446,7 +435,7 @@ static void judge_lags(const struct ballots *ballots, struct audit *audit)
                 double r = product[what] / lag->count;
                 double p =
                     lag->count >= 500.0 ? audit_p_normal(r * sqrt(lag->count)) : AUDIT_TOO_FEW;
-                audit_note(audit, CHECK_RANK_OTHERS, p, r, 0.0,
+                audit_note(ballots->audit, CHECK_RANK_OTHERS, p, r, 0.0,
                            "a ballot's rank goes along with that of %s, %u before: correlation "
                            "%.3f",
                            same ? "the same device" : "another device", k, r);
@@ -455,8 +444,9 @@ static void judge_lags(const struct ballots *ballots, struct audit *audit)
     }
 }
 
-static void judge(struct ballots *ballots, struct audit *audit)
+static void judge(const struct ballots *ballots)
 {
+    struct audit *audit = ballots->audit;
     static const struct audit_tell tells[AUDIT_TELLS] = {
         {"whether the answer is early", CHECK_RANK_IDS},
         {"the answer's place", CHECK_RANK_IDS},
@@ -490,47 +480,42 @@ static void judge(struct ballots *ballots, struct audit *audit)
         audit_note(audit, CHECK_DIRECTIONS, 0.0, 1.0, 0.0,
                    "the directions do not depend on the report's id");
     }
-    judge_pairs(ballots, audit);
-    judge_lags(ballots, audit);
-    audit_ids_judge(ballots->ids, audit, tells);
-    const struct pair *main_pair = &ballots->pair[0];
-    result->epsilon_lower =
-        audit_bound_epsilon(main_pair->told, main_pair->reports, 0.0, audit->plan->confidence);
-    for (unsigned k = 0; k < 2; k++) {
-        double rate = (double)main_pair->told[k] / fmax(1.0, (double)main_pair->reports[k]);
-        *(k == 0 ? &result->true_positive : &result->false_positive) = rate;
-    }
+    judge_pairs(ballots);
+    judge_lags(ballots);
+    audit_ids_judge(&ballots->ids, audit, tells);
+    const struct audit_rates *told = &ballots->pair[0].told;
+    result->epsilon_lower = audit_bound_epsilon(told, 0.0, 1.0 - audit->plan->confidence);
+    result->true_positive = audit_rate(told, 0);
+    result->false_positive = audit_rate(told, 1);
 }
 
 /* Every second pair of devices is a corner and the middle, whose points are nearly
  * orthogonal, so that few answers are first for both; the others take turns. */
-enum tremolo_status audit_ballot_run(struct audit *audit)
+void audit_ballot_run(struct audit *audit)
 {
     struct ballots *ballots = calloc(1, sizeof *ballots);
     if (ballots == NULL) {
-        return TREMOLO_NO_MEMORY;
+        (void)audit_goes_on(audit, TREMOLO_NO_MEMORY);
+        return;
     }
+    ballots->audit = audit;
     ballots->study = audit->plan->study;
     ballots->study.rounds = 2;
     ballots->study.samples = 2;
     ballots->entries = tremolo_ballot_entries(&ballots->study);
-    ballots->ids = audit_ids_new();
-    enum tremolo_status status =
-        ballots->ids == NULL ? TREMOLO_NO_MEMORY : make_pairs(ballots, audit);
-    uint64_t devices = audit->plan->pairs / RELEASES;
-    for (uint64_t i = 0; i < devices && status == TREMOLO_OK; i++) {
+    uint64_t devices = make_pairs(ballots) ? audit->plan->pairs / RELEASES : 0;
+    for (uint64_t i = 0; i < devices && audit->status == TREMOLO_OK; i++) {
         struct pair *pair = &ballots->pair[i % 2 == 0 ? 0 : i / 2 % ballots->count];
-        status = one_device(ballots, audit, pair, 0);
-        if (status == TREMOLO_OK) {
-            status = one_device(ballots, audit, pair, 1);
+        one_device(ballots, pair, 0);
+        if (audit->status == TREMOLO_OK) {
+            one_device(ballots, pair, 1);
         }
-        status = tremolo_progress_add(audit->progress, RELEASES, status);
+        audit->status = tremolo_progress_add(audit->progress, RELEASES, audit->status);
     }
-    if (status == TREMOLO_OK) {
-        judge(ballots, audit);
+    if (audit->status == TREMOLO_OK) {
+        judge(ballots);
     }
-    audit_ids_free(ballots->ids);
+    free(ballots->ids.seen);
     free(ballots->pair);
     free(ballots);
-    return status;
 }

@@ -1,5 +1,5 @@
-/* audit_battery.h -- what the checks of noise gather (audit_noise.c) and judge
- * (audit_noise_judge.c). */
+/* audit_battery.h -- what the checks of noise gather (audit_noise.c, of whole reports
+ * audit_whole.c) and judge (audit_noise_judge.c). */
 #ifndef TREMOLO_AUDIT_BATTERY_H
 #define TREMOLO_AUDIT_BATTERY_H
 
@@ -17,7 +17,31 @@ enum {
     DOUBLINGS = 5,  /* then 32, 64 .. 512: phases of few bits */
     HARMONICS = MULTIPLES + DOUBLINGS,
     VALUES = 1 << 13, /* wire values nearest to 0 that are counted one by one */
-    AUDIT_NAMES = 48,
+};
+
+/* Sums over the reports, of one direction or coordinate. */
+struct direction {
+    double sum, square, cube; /* of scores */
+    double size;
+    double kept1, kept2, kept4;  /* of the kept sample and its powers */
+    double harmonic[HARMONICS];  /* of waves with those that a phase of 0 */
+    double harmonic2[HARMONICS]; /* would give, and of the squares */
+    double bare;                 /* values that are the sample's own */
+    double expected;             /* as many would be */
+    uint32_t cell[CELLS];
+    uint32_t group[GROUPS][KS_CELLS];
+    uint32_t residue[2][RESIDUES]; /* by the sample's sign */
+};
+
+/* Sums over the reports of products of two of them. */
+struct product {
+    double cross;           /* of scores */
+    double sizes;           /* of sizes */
+    double before;          /* of a score with one of the report before */
+    double sample;          /* of a score with the kept sample; */
+    double tilt, spread;    /* of a size with it, and with its square */
+    double truth;           /* k_i k_j */
+    double moment, moment2; /* of r_i r_j - k_i k_j, and of its square */
 };
 
 struct lag {
@@ -34,34 +58,16 @@ struct family {
 };
 
 struct audit_battery {
+    struct audit *audit;
     const struct audit_scene *scene;
     const struct audit_frame *frame;
     double count;
-    double *sum; /* of scores, of squares, of cubes; n each */
-    double *square;
-    double *cube;
-    double *cross; /* of scores, of sizes, of scores with those before; n * n each */
-    double *sizes;
-    double *before;
+    struct direction *direction; /* n */
+    struct product *product;     /* n * n */
     double befores;
-    double *sample; /* of scores with the kept sample; of sizes with it, and with its squares */
-    double *tilt;
-    double *spread;
-    double *size; /* n; of sizes, of the kept sample and its powers */
-    double *kept1;
-    double *kept2;
-    double *kept4;
-    double *moment; /* of r_i r_j - k_i k_j, of its square, of k_i k_j */
-    double *moment2;
-    double *truth;
     double frac; /* of scores with the kept sample's place between two wire values */
     double frac2;
-    double (*harmonic)[HARMONICS]; /* of waves with those that a phase of 0 would give */
-    double (*harmonic2)[HARMONICS];
-    uint32_t (*cell)[CELLS];
-    uint32_t (*group)[GROUPS][KS_CELLS];
-    uint32_t (*residue)[2][RESIDUES]; /* by the sample's sign */
-    uint32_t *value;
+    uint32_t value[VALUES];
     double beyond[TAILS];
     double normals;
     double *past; /* LAGS + 1 vectors of scores */
@@ -71,8 +77,13 @@ struct audit_battery {
     struct family family[FAMILIES][2]; /* within the clip radius, beyond */
     double square_error;
     struct tremolo_moments *moments;
-    struct audit_ids *ids;
-    struct audit_whole *whole;
+    struct audit_ids ids;
+    /* Of whole reports: */
+    uint32_t norm[CELLS]; /* the norms' shares */
+    double least;         /* reports whose norm is among the smallest thousandth */
+    double most;
+    unsigned threes;
+    double *plus; /* reports in which three signs multiply to plus; at last, all of them */
 };
 
 /* Sizes of scores from which on they are counted as tails. */
@@ -83,5 +94,11 @@ static inline bool is_wave(const struct audit_battery *battery, unsigned i)
 {
     return i < battery->scene->m;
 }
+
+/* Threes of n coordinates whose signs are multiplied. */
+unsigned audit_whole_threes(unsigned n);
+void audit_whole_add(struct audit_battery *battery, const struct audit_view *view,
+                     const double *score);
+void audit_whole_judge(const struct audit_battery *battery);
 
 #endif

@@ -11,23 +11,39 @@
 #include <stdio.h>
 #include <string.h>
 
-void audit_note(struct audit *audit, enum audit_check id, double p, double seen, double claimed,
-                const char *format, ...)
+static void note(struct tremolo_audit_check *check, double p, double seen, double claimed,
+                 const char *format, va_list arguments)
 {
-    struct tremolo_audit_check *check = &audit->result->checks[id];
     if (p == AUDIT_TOO_FEW) {
         check->left_out++;
-        return;
-    }
-    if (check->tests++ == 0 || p < check->p) {
-        va_list arguments;
+    } else if (check->tests++ == 0 || p < check->p) {
         check->p = p;
         check->seen = seen;
         check->claimed = claimed;
-        va_start(arguments, format);
         (void)vsnprintf(check->finding, sizeof check->finding, format, arguments);
-        va_end(arguments);
     }
+}
+
+void audit_note(struct audit *audit, enum audit_check id, double p, double seen, double claimed,
+                const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    note(&audit->result->checks[id], p, seen, claimed, format, arguments);
+    va_end(arguments);
+}
+
+void audit_expect(struct audit *audit, enum audit_check id, bool holds, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    note(&audit->result->checks[id], holds ? 1.0 : 0.0, holds ? 0.0 : 1.0, 0.0, format, arguments);
+    va_end(arguments);
+}
+
+void audit_leave_out(struct audit *audit, enum audit_check id)
+{
+    audit->result->checks[id].left_out++;
 }
 
 void audit_judge(struct tremolo_audit_result *result, double false_alarm)
@@ -152,23 +168,34 @@ double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t 
  * are replaced by Clopper-Pearson bounds, each at half of the allowed error: no assumption is
  * made about the mechanism. */
 
-struct rates {
+double audit_rate(const struct audit_rates *rates, unsigned person)
+{
+    return (double)rates->above[person] / fmax(1.0, (double)rates->trials[person]);
+}
+
+void audit_rates_add(struct audit_rates *sum, const struct audit_rates *rates)
+{
+    for (unsigned person = 0; person < 2; person++) {
+        sum->above[person] += rates->above[person];
+        sum->trials[person] += rates->trials[person];
+    }
+}
+
+struct bounds {
     double true_low;
     double false_high;
 };
 
-static struct rates bound_rates(const uint64_t above[2], const uint64_t trials[2], double error)
+static struct bounds bound_rates(const struct audit_rates *rates, double error)
 {
-    struct rates rates = {0.0, 1.0};
+    struct bounds bounds;
     double unused;
-    if (trials[0] == 0 || trials[1] == 0 ||
-        tremolo_binomial_bounds(&rates.true_low, &unused, above[0], trials[0], 0.5 * error) !=
-            TREMOLO_OK ||
-        tremolo_binomial_bounds(&unused, &rates.false_high, above[1], trials[1], 0.5 * error) !=
-            TREMOLO_OK) {
-        return (struct rates){0.0, 1.0};
-    }
-    return rates;
+    bool known = rates->trials[0] > 0 && rates->trials[1] > 0 &&
+                 tremolo_binomial_bounds(&bounds.true_low, &unused, rates->above[0],
+                                         rates->trials[0], 0.5 * error) == TREMOLO_OK &&
+                 tremolo_binomial_bounds(&unused, &bounds.false_high, rates->above[1],
+                                         rates->trials[1], 0.5 * error) == TREMOLO_OK;
+    return known ? bounds : (struct bounds){0.0, 1.0};
 }
 
 /* z with Q(z) = p, by halving: enough for bounds that are quoted to four digits. */
@@ -185,50 +212,41 @@ static double upper_quantile(double p)
     return 0.5 * (low + high);
 }
 
-static double epsilon_of(struct rates rates, double delta)
+double audit_bound_epsilon(const struct audit_rates *rates, double delta, double error)
 {
-    double gain = rates.true_low - delta;
-    return gain > rates.false_high ? log(gain / rates.false_high) : 0.0;
+    struct bounds bounds = bound_rates(rates, error);
+    double gain = bounds.true_low - delta;
+    return gain > bounds.false_high ? log(gain / bounds.false_high) : 0.0;
 }
 
 /* Q falls, so the smaller rate has the larger z. */
-static double mu_of(struct rates rates)
+double audit_bound_mu(const struct audit_rates *rates, double error)
 {
-    return rates.true_low > rates.false_high
-               ? upper_quantile(rates.false_high) - upper_quantile(rates.true_low)
+    struct bounds bounds = bound_rates(rates, error);
+    return bounds.true_low > bounds.false_high
+               ? upper_quantile(bounds.false_high) - upper_quantile(bounds.true_low)
                : 0.0;
 }
 
-double audit_bound_epsilon(const uint64_t above[2], const uint64_t trials[2], double delta,
-                           double confidence)
+static bool exceeds(const struct audit_rates *rates, double error, double claim, double delta,
+                    bool is_mu)
 {
-    return epsilon_of(bound_rates(above, trials, 1.0 - confidence), delta);
-}
-
-double audit_bound_mu(const uint64_t above[2], const uint64_t trials[2], double confidence)
-{
-    return mu_of(bound_rates(above, trials, 1.0 - confidence));
-}
-
-static bool exceeds(const uint64_t above[2], const uint64_t trials[2], double error, double claim,
-                    double delta, bool is_mu)
-{
-    struct rates rates = bound_rates(above, trials, error);
-    return (is_mu ? mu_of(rates) : epsilon_of(rates, delta)) > claim;
+    return (is_mu ? audit_bound_mu(rates, error) : audit_bound_epsilon(rates, delta, error)) >
+           claim;
 }
 
 /* The smallest error, of a few powers of ten, at which the bound still exceeds the claim. */
-static double smallest_error(const uint64_t above[2], const uint64_t trials[2], double claim,
-                             double delta, bool is_mu)
+static double smallest_error(const struct audit_rates *rates, double claim, double delta,
+                             bool is_mu)
 {
-    const uint64_t all[2] = {trials[0], 0};
+    const struct audit_rates all = {{rates->trials[0], 0}, {rates->trials[0], rates->trials[1]}};
     double p = 1.0;
-    if (!exceeds(all, trials, 1e-2, claim, delta, is_mu)) {
+    if (!exceeds(&all, 1e-2, claim, delta, is_mu)) {
         return AUDIT_TOO_FEW;
     }
     for (unsigned digits = 2; digits <= 14; digits++) {
         double error = pow(10.0, -(double)digits);
-        if (!exceeds(above, trials, error, claim, delta, is_mu)) {
+        if (!exceeds(rates, error, claim, delta, is_mu)) {
             break;
         }
         p = error;
@@ -236,13 +254,12 @@ static double smallest_error(const uint64_t above[2], const uint64_t trials[2], 
     return p;
 }
 
-double audit_p_epsilon(const uint64_t above[2], const uint64_t trials[2], double epsilon,
-                       double delta)
+double audit_p_epsilon(const struct audit_rates *rates, double epsilon, double delta)
 {
-    return smallest_error(above, trials, epsilon, delta, false);
+    return smallest_error(rates, epsilon, delta, false);
 }
 
-double audit_p_mu(const uint64_t above[2], const uint64_t trials[2], double mu)
+double audit_p_mu(const struct audit_rates *rates, double mu)
 {
-    return smallest_error(above, trials, mu, 0.0, true);
+    return smallest_error(rates, mu, 0.0, true);
 }

@@ -73,36 +73,33 @@ static bool is_zero(const void *object, size_t length)
     return length <= sizeof zeros && memcmp(object, zeros, length) == 0;
 }
 
-enum tremolo_status audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon)
+bool audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon)
 {
     const struct tremolo_platform platform = audit_platform(audit);
     memset(audit->device.slots, 0, sizeof audit->device.slots);
     audit->device.number++;
-    return tremolo_device_enrol(&audit->work, &platform, budget, epsilon);
+    return audit_goes_on(audit, tremolo_device_enrol(&audit->work, &platform, budget, epsilon));
 }
 
-enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *report,
-                                 uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], size_t *length,
-                                 const struct tremolo_study *study,
-                                 const struct tremolo_round *round,
-                                 const struct audit_sample *sample, unsigned number)
+bool audit_report(struct audit *audit, struct tremolo_report *report,
+                  const struct tremolo_study *study, const struct tremolo_round *round,
+                  const struct audit_sample *sample, unsigned number)
 {
     const struct tremolo_platform platform = audit_platform(audit);
     const struct tremolo_sample given = {sample->features, sample->response, (uint16_t)number};
-    *length = TREMOLO_MAX_REPORT_BYTES;
+    size_t length = sizeof audit->bytes;
     enum tremolo_status status =
-        tremolo_device_report(&audit->work, bytes, length, study, round, &given, &platform);
-    bool wiped = is_zero(&audit->work, sizeof audit->work);
-    audit_note(audit, CHECK_WIPED, wiped ? 1.0 : 0.0, wiped ? 0.0 : 1.0, 0.0,
-               "the working memory is not wiped after a report");
+        tremolo_device_report(&audit->work, audit->bytes, &length, study, round, &given, &platform);
+    audit_expect(audit, CHECK_WIPED, is_zero(&audit->work, sizeof audit->work),
+                 "the working memory is not wiped after a report");
     if (status == TREMOLO_OK) {
         bool first = audit->length_of != study;
-        audit->length = first ? *length : audit->length;
+        audit->length = first ? length : audit->length;
         audit->length_of = study;
-        audit_note(audit, CHECK_LENGTH, *length == audit->length ? 1.0 : 0.0, (double)*length,
+        audit_note(audit, CHECK_LENGTH, length == audit->length ? 1.0 : 0.0, (double)length,
                    (double)audit->length, "reports of one study have %zu bytes and %zu",
-                   audit->length, *length);
-        status = tremolo_report_decode(report, bytes, *length);
+                   audit->length, length);
+        status = tremolo_report_decode(report, audit->bytes, length);
     }
     audit_note(audit, CHECK_READ, status == TREMOLO_OK ? 1.0 : 0.0, status, 0.0,
                "a report was refused or cannot be read: %s", tremolo_status_sentence(status));
@@ -111,7 +108,7 @@ enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *rep
                    round->number, "a report of round %u says round %u", round->number,
                    report->round);
     }
-    return status;
+    return audit_goes_on(audit, status);
 }
 
 static int32_t raw_at(double place, const struct tremolo_bounds *bounds)

@@ -9,44 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = TREMOLO_REPORT_ID_BYTES, BITS = 8 * BYTES, NIBBLES = 2 * BYTES };
-
-struct audit_ids {
-    uint8_t (*seen)[BYTES];
-    size_t count;
-    size_t capacity;
-    uint32_t nibble[NIBBLES][16];
-    uint64_t changed[BITS]; /* from one report to the next */
-    double told[AUDIT_TELLS][BITS];
-    double square[AUDIT_TELLS];
-};
-
-struct audit_ids *audit_ids_new(void)
-{
-    return calloc(1, sizeof(struct audit_ids));
-}
-
-void audit_ids_free(struct audit_ids *ids)
-{
-    if (ids != NULL) {
-        free(ids->seen);
-    }
-    free(ids);
-}
+enum { BYTES = TREMOLO_REPORT_ID_BYTES };
 
 static unsigned bit_of(const uint8_t *id, unsigned bit)
 {
     return id[bit / 8] >> bit % 8 & 1;
 }
 
-enum tremolo_status audit_ids_add(struct audit_ids *ids, const uint8_t *id,
-                                  const double tells[AUDIT_TELLS])
+bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id,
+                   const double tells[AUDIT_TELLS])
 {
     if (ids->count == ids->capacity) {
         size_t capacity = ids->capacity == 0 ? 1024 : 2 * ids->capacity;
         void *larger = realloc(ids->seen, capacity * sizeof *ids->seen);
         if (larger == NULL) {
-            return TREMOLO_NO_MEMORY;
+            return audit_goes_on(audit, TREMOLO_NO_MEMORY);
         }
         ids->seen = larger;
         ids->capacity = capacity;
@@ -56,7 +33,7 @@ enum tremolo_status audit_ids_add(struct audit_ids *ids, const uint8_t *id,
         ids->nibble[2 * i][id[i] >> 4]++;
         ids->nibble[2 * i + 1][id[i] & 15]++;
     }
-    for (unsigned bit = 0; bit < BITS; bit++) {
+    for (unsigned bit = 0; bit < AUDIT_ID_BITS; bit++) {
         unsigned set = bit_of(id, bit);
         ids->changed[bit] += ids->count > 0 && bit_of(ids->seen[ids->count - 1], bit) != set;
         for (unsigned k = 0; k < AUDIT_TELLS; k++) {
@@ -67,7 +44,7 @@ enum tremolo_status audit_ids_add(struct audit_ids *ids, const uint8_t *id,
         ids->square[k] += tells[k] * tells[k];
     }
     ids->count++;
-    return TREMOLO_OK;
+    return true;
 }
 
 static int compare(const void *one, const void *two)
@@ -75,19 +52,20 @@ static int compare(const void *one, const void *two)
     return memcmp(one, two, BYTES);
 }
 
-void audit_ids_judge(struct audit_ids *ids, struct audit *audit, const struct audit_tell *tells)
+void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
+                     const struct audit_tell *tells)
 {
     double n = (double)ids->count;
-    for (unsigned i = 0; i < NIBBLES; i++) {
+    for (unsigned i = 0; i < 2 * BYTES; i++) {
         audit_note(audit, CHECK_IDS_LAW, audit_p_uniform(ids->nibble[i], 16), ids->nibble[i][0] / n,
                    1.0 / 16.0,
                    "byte %u of the ids is not uniform: its %s half is 0 in %.4g of reports", i / 2,
                    i % 2 == 0 ? "upper" : "lower", ids->nibble[i][0] / n);
     }
     for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL && n <= 100.0; k++) {
-        audit_note(audit, tells[k].check, AUDIT_TOO_FEW, 0.0, 0.0, "%s", tells[k].name);
+        audit_leave_out(audit, tells[k].check);
     }
-    for (unsigned bit = 0; bit < BITS && n > 100.0; bit++) {
+    for (unsigned bit = 0; bit < AUDIT_ID_BITS && n > 100.0; bit++) {
         double changed = (double)ids->changed[bit];
         audit_note(audit, CHECK_IDS_LAW, audit_p_binomial(changed, n - 1.0, 0.5),
                    changed / (n - 1.0), 0.5,

@@ -88,23 +88,51 @@ struct life {
     struct tremolo_study study;
     struct audit_sample sample;
     int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION];
+    const uint8_t *mac_key; /* NULL: none */
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
     size_t length;
 };
 
+static struct tremolo_round round_of(const struct life *life, unsigned number)
+{
+    return (struct tremolo_round){life->study.vectors > 0 ? life->vectors : NULL, (uint16_t)number};
+}
+
 /* Report number `release`, straight from the core: refusals are what is looked for. */
-static enum tremolo_status ask(struct life *life, unsigned release, const uint8_t *mac_key)
+static enum tremolo_status ask(struct life *life, unsigned release)
 {
     struct audit *audit = life->audit;
     struct tremolo_platform platform = audit_platform(audit);
-    const struct tremolo_round round = {life->study.vectors > 0 ? life->vectors : NULL,
-                                        (uint16_t)release};
+    const struct tremolo_round round = round_of(life, release);
     const struct tremolo_sample sample = {life->sample.features, life->sample.response, 0};
-    platform.mac_key = mac_key;
+    platform.mac_key = life->mac_key;
     memset(life->bytes, 0xff, sizeof life->bytes);
     life->length = sizeof life->bytes;
     return tremolo_device_report(&audit->work, life->bytes, &life->length, &life->study, &round,
                                  &sample, &platform);
+}
+
+/* The same where nothing may refuse it. */
+static bool make(struct life *life, unsigned release)
+{
+    return life->audit->status == TREMOLO_OK && audit_goes_on(life->audit, ask(life, release));
+}
+
+static bool is_wiped(const struct life *life)
+{
+    for (size_t i = 0; i < sizeof life->bytes; i++) {
+        if (life->bytes[i] != 0) {
+            return false;
+        }
+    }
+    return life->length == 0;
+}
+
+/* Nothing leaves, for this reason or, with TREMOLO_OK, for whichever. */
+static bool refuses(struct life *life, unsigned release, enum tremolo_status reason)
+{
+    enum tremolo_status status = ask(life, release);
+    return status != TREMOLO_OK && (reason == TREMOLO_OK || status == reason) && is_wiped(life);
 }
 
 static double left(struct life *life)
@@ -119,7 +147,7 @@ static double left(struct life *life)
 }
 
 /* A budget of this many charges, rounded up to what the ledger counts in. */
-static enum tremolo_status enrol(struct life *life, double charges)
+static bool enrol(struct life *life, double charges)
 {
     double budget = charges * tremolo_study_charge(&life->study);
     if (life->study.release == TREMOLO_RELEASE_BALLOT) {
@@ -143,134 +171,107 @@ static void place_all(struct life *life, double place)
     audit_sample_at(&life->sample, &life->study, places);
 }
 
-static bool is_wiped(const struct life *life)
+/* What reports took from the budget, and how many charges that ought to be. */
+static void expect_spent(struct life *life, double spent, double charges, const char *who)
 {
-    for (size_t i = 0; i < sizeof life->bytes; i++) {
-        if (life->bytes[i] != 0) {
-            return false;
-        }
-    }
-    return life->length == 0;
+    double charge = charges * tremolo_study_charge(&life->study);
+    audit_note(life->audit, CHECK_LEDGER_CHARGE, spent == charge ? 1.0 : 0.0, spent, charge,
+               "%s took %.0f / 2^24 from the budget, %s charge is %.0f / 2^24", who, spent,
+               charges > 1.0 ? "their" : "its", charge);
 }
 
-static enum tremolo_status check_spending(struct life *life)
+static void check_spending(struct life *life)
 {
     struct audit *audit = life->audit;
     double charge = tremolo_study_charge(&life->study);
-    enum tremolo_status status = enrol(life, room(life));
+    bool enrolled = enrol(life, room(life));
     double before = left(life);
-    if (status == TREMOLO_OK) {
-        status = ask(life, 0, NULL);
-    }
-    if (status != TREMOLO_OK) {
-        return status;
+    if (!enrolled || !make(life, 0)) {
+        return;
     }
     double after = left(life);
-    audit_note(audit, CHECK_LEDGER_CHARGE, before - after == charge ? 1.0 : 0.0, before - after,
-               charge, "a report took %.0f / 2^24 from the budget, its charge is %.0f / 2^24",
-               before - after, charge);
+    expect_spent(life, before - after, 1.0, "a report");
     uint8_t first[TREMOLO_MAX_REPORT_BYTES];
     size_t length = life->length;
     memcpy(first, life->bytes, sizeof first);
     place_all(life, -0.5);
-    status = ask(life, 0, NULL);
-    bool same =
-        status == TREMOLO_OK && life->length == length && memcmp(first, life->bytes, length) == 0;
+    bool same = ask(life, 0) == TREMOLO_OK && life->length == length &&
+                memcmp(first, life->bytes, length) == 0;
     bool charged = left(life) != after;
     audit_note(audit, CHECK_LEDGER_REPEAT, same && !charged ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
                "asked again, the device %s",
                same ? "charges again" : "makes another report of the same round and sample");
     /* The next release is charged as the first was, and then the first is gone. */
-    status = ask(life, 1, NULL);
-    double twice = before - left(life);
-    audit_note(audit, CHECK_LEDGER_CHARGE,
-               status != TREMOLO_OK || twice == 2.0 * charge ? 1.0 : 0.0, twice, 2.0 * charge,
-               "two reports took %.0f / 2^24 from the budget, their charge is "
-               "%.0f / 2^24",
-               twice, 2.0 * charge);
-    bool passed = status != TREMOLO_OK || (ask(life, 0, NULL) != TREMOLO_OK && is_wiped(life));
-    audit_note(audit, CHECK_LEDGER_REPEAT, passed ? 1.0 : 0.0, passed ? 0.0 : 1.0, 0.0,
-               "a round that has passed is reported again");
-    return status == TREMOLO_BUDGET_EXHAUSTED ? TREMOLO_OK : status; /* one is all a ledger held */
+    enum tremolo_status next = ask(life, 1);
+    double twice = next == TREMOLO_OK ? before - left(life) : 2.0 * charge;
+    expect_spent(life, twice, 2.0, "two reports");
+    audit_expect(audit, CHECK_LEDGER_REPEAT, next != TREMOLO_OK || refuses(life, 0, TREMOLO_OK),
+                 "a round that has passed is reported again");
+    if (next != TREMOLO_BUDGET_EXHAUSTED) { /* one is all that some ledgers hold */
+        (void)audit_goes_on(audit, next);
+    }
 }
 
 /* Two studies share one budget. */
-static enum tremolo_status check_shared(struct life *life)
+static void check_shared(struct life *life)
 {
     struct audit *audit = life->audit;
     const struct tremolo_study study = life->study;
-    double charge = tremolo_study_charge(&study);
     audit->device.studies = 2;
-    enum tremolo_status status = enrol(life, room(life));
+    bool enrolled = enrol(life, room(life));
     double before = left(life);
-    if (status == TREMOLO_OK && before >= 2.0 * charge) {
-        status = ask(life, 0, NULL);
+    if (enrolled && before >= 2.0 * tremolo_study_charge(&study)) {
+        (void)make(life, 0);
         life->study.id[0] ^= 1;
-        status = status == TREMOLO_OK ? ask(life, 0, NULL) : status;
-        double spent = before - left(life);
-        audit_note(audit, CHECK_LEDGER_CHARGE, spent == 2.0 * charge ? 1.0 : 0.0, spent,
-                   2.0 * charge,
-                   "two studies together took %.0f / 2^24 from the budget, their "
-                   "charge is %.0f / 2^24",
-                   spent, 2.0 * charge);
+        (void)make(life, 0);
+        expect_spent(life, before - left(life), 2.0, "two studies together");
     }
     life->study = study;
     audit->device.studies = 1;
-    return status;
 }
 
 /* After one report with a budget for one, and at once without any. */
-static enum tremolo_status check_budget(struct life *life)
+static void check_budget(struct life *life)
 {
     struct audit *audit = life->audit;
-    enum tremolo_status status = enrol(life, 1.0);
-    if (status == TREMOLO_OK) {
-        status = ask(life, 0, NULL);
+    if (!enrol(life, 1.0) || !make(life, 0)) {
+        return;
     }
-    if (status == TREMOLO_OK && left(life) < tremolo_study_charge(&life->study)) {
-        bool refused = ask(life, 1, NULL) == TREMOLO_BUDGET_EXHAUSTED && is_wiped(life);
-        audit_note(audit, CHECK_LEDGER_BUDGET, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
-                   "a second report leaves on a budget for one");
+    if (left(life) < tremolo_study_charge(&life->study)) {
+        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 1, TREMOLO_BUDGET_EXHAUSTED),
+                     "a second report leaves on a budget for one");
     }
-    if (status == TREMOLO_OK) {
-        const struct tremolo_platform platform = audit_platform(audit);
-        bool refused = tremolo_device_enrol(&audit->work, &platform, UINT32_MAX, UINT32_MAX) ==
-                       TREMOLO_LEDGER_EXISTS;
-        audit_note(audit, CHECK_LEDGER_BUDGET, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
-                   "a device that is enrolled again has a new budget");
-        status = audit_enrol(audit, 0, 0);
+    const struct tremolo_platform platform = audit_platform(audit);
+    audit_expect(audit, CHECK_LEDGER_BUDGET,
+                 tremolo_device_enrol(&audit->work, &platform, UINT32_MAX, UINT32_MAX) ==
+                     TREMOLO_LEDGER_EXISTS,
+                 "a device that is enrolled again has a new budget");
+    if (audit_enrol(audit, 0, 0)) {
+        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 0, TREMOLO_BUDGET_EXHAUSTED),
+                     "a report leaves without any budget");
     }
-    if (status == TREMOLO_OK) {
-        bool refused = ask(life, 0, NULL) == TREMOLO_BUDGET_EXHAUSTED && is_wiped(life);
-        audit_note(audit, CHECK_LEDGER_BUDGET, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
-                   "a report leaves without any budget");
-    }
-    return status;
 }
 
 /* The ledger is what the storage holds, and bytes leave only once they are in it. */
-static enum tremolo_status check_storage(struct life *life)
+static void check_storage(struct life *life)
 {
     struct audit *audit = life->audit;
     struct audit_device *device = &audit->device;
     struct tremolo_slot stored[4];
-    enum tremolo_status status = enrol(life, room(life));
+    struct tremolo_slot now[4];
+    (void)enrol(life, room(life));
     double before = left(life);
     memcpy(stored, device->slots, sizeof stored);
     device->without_storage = true;
-    bool refused = ask(life, 0, NULL) != TREMOLO_OK && is_wiped(life);
+    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
+                 "a report leaves although nothing could be stored");
     device->without_storage = false;
-    audit_note(audit, CHECK_LEDGER_STORAGE, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
-               "a report leaves although nothing could be stored");
     memcpy(device->slots, stored, sizeof stored);
-    if (status == TREMOLO_OK) {
-        status = ask(life, 0, NULL);
-    }
+    (void)make(life, 0);
     bool both = device->slots[0].check != stored[0].check &&
                 device->slots[0].check == device->slots[1].check;
     audit_note(audit, CHECK_LEDGER_STORAGE, both ? 1.0 : 0.0, both ? 2.0 : 1.0, 2.0,
                "a charge is not stored in both slots");
-    struct tremolo_slot now[4];
     memcpy(now, device->slots, sizeof now);
     double after = left(life);
     memcpy(device->slots, stored, sizeof stored);
@@ -284,38 +285,33 @@ static enum tremolo_status check_storage(struct life *life)
     device->slots[0] = now[0];
     device->slots[1] = stored[1];
     forgotten |= left(life) > after;
-    audit_note(audit, CHECK_LEDGER_STORAGE, forgotten ? 0.0 : 1.0, forgotten ? 1.0 : 0.0, 0.0,
-               "an older copy of one slot takes a charge back");
+    audit_expect(audit, CHECK_LEDGER_STORAGE, !forgotten,
+                 "an older copy of one slot takes a charge back");
     memset(device->slots, 0x5a, sizeof device->slots);
-    bool opened = ask(life, 0, NULL) == TREMOLO_OK || !is_wiped(life);
-    audit_note(audit, CHECK_LEDGER_STORAGE, opened ? 0.0 : 1.0, opened ? 1.0 : 0.0, 0.0,
-               "a report leaves although the ledger is unreadable");
-    return status;
+    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
+                 "a report leaves although the ledger is unreadable");
 }
 
 /* ---------------------------------------------------------------- entropy */
 
 /* The bytes of a fresh device's report under a seed, one of its entropy bytes changed. */
-static enum tremolo_status report_under(struct life *life, uint64_t seed, size_t flipped)
+static void report_under(struct life *life, uint64_t seed, size_t flipped)
 {
     struct audit_device *device = &life->audit->device;
     device->random = tremolo_random_from(seed, 1);
     device->entropy_bytes = 0;
     device->flipped = flipped;
-    enum tremolo_status status = enrol(life, 1.0);
+    (void)enrol(life, 1.0);
     size_t enrolled = device->entropy_bytes;
-    if (status == TREMOLO_OK) {
-        status = ask(life, 0, NULL);
-    }
+    (void)make(life, 0);
     device->flipped = SIZE_MAX;
     size_t drawn = device->entropy_bytes - enrolled;
     audit_note(life->audit, CHECK_ENTROPY, drawn >= TREMOLO_SEED_BYTES ? 1.0 : 0.0, (double)drawn,
                TREMOLO_SEED_BYTES, "a report takes %zu bytes of entropy, not %d", drawn,
                TREMOLO_SEED_BYTES);
-    return status;
 }
 
-static enum tremolo_status check_entropy(struct life *life)
+static void check_entropy(struct life *life)
 {
     struct audit *audit = life->audit;
     struct audit_device *device = &audit->device;
@@ -323,32 +319,29 @@ static enum tremolo_status check_entropy(struct life *life)
     uint64_t seed = tremolo_random_bits(&audit->random);
     uint8_t first[TREMOLO_MAX_REPORT_BYTES];
     device->seeded = true;
-    enum tremolo_status status = report_under(life, seed, SIZE_MAX);
+    report_under(life, seed, SIZE_MAX);
     size_t entropy = device->entropy_bytes;
     memcpy(first, life->bytes, sizeof first);
-    if (status == TREMOLO_OK) {
-        status = report_under(life, seed, SIZE_MAX);
-        bool same = memcmp(first, life->bytes, sizeof first) == 0;
-        audit_note(audit, CHECK_ENTROPY, same ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
-                   "the same entropy gives other bytes: there is another source of chance");
+    if (audit->status == TREMOLO_OK) {
+        report_under(life, seed, SIZE_MAX);
+        audit_expect(audit, CHECK_ENTROPY, memcmp(first, life->bytes, sizeof first) == 0,
+                     "the same entropy gives other bytes: there is another source of chance");
     }
-    for (size_t k = 0; k < entropy && k < ENTROPY_BYTES_MAX && status == TREMOLO_OK; k++) {
-        status = report_under(life, seed, k);
+    for (size_t k = 0; k < entropy && k < ENTROPY_BYTES_MAX && audit->status == TREMOLO_OK; k++) {
+        report_under(life, seed, k);
         bool other = memcmp(first, life->bytes, sizeof first) != 0;
         audit_note(audit, CHECK_ENTROPY, other ? 1.0 : 0.0, (double)k, 0.0,
                    "byte %zu of the entropy changes nothing in a report", k);
     }
-    if (status == TREMOLO_OK) {
-        status = enrol(life, 1.0);
+    if (audit->status == TREMOLO_OK) {
+        (void)enrol(life, 1.0);
         device->without_entropy = true;
-        bool refused = ask(life, 0, NULL) != TREMOLO_OK && is_wiped(life);
+        audit_expect(audit, CHECK_ENTROPY, refuses(life, 0, TREMOLO_OK),
+                     "a report leaves without entropy");
         device->without_entropy = false;
-        audit_note(audit, CHECK_ENTROPY, refused ? 1.0 : 0.0, refused ? 0.0 : 1.0, 0.0,
-                   "a report leaves without entropy");
     }
     device->random = kept.random;
     device->seeded = kept.seeded;
-    return status;
 }
 
 /* A round's report under a source that repeats itself has chance of its own: another id than
@@ -357,18 +350,17 @@ static void check_another(struct life *life, unsigned release,
                           uint8_t seen[TREMOLO_REPORT_ID_BYTES], const char *when)
 {
     struct tremolo_report report;
-    if (ask(life, release, NULL) != TREMOLO_OK ||
-        tremolo_report_decode(&report, life->bytes, life->length) != TREMOLO_OK) {
-        return;
+    if (ask(life, release) == TREMOLO_OK &&
+        tremolo_report_decode(&report, life->bytes, life->length) == TREMOLO_OK) {
+        audit_expect(life->audit, CHECK_HEDGED,
+                     memcmp(report.id, seen, TREMOLO_REPORT_ID_BYTES) != 0,
+                     "a source of entropy that repeats itself repeats a report's chance, %s", when);
+        memcpy(seen, report.id, TREMOLO_REPORT_ID_BYTES);
     }
-    bool same = memcmp(report.id, seen, TREMOLO_REPORT_ID_BYTES) == 0;
-    audit_note(life->audit, CHECK_HEDGED, same ? 0.0 : 1.0, same ? 1.0 : 0.0, 0.0,
-               "a source of entropy that repeats itself repeats a report's chance, %s", when);
-    memcpy(seen, report.id, TREMOLO_REPORT_ID_BYTES);
 }
 
 /* The same entropy at every call, in every round, and after a snapshot was restored. */
-static enum tremolo_status check_repeating(struct life *life)
+static void check_repeating(struct life *life)
 {
     struct audit *audit = life->audit;
     struct audit_device *device = &audit->device;
@@ -377,7 +369,7 @@ static enum tremolo_status check_repeating(struct life *life)
     struct tremolo_slot stored[4];
     device->seeded = true;
     device->period = TREMOLO_SEED_BYTES;
-    enum tremolo_status status = enrol(life, room(life));
+    (void)enrol(life, room(life));
     memcpy(stored, device->slots, sizeof stored);
     check_another(life, 0, seen, "in the first round");
     check_another(life, 1, seen, "in the next round");
@@ -387,32 +379,27 @@ static enum tremolo_status check_repeating(struct life *life)
     check_another(life, 3, seen, "in a device restored again");
     for (device->period = 16; device->period > 0; device->period /= 2) {
         memcpy(device->slots, stored, sizeof stored);
-        bool left_it = ask(life, 3, NULL) == TREMOLO_OK;
-        audit_note(audit, CHECK_HEDGED, left_it ? 0.0 : 1.0, left_it ? 1.0 : 0.0, 0.0,
-                   "a report leaves although its 32 bytes of entropy repeat after %u",
-                   device->period);
+        audit_expect(audit, CHECK_HEDGED, ask(life, 3) != TREMOLO_OK,
+                     "a report leaves although its 32 bytes of entropy repeat after %u",
+                     device->period);
     }
     device->random = kept.random;
     device->seeded = kept.seeded;
-    return status;
 }
 
 /* ---------------------------------------------------------------- bytes */
 
-static enum tremolo_status check_mac(struct life *life)
+static void check_mac(struct life *life)
 {
-    struct audit *audit = life->audit;
     static const uint8_t key[2][TREMOLO_MAC_KEY_BYTES] = {{1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 3}};
+    struct audit *audit = life->audit;
     struct tremolo_report report;
-    enum tremolo_status status = enrol(life, 1.0);
-    if (status == TREMOLO_OK) {
-        status = ask(life, 0, key[0]);
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_report_decode(&report, life->bytes, life->length);
-    }
-    if (status != TREMOLO_OK) {
-        return status;
+    life->mac_key = key[0];
+    bool made = enrol(life, 1.0) && make(life, 0) &&
+                audit_goes_on(audit, tremolo_report_decode(&report, life->bytes, life->length));
+    life->mac_key = NULL;
+    if (!made) {
+        return;
     }
     bool holds = report.mac != NULL &&
                  tremolo_report_verify(&report, life->bytes, &life->study, key[0]) == TREMOLO_OK;
@@ -427,57 +414,55 @@ static enum tremolo_status check_mac(struct life *life)
                !holds  ? "the MAC of a report does not hold"
                : other ? "another key's MAC holds"
                        : "the MAC holds although a byte was changed");
-    return TREMOLO_OK;
 }
 
 /* Samples all over the range, a public response among them: each is sent as the study says,
  * and all reports have one length. */
-static enum tremolo_status check_bytes(struct life *life, unsigned response)
+static void check_bytes(struct life *life, unsigned response)
 {
     struct audit *audit = life->audit;
-    enum tremolo_status status = TREMOLO_OK;
-    bool ballot = life->study.release == TREMOLO_RELEASE_BALLOT;
-    uint16_t weight = life->study.response_weight;
-    unsigned own = life->study.response;
-    life->study.response = (uint8_t)response;
-    if (ballot) {
-        life->study.response_weight =
-            (uint16_t)(response * TREMOLO_BALLOT_WEIGHT(life->study.constant));
+    const struct tremolo_study own = life->study;
+    struct tremolo_study *study = &life->study;
+    bool is_public = response == TREMOLO_RESPONSE_PUBLIC;
+    double width = (double)study->response_bounds.high - study->response_bounds.low;
+    /* A raw integer may be half of one away from the place that was wanted. */
+    double slack = 2.0 + TREMOLO_RESPONSE_MAX / width;
+    study->response = (uint8_t)response;
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        study->response_weight = (uint16_t)(response * TREMOLO_BALLOT_WEIGHT(study->constant));
     }
-    if (tremolo_study_check(&life->study) == TREMOLO_OK) {
-        audit->length_of = NULL;
-        for (unsigned k = 0; k < SAMPLES && status == TREMOLO_OK; k++) {
-            struct tremolo_report report = {0};
-            double place = 2.2 * k / (SAMPLES - 1.0) - 1.1;
-            double inside = fmin(fmax(place, -1.0), 1.0) * TREMOLO_RESPONSE_MAX;
-            const struct tremolo_round round = {life->study.vectors > 0 ? life->vectors : NULL, 0};
-            place_all(life, place);
-            double width =
-                (double)life->study.response_bounds.high - life->study.response_bounds.low;
-            status = enrol(life, 1.0);
-            if (status == TREMOLO_OK) {
-                status = audit_report(audit, &report, life->bytes, &life->length, &life->study,
-                                      &round, &life->sample, 0);
-            }
-            bool is_public = response == TREMOLO_RESPONSE_PUBLIC;
-            /* A raw integer may be half of one away from the place that was wanted. */
-            double slack = 2.0 + TREMOLO_RESPONSE_MAX / width;
-            bool wrong =
-                status == TREMOLO_OK && ((report.has_response != 0) != is_public ||
-                                         (is_public && fabs(report.response - inside) > slack));
-            audit_note(audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0, 0.0, inside, "a %s response is %s",
-                       is_public ? "public" : "private",
-                       is_public ? "not sent as it is" : "sent in the clear");
-        }
+    bool there = tremolo_study_check(study) == TREMOLO_OK;
+    audit->length_of = there ? NULL : audit->length_of;
+    for (unsigned k = 0; k < SAMPLES && there && audit->status == TREMOLO_OK; k++) {
+        struct tremolo_report report = {0};
+        double place = 2.2 * k / (SAMPLES - 1.0) - 1.1;
+        double inside = fmin(fmax(place, -1.0), 1.0) * TREMOLO_RESPONSE_MAX;
+        const struct tremolo_round round = round_of(life, 0);
+        place_all(life, place);
+        bool made =
+            enrol(life, 1.0) && audit_report(audit, &report, study, &round, &life->sample, 0);
+        bool wrong = made && ((report.has_response != 0) != is_public ||
+                              (is_public && fabs(report.response - inside) > slack));
+        audit_note(audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0, 0.0, inside, "a %s response is %s",
+                   is_public ? "public" : "private",
+                   is_public ? "not sent as it is" : "sent in the clear");
     }
-    life->study.response = (uint8_t)own;
-    life->study.response_weight = weight;
-    return status;
+    life->study = own;
 }
 
-enum tremolo_status audit_ledger_run(struct audit *audit)
+static void check_responses(struct life *life)
 {
-    static const unsigned responses[2] = {TREMOLO_RESPONSE_PUBLIC, TREMOLO_RESPONSE_PRIVATE};
+    check_bytes(life, TREMOLO_RESPONSE_PUBLIC);
+    if (life->audit->status == TREMOLO_OK) {
+        check_bytes(life, TREMOLO_RESPONSE_PRIVATE);
+    }
+}
+
+void audit_ledger_run(struct audit *audit)
+{
+    static void (*const checks[])(struct life *) = {check_spending, check_shared,   check_budget,
+                                                    check_storage,  check_entropy,  check_repeating,
+                                                    check_mac,      check_responses};
     struct life life = {.audit = audit, .study = audit->plan->study};
     life.study.rounds = RELEASES;
     life.study.samples = 1;
@@ -486,19 +471,12 @@ enum tremolo_status audit_ledger_run(struct audit *audit)
     }
     place_all(&life, 0.5);
     check_charges(audit);
-    enum tremolo_status status = check_spending(&life);
-    status = status == TREMOLO_OK ? check_shared(&life) : status;
-    status = status == TREMOLO_OK ? check_budget(&life) : status;
-    status = status == TREMOLO_OK ? check_storage(&life) : status;
-    status = status == TREMOLO_OK ? check_entropy(&life) : status;
-    status = status == TREMOLO_OK ? check_repeating(&life) : status;
-    status = status == TREMOLO_OK ? check_mac(&life) : status;
-    for (unsigned i = 0; i < 2 && status == TREMOLO_OK; i++) {
-        status = check_bytes(&life, responses[i]);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0] && audit->status == TREMOLO_OK; i++) {
+        checks[i](&life);
     }
-    if (status != TREMOLO_OK) {
-        audit_note(audit, CHECK_READ, 0.0, status, 0.0, "a device with a budget refuses: %s",
-                   tremolo_status_sentence(status));
+    if (audit->status != TREMOLO_OK) { /* the rest is looked at all the same */
+        audit_note(audit, CHECK_READ, 0.0, audit->status, 0.0, "a device with a budget refuses: %s",
+                   tremolo_status_sentence(audit->status));
+        audit->status = TREMOLO_OK;
     }
-    return TREMOLO_OK;
 }

@@ -17,45 +17,27 @@
 
 const double audit_tail_at[TAILS] = {2.0, 2.5, 3.0, 3.5, 4.0, 4.5};
 
-struct audit_battery *audit_battery_new(const struct audit_scene *scene,
-                                        const struct audit_frame *frame)
+struct audit_battery *audit_battery_new(const struct audit_frame *frame)
 {
+    const struct audit_scene *scene = frame->scene;
     size_t n = scene->n;
     struct audit_battery *battery = calloc(1, sizeof *battery);
-    double *numbers = calloc(9 * n * n + 7 * n + (LAGS + 1) * n, sizeof *numbers);
-    if (battery == NULL || numbers == NULL) {
-        free(battery);
-        free(numbers);
+    if (battery == NULL) {
+        (void)audit_goes_on(scene->audit, TREMOLO_NO_MEMORY);
         return NULL;
     }
+    battery->audit = scene->audit;
     battery->scene = scene;
     battery->frame = frame;
-    double **matrix[] = {&battery->cross,  &battery->sizes,   &battery->before,
-                         &battery->sample, &battery->tilt,    &battery->spread,
-                         &battery->moment, &battery->moment2, &battery->truth};
-    double **vector[] = {&battery->sum,   &battery->square, &battery->cube, &battery->size,
-                         &battery->kept1, &battery->kept2,  &battery->kept4};
-    double *next = numbers;
-    battery->cross = numbers; /* the first: what is freed */
-    for (unsigned i = 0; i < 9; i++, next += n * n) {
-        *matrix[i] = next;
-    }
-    for (unsigned i = 0; i < 7; i++, next += n) {
-        *vector[i] = next;
-    }
-    battery->past = next;
-    battery->cell = calloc(n, sizeof *battery->cell);
-    battery->group = calloc(n, sizeof *battery->group);
-    battery->residue = calloc(n, sizeof *battery->residue);
-    battery->harmonic = calloc(n, sizeof *battery->harmonic);
-    battery->harmonic2 = calloc(n, sizeof *battery->harmonic2);
-    battery->value = calloc(VALUES, sizeof *battery->value);
-    battery->ids = audit_ids_new();
-    battery->whole = audit_whole_new(scene, frame);
-    if (battery->cell == NULL || battery->group == NULL || battery->residue == NULL ||
-        battery->value == NULL || battery->ids == NULL || battery->harmonic == NULL ||
-        battery->harmonic2 == NULL || battery->whole == NULL ||
+    battery->threes = audit_whole_threes(scene->n);
+    battery->direction = calloc(n, sizeof *battery->direction);
+    battery->product = calloc(n * n, sizeof *battery->product);
+    battery->past = calloc((LAGS + 1) * n, sizeof *battery->past);
+    battery->plus = calloc((size_t)battery->threes + 1, sizeof *battery->plus);
+    if (battery->direction == NULL || battery->product == NULL || battery->past == NULL ||
+        battery->plus == NULL ||
         tremolo_release_sums(&battery->moments, &scene->study) != TREMOLO_OK) {
+        (void)audit_goes_on(scene->audit, TREMOLO_NO_MEMORY);
         audit_battery_free(battery);
         return NULL;
     }
@@ -67,15 +49,11 @@ void audit_battery_free(struct audit_battery *battery)
     if (battery == NULL) {
         return;
     }
-    free(battery->cross);
-    free(battery->cell);
-    free(battery->group);
-    free(battery->residue);
-    free(battery->harmonic);
-    free(battery->harmonic2);
-    free(battery->value);
-    audit_ids_free(battery->ids);
-    audit_whole_free(battery->whole);
+    free(battery->direction);
+    free(battery->product);
+    free(battery->past);
+    free(battery->plus);
+    free(battery->ids.seen);
     tremolo_moments_free(battery->moments);
     free(battery);
 }
@@ -90,13 +68,14 @@ static double size_of(double score, bool wave)
 static void add_direction(struct audit_battery *battery, unsigned i, double score, double share,
                           const struct audit_view *view, double kept)
 {
+    struct direction *direction = &battery->direction[i];
     unsigned cell = (unsigned)fmin(share * KS_CELLS, KS_CELLS - 1.0);
-    battery->sum[i] += score;
-    battery->square[i] += score * score;
-    battery->cube[i] += score * score * score;
-    battery->cell[i][cell * CELLS / KS_CELLS]++;
-    battery->group[i][kept > 0.0 ? 0 : 1][cell] += kept != 0.0;
-    battery->group[i][view->norm > 1.0 ? 2 : 3][cell]++;
+    direction->sum += score;
+    direction->square += score * score;
+    direction->cube += score * score * score;
+    direction->cell[cell * CELLS / KS_CELLS]++;
+    direction->group[kept > 0.0 ? 0 : 1][cell] += kept != 0.0;
+    direction->group[view->norm > 1.0 ? 2 : 3][cell]++;
     for (unsigned k = 0; k < TAILS && !is_wave(battery, i); k++) {
         battery->beyond[k] += fabs(score) > audit_tail_at[k];
     }
@@ -109,24 +88,20 @@ static void add_products(struct audit_battery *battery, const double *score, con
     unsigned n = battery->scene->n;
     const double *before = battery->past + (size_t)n; /* the report before this one */
     for (unsigned i = 0; i < n; i++) {
-        double *cross = battery->cross + (size_t)i * n;
-        double *sizes = battery->sizes + (size_t)i * n;
-        double *sample = battery->sample + (size_t)i * n;
-        double *tilt = battery->tilt + (size_t)i * n;
-        double *spread = battery->spread + (size_t)i * n;
-        double *late = battery->before + (size_t)i * n;
+        struct direction *direction = &battery->direction[i];
         for (unsigned j = 0; j < n; j++) {
-            cross[j] += score[i] * score[j];
-            sizes[j] += size[i] * size[j];
-            sample[j] += score[i] * kept[j];
-            tilt[j] += size[i] * kept[j];
-            spread[j] += size[i] * kept[j] * kept[j];
-            late[j] += has_before ? score[i] * before[j] : 0.0;
+            struct product *product = &battery->product[i * n + j];
+            product->cross += score[i] * score[j];
+            product->sizes += size[i] * size[j];
+            product->sample += score[i] * kept[j];
+            product->tilt += size[i] * kept[j];
+            product->spread += size[i] * kept[j] * kept[j];
+            product->before += has_before ? score[i] * before[j] : 0.0;
         }
-        battery->size[i] += size[i];
-        battery->kept1[i] += kept[i];
-        battery->kept2[i] += kept[i] * kept[i];
-        battery->kept4[i] += kept[i] * kept[i] * kept[i] * kept[i];
+        direction->size += size[i];
+        direction->kept1 += kept[i];
+        direction->kept2 += kept[i] * kept[i];
+        direction->kept4 += kept[i] * kept[i] * kept[i] * kept[i];
     }
     battery->befores += has_before;
 }
@@ -159,7 +134,7 @@ static void add_grid(struct audit_battery *battery, const struct audit_view *vie
         int value = view->wire[i] + VALUES / 2;
         double place = view->kept[i] / scene->step;
         double frac = place - rint(place);
-        battery->residue[i][view->kept[i] > 0.0][(unsigned)view->wire[i] % RESIDUES]++;
+        battery->direction[i].residue[view->kept[i] > 0.0][(unsigned)view->wire[i] % RESIDUES]++;
         if (value >= 0 && value < VALUES) {
             battery->value[value]++;
         }
@@ -177,6 +152,7 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
     const struct audit_scene *scene = battery->scene;
     double turn = 2.0 * M_PI * scene->study.frequency / 0x1p40 / scene->keep;
     for (unsigned i = 0; i < scene->m && scene->waves; i++) {
+        struct direction *direction = &battery->direction[i];
         double angle = turn * (view->seen[i] - view->along[i]);
         double wave = fmin(fmax(view->along[i] / scene->amplitude, -1.0), 1.0);
         double alone = cos(angle);
@@ -185,8 +161,8 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
         for (unsigned k = 0; k < MULTIPLES; k++) {
             double product = w[1] * a[1];
             const double next[2] = {2.0 * wave * w[1] - w[0], 2.0 * alone * a[1] - a[0]};
-            battery->harmonic[i][k] += product;
-            battery->harmonic2[i][k] += product * product;
+            direction->harmonic[k] += product;
+            direction->harmonic2[k] += product * product;
             w[0] = w[1];
             w[1] = next[0];
             a[0] = a[1];
@@ -195,8 +171,8 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
         double turned = cos(32.0 * acos(wave));
         double plain = cos(32.0 * angle);
         for (unsigned k = MULTIPLES; k < HARMONICS; k++) {
-            battery->harmonic[i][k] += turned * plain;
-            battery->harmonic2[i][k] += turned * plain * turned * plain;
+            direction->harmonic[k] += turned * plain;
+            direction->harmonic2[k] += turned * plain * turned * plain;
             turned = 2.0 * turned * turned - 1.0;
             plain = 2.0 * plain * plain - 1.0;
         }
@@ -234,18 +210,18 @@ static enum tremolo_status add_moments(struct audit_battery *battery, const stru
     memcpy(row, view->wire, n * sizeof *row);
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j <= i; j++) {
+            struct product *product = &battery->product[i * n + j];
             double truth = view->kept[i] * view->kept[j];
             double off = scene->step * view->wire[i] * scene->step * view->wire[j] - truth;
-            battery->truth[i * n + j] += truth;
-            battery->moment[i * n + j] += off;
-            battery->moment2[i * n + j] += off * off;
+            product->truth += truth;
+            product->moment += off;
+            product->moment2 += off * off;
         }
     }
     return tremolo_release_fold(battery->moments, &scene->study, row, &bucket, 1);
 }
 
-enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audit *audit,
-                                      const struct audit_view *view)
+bool audit_battery_add(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
     unsigned n = scene->n;
@@ -264,17 +240,17 @@ enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audi
         sum += score[i];
         add_direction(battery, i, score[i], share, view, kept[i]);
     }
-    add_lags(battery, score, audit->device.number);
+    add_lags(battery, score, battery->audit->device.number);
     add_products(battery, score, size, kept, battery->device[1] != 0);
     add_grid(battery, view);
     add_family(battery, view);
     add_waves(battery, view);
-    audit_whole_add(battery->whole, view, score);
+    audit_whole_add(battery, view, score);
     battery->count++;
     const double tells[AUDIT_TELLS] = {score[0], score[n - 1], sum / sqrt(n),
                                        kept[0],  kept[n - 1],  view->norm > 1.0 ? 1.0 : -1.0};
-    enum tremolo_status status = audit_ids_add(battery->ids, view->id, tells);
-    return status == TREMOLO_OK ? add_moments(battery, view) : status;
+    return audit_ids_add(&battery->ids, battery->audit, view->id, tells) &&
+           audit_goes_on(battery->audit, add_moments(battery, view));
 }
 
 double audit_battery_error(const struct audit_battery *battery, double *coordinates)

@@ -9,19 +9,21 @@
 #include "tremolo_regression.h"
 #include "tremolo_release.h"
 
+enum { NAME_BYTES = 48 };
+
 /* Sizes are skewed by 1, squares by 2.8, and so are their products: at 1000 reports that makes a
  * deviation of 6 standard errors as likely as one of 5.6 ought to be. This covers it. */
 static const double skew_slack = 1.15;
 static const double skew_reports_min = 1000.0;
 
 /* How a direction is called. */
-static const char *name_of(char name[AUDIT_NAMES], const struct audit_battery *battery, unsigned i)
+static const char *name_of(char name[NAME_BYTES], const struct audit_battery *battery, unsigned i)
 {
     const struct audit_scene *scene = battery->scene;
     if (i >= scene->d) {
         return "the response";
     }
-    (void)snprintf(name, AUDIT_NAMES, "%s %u",
+    (void)snprintf(name, NAME_BYTES, "%s %u",
                    battery->frame->axes ? "coordinate"
                    : i < scene->m       ? "vector"
                                         : "direction",
@@ -35,17 +37,19 @@ static double p_skewed(double z, double reports)
     return reports >= skew_reports_min ? audit_p_normal(z / skew_slack) : AUDIT_TOO_FEW;
 }
 
-static void judge_direction(const struct audit_battery *battery, struct audit *audit, unsigned i)
+static void judge_direction(const struct audit_battery *battery, unsigned i)
 {
-    char name[AUDIT_NAMES];
+    struct audit *audit = battery->audit;
+    const struct direction *direction = &battery->direction[i];
+    char name[NAME_BYTES];
     const char *what = name_of(name, battery, i);
     const char *where = battery->scene->name;
     double n = battery->count;
     bool wave = is_wave(battery, i);
     bool phase = wave && battery->scene->waves;
-    double mean = battery->sum[i] / n;
-    double scale = sqrt(battery->square[i] / n);
-    double skew = battery->cube[i] / n;
+    double mean = direction->sum / n;
+    double scale = sqrt(direction->square / n);
+    double skew = direction->cube / n;
     audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_MEAN, audit_p_normal(mean * sqrt(n)), mean,
                0.0, "%s (%s): %s is off centre by %.3g sd", what, where,
                phase ? "the wave" : "noise", mean);
@@ -56,30 +60,31 @@ static void judge_direction(const struct audit_battery *battery, struct audit *a
                      : "%s (%s): noise is %.4g of the stated standard deviation",
                what, where, scale);
     audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SHAPE,
-               audit_p_uniform(battery->cell[i], CELLS), skew, 0.0,
+               audit_p_uniform(direction->cell, CELLS), skew, 0.0,
                phase ? "%s (%s): the phase is not uniform (skewness %.3g)"
                      : "%s (%s): noise has not its law (skewness %.3g)",
                what, where, skew);
     if (!wave) {
-        double off = (battery->cube[i] - 3.0 * battery->sum[i]) / n; /* variance 6 */
+        double off = (direction->cube - 3.0 * direction->sum) / n; /* variance 6 */
         audit_note(audit, CHECK_NOISE_SHAPE, p_skewed(off * sqrt(n / 6.0), n), off, 0.0,
                    "%s (%s): noise is skewed by %.3g", what, where, off);
     }
 }
 
 /* What all normal directions have together. */
-static void judge_all(const struct audit_battery *battery, struct audit *audit)
+static void judge_all(const struct audit_battery *battery)
 {
+    struct audit *audit = battery->audit;
     const struct audit_scene *scene = battery->scene;
     double sum = 0.0;
     double square = 0.0;
     double n = battery->normals;
     uint32_t cell[CELLS] = {0};
     for (unsigned i = scene->m; i < scene->n; i++) {
-        sum += battery->sum[i];
-        square += battery->square[i];
+        sum += battery->direction[i].sum;
+        square += battery->direction[i].square;
         for (unsigned k = 0; k < CELLS; k++) {
-            cell[k] += battery->cell[i][k];
+            cell[k] += battery->direction[i].cell[k];
         }
     }
     if (n < 1.0) {
@@ -101,16 +106,23 @@ static void judge_all(const struct audit_battery *battery, struct audit *audit)
     }
 }
 
-static double correlation(const double *product, const double *square, unsigned i, unsigned j,
-                          unsigned n)
+static const struct product *product_of(const struct audit_battery *battery, unsigned i, unsigned j)
 {
-    return product[(size_t)i * n + j] / sqrt(fmax(square[i] * square[j], 1e-300));
+    return &battery->product[i * battery->scene->n + j];
+}
+
+/* Of a sum of products of two scores. */
+static double correlation(const struct audit_battery *battery, double product, unsigned i,
+                          unsigned j)
+{
+    double squares = battery->direction[i].square * battery->direction[j].square;
+    return product / sqrt(fmax(squares, 1e-300));
 }
 
 static double variance_of_size(const struct audit_battery *battery, unsigned i)
 {
-    double mean = battery->size[i] / battery->count;
-    double square = battery->sizes[(size_t)i * battery->scene->n + i] / battery->count;
+    double mean = battery->direction[i].size / battery->count;
+    double square = product_of(battery, i, i)->sizes / battery->count;
     return fmax(square - mean * mean, 1e-300);
 }
 
@@ -118,42 +130,42 @@ static double variance_of_size(const struct audit_battery *battery, unsigned i)
 static double size_correlation(const struct audit_battery *battery, unsigned i, unsigned j)
 {
     double n = battery->count;
-    double product = battery->sizes[(size_t)i * battery->scene->n + j] / n -
-                     battery->size[i] / n * battery->size[j] / n;
+    double product = product_of(battery, i, j)->sizes / n -
+                     battery->direction[i].size / n * battery->direction[j].size / n;
     return product / sqrt(variance_of_size(battery, i) * variance_of_size(battery, j));
 }
 
-static void judge_coordinates(const struct audit_battery *battery, struct audit *audit)
+static void judge_coordinates(const struct audit_battery *battery)
 {
     unsigned n = battery->scene->n;
-    char name[2][AUDIT_NAMES];
+    char name[2][NAME_BYTES];
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < i; j++) {
-            double r = correlation(battery->cross, battery->square, i, j, n);
+            double r = correlation(battery, product_of(battery, i, j)->cross, i, j);
             double s = size_correlation(battery, i, j);
             bool waves = battery->scene->waves && i < battery->scene->m;
             enum audit_check check = waves ? CHECK_WAVES : CHECK_NOISE_COORDINATES;
             const char *one = name_of(name[0], battery, j);
             const char *two = name_of(name[1], battery, i);
             const char *what = waves ? "phase" : "noise";
-            audit_note(audit, check, audit_p_correlation(r, battery->count), r, 0.0,
+            audit_note(battery->audit, check, audit_p_correlation(r, battery->count), r, 0.0,
                        "%s and %s share %s: correlation %.3f (%s)", one, two, what, r,
                        battery->scene->name);
-            audit_note(audit, check, p_skewed(s * sqrt(battery->count), battery->count), s, 0.0,
-                       "%s and %s have %s of one size: correlation of sizes %.3f (%s)", one, two,
-                       what, s, battery->scene->name);
+            audit_note(battery->audit, check, p_skewed(s * sqrt(battery->count), battery->count), s,
+                       0.0, "%s and %s have %s of one size: correlation of sizes %.3f (%s)", one,
+                       two, what, s, battery->scene->name);
         }
     }
 }
 
-static void judge_lag(const struct audit_battery *battery, struct audit *audit,
-                      const struct lag *lag, unsigned by, bool same)
+static void judge_lag(const struct audit_battery *battery, const struct lag *lag, unsigned by,
+                      bool same)
 {
     const struct audit_scene *scene = battery->scene;
     enum audit_check check = same ? CHECK_NOISE_ROUNDS : CHECK_NOISE_DEVICES;
     if (lag->count < 200.0) {
         if (lag->count > 0.0) {
-            audit_note(audit, check, AUDIT_TOO_FEW, 0.0, 0.0, "%s", scene->name);
+            audit_leave_out(battery->audit, check);
         }
         return;
     }
@@ -162,39 +174,40 @@ static void judge_lag(const struct audit_battery *battery, struct audit *audit,
     double variance = 0.0;
     double spread = 0.0;
     for (unsigned i = 0; i < scene->n; i++) {
-        double mean = battery->sum[i] / battery->count;
-        double size = battery->size[i] / battery->count;
+        const struct direction *direction = &battery->direction[i];
+        double mean = direction->sum / battery->count;
+        double size = direction->size / battery->count;
         mean2 += mean * mean / scene->n;
         size2 += size * size / scene->n;
-        variance += (battery->square[i] / battery->count - mean * mean) / scene->n;
+        variance += (direction->square / battery->count - mean * mean) / scene->n;
         spread += variance_of_size(battery, i) / scene->n;
     }
     double r = (lag->product / lag->count - mean2) / fmax(variance, 1e-300);
     double s = (lag->sizes / lag->count - size2) / fmax(spread, 1e-300);
-    audit_note(audit, check, audit_p_correlation(fmin(fabs(r), 1.0), lag->count), r, 0.0,
+    audit_note(battery->audit, check, audit_p_correlation(fmin(fabs(r), 1.0), lag->count), r, 0.0,
                same ? "a report repeats noise of the one %u before it: correlation %.3f (%s)"
                     : "a device repeats noise of another, %u reports before: correlation %.3f (%s)",
                by, r, scene->name);
-    audit_note(audit, check, p_skewed(s * sqrt(lag->count), lag->count), s, 0.0,
+    audit_note(battery->audit, check, p_skewed(s * sqrt(lag->count), lag->count), s, 0.0,
                same ? "noise has the size it had %u reports before: correlation %.3f (%s)"
                     : "noise has the size another device had %u before: correlation %.3f (%s)",
                by, s, scene->name);
 }
 
-static void judge_others(const struct audit_battery *battery, struct audit *audit)
+static void judge_others(const struct audit_battery *battery)
 {
     unsigned n = battery->scene->n;
-    char name[2][AUDIT_NAMES];
+    char name[2][NAME_BYTES];
     for (unsigned lag = 1; lag <= LAGS; lag++) {
-        judge_lag(battery, audit, &battery->same[lag], lag, true);
-        judge_lag(battery, audit, &battery->other[lag], lag, false);
+        judge_lag(battery, &battery->same[lag], lag, true);
+        judge_lag(battery, &battery->other[lag], lag, false);
     }
     enum audit_check check =
         battery->same[1].count > 0.0 ? CHECK_NOISE_ROUNDS : CHECK_NOISE_DEVICES;
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n; j++) {
-            double r = correlation(battery->before, battery->square, i, j, n);
-            audit_note(audit, check, audit_p_correlation(r, battery->befores), r, 0.0,
+            double r = correlation(battery, product_of(battery, i, j)->before, i, j);
+            audit_note(battery->audit, check, audit_p_correlation(r, battery->befores), r, 0.0,
                        "%s has noise that %s had a report before: correlation %.3f (%s)",
                        name_of(name[0], battery, i), name_of(name[1], battery, j), r,
                        battery->scene->name);
@@ -203,24 +216,23 @@ static void judge_others(const struct audit_battery *battery, struct audit *audi
 }
 
 /* The size of score i with coordinate j of the sample, and with its square. */
-static void judge_sizes(const struct audit_battery *battery, struct audit *audit, unsigned i,
-                        unsigned j)
+static void judge_sizes(const struct audit_battery *battery, unsigned i, unsigned j)
 {
-    unsigned n = battery->scene->n;
+    const struct direction *other = &battery->direction[j];
+    const struct product *both = product_of(battery, i, j);
     double count = battery->count;
     bool phase = is_wave(battery, i) && battery->scene->waves;
-    char name[2][AUDIT_NAMES];
-    const double sum[2] = {battery->kept1[j], battery->kept2[j]};
-    const double square[2] = {battery->kept2[j], battery->kept4[j]};
-    const double product[2] = {battery->tilt[(size_t)i * n + j],
-                               battery->spread[(size_t)i * n + j]};
+    char name[2][NAME_BYTES];
+    const double sum[2] = {other->kept1, other->kept2};
+    const double square[2] = {other->kept2, other->kept4};
+    const double product[2] = {both->tilt, both->spread};
     /* As if so many reports counted alike. */
-    double reports = battery->kept2[j] * battery->kept2[j] / fmax(battery->kept4[j], 1e-300);
+    double reports = other->kept2 * other->kept2 / fmax(other->kept4, 1e-300);
     for (unsigned k = 0; k < 2 && reports > 0.0; k++) {
         double variance = fmax(square[k] - sum[k] * sum[k] / count, 1e-300);
-        double z = (product[k] - battery->size[i] / count * sum[k]) /
+        double z = (product[k] - battery->direction[i].size / count * sum[k]) /
                    sqrt(variance * variance_of_size(battery, i));
-        audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE, p_skewed(z, reports),
+        audit_note(battery->audit, phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE, p_skewed(z, reports),
                    z / sqrt(count), 0.0,
                    "%s: the size of %s goes along with %s%s of the sample: correlation %.3f (%s)",
                    name_of(name[0], battery, i), phase ? "the wave" : "noise",
@@ -229,32 +241,33 @@ static void judge_sizes(const struct audit_battery *battery, struct audit *audit
     }
 }
 
-static void judge_sample(const struct audit_battery *battery, struct audit *audit)
+static void judge_sample(const struct audit_battery *battery)
 {
     static const char *const groups[2] = {"above and below the middle",
                                           "beyond and within the clip radius"};
     unsigned n = battery->scene->n;
-    char name[2][AUDIT_NAMES];
+    char name[2][NAME_BYTES];
     for (unsigned i = 0; i < n; i++) {
         bool phase = is_wave(battery, i) && battery->scene->waves;
         enum audit_check check = phase ? CHECK_PHASE : CHECK_NOISE_SAMPLE;
         const char *what = phase ? "the wave" : "noise";
         const char *mine = name_of(name[0], battery, i);
-        double variance = battery->square[i] / battery->count;
+        double variance = battery->direction[i].square / battery->count;
         for (unsigned j = 0; j < n; j++) {
             const char *other = name_of(name[1], battery, j);
-            double z = battery->sample[(size_t)i * n + j] /
-                       sqrt(fmax(variance * battery->kept2[j], 1e-300));
-            audit_note(audit, check, audit_p_normal(z), z / sqrt(battery->count), 0.0,
+            double z = product_of(battery, i, j)->sample /
+                       sqrt(fmax(variance * battery->direction[j].kept2, 1e-300));
+            audit_note(battery->audit, check, audit_p_normal(z), z / sqrt(battery->count), 0.0,
                        "%s: %s goes along with %s of the sample: correlation %.3f (%s)", mine, what,
                        other, z / sqrt(battery->count), battery->scene->name);
-            judge_sizes(battery, audit, i, j);
+            judge_sizes(battery, i, j);
         }
         for (unsigned g = 0; g < 2; g++) {
+            const struct direction *direction = &battery->direction[i];
             double distance;
-            double p = audit_p_kolmogorov(&distance, battery->group[i][2 * g],
-                                          battery->group[i][2 * g + 1], KS_CELLS);
-            audit_note(audit, check, p, distance, 0.0,
+            double p = audit_p_kolmogorov(&distance, direction->group[2 * g],
+                                          direction->group[2 * g + 1], KS_CELLS);
+            audit_note(battery->audit, check, p, distance, 0.0,
                        "%s: %s has another law for samples %s: Kolmogorov-Smirnov %.3f (%s)", mine,
                        what, groups[g], distance, battery->scene->name);
         }
@@ -263,7 +276,7 @@ static void judge_sample(const struct audit_battery *battery, struct audit *audi
 
 /* Residues of a normal are uniform to e^(-2 pi^2 sd^2 / modulus^2); smooth counts differ from
  * their neighbours' mean by chance alone where a step is a small part of the noise. */
-static void judge_grid(const struct audit_battery *battery, struct audit *audit)
+static void judge_grid(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
     double sd = scene->sd / scene->step;
@@ -272,9 +285,9 @@ static void judge_grid(const struct audit_battery *battery, struct audit *audit)
         for (unsigned side = 0; side < 2; side++) {
             uint32_t cell[RESIDUES] = {0};
             for (unsigned k = 0; k < RESIDUES; k++) {
-                cell[k % modulus] += battery->residue[i][side][k];
+                cell[k % modulus] += battery->direction[i].residue[side][k];
             }
-            audit_note(audit, CHECK_NOISE_GRID, audit_p_uniform(cell, modulus), cell[0],
+            audit_note(battery->audit, CHECK_NOISE_GRID, audit_p_uniform(cell, modulus), cell[0],
                        battery->count / 2.0 / modulus,
                        "low bits of wire value %u are not uniform (%s)", i, scene->name);
         }
@@ -284,24 +297,25 @@ static void judge_grid(const struct audit_battery *battery, struct audit *audit)
         double sides = (double)battery->value[v - 1] + battery->value[v + 1];
         if (middle + sides >= 150.0) {
             double z = (2.0 * middle - sides) / sqrt(2.0 * (middle + sides));
-            audit_note(audit, CHECK_NOISE_GRID, audit_p_normal(z), middle, 0.5 * sides,
+            audit_note(battery->audit, CHECK_NOISE_GRID, audit_p_normal(z), middle, 0.5 * sides,
                        "wire value %d came %.0f times, the two beside it %.0f times (%s)",
                        (int)v - VALUES / 2, middle, sides, scene->name);
         }
     }
     double z = battery->frac / sqrt(fmax(battery->frac2, 1e-300));
-    audit_note(audit, CHECK_NOISE_GRID, audit_p_normal(z), z, 0.0,
+    audit_note(battery->audit, CHECK_NOISE_GRID, audit_p_normal(z), z, 0.0,
                "the sample is rounded to the wire before noise is added (%s)", scene->name);
 }
 
-static void judge_waves(const struct audit_battery *battery, struct audit *audit)
+static void judge_waves(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
     for (unsigned i = 0; i < scene->m && scene->waves; i++) {
         for (unsigned k = 0; k < HARMONICS; k++) {
-            double r = 2.0 * battery->harmonic[i][k] / battery->count;
-            double z = battery->harmonic[i][k] / sqrt(fmax(battery->harmonic2[i][k], 1e-300));
-            audit_note(audit, CHECK_PHASE, audit_p_normal(z), r, 0.0,
+            double r = 2.0 * battery->direction[i].harmonic[k] / battery->count;
+            double z = battery->direction[i].harmonic[k] /
+                       sqrt(fmax(battery->direction[i].harmonic2[k], 1e-300));
+            audit_note(battery->audit, CHECK_PHASE, audit_p_normal(z), r, 0.0,
                        "the phase of vector %u tells the sample: its multiple by %u does not hide "
                        "that of the angle (%.3f, %s)",
                        i, k < MULTIPLES ? k + 1 : 32u << (k - MULTIPLES), r, scene->name);
@@ -309,7 +323,7 @@ static void judge_waves(const struct audit_battery *battery, struct audit *audit
     }
 }
 
-static void judge_families(const struct audit_battery *battery, struct audit *audit)
+static void judge_families(const struct audit_battery *battery)
 {
     static const char *const names[FAMILIES] = {
         "in the middle",       "on an axis",    "near an axis",      "at a corner",
@@ -322,7 +336,7 @@ static void judge_families(const struct audit_battery *battery, struct audit *au
             double seen = family->radius / fmax(n, 1.0);
             double claimed = family->claimed / fmax(n, 1.0);
             if (n > 0.0) {
-                audit_note(audit, beyond ? CHECK_CLIP : CHECK_SCALE,
+                audit_note(battery->audit, beyond ? CHECK_CLIP : CHECK_SCALE,
                            n >= 30.0 ? audit_p_normal(family->radial / sqrt(n)) : AUDIT_TOO_FEW,
                            seen, claimed, "samples %s %s keep %.4g clip radii, not %.4g (%s)",
                            names[f], beyond ? "and beyond the clip" : "and within it", seen,
@@ -333,47 +347,47 @@ static void judge_families(const struct audit_battery *battery, struct audit *au
 }
 
 /* A moment is off by the mean of r_i r_j - k_i k_j less what debiasing takes out. */
-static enum tremolo_status judge_moments(const struct audit_battery *battery, struct audit *audit)
+static void judge_moment(const struct audit_battery *battery, unsigned i, unsigned j, double seen)
 {
     const struct audit_scene *scene = battery->scene;
-    unsigned n = scene->n;
-    unsigned d = scene->d;
+    const struct product *product = product_of(battery, i, j);
     double unit = scene->keep * scene->study.unit;
+    double truth = product->truth / battery->count / unit / unit;
+    double mean = product->moment / battery->count;
+    double variance = product->moment2 / battery->count - mean * mean;
+    double error = sqrt(fmax(variance, 0.0) / battery->count) / unit / unit;
+    audit_note(battery->audit, CHECK_MOMENTS,
+               audit_p_normal((seen - truth) / fmax(error, 1e-300) / skew_slack), seen, truth,
+               "the debiased mean of %s %u times %s %u is %.5g +- %.1g, of the samples %.5g (%s)",
+               i == scene->d ? "response" : "feature", i, j == scene->d ? "response" : "feature", j,
+               seen, error, truth, scene->name);
+}
+
+static void judge_moments(const struct audit_battery *battery)
+{
+    const struct audit_scene *scene = battery->scene;
+    unsigned d = scene->d;
     struct tremolo_debiased *evidence = NULL;
     const struct tremolo_sample_release release = tremolo_release_of(&scene->study, 1.0, 1.0);
     double *S = calloc((size_t)d * d + d + 1, sizeof *S);
-    enum tremolo_status status = S == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    if (status == TREMOLO_OK) {
-        status = tremolo_release_evidence(&evidence, battery->moments, &release,
-                                          battery->frame->vectors);
-    }
-    if (status == TREMOLO_OK) {
+    if (audit_goes_on(battery->audit, S == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK) &&
+        audit_goes_on(battery->audit,
+                      tremolo_release_evidence(&evidence, battery->moments, &release,
+                                               battery->frame->vectors))) {
         double *Z = S + (size_t)d * d;
         tremolo_debias_moments(S, Z, Z + d, evidence, false);
-        for (unsigned i = 0; i < n; i++) {
+        for (unsigned i = 0; i < scene->n; i++) {
             for (unsigned j = 0; j <= i; j++) {
-                double truth = battery->truth[i * n + j] / battery->count / unit / unit;
-                double seen = i == d ? Z[j] : S[i * d + j];
-                double mean = battery->moment[i * n + j] / battery->count;
-                double variance = battery->moment2[i * n + j] / battery->count - mean * mean;
-                double error = sqrt(fmax(variance, 0.0) / battery->count) / unit / unit;
-                audit_note(audit, CHECK_MOMENTS,
-                           audit_p_normal((seen - truth) / fmax(error, 1e-300) / skew_slack), seen,
-                           truth,
-                           "the debiased mean of %s %u times %s %u is %.5g +- %.1g, of the samples "
-                           "%.5g (%s)",
-                           i == d ? "response" : "feature", i, j == d ? "response" : "feature", j,
-                           seen, error, truth, scene->name);
+                judge_moment(battery, i, j, i == d ? Z[j] : S[i * d + j]);
             }
         }
     }
     tremolo_debias_free(evidence);
     free(S);
-    return status;
 }
 
 /* All that the battery would have looked at. */
-static void leave_out(const struct audit_battery *battery, struct audit *audit)
+static void leave_out(const struct audit_battery *battery)
 {
     static const enum audit_check checks[] = {
         CHECK_IDS_LAW,     CHECK_IDS_REPEATED,      CHECK_IDS_SAMPLE,    CHECK_SCALE,
@@ -383,11 +397,11 @@ static void leave_out(const struct audit_battery *battery, struct audit *audit)
         CHECK_WAVES};
     size_t count = sizeof checks / sizeof checks[0] - (battery->scene->waves ? 0 : 2);
     for (size_t i = 0; i < count; i++) {
-        audit_note(audit, checks[i], AUDIT_TOO_FEW, 0.0, 0.0, "%s", battery->scene->name);
+        audit_leave_out(battery->audit, checks[i]);
     }
 }
 
-enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct audit *audit)
+void audit_battery_judge(const struct audit_battery *battery)
 {
     static const struct audit_tell tells[AUDIT_TELLS] = {
         {"the first coordinate's noise", CHECK_IDS_SAMPLE},
@@ -397,24 +411,24 @@ enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct au
         {"the sample's last coordinate", CHECK_IDS_SAMPLE},
         {"whether the sample was clipped", CHECK_IDS_SAMPLE}};
     if (battery->count < 100.0) {
-        leave_out(battery, audit);
-        return TREMOLO_OK;
+        leave_out(battery);
+        return;
     }
     for (unsigned i = 0; i < battery->scene->n; i++) {
-        judge_direction(battery, audit, i);
+        judge_direction(battery, i);
     }
-    judge_all(battery, audit);
-    judge_coordinates(battery, audit);
-    judge_others(battery, audit);
-    judge_sample(battery, audit);
-    judge_grid(battery, audit);
-    judge_families(battery, audit);
-    judge_waves(battery, audit);
-    audit_whole_judge(battery->whole, audit);
-    audit_ids_judge(battery->ids, audit, tells);
-    if (battery->count < skew_reports_min) {
-        audit_note(audit, CHECK_MOMENTS, AUDIT_TOO_FEW, 0.0, 0.0, "%s", battery->scene->name);
-        return TREMOLO_OK;
+    judge_all(battery);
+    judge_coordinates(battery);
+    judge_others(battery);
+    judge_sample(battery);
+    judge_grid(battery);
+    judge_families(battery);
+    judge_waves(battery);
+    audit_whole_judge(battery);
+    audit_ids_judge(&battery->ids, battery->audit, tells);
+    if (battery->count >= skew_reports_min) {
+        judge_moments(battery);
+    } else {
+        audit_leave_out(battery->audit, CHECK_MOMENTS);
     }
-    return judge_moments(battery, audit);
 }

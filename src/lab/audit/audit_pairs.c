@@ -30,12 +30,10 @@ struct pair {
     struct audit_sample person[2];
     double apart[AUDIT_COORDINATES_MAX]; /* kept_0 - kept_1 along the frame */
     double mu2;                          /* that noise alone gives, over all reports */
-    uint64_t devices[2];
-    uint64_t above[THRESHOLDS][2];
+    struct audit_rates rates[THRESHOLDS];
 };
 
 struct pairs {
-    const struct audit_scene *scene;
     const struct audit_frame *frame;
     struct audit_battery *battery;
     struct pair *pair;
@@ -46,14 +44,14 @@ struct pairs {
 /* ---------------------------------------------------------------- making pairs */
 
 static void find_direction(double *direction, enum kind kind, unsigned index,
-                           const struct audit_scene *scene, const struct audit_frame *frame,
-                           struct tremolo_random *random)
+                           const struct audit_frame *frame)
 {
+    const struct audit_scene *scene = frame->scene;
     unsigned n = scene->n;
     memset(direction, 0, n * sizeof *direction);
     for (unsigned i = 0; i < n; i++) {
         const double *row = frame->row + (size_t)i * n;
-        double weight = tremolo_random_normal(random);
+        double weight = tremolo_random_normal(&scene->audit->random);
         switch (kind) {
         case AXIS: direction[i] = i == index; break;
         case NEAR: direction[i] = i == index ? 1.0 : weight > 0.0 ? 0.3 : -0.3; break;
@@ -84,13 +82,13 @@ static double reach(const double *direction, const struct audit_scene *scene)
     return scene->study.distance != 0 ? fmin(near, box) : box;
 }
 
-static void make_pair(struct pair *pair, const struct audit_scene *scene,
-                      const struct audit_frame *frame, struct audit *audit)
+static void make_pair(struct pair *pair, const struct audit_frame *frame)
 {
+    const struct audit_scene *scene = frame->scene;
     unsigned n = scene->n;
     double direction[AUDIT_COORDINATES_MAX + 1] = {0.0};
     double kept[2][AUDIT_COORDINATES_MAX];
-    find_direction(direction, pair->kind, pair->index, scene, frame, &audit->random);
+    find_direction(direction, pair->kind, pair->index, frame);
     double length = reach(direction, scene);
     for (unsigned person = 0; person < 2; person++) {
         double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
@@ -106,13 +104,13 @@ static void make_pair(struct pair *pair, const struct audit_scene *scene,
             pair->apart[j] += frame->row[(size_t)j * n + i] * (kept[0][i] - kept[1][i]);
         }
         pair->mu2 += pair->apart[j] * pair->apart[j] / (scene->sd * scene->sd) *
-                     (double)tremolo_audit_releases(audit->plan);
+                     (double)tremolo_audit_releases(scene->audit->plan);
     }
 }
 
-static enum tremolo_status make_pairs(struct pairs *pairs, struct audit *audit)
+static bool make_pairs(struct pairs *pairs)
 {
-    const struct audit_scene *scene = pairs->scene;
+    const struct audit_scene *scene = pairs->frame->scene;
     const unsigned members[KINDS] = {scene->n,     scene->n, scene->m, scene->m < scene->n ? 2 : 0,
                                      RANDOM_PAIRS, 1,        1};
     unsigned count = 0;
@@ -121,14 +119,14 @@ static enum tremolo_status make_pairs(struct pairs *pairs, struct audit *audit)
     }
     pairs->pair = calloc(count, sizeof *pairs->pair);
     if (pairs->pair == NULL) {
-        return TREMOLO_NO_MEMORY;
+        return audit_goes_on(scene->audit, TREMOLO_NO_MEMORY);
     }
     for (unsigned kind = 0; kind < KINDS; kind++) {
         for (unsigned index = 0; index < members[kind]; index++) {
             struct pair *pair = &pairs->pair[pairs->count++];
             pair->kind = (enum kind)kind;
             pair->index = index;
-            make_pair(pair, scene, pairs->frame, audit);
+            make_pair(pair, pairs->frame);
             if (kind == MIXED) { /* one after the other, the same as their mean */
                 pair->mu2 = 0.0;
                 for (unsigned k = 0; k + 1 < pairs->count; k++) {
@@ -137,7 +135,7 @@ static enum tremolo_status make_pairs(struct pairs *pairs, struct audit *audit)
             }
         }
     }
-    return TREMOLO_OK;
+    return true;
 }
 
 /* ---------------------------------------------------------------- thresholds */
@@ -190,45 +188,42 @@ static double loss_of(const struct audit_view *view, const struct pair *pair,
 }
 
 /* A device's whole life. */
-static enum tremolo_status one_device(struct pairs *pairs, struct pair *pair, unsigned person,
-                                      struct audit *audit)
+static void one_device(struct pairs *pairs, struct pair *pair, unsigned person)
 {
+    const struct audit_scene *scene = pairs->frame->scene;
     struct audit_view view;
     double loss = 0.0;
-    unsigned releases = (unsigned)tremolo_audit_releases(audit->plan);
-    enum tremolo_status status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
-    for (unsigned k = 0; k < releases && status == TREMOLO_OK; k++) {
+    unsigned releases = (unsigned)tremolo_audit_releases(scene->audit->plan);
+    bool good = audit_enrol(scene->audit, UINT32_MAX, UINT32_MAX);
+    for (unsigned k = 0; k < releases && good; k++) {
         const struct pair *now = pair->kind == MIXED ? &pairs->pair[k % (pairs->count - 2)] : pair;
-        status = audit_look(&view, audit, pairs->scene, pairs->frame, &now->person[person], k);
-        if (status == TREMOLO_OK) {
+        good = audit_look(&view, pairs->frame, &now->person[person], k);
+        if (good) {
             view.family = 9;
-            loss += loss_of(&view, now, pairs->scene, person);
-            status = audit_battery_add(pairs->battery, audit, &view);
+            loss += loss_of(&view, now, scene, person);
+            good = audit_battery_add(pairs->battery, &view);
         }
     }
-    pair->devices[person]++;
     for (unsigned k = 0; k < THRESHOLDS; k++) {
-        pair->above[k][person] += loss > pairs->threshold[k];
+        pair->rates[k].trials[person]++;
+        pair->rates[k].above[person] += loss > pairs->threshold[k];
     }
-    return status;
 }
 
 /* Every second pair of devices is the last pair of people, the diagonal's; the others take
  * turns. */
-static enum tremolo_status run_frame(struct pairs *pairs, struct audit *audit, uint64_t devices)
+static void run_frame(struct pairs *pairs, struct audit *audit, uint64_t devices)
 {
-    enum tremolo_status status = TREMOLO_OK;
-    for (uint64_t i = 0; i < devices && status == TREMOLO_OK; i++) {
+    for (uint64_t i = 0; i < devices && audit->status == TREMOLO_OK; i++) {
         bool last = i % 2 == 0 || pairs->count == 1;
         struct pair *pair =
             &pairs->pair[last ? pairs->count - 1 : (unsigned)(i / 2 % (pairs->count - 1))];
-        status = one_device(pairs, pair, 0, audit);
-        if (status == TREMOLO_OK) {
-            status = one_device(pairs, pair, 1, audit);
+        one_device(pairs, pair, 0);
+        if (audit->status == TREMOLO_OK) {
+            one_device(pairs, pair, 1);
         }
-        status = tremolo_progress_add(audit->progress, 1, status);
+        audit->status = tremolo_progress_add(audit->progress, 1, audit->status);
     }
-    return status;
 }
 
 /* ---------------------------------------------------------------- judging */
@@ -236,27 +231,25 @@ static enum tremolo_status run_frame(struct pairs *pairs, struct audit *audit, u
 static void judge_pair(const struct pair *pair, const struct pairs *pairs, struct audit *audit)
 {
     const struct tremolo_audit_claim *claim = &audit->plan->claim;
+    const struct audit_rates *far = &pair->rates[AT_EPSILON];
     const char *kind = kind_names[pair->kind];
-    const double n[2] = {fmax(1.0, (double)pair->devices[0]), fmax(1.0, (double)pair->devices[1])};
     for (unsigned k = 0; k < THRESHOLDS; k++) {
-        double bound = audit_bound_epsilon(pair->above[k], pair->devices, claim->delta, 0.99);
+        const struct audit_rates *rates = &pair->rates[k];
+        double bound = audit_bound_epsilon(rates, claim->delta, 1.0 - 0.99);
         audit_note(
-            audit, CHECK_EPSILON,
-            audit_p_epsilon(pair->above[k], pair->devices, claim->epsilon, claim->delta), bound,
+            audit, CHECK_EPSILON, audit_p_epsilon(rates, claim->epsilon, claim->delta), bound,
             claim->epsilon,
             "people apart along %s %u are told apart with epsilon %.4g or more, claimed %.4g", kind,
             pair->index, bound, claim->epsilon);
     }
-    double tail = (double)pair->above[AT_EPSILON][0] / n[0] -
-                  exp(claim->epsilon) * (double)pair->above[AT_EPSILON][1] / n[1];
-    audit_note(
-        audit, CHECK_DELTA,
-        audit_p_epsilon(pair->above[AT_EPSILON], pair->devices, claim->epsilon, claim->delta), tail,
-        claim->delta,
-        "people apart along %s %u: delta is %.3g beyond the claimed epsilon, claimed %.3g", kind,
-        pair->index, tail, claim->delta);
-    double mu = audit_bound_mu(pair->above[AT_EVEN], pair->devices, 0.99);
-    audit_note(audit, CHECK_MU, audit_p_mu(pair->above[AT_EVEN], pair->devices, claim->mu_most), mu,
+    double tail = audit_rate(far, 0) -
+                  exp(claim->epsilon) * (double)far->above[1] / fmax(1.0, (double)far->trials[1]);
+    audit_note(audit, CHECK_DELTA, audit_p_epsilon(far, claim->epsilon, claim->delta), tail,
+               claim->delta,
+               "people apart along %s %u: delta is %.3g beyond the claimed epsilon, claimed %.3g",
+               kind, pair->index, tail, claim->delta);
+    double mu = audit_bound_mu(&pair->rates[AT_EVEN], 1.0 - 0.99);
+    audit_note(audit, CHECK_MU, audit_p_mu(&pair->rates[AT_EVEN], claim->mu_most), mu,
                claim->mu_most, "people apart along %s %u (%s): mu is %.4g or more, claimed %.4g",
                kind, pair->index, pairs->frame->name, mu, claim->mu_most);
 }
@@ -267,28 +260,25 @@ static void judge_kinds(struct audit *audit, const struct pairs pairs[2])
     const struct tremolo_audit_plan *plan = audit->plan;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         struct tremolo_audit_pairs *shown = &audit->result->pairs[kind];
-        uint64_t above[2] = {0, 0};
-        uint64_t devices[2] = {0, 0};
+        struct audit_rates rates = {0};
         double square = 0.0;
         for (unsigned f = 0; f < 2; f++) {
             for (unsigned k = 0; k < pairs[f].count; k++) {
                 const struct pair *pair = &pairs[f].pair[k];
-                square += pair->kind == kind ? (double)pair->devices[0] * pair->mu2 : 0.0;
-                for (unsigned person = 0; person < 2 && pair->kind == kind; person++) {
-                    above[person] += pair->above[AT_EVEN][person];
-                    devices[person] += pair->devices[person];
+                if (pair->kind == kind) {
+                    square += (double)pair->rates[AT_EVEN].trials[0] * pair->mu2;
+                    audit_rates_add(&rates, &pair->rates[AT_EVEN]);
                 }
             }
         }
         shown->kind = kind_names[kind];
-        shown->devices = devices[0] + devices[1];
-        shown->mu_own = sqrt(square / fmax(1.0, (double)devices[0]));
-        shown->mu_seen = shown->devices > 0 ? audit_bound_mu(above, devices, 0.0) : NAN;
-        shown->mu_lower = audit_bound_mu(above, devices, plan->confidence);
-        audit_note(audit, CHECK_MU, audit_p_mu(above, devices, plan->claim.mu_most),
-                   shown->mu_lower, plan->claim.mu_most,
-                   "people apart along %s: mu is %.4g or more, claimed %.4g", kind_names[kind],
-                   shown->mu_lower, plan->claim.mu_most);
+        shown->devices = rates.trials[0] + rates.trials[1];
+        shown->mu_own = sqrt(square / fmax(1.0, (double)rates.trials[0]));
+        shown->mu_seen = shown->devices > 0 ? audit_bound_mu(&rates, 1.0) : NAN;
+        shown->mu_lower = audit_bound_mu(&rates, 1.0 - plan->confidence);
+        audit_note(audit, CHECK_MU, audit_p_mu(&rates, plan->claim.mu_most), shown->mu_lower,
+                   plan->claim.mu_most, "people apart along %s: mu is %.4g or more, claimed %.4g",
+                   kind_names[kind], shown->mu_lower, plan->claim.mu_most);
     }
 }
 
@@ -297,23 +287,20 @@ static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
                                        const struct pairs pairs[2],
                                        const struct tremolo_audit_plan *plan)
 {
-    const struct pair *one = &pairs[0].pair[pairs[0].count - 1];
-    const struct pair *two = &pairs[1].pair[pairs[1].count - 1];
-    uint64_t above[THRESHOLDS][2];
-    const uint64_t devices[2] = {one->devices[0] + two->devices[0],
-                                 one->devices[1] + two->devices[1]};
+    struct audit_rates best = {0};
+    struct audit_rates even = {0};
     struct tremolo_gaussian cost = {0.0, 0.0};
     struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
     enum tremolo_status status = TREMOLO_OK;
-    for (unsigned k = 0; k < THRESHOLDS; k++) {
-        above[k][0] = one->above[k][0] + two->above[k][0];
-        above[k][1] = one->above[k][1] + two->above[k][1];
+    for (unsigned f = 0; f < 2; f++) {
+        const struct pair *last = &pairs[f].pair[pairs[f].count - 1];
+        audit_rates_add(&best, &last->rates[AT_BEST]);
+        audit_rates_add(&even, &last->rates[AT_EVEN]);
     }
-    result->true_positive = (double)above[AT_BEST][0] / fmax(1.0, (double)devices[0]);
-    result->false_positive = (double)above[AT_BEST][1] / fmax(1.0, (double)devices[1]);
-    result->epsilon_lower =
-        audit_bound_epsilon(above[AT_BEST], devices, plan->claim.delta, plan->confidence);
-    result->mu_lower = audit_bound_mu(above[AT_EVEN], devices, plan->confidence);
+    result->true_positive = audit_rate(&best, 0);
+    result->false_positive = audit_rate(&best, 1);
+    result->epsilon_lower = audit_bound_epsilon(&best, plan->claim.delta, 1.0 - plan->confidence);
+    result->mu_lower = audit_bound_mu(&even, 1.0 - plan->confidence);
     if (result->mu_lower > 0.0) {
         status = tremolo_gaussian_add(&cost, result->mu_lower, 1.0, 1);
         if (status == TREMOLO_OK) {
@@ -328,7 +315,7 @@ static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
 static enum tremolo_status show_attack(struct tremolo_audit_result *result,
                                        const struct pairs pairs[2])
 {
-    const struct audit_scene *scene = pairs[0].scene;
+    const struct audit_scene *scene = pairs[0].frame->scene;
     const struct tremolo_study *study = &scene->study;
     double clip = study->clip;
     double count[2];
@@ -356,40 +343,37 @@ static enum tremolo_status show_attack(struct tremolo_audit_result *result,
     return status;
 }
 
-enum tremolo_status audit_pairs_run(struct audit *audit, struct audit_scene *scene)
+void audit_pairs_run(struct audit *audit, const struct audit_scene *scene)
 {
     const struct tremolo_audit_plan *plan = audit->plan;
     const struct tremolo_audit_claim *claim = &plan->claim;
-    struct pairs pairs[2] = {{.scene = scene, .frame = &scene->frame[0]},
-                             {.scene = scene, .frame = &scene->frame[1]}};
-    enum tremolo_status status = TREMOLO_OK;
-    for (unsigned f = 0; f < 2 && status == TREMOLO_OK; f++) {
-        pairs[f].threshold[AT_EPSILON] = claim->epsilon;
-        pairs[f].threshold[AT_BEST] =
-            best_threshold(claim->mu, claim->delta, 0.5 * (double)plan->pairs);
-        pairs[f].battery = audit_battery_new(scene, &scene->frame[f]);
-        status = pairs[f].battery == NULL ? TREMOLO_NO_MEMORY : make_pairs(&pairs[f], audit);
-        if (status == TREMOLO_OK) {
-            status = run_frame(&pairs[f], audit, (plan->pairs + f) / 2);
+    double best = best_threshold(claim->mu, claim->delta, 0.5 * (double)plan->pairs);
+    struct pairs pairs[2] = {{0}};
+    for (unsigned f = 0; f < 2 && audit->status == TREMOLO_OK; f++) {
+        pairs[f] = (struct pairs){
+            .frame = &scene->frame[f],
+            .battery = audit_battery_new(&scene->frame[f]),
+            .threshold = {[AT_EPSILON] = claim->epsilon, [AT_BEST] = best},
+        };
+        if (pairs[f].battery != NULL && make_pairs(&pairs[f])) {
+            run_frame(&pairs[f], audit, (plan->pairs + f) / 2);
         }
-        if (status == TREMOLO_OK) {
-            status = audit_battery_judge(pairs[f].battery, audit);
+        if (audit->status == TREMOLO_OK) {
+            audit_battery_judge(pairs[f].battery);
         }
         /* The last has most devices: where nothing is found, it is the one to be shown. */
-        for (unsigned k = pairs[f].count; k-- > 0 && status == TREMOLO_OK;) {
+        for (unsigned k = pairs[f].count; k-- > 0 && audit->status == TREMOLO_OK;) {
             judge_pair(&pairs[f].pair[k], &pairs[f], audit);
         }
     }
-    if (status == TREMOLO_OK) {
+    if (audit->status == TREMOLO_OK) {
         judge_kinds(audit, pairs);
-        status = show_bounds(audit->result, pairs, plan);
-    }
-    if (status == TREMOLO_OK) {
-        status = show_attack(audit->result, pairs);
+        if (audit_goes_on(audit, show_bounds(audit->result, pairs, plan))) {
+            (void)audit_goes_on(audit, show_attack(audit->result, pairs));
+        }
     }
     for (unsigned f = 0; f < 2; f++) {
         audit_battery_free(pairs[f].battery);
         free(pairs[f].pair);
     }
-    return status;
 }

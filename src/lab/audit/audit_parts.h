@@ -84,10 +84,19 @@ struct audit {
     struct tremolo_random random; /* the audit's own choices */
     struct audit_device device;
     struct tremolo_work work;
-    const struct tremolo_study *length_of; /* whose reports have this length: */
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES]; /* of the report that was made last */
+    const struct tremolo_study *length_of;   /* whose reports have this length: */
     size_t length;
     const struct tremolo_progress *progress;
+    enum tremolo_status status; /* the first failure, which ends the run */
 };
+
+/* Does the run go on after this step? The first failure stays. */
+static inline bool audit_goes_on(struct audit *audit, enum tremolo_status step)
+{
+    audit->status = audit->status == TREMOLO_OK ? step : audit->status;
+    return audit->status == TREMOLO_OK;
+}
 
 /* In place of a p-value: there are too few reports for this test. */
 #define AUDIT_TOO_FEW (-1.0)
@@ -96,6 +105,10 @@ struct audit {
  * is too small. Where nothing is left to chance p is 0 or 1. */
 void audit_note(struct audit *audit, enum audit_check check, double p, double seen, double claimed,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* The same of what holds or does not, and of a test that had too few reports. */
+void audit_expect(struct audit *audit, enum audit_check check, bool holds, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void audit_leave_out(struct audit *audit, enum audit_check check);
 void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
 /* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, a correlation of n pairs, a mean square of n
@@ -111,17 +124,24 @@ double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t 
                           unsigned cells);
 double audit_normal_cdf(double z);
 
+/* How often a test says "person 0" of each of two people. */
+struct audit_rates {
+    uint64_t above[2];
+    uint64_t trials[2];
+};
+
 /* How sure is it that two rates exceed T <= e^epsilon F + delta, or have more than mu between
  * them? p-values, 1 where 1% would not do, AUDIT_TOO_FEW where that is so
- * of people who are always told apart. above[] of trials[] for each person. */
-double audit_p_epsilon(const uint64_t above[2], const uint64_t trials[2], double epsilon,
-                       double delta);
-double audit_p_mu(const uint64_t above[2], const uint64_t trials[2], double mu);
+ * of people who are always told apart. */
+double audit_p_epsilon(const struct audit_rates *rates, double epsilon, double delta);
+double audit_p_mu(const struct audit_rates *rates, double mu);
 
-/* The bounds at a confidence. */
-double audit_bound_epsilon(const uint64_t above[2], const uint64_t trials[2], double delta,
-                           double confidence);
-double audit_bound_mu(const uint64_t above[2], const uint64_t trials[2], double confidence);
+double audit_rate(const struct audit_rates *rates, unsigned person);
+void audit_rates_add(struct audit_rates *sum, const struct audit_rates *rates);
+
+/* Lower bounds, each wrong with probability `error` at most. */
+double audit_bound_epsilon(const struct audit_rates *rates, double delta, double error);
+double audit_bound_mu(const struct audit_rates *rates, double error);
 
 /* ---- devices and samples (audit_device.c) */
 
@@ -130,16 +150,15 @@ struct audit_sample {
     int32_t response;
 };
 
-enum tremolo_status audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon);
+/* From here on a false answer means that the run has failed. */
+bool audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon);
 struct tremolo_platform audit_platform(struct audit *audit);
 
-/* One report of the enrolled device, decoded; bytes hold it. Lengths are compared, and a
+/* One report of the enrolled device, decoded; audit->bytes hold it. Lengths are compared, and a
  * refusal, or what cannot be read, is noted. */
-enum tremolo_status audit_report(struct audit *audit, struct tremolo_report *report,
-                                 uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], size_t *length,
-                                 const struct tremolo_study *study,
-                                 const struct tremolo_round *round,
-                                 const struct audit_sample *sample, unsigned number);
+bool audit_report(struct audit *audit, struct tremolo_report *report,
+                  const struct tremolo_study *study, const struct tremolo_round *round,
+                  const struct audit_sample *sample, unsigned number);
 
 /* A sample at place[i] half ranges from the middle of each range, as near as its integers
  * allow; the last of study's coordinates is the response, also when it is public. */
@@ -151,6 +170,7 @@ void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *st
 /* An orthonormal basis of which the first m rows are the broadcast vectors: the axes
  * themselves, or one that is turned at random. */
 struct audit_frame {
+    const struct audit_scene *scene;
     const char *name;
     bool axes;
     double *row;      /* n * n */
@@ -159,6 +179,7 @@ struct audit_frame {
 
 /* A study as its reports are read: lengths in fine units. */
 struct audit_scene {
+    struct audit *audit;
     const char *name;
     struct tremolo_study study;
     unsigned n; /* coordinates */
@@ -186,8 +207,8 @@ struct audit_view {
 };
 
 enum { AUDIT_TABLE = 8192 };
-enum tremolo_status audit_scene_open(struct audit_scene *scene, const char *name,
-                                     const struct tremolo_study *study, struct audit *audit);
+bool audit_scene_open(struct audit_scene *scene, const char *name,
+                      const struct tremolo_study *study, struct audit *audit);
 void audit_scene_close(struct audit_scene *scene);
 void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
                 const struct audit_sample *sample);
@@ -195,50 +216,52 @@ double audit_wave_cdf(const struct audit_scene *scene, double t);
 double audit_wave_log_density(const struct audit_scene *scene, double t);
 
 /* One report of a scene's study. */
-enum tremolo_status audit_look(struct audit_view *view, struct audit *audit,
-                               const struct audit_scene *scene, const struct audit_frame *frame,
-                               const struct audit_sample *sample, unsigned release);
+bool audit_look(struct audit_view *view, const struct audit_frame *frame,
+                const struct audit_sample *sample, unsigned release);
 
-/* What is gathered over a frame's reports, and judged at their end: of whole reports, with their
- * scores (audit_whole.c), and all of it. */
-struct audit_whole;
-struct audit_whole *audit_whole_new(const struct audit_scene *scene,
-                                    const struct audit_frame *frame);
-void audit_whole_free(struct audit_whole *whole);
-void audit_whole_add(struct audit_whole *whole, const struct audit_view *view, const double *score);
-void audit_whole_judge(const struct audit_whole *whole, struct audit *audit);
+/* What is gathered over a frame's reports, and judged at their end. NULL when the run has failed. */
 struct audit_battery;
-struct audit_battery *audit_battery_new(const struct audit_scene *scene,
-                                        const struct audit_frame *frame);
+struct audit_battery *audit_battery_new(const struct audit_frame *frame);
 void audit_battery_free(struct audit_battery *battery);
-enum tremolo_status audit_battery_add(struct audit_battery *battery, struct audit *audit,
-                                      const struct audit_view *view);
-enum tremolo_status audit_battery_judge(struct audit_battery *battery, struct audit *audit);
+bool audit_battery_add(struct audit_battery *battery, const struct audit_view *view);
+void audit_battery_judge(const struct audit_battery *battery);
 /* The sum of |r - kept|^2 over its reports, rounding included and dither not. */
 double audit_battery_error(const struct audit_battery *battery, double *coordinates);
 
 /* ---- ids of either release (audit_ids.c) */
 
-struct audit_ids;
-struct audit_ids *audit_ids_new(void);
-void audit_ids_free(struct audit_ids *ids);
+enum {
+    AUDIT_ID_BITS = 8 * TREMOLO_REPORT_ID_BYTES,
+    AUDIT_TELLS = 6,
+};
+
+struct audit_ids {
+    uint8_t (*seen)[TREMOLO_REPORT_ID_BYTES]; /* the caller frees it */
+    size_t count;
+    size_t capacity;
+    uint32_t nibble[AUDIT_ID_BITS / 4][16];
+    uint64_t changed[AUDIT_ID_BITS]; /* from one report to the next */
+    double told[AUDIT_TELLS][AUDIT_ID_BITS];
+    double square[AUDIT_TELLS];
+};
+
 /* `tells`: up to AUDIT_TELLS numbers of unit size an id might tell, what they are, and whose
  * matter it is if it does. */
-enum { AUDIT_TELLS = 6 };
 struct audit_tell {
     const char *name; /* NULL: none */
     enum audit_check check;
 };
-enum tremolo_status audit_ids_add(struct audit_ids *ids, const uint8_t *id,
-                                  const double tells[AUDIT_TELLS]);
-void audit_ids_judge(struct audit_ids *ids, struct audit *audit, const struct audit_tell *tells);
+bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id,
+                   const double tells[AUDIT_TELLS]);
+void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
+                     const struct audit_tell *tells);
 
 /* ---- parts of a run */
 
-enum tremolo_status audit_noise_run(struct audit *audit);
-enum tremolo_status audit_pairs_run(struct audit *audit, struct audit_scene *scene);
-enum tremolo_status audit_ballot_run(struct audit *audit);
-enum tremolo_status audit_ledger_run(struct audit *audit);
-enum tremolo_status audit_timing_run(struct audit *audit);
+void audit_noise_run(struct audit *audit);
+void audit_pairs_run(struct audit *audit, const struct audit_scene *scene);
+void audit_ballot_run(struct audit *audit);
+void audit_ledger_run(struct audit *audit);
+void audit_timing_run(struct audit *audit);
 
 #endif

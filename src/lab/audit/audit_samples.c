@@ -61,9 +61,10 @@ static double signed_one(struct tremolo_random *random)
 }
 
 /* Places in half ranges: the ball's radius is CLIP / UNIT. */
-static void draw_place(double *place, unsigned family, const struct audit_scene *scene,
-                       const struct audit_frame *frame, struct tremolo_random *random)
+static void draw_place(double *place, unsigned family, const struct audit_frame *frame)
 {
+    const struct audit_scene *scene = frame->scene;
+    struct tremolo_random *random = &scene->audit->random;
     const double ball = (double)CLIP / UNIT;
     unsigned n = scene->n;
     unsigned chosen = (unsigned)(tremolo_random_bits(random) % n);
@@ -93,72 +94,63 @@ static void draw_place(double *place, unsigned family, const struct audit_scene 
 }
 
 /* Samples of all families, or of the first so many. */
-static enum tremolo_status run_frame(struct audit *audit, const struct audit_scene *scene,
-                                     const struct audit_frame *frame, unsigned families,
-                                     unsigned reports)
+static void run_frame(const struct audit_frame *frame, unsigned families, unsigned most)
 {
+    const struct audit_scene *scene = frame->scene;
+    struct audit *audit = scene->audit;
     struct audit_view view;
     struct audit_sample sample;
-    struct audit_battery *battery = audit_battery_new(scene, frame);
-    enum tremolo_status status = battery == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    for (unsigned k = 0; k < reports && status == TREMOLO_OK; k++) {
+    struct audit_battery *battery = audit_battery_new(frame);
+    for (unsigned k = 0; k < most && k < audit->plan->pairs && audit->status == TREMOLO_OK; k++) {
         double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
         unsigned family = (unsigned)(tremolo_random_bits(&audit->random) % families);
-        draw_place(place, family, scene, frame, &audit->random);
+        draw_place(place, family, frame);
         if (scene->n == scene->d) { /* a public response is any */
             place[scene->n] = 2.0 * tremolo_random_uniform(&audit->random) - 1.0;
         }
         audit_sample_at(&sample, &scene->study, place);
-        if (k % RELEASES == 0) {
-            status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
-        }
-        if (status == TREMOLO_OK) {
-            status = audit_look(&view, audit, scene, frame, &sample, k % RELEASES);
-        }
-        if (status == TREMOLO_OK) {
+        if ((k % RELEASES != 0 || audit_enrol(audit, UINT32_MAX, UINT32_MAX)) &&
+            audit_look(&view, frame, &sample, k % RELEASES)) {
             view.family = family;
-            status = audit_battery_add(battery, audit, &view);
+            (void)audit_battery_add(battery, &view);
         }
     }
-    if (status == TREMOLO_OK) {
-        status = audit_battery_judge(battery, audit);
+    if (audit->status == TREMOLO_OK) {
+        audit_battery_judge(battery);
     }
     audit_battery_free(battery);
-    return status;
 }
 
 /* Two devices with the same entropy, whose reports may differ by their samples alone: by the
  * difference of what is kept, and one step for the rounding. */
-static enum tremolo_status try_apart(struct audit *audit, const struct audit_scene *scene)
+static void try_apart(struct audit *audit, const struct audit_frame *frame)
 {
+    const struct audit_scene *scene = frame->scene;
     struct audit_view view[2];
     struct audit_sample sample;
-    enum tremolo_status status = TREMOLO_OK;
     double worst = 0.0;
     unsigned where = 0;
     bool ids = true;
     const struct audit_device device = audit->device;
-    for (unsigned k = 0; k < APART_TRIES && status == TREMOLO_OK; k++) {
+    for (unsigned k = 0; k < APART_TRIES && audit->status == TREMOLO_OK; k++) {
         uint64_t seed = tremolo_random_bits(&audit->random);
         audit->device.seeded = true;
-        for (unsigned person = 0; person < 2 && status == TREMOLO_OK; person++) {
+        bool both = true;
+        for (unsigned person = 0; person < 2 && both; person++) {
             double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
-            draw_place(place, (k + person) % FAMILIES, scene, &scene->frame[0], &audit->random);
+            draw_place(place, (k + person) % FAMILIES, frame);
             audit_sample_at(&sample, &scene->study, place);
             audit->device.random = tremolo_random_from(seed, 0);
-            status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
-            if (status == TREMOLO_OK) {
-                status = audit_look(&view[person], audit, scene, &scene->frame[0], &sample, 0);
-            }
+            both = audit_enrol(audit, UINT32_MAX, UINT32_MAX) &&
+                   audit_look(&view[person], frame, &sample, 0);
         }
-        for (unsigned i = 0; i < scene->n && status == TREMOLO_OK; i++) {
+        for (unsigned i = 0; i < scene->n && both; i++) {
             double off = fabs(view[0].wire[i] - view[1].wire[i] -
                               (view[0].kept[i] - view[1].kept[i]) / scene->step);
             where = off > worst ? i : where;
             worst = fmax(worst, off);
         }
-        ids =
-            ids && (status != TREMOLO_OK || memcmp(view[0].id, view[1].id, sizeof view[0].id) == 0);
+        ids = ids && (!both || memcmp(view[0].id, view[1].id, sizeof view[0].id) == 0);
     }
     audit->device.random = device.random;
     audit->device.seeded = device.seeded;
@@ -166,105 +158,76 @@ static enum tremolo_status try_apart(struct audit *audit, const struct audit_sce
                "with the same entropy two samples' reports differ by %.4g wire steps more than the "
                "samples do (coordinate %u)%s",
                worst, where, ids ? "" : ", and in their ids");
-    return status;
 }
 
-/* Without waves first: what goes wrong there is no wave's fault. */
-static enum tremolo_status run_magnified(struct audit *audit, bool modulated)
+/* What is looked at beside the study itself. Without waves first: what goes wrong there is no
+ * wave's fault. On the finest grid a value is hardly ever the sample's own. As many features as
+ * take the generator through several buffers come with all kinds of samples, and on the finest
+ * grid, where a value that comes too often, as two zeros would, is seen. */
+static const struct glass {
+    const char *name;
+    bool modulated;
+    bool turned; /* both frames */
+    bool fine;
+    bool wide;
+    unsigned families;
+    unsigned reports; /* at most */
+    unsigned pairs;   /* at least: fewer hold too few of each value */
+} glasses[] = {
+    {"little noise", .turned = true, .families = FAMILIES, .reports = REPORTS_MAX},
+    {"little noise, modulated", true, true, .families = FAMILIES, .reports = REPORTS_MAX},
+    {"the finest grid, all samples", .fine = true, .families = FAMILIES,
+     .reports = BARE_REPORTS_MAX},
+    {"40 features", .wide = true, .families = FAMILIES, .reports = WIDE_REPORTS_MAX},
+    {"the finest grid", .fine = true, .wide = true, .families = 1, .reports = FINE_REPORTS_MAX,
+     .pairs = FINE_REPORTS_MAX},
+};
+
+static void look_through(struct audit *audit, const struct glass *glass)
 {
     struct audit_scene scene;
-    const struct tremolo_study study = magnify(&audit->plan->study, modulated);
-    uint64_t wanted = audit->plan->pairs;
-    unsigned reports = wanted < REPORTS_MAX ? (unsigned)wanted : REPORTS_MAX;
-    enum tremolo_status status = audit_scene_open(
-        &scene, modulated ? "little noise, modulated" : "little noise", &study, audit);
-    for (unsigned f = 0; f < 2 && status == TREMOLO_OK; f++) {
-        status = run_frame(audit, &scene, &scene.frame[f], FAMILIES, reports);
-    }
-    if (status == TREMOLO_OK && !modulated) {
-        status = try_apart(audit, &scene);
-    }
-    audit_scene_close(&scene);
-    return status;
-}
-
-/* On the finest grid a value is hardly ever the sample's own. */
-static void refine(struct tremolo_study *study)
-{
-    study->noise_log2 = FINE_NOISE_LOG2;
-    study->wire_shift = 0;
-    study->unit = FINE_UNIT;
-    study->clip = FINE_UNIT;
-}
-
-static enum tremolo_status run_bare(struct audit *audit)
-{
-    struct audit_scene scene;
-    struct tremolo_study study = magnify(&audit->plan->study, false);
-    uint64_t wanted = audit->plan->pairs;
-    refine(&study);
-    enum tremolo_status status =
-        audit_scene_open(&scene, "the finest grid, all samples", &study, audit);
-    if (status == TREMOLO_OK) {
-        status = run_frame(audit, &scene, &scene.frame[0], FAMILIES,
-                           wanted < BARE_REPORTS_MAX ? (unsigned)wanted : BARE_REPORTS_MAX);
-    }
-    audit_scene_close(&scene);
-    return status;
-}
-
-/* As many features as take the generator through several buffers: with all kinds of samples,
- * or on the finest grid, where a value that comes too often, as two zeros would, is seen. */
-static enum tremolo_status run_wide(struct audit *audit, bool fine)
-{
-    const unsigned most = fine ? FINE_REPORTS_MAX : WIDE_REPORTS_MAX;
     struct tremolo_bounds bounds[WIDE];
-    struct audit_scene scene;
-    struct tremolo_study study = magnify(&audit->plan->study, false);
-    uint64_t wanted = audit->plan->pairs;
+    struct tremolo_study study = magnify(&audit->plan->study, glass->modulated);
     for (unsigned i = 0; i < WIDE; i++) {
         bounds[i] = study.bounds[i % study.dimension];
     }
-    study.bounds = bounds;
-    study.dimension = WIDE;
-    if (fine) {
-        refine(&study);
+    if (glass->wide) {
+        study.bounds = bounds;
+        study.dimension = WIDE;
     }
-    enum tremolo_status status =
-        audit_scene_open(&scene, fine ? "the finest grid" : "40 features", &study, audit);
-    if (status == TREMOLO_OK) {
-        status = run_frame(audit, &scene, &scene.frame[0], fine ? 1 : FAMILIES,
-                           wanted < most ? (unsigned)wanted : most);
+    if (glass->fine) {
+        study.noise_log2 = FINE_NOISE_LOG2;
+        study.wire_shift = 0;
+        study.unit = FINE_UNIT;
+        study.clip = FINE_UNIT;
+    }
+    if (audit_scene_open(&scene, glass->name, &study, audit)) {
+        for (unsigned f = 0; f <= glass->turned && audit->status == TREMOLO_OK; f++) {
+            run_frame(&scene.frame[f], glass->families, glass->reports);
+        }
+        if (glass == glasses && audit->status == TREMOLO_OK) {
+            try_apart(audit, &scene.frame[0]);
+        }
     }
     audit_scene_close(&scene);
-    return status;
 }
 
-enum tremolo_status audit_noise_run(struct audit *audit)
+void audit_noise_run(struct audit *audit)
 {
+    const struct tremolo_audit_plan *plan = audit->plan;
     struct audit_scene scene;
-    enum tremolo_status status = run_magnified(audit, false);
-    if (status == TREMOLO_OK && audit->plan->study.vectors > 0) {
-        status = run_magnified(audit, true);
+    for (size_t i = 0; i < sizeof glasses / sizeof glasses[0]; i++) {
+        bool there = (!glasses[i].modulated || plan->study.vectors > 0) &&
+                     (!glasses[i].wide || plan->study.dimension < WIDE) &&
+                     plan->pairs >= glasses[i].pairs;
+        if (there && audit->status == TREMOLO_OK) {
+            look_through(audit, &glasses[i]);
+        }
     }
-    if (status == TREMOLO_OK) {
-        status = run_bare(audit);
+    if (audit->status == TREMOLO_OK) {
+        if (audit_scene_open(&scene, "the study", &plan->study, audit)) {
+            audit_pairs_run(audit, &scene);
+        }
+        audit_scene_close(&scene);
     }
-    if (status == TREMOLO_OK && audit->plan->study.dimension < WIDE) {
-        status = run_wide(audit, false);
-    }
-    /* Fewer reports hold too few of each value. */
-    if (status == TREMOLO_OK && audit->plan->study.dimension < WIDE &&
-        audit->plan->pairs >= FINE_REPORTS_MAX) {
-        status = run_wide(audit, true);
-    }
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    status = audit_scene_open(&scene, "the study", &audit->plan->study, audit);
-    if (status == TREMOLO_OK) {
-        status = audit_pairs_run(audit, &scene);
-    }
-    audit_scene_close(&scene);
-    return status;
 }

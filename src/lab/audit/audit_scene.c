@@ -45,14 +45,17 @@ static void turn(double *row, unsigned d, unsigned n, struct tremolo_random *ran
 }
 
 static enum tremolo_status open_frame(struct audit_frame *frame, const struct audit_scene *scene,
-                                      bool axes, struct tremolo_random *random)
+                                      bool axes)
 {
     unsigned n = scene->n;
-    frame->name = axes ? "along the axes" : "turned";
-    frame->axes = axes;
-    frame->row = calloc((size_t)n * n, sizeof *frame->row);
-    frame->vectors =
-        scene->m > 0 ? calloc((size_t)scene->m * scene->d, sizeof *frame->vectors) : NULL;
+    *frame = (struct audit_frame){
+        .scene = scene,
+        .name = axes ? "along the axes" : "turned",
+        .axes = axes,
+        .row = calloc((size_t)n * n, sizeof *frame->row),
+        .vectors =
+            scene->m > 0 ? calloc((size_t)scene->m * scene->d, sizeof *frame->vectors) : NULL,
+    };
     if (frame->row == NULL || (scene->m > 0 && frame->vectors == NULL)) {
         return TREMOLO_NO_MEMORY;
     }
@@ -60,7 +63,7 @@ static enum tremolo_status open_frame(struct audit_frame *frame, const struct au
         frame->row[(size_t)i * n + i] = 1.0;
     }
     if (!axes) {
-        turn(frame->row, scene->d, n, random);
+        turn(frame->row, scene->d, n, &scene->audit->random);
     }
     for (unsigned j = 0; j < scene->m; j++) {
         for (unsigned i = 0; i < scene->d; i++) {
@@ -133,30 +136,32 @@ double audit_wave_log_density(const struct audit_scene *scene, double t)
 
 /* ---------------------------------------------------------------- scenes */
 
-enum tremolo_status audit_scene_open(struct audit_scene *scene, const char *name,
-                                     const struct tremolo_study *study, struct audit *audit)
+bool audit_scene_open(struct audit_scene *scene, const char *name,
+                      const struct tremolo_study *study, struct audit *audit)
 {
-    memset(scene, 0, sizeof *scene);
     double noise = ldexp(1.0, study->noise_log2);
-    scene->name = name;
-    scene->study = *study;
-    scene->n = tremolo_study_coordinates(study);
-    scene->d = study->dimension;
-    scene->m = study->vectors;
-    scene->step = ldexp(1.0, study->wire_shift);
-    scene->sd = sqrt(noise * noise + scene->step * scene->step / 6.0);
-    scene->keep = (double)study->keep / TREMOLO_KEEP_ONE;
-    scene->amplitude = study->amplitude;
-    scene->waves = scene->m > 0 && scene->amplitude > 4.0 * scene->sd;
-    scene->table = calloc((size_t)2 * AUDIT_TABLE, sizeof *scene->table);
-    enum tremolo_status status = tremolo_study_check(study);
-    if (scene->table == NULL) {
-        status = TREMOLO_NO_MEMORY;
-    }
-    for (unsigned f = 0; f < 2 && status == TREMOLO_OK; f++) {
-        status = open_frame(&scene->frame[f], scene, f == 0, &audit->random);
-    }
-    return status == TREMOLO_OK && scene->m > 0 ? fill_table(scene) : status;
+    double step = ldexp(1.0, study->wire_shift);
+    double sd = sqrt(noise * noise + step * step / 6.0);
+    *scene = (struct audit_scene){
+        .audit = audit,
+        .name = name,
+        .study = *study,
+        .n = tremolo_study_coordinates(study),
+        .d = study->dimension,
+        .m = study->vectors,
+        .step = step,
+        .sd = sd,
+        .keep = (double)study->keep / TREMOLO_KEEP_ONE,
+        .amplitude = study->amplitude,
+        .waves = study->vectors > 0 && study->amplitude > 4.0 * sd,
+        .table = calloc((size_t)2 * AUDIT_TABLE, sizeof *scene->table),
+    };
+    audit->length_of = NULL; /* another study's reports may be longer */
+    return audit_goes_on(audit, tremolo_study_check(study)) &&
+           audit_goes_on(audit, scene->table == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK) &&
+           audit_goes_on(audit, open_frame(&scene->frame[0], scene, true)) &&
+           audit_goes_on(audit, open_frame(&scene->frame[1], scene, false)) &&
+           audit_goes_on(audit, scene->m > 0 ? fill_table(scene) : TREMOLO_OK);
 }
 
 void audit_scene_close(struct audit_scene *scene)
@@ -188,38 +193,35 @@ void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
     }
 }
 
-static void read_response(struct audit *audit, const struct audit_scene *scene,
-                          const struct tremolo_report *report, const struct audit_sample *sample)
+static void read_response(const struct audit_scene *scene, const struct tremolo_report *report,
+                          const struct audit_sample *sample)
 {
     bool is_public = scene->study.response == TREMOLO_RESPONSE_PUBLIC;
     double place =
         is_public ? scaled(sample->response, &scene->study.response_bounds, TREMOLO_RESPONSE_MAX)
                   : 0.0;
     bool wrong = (report->has_response != 0) != is_public || fabs(report->response - place) > 1.0;
-    audit_note(audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0, report->response, place,
+    audit_note(scene->audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0, report->response, place,
                "a %s response is sent as %d, to be sent: %s%g", is_public ? "public" : "private",
                report->response, is_public ? "" : "nothing, ", place);
 }
 
-enum tremolo_status audit_look(struct audit_view *view, struct audit *audit,
-                               const struct audit_scene *scene, const struct audit_frame *frame,
-                               const struct audit_sample *sample, unsigned release)
+bool audit_look(struct audit_view *view, const struct audit_frame *frame,
+                const struct audit_sample *sample, unsigned release)
 {
-    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-    size_t length;
+    const struct audit_scene *scene = frame->scene;
+    struct audit *audit = scene->audit;
     struct tremolo_report report;
     unsigned n = scene->n;
     double off[AUDIT_COORDINATES_MAX];
     const struct tremolo_round round = {frame->vectors, (uint16_t)(release / scene->study.samples)};
-    enum tremolo_status status = audit_report(audit, &report, bytes, &length, &scene->study, &round,
-                                              sample, release % scene->study.samples);
-    if (status == TREMOLO_OK) {
-        status = tremolo_report_unpack(view->wire, AUDIT_COORDINATES_MAX, &report, &scene->study);
+    if (!audit_report(audit, &report, &scene->study, &round, sample,
+                      release % scene->study.samples) ||
+        !audit_goes_on(audit, tremolo_report_unpack(view->wire, AUDIT_COORDINATES_MAX, &report,
+                                                    &scene->study))) {
+        return false;
     }
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    read_response(audit, scene, &report, sample);
+    read_response(scene, &report, sample);
     memcpy(view->id, report.id, sizeof view->id);
     audit_kept(view->kept, &view->norm, scene, sample);
     for (unsigned i = 0; i < n; i++) {
@@ -232,5 +234,5 @@ enum tremolo_status audit_look(struct audit_view *view, struct audit *audit,
         view->seen[j] =
             view->along[j] + (frame->axes ? view->kept[j] : product(row, view->kept, n));
     }
-    return TREMOLO_OK;
+    return true;
 }

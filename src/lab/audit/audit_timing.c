@@ -61,49 +61,54 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-enum tremolo_status audit_timing_run(struct audit *audit)
+/* Times of `count` reports of either sample; false when the run has failed. */
+static bool take_times(struct timed *timed, unsigned count, struct audit *audit,
+                       const struct tremolo_round *round, const struct audit_sample sample[2])
+{
+    bool good = true;
+    for (unsigned k = 0; k < count && good; k++) {
+        struct tremolo_report report;
+        timed[k].person = tremolo_random_bits(&audit->random) >> 63 != 0;
+        good = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
+        timed[k].seconds = -seconds();
+        good = good && audit_report(audit, &report, &audit->plan->study, round,
+                                    &sample[timed[k].person], 0);
+        timed[k].seconds += seconds();
+    }
+    return good;
+}
+
+void audit_timing_run(struct audit *audit)
 {
     static const double places[3][2] = {{1.0, 1.0}, {0.9, 0.0}, {0.01, 0.01}};
     static const char *const names[3] = {"a corner", "an axis", "a small sample"};
-    struct tremolo_study study = audit->plan->study;
-    int16_t *vectors = calloc((size_t)study.vectors * study.dimension + 1, sizeof *vectors);
+    const struct tremolo_study *study = &audit->plan->study;
+    int16_t *vectors = calloc((size_t)study->vectors * study->dimension + 1, sizeof *vectors);
     uint64_t wanted = audit->plan->pairs / 3;
     unsigned count = wanted < REPORTS_MAX ? (unsigned)wanted : REPORTS_MAX;
     struct timed *timed = calloc((size_t)count + 1, sizeof *timed);
-    enum tremolo_status status = timed == NULL || vectors == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    for (unsigned j = 0; j < study.vectors && status == TREMOLO_OK; j++) {
-        vectors[j * study.dimension + j] = TREMOLO_VECTOR_ONE;
+    bool good =
+        audit_goes_on(audit, timed == NULL || vectors == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK);
+    for (unsigned j = 0; j < study->vectors && good; j++) {
+        vectors[j * study->dimension + j] = TREMOLO_VECTOR_ONE;
     }
-    const struct tremolo_round round = {study.vectors > 0 ? vectors : NULL, 0};
-    for (unsigned pair = 0; pair < 3 && status == TREMOLO_OK; pair++) {
+    const struct tremolo_round round = {study->vectors > 0 ? vectors : NULL, 0};
+    for (unsigned pair = 0; pair < 3 && good; pair++) {
         struct audit_sample sample[2];
         for (unsigned person = 0; person < 2; person++) {
             double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
-            for (unsigned i = 0; i <= study.dimension && person == 1; i++) {
+            for (unsigned i = 0; i <= study->dimension && person == 1; i++) {
                 place[i] = places[pair][i > 0];
             }
-            audit_sample_at(&sample[person], &study, place);
+            audit_sample_at(&sample[person], study, place);
         }
-        for (unsigned k = 0; k < count && status == TREMOLO_OK; k++) {
-            uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-            size_t length;
-            struct tremolo_report report;
-            timed[k].person = tremolo_random_bits(&audit->random) >> 63 != 0;
-            status = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
-            timed[k].seconds = -seconds();
-            if (status == TREMOLO_OK) {
-                status = audit_report(audit, &report, bytes, &length, &study, &round,
-                                      &sample[timed[k].person], 0);
-            }
-            timed[k].seconds += seconds();
-        }
-        if (status == TREMOLO_OK && count >= REPORTS_MIN) {
+        good = take_times(timed, count, audit, &round, sample);
+        if (good && count >= REPORTS_MIN) {
             judge(audit, timed, count, names[pair]);
-        } else if (status == TREMOLO_OK) {
-            audit_note(audit, CHECK_TIMING, AUDIT_TOO_FEW, 0.0, 0.0, "%s", names[pair]);
+        } else if (good) {
+            audit_leave_out(audit, CHECK_TIMING);
         }
     }
     free(vectors);
     free(timed);
-    return status;
 }

@@ -5,55 +5,17 @@
  * give away the third. So norms are held against their chi-squared law, signs of three
  * coordinates, and of all, against a coin, and it is counted how often a wire value is the very
  * one that the sample has without noise. All of it is exact but for the shares of the norms. */
-#include "audit_parts.h"
+#include "audit_battery.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-enum { CELLS = 32, SMALL_MAX = 8 /* coordinates of which all threes are looked at */ };
+enum { SMALL_MAX = 8 /* coordinates of which all threes are looked at */ };
 
 static const double rare = 1e-3;
 
-struct audit_whole {
-    const struct audit_scene *scene;
-    const struct audit_frame *frame;
-    double count;
-    uint32_t cell[CELLS]; /* of the norms' shares */
-    double least;         /* reports whose norm is among the smallest thousandth */
-    double most;
-    unsigned threes;
-    double *plus;     /* reports in which three signs multiply to plus; at last, all of them */
-    double *bare;     /* n: values that are the sample's own */
-    double *expected; /* n: as many would be */
-};
-
-struct audit_whole *audit_whole_new(const struct audit_scene *scene,
-                                    const struct audit_frame *frame)
+unsigned audit_whole_threes(unsigned n)
 {
-    unsigned n = scene->n;
-    struct audit_whole *whole = calloc(1, sizeof *whole);
-    unsigned threes = n < 3 ? 0 : n <= SMALL_MAX ? n * (n - 1) * (n - 2) / 6 : n - 2;
-    double *numbers = calloc((size_t)threes + 1 + 2 * (size_t)n, sizeof *numbers);
-    if (whole == NULL || numbers == NULL) {
-        free(whole);
-        free(numbers);
-        return NULL;
-    }
-    whole->scene = scene;
-    whole->frame = frame;
-    whole->threes = threes;
-    whole->plus = numbers;
-    whole->bare = numbers + threes + 1;
-    whole->expected = whole->bare + n;
-    return whole;
-}
-
-void audit_whole_free(struct audit_whole *whole)
-{
-    if (whole != NULL) {
-        free(whole->plus);
-        free(whole);
-    }
+    return n < 3 ? 0 : n <= SMALL_MAX ? n * (n - 1) * (n - 2) / 6 : n - 2;
 }
 
 /* The k-th three of coordinates: all of a few, else those that stand side by side. */
@@ -76,103 +38,106 @@ static void three_of(unsigned at[3], unsigned k, unsigned n)
     }
 }
 
-static void add_signs(struct audit_whole *whole, const double *score)
+static void add_signs(struct audit_battery *battery, const double *score)
 {
-    unsigned n = whole->scene->n;
+    unsigned n = battery->scene->n;
     bool minus = false;
-    for (unsigned k = 0; k < whole->threes; k++) {
+    for (unsigned k = 0; k < battery->threes; k++) {
         unsigned at[3] = {0};
         three_of(at, k, n);
-        whole->plus[k] += ((score[at[0]] < 0.0) != (score[at[1]] < 0.0)) == (score[at[2]] < 0.0);
+        battery->plus[k] += ((score[at[0]] < 0.0) != (score[at[1]] < 0.0)) == (score[at[2]] < 0.0);
     }
     for (unsigned i = 0; i < n; i++) {
         minus = minus != (score[i] < 0.0);
     }
-    whole->plus[whole->threes] += !minus;
+    battery->plus[battery->threes] += !minus;
 }
 
-static void add_norm(struct audit_whole *whole, const double *score)
+static void add_norm(struct audit_battery *battery, const double *score)
 {
-    unsigned normals = whole->scene->n - whole->scene->m; /* scores along vectors are uniform */
+    unsigned normals = battery->scene->n - battery->scene->m; /* scores along vectors are uniform */
     double square = 0.0;
     if (normals == 0) {
         return;
     }
-    for (unsigned i = whole->scene->m; i < whole->scene->n; i++) {
+    for (unsigned i = battery->scene->m; i < battery->scene->n; i++) {
         square += score[i] * score[i];
     }
     double beyond = audit_p_chi_squared(square, normals);
-    whole->cell[(unsigned)fmin(beyond * CELLS, CELLS - 1.0)]++;
-    whole->least += beyond > 1.0 - rare;
-    whole->most += beyond < rare;
+    battery->norm[(unsigned)fmin(beyond * CELLS, CELLS - 1.0)]++;
+    battery->least += beyond > 1.0 - rare;
+    battery->most += beyond < rare;
 }
 
-static void add_bare(struct audit_whole *whole, const struct audit_view *view)
+static void add_bare(struct audit_battery *battery, const struct audit_view *view)
 {
-    const struct audit_scene *scene = whole->scene;
+    const struct audit_scene *scene = battery->scene;
     double noise = ldexp(1.0, scene->study.noise_log2);
-    for (unsigned i = scene->m; i < scene->n && whole->frame->axes; i++) {
+    for (unsigned i = scene->m; i < scene->n && battery->frame->axes; i++) {
         double nearest = rint(view->kept[i] / scene->step);
         double off = nearest * scene->step - view->kept[i];
-        whole->bare[i] += view->wire[i] == nearest;
-        whole->expected[i] += audit_normal_cdf((off + 0.5 * scene->step) / noise) -
-                              audit_normal_cdf((off - 0.5 * scene->step) / noise);
+        battery->direction[i].bare += view->wire[i] == nearest;
+        battery->direction[i].expected += audit_normal_cdf((off + 0.5 * scene->step) / noise) -
+                                          audit_normal_cdf((off - 0.5 * scene->step) / noise);
     }
 }
 
-void audit_whole_add(struct audit_whole *whole, const struct audit_view *view, const double *score)
+void audit_whole_add(struct audit_battery *battery, const struct audit_view *view,
+                     const double *score)
 {
-    whole->count++;
-    add_signs(whole, score);
-    add_norm(whole, score);
-    add_bare(whole, view);
+    add_signs(battery, score);
+    add_norm(battery, score);
+    add_bare(battery, view);
 }
 
-static void judge_signs(const struct audit_whole *whole, struct audit *audit)
+static void judge_signs(const struct audit_battery *battery)
 {
-    for (unsigned k = 0; k <= whole->threes; k++) {
-        unsigned at[3] = {0, 1, whole->scene->n - 1};
-        if (k < whole->threes) {
-            three_of(at, k, whole->scene->n);
+    for (unsigned k = 0; k <= battery->threes; k++) {
+        unsigned at[3] = {0, 1, battery->scene->n - 1};
+        if (k < battery->threes) {
+            three_of(at, k, battery->scene->n);
         }
-        audit_note(audit, CHECK_NOISE_REPORT, audit_p_binomial(whole->plus[k], whole->count, 0.5),
-                   whole->plus[k], 0.5 * whole->count,
+        audit_note(battery->audit, CHECK_NOISE_REPORT,
+                   audit_p_binomial(battery->plus[k], battery->count, 0.5), battery->plus[k],
+                   0.5 * battery->count,
                    "the signs of the noise of coordinates %u, %u %s %u multiply to plus in %.0f of "
                    "%.0f reports (%s)",
-                   at[0], at[1], k < whole->threes ? "and" : "to", at[2], whole->plus[k],
-                   whole->count, whole->scene->name);
+                   at[0], at[1], k < battery->threes ? "and" : "to", at[2], battery->plus[k],
+                   battery->count, battery->scene->name);
     }
 }
 
 /* Of values that have probabilities of their own the binomial law of their mean is the wider one. */
-static void judge_bare(const struct audit_whole *whole, struct audit *audit)
+static void judge_bare(const struct audit_battery *battery)
 {
-    for (unsigned i = whole->scene->m; i < whole->scene->n && whole->frame->axes; i++) {
+    for (unsigned i = battery->scene->m; i < battery->scene->n && battery->frame->axes; i++) {
+        const struct direction *direction = &battery->direction[i];
         audit_note(
-            audit, CHECK_NOISE_REPORT,
-            audit_p_binomial(whole->bare[i], whole->count, whole->expected[i] / whole->count),
-            whole->bare[i], whole->expected[i],
+            battery->audit, CHECK_NOISE_REPORT,
+            audit_p_binomial(direction->bare, battery->count, direction->expected / battery->count),
+            direction->bare, direction->expected,
             "coordinate %u is sent as without noise %.0f times, %.1f expected (%s)", i,
-            whole->bare[i], whole->expected[i], whole->scene->name);
+            direction->bare, direction->expected, battery->scene->name);
     }
 }
 
-void audit_whole_judge(const struct audit_whole *whole, struct audit *audit)
+static void judge_rare(const struct audit_battery *battery, double reports, const char *how)
 {
-    const char *name = whole->scene->name;
-    judge_signs(whole, audit);
-    judge_bare(whole, audit);
-    if (whole->scene->n == whole->scene->m) {
-        return;
+    double expected = rare * battery->count;
+    audit_note(battery->audit, CHECK_NOISE_REPORT, audit_p_binomial(reports, battery->count, rare),
+               reports, expected, "%.0f of %.0f reports have %s noise, %.1f expected (%s)", reports,
+               battery->count, how, expected, battery->scene->name);
+}
+
+void audit_whole_judge(const struct audit_battery *battery)
+{
+    judge_signs(battery);
+    judge_bare(battery);
+    if (battery->scene->n > battery->scene->m) {
+        judge_rare(battery, battery->least, "next to no");
+        judge_rare(battery, battery->most, "very much");
+        audit_note(battery->audit, CHECK_NOISE_REPORT, audit_p_uniform(battery->norm, CELLS),
+                   battery->norm[0], battery->count / CELLS,
+                   "the norms of the noise have not their law (%s)", battery->scene->name);
     }
-    audit_note(audit, CHECK_NOISE_REPORT, audit_p_binomial(whole->least, whole->count, rare),
-               whole->least, rare * whole->count,
-               "%.0f of %.0f reports have next to no noise, %.1f expected (%s)", whole->least,
-               whole->count, rare * whole->count, name);
-    audit_note(audit, CHECK_NOISE_REPORT, audit_p_binomial(whole->most, whole->count, rare),
-               whole->most, rare * whole->count,
-               "%.0f of %.0f reports have very much noise, %.1f expected (%s)", whole->most,
-               whole->count, rare * whole->count, name);
-    audit_note(audit, CHECK_NOISE_REPORT, audit_p_uniform(whole->cell, CELLS), whole->cell[0],
-               whole->count / CELLS, "the norms of the noise have not their law (%s)", name);
 }
