@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     } else if (made) {
         make_reports(moments, fleet, &job);
     } else {
-        fold_rows(moments, &job, fleet_study(fleet));
+        fold_rows(moments, &job, &fleet->study);
     }
     (void)getrusage(RUSAGE_SELF, &usage);
     printf("%.6f %.6f %.1f\n", all_processor_seconds() - start, bench_seconds() - begun,

@@ -166,7 +166,7 @@ static enum tremolo_status explain_study(struct tremolo_client *client, enum tre
         return client_fails(client, status, "the server sent another study than the URL names");
     case TREMOLO_BAD_SIGNATURE:
         return client_fails(client, status, "the study is not signed by the pinned key");
-    default: return client_fails(client, status, "%s", tremolo_status_sentence(status));
+    default: return client_fails_plainly(client, status);
     }
 }
 
@@ -176,7 +176,8 @@ static enum tremolo_status fetch_study(struct tremolo_client *client, const uint
 {
     size_t length = 0;
     uint8_t named[TREMOLO_SIGNING_PUBLIC_BYTES];
-    enum tremolo_status status = client_get(client, &length, "", TREMOLO_CLIENT_MAX_STUDY_BYTES);
+    enum tremolo_status status =
+        client_exchange(client, &length, "", NULL, 0, TREMOLO_CLIENT_MAX_STUDY_BYTES);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -203,8 +204,7 @@ static enum tremolo_status trust_and_fetch(struct tremolo_client *client,
         return status;
     }
     if (!pinned && !options->trust_new) {
-        return client_fails(client, TREMOLO_NOT_TRUSTED, "%s",
-                            tremolo_status_sentence(TREMOLO_NOT_TRUSTED));
+        return client_fails_plainly(client, TREMOLO_NOT_TRUSTED);
     }
     client->to_pin = !pinned;
     return fetch_study(client, pinned ? client->server_key : NULL);
@@ -249,15 +249,11 @@ static enum tremolo_status begin(struct tremolo_client *client,
                                      ? TREMOLO_NO_MEMORY
                                      : set_surroundings(client, options, surroundings);
     if (status != TREMOLO_OK) {
-        return client_fails(client, status, "%s", tremolo_status_sentence(status));
+        return client_fails_plainly(client, status);
     }
     status = set_address(client, options->study_url);
-    if (status == TREMOLO_OK) {
-        status = set_device(client, options);
-    }
-    if (status == TREMOLO_OK) {
-        status = client_open_ledger(client, options);
-    }
+    status = status == TREMOLO_OK ? set_device(client, options) : status;
+    status = status == TREMOLO_OK ? client_open_ledger(client, options) : status;
     if (status == TREMOLO_OK) {
         client_start_clock(client);
         status = trust_and_fetch(client, options);
@@ -266,9 +262,7 @@ static enum tremolo_status begin(struct tremolo_client *client,
         status =
             tremolo_policy_ask(&client->policy, client->why, sizeof client->why, client->study);
     }
-    if (status == TREMOLO_OK) {
-        status = prepare_study(client);
-    }
+    status = status == TREMOLO_OK ? prepare_study(client) : status;
     /* Without a ledger there is no directory yet; client_make_ledger() pins then. */
     return status == TREMOLO_OK && !client->to_enrol ? client_pin_key(client) : status;
 }

@@ -12,23 +12,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status)
+static enum tremolo_status fails_because(struct tremolo_client *client, enum tremolo_status status,
+                                         const char *why)
 {
-    const char *error = client->ledger != NULL ? tremolo_ledger_file_error(client->ledger) : "";
-    bool storage = status == TREMOLO_STORAGE_FAILED && error[0] != '\0';
     return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
-                        storage ? "; " : "", storage ? error : "");
+                        why[0] != '\0' ? "; " : "", why);
+}
+
+enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tremolo_status status)
+{
+    bool storage = status == TREMOLO_STORAGE_FAILED && client->ledger != NULL;
+    return fails_because(client, status, storage ? tremolo_ledger_file_error(client->ledger) : "");
 }
 
 static enum tremolo_status copy_names(struct tremolo_client *client,
                                       const struct tremolo_client_options *options)
 {
     const char *counter = options->counter_file != NULL ? options->counter_file : "";
-    int state = snprintf(client->state, sizeof client->state, "%s", options->state_directory);
-    int count = snprintf(client->counter, sizeof client->counter, "%s", counter);
     client->ledger_studies = options->ledger_studies;
-    return state >= 0 && (size_t)state < sizeof client->state && count >= 0 &&
-                   (size_t)count < sizeof client->counter
+    return host_copy_path(client->state, options->state_directory) == 0 &&
+                   host_copy_path(client->counter, counter) == 0
                ? TREMOLO_OK
                : TREMOLO_BAD_ARGUMENT;
 }
@@ -53,31 +56,22 @@ static enum tremolo_status open_file(struct tremolo_client *client, bool create,
     return status;
 }
 
-static enum tremolo_status file_fails(struct tremolo_client *client, enum tremolo_status status,
-                                      const char *why)
-{
-    return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
-                        why[0] != '\0' ? "; " : "", why);
-}
-
 enum tremolo_status client_open_ledger(struct tremolo_client *client,
                                        const struct tremolo_client_options *options)
 {
     char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
     uint32_t left = 0;
     enum tremolo_status status = copy_names(client, options);
-    if (status == TREMOLO_OK) {
-        status = open_file(client, false, why);
-    }
+    status = status == TREMOLO_OK ? open_file(client, false, why) : status;
     if (status == TREMOLO_LEDGER_MISSING && options->enrol) {
         client->to_enrol = true;
         return TREMOLO_OK;
     }
     if (status != TREMOLO_OK) {
-        return file_fails(client, status, why);
+        return fails_because(client, status, why);
     }
     status = tremolo_device_budget(&client->work, &left, &client->platform);
-    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
+    return status == TREMOLO_OK ? status : client_fails_plainly(client, status);
 }
 
 static enum tremolo_status enrol(struct tremolo_client *client)
@@ -108,11 +102,11 @@ enum tremolo_status client_make_ledger(struct tremolo_client *client)
         status = open_file(client, true, why);
     }
     if (status != TREMOLO_OK) {
-        return file_fails(client, status, why);
+        return fails_because(client, status, why);
     }
     status = enrol(client);
     if (status != TREMOLO_OK) {
-        (void)client_ledger_fails(client, status);
+        (void)client_fails_plainly(client, status);
         tremolo_ledger_file_close(client->ledger); /* the next try opens what there is then */
         client->ledger = NULL;
         return status;
@@ -178,7 +172,7 @@ enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *
         status = tremolo_policy_allows(&allowed, &client->policy, kind, spent);
     }
     if (status != TREMOLO_OK) {
-        return client_ledger_fails(client, status);
+        return client_fails_plainly(client, status);
     }
     uint32_t kept = whole[kind] - spent[kind];
     uint32_t capped = allowed > spent[kind] ? allowed - spent[kind] : 0;

@@ -66,7 +66,7 @@ enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_sta
 
 /* The same with the status's sentence, and what the storage said when that
  * failed. */
-enum tremolo_status client_ledger_fails(struct tremolo_client *client, enum tremolo_status status);
+enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tremolo_status status);
 
 /* Open the ledger that is there. Without one, and with options->enrol, only
  * to_enrol is set: a ledger is made for life with the budget of the policy of
@@ -89,13 +89,11 @@ enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *
 /* The time allowed for one call starts now. */
 void client_start_clock(struct tremolo_client *client);
 
-/* GET url/path, or POST a body, until the server answers 2xx, refuses for
+/* GET url/path, or POST a body that is not NULL, until the server answers 2xx, refuses for
  * good, or time is up. The answer, of at most `most` bytes, is in
  * client->answer. SERVER_REFUSED, ROUND_CLOSED (410), NETWORK_FAILED. */
-enum tremolo_status client_get(struct tremolo_client *client, size_t *length, const char *path,
-                               size_t most);
-enum tremolo_status client_post(struct tremolo_client *client, size_t *length, const char *path,
-                                const uint8_t *body, size_t body_length, size_t most);
+enum tremolo_status client_exchange(struct tremolo_client *client, size_t *length, const char *path,
+                                    const uint8_t *body, size_t body_length, size_t most);
 
 /* Wait a random time between both ends. NETWORK_FAILED when told to stop. */
 enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms);

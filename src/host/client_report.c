@@ -33,13 +33,12 @@ enum tremolo_status tremolo_client_values(struct tremolo_client *client, const d
         return TREMOLO_BAD_ARGUMENT;
     }
     if (count != tremolo_study_file_dimension(client->study) + 1) {
-        return keep_sample(client, client_fails(client, TREMOLO_BAD_SAMPLE, "%s",
-                                                tremolo_status_sentence(TREMOLO_BAD_SAMPLE)));
+        return keep_sample(client, client_fails_plainly(client, TREMOLO_BAD_SAMPLE));
     }
     enum tremolo_status status =
         sample_from_values(client->features, &client->response, client->study, values);
     if (status != TREMOLO_OK) {
-        (void)client_fails(client, status, "%s", tremolo_status_sentence(status));
+        (void)client_fails_plainly(client, status);
     }
     return keep_sample(client, status);
 }
@@ -50,8 +49,7 @@ enum tremolo_status tremolo_client_sample_number(struct tremolo_client *client, 
         return TREMOLO_BAD_ARGUMENT;
     }
     if (number >= tremolo_study_file_device(client->study)->samples) {
-        return client_fails(client, TREMOLO_BAD_SAMPLES, "%s",
-                            tremolo_status_sentence(TREMOLO_BAD_SAMPLES));
+        return client_fails_plainly(client, TREMOLO_BAD_SAMPLES);
     }
     client->sample_number = (uint16_t)number;
     return TREMOLO_OK;
@@ -139,7 +137,7 @@ static enum tremolo_status make_new(struct tremolo_client *client, uint8_t *repo
         return status;
     }
     status = ask_core(client, report, length, &client->platform);
-    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
+    return status == TREMOLO_OK ? status : client_fails_plainly(client, status);
 }
 
 /* The bytes to send: those of the ledger, or new ones once the round is known
@@ -166,7 +164,7 @@ static enum tremolo_status find_or_make(struct tremolo_client *client, uint8_t *
     if (*is_new) {
         return make_new(client, report, length);
     }
-    return status == TREMOLO_OK ? status : client_ledger_fails(client, status);
+    return status == TREMOLO_OK ? status : client_fails_plainly(client, status);
 }
 
 /* Our round is over; a study of one round is, too. */
@@ -193,7 +191,7 @@ static enum tremolo_status fill_receipt(struct tremolo_client *client,
     bool by_policy = false;
     enum tremolo_status status = tremolo_report_decode(&decoded, report, length);
     if (status != TREMOLO_OK) {
-        return client_ledger_fails(client, status);
+        return client_fails_plainly(client, status);
     }
     status = client_budget_left(client, &left, &by_policy);
     if (status != TREMOLO_OK) {
@@ -229,8 +227,8 @@ enum tremolo_status tremolo_client_report(struct tremolo_client *client,
     client_start_clock(client);
     enum tremolo_status status = find_or_make(client, report, &length, &is_new);
     if (status == TREMOLO_OK) {
-        status = client_post(client, &answered, "/reports", report, length,
-                             TREMOLO_CLIENT_MAX_RECEIPT_BYTES);
+        status = client_exchange(client, &answered, "/reports", report, length,
+                                 TREMOLO_CLIENT_MAX_RECEIPT_BYTES);
         if (status == TREMOLO_ROUND_CLOSED) {
             status = closed_meanwhile(client, is_new);
         }

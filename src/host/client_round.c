@@ -83,9 +83,7 @@ static enum tremolo_status check_open_round(struct tremolo_client *client, const
         return client_fails(client, TREMOLO_BAD_ANSWER, "the round is not signed");
     }
     enum tremolo_status status = tremolo_round_verify(signature, study, &round, client->server_key);
-    if (status == TREMOLO_OK) {
-        status = tremolo_round_check(study, &round);
-    }
+    status = status == TREMOLO_OK ? tremolo_round_check(study, &round) : status;
     return status == TREMOLO_OK
                ? status
                : client_fails(client, status, "the round: %s", tremolo_status_sentence(status));
@@ -122,7 +120,7 @@ static enum tremolo_status fetch_round(struct tremolo_client *client)
 {
     size_t length = 0;
     enum tremolo_status status =
-        client_get(client, &length, "/round", TREMOLO_CLIENT_MAX_ROUND_BYTES);
+        client_exchange(client, &length, "/round", NULL, 0, TREMOLO_CLIENT_MAX_ROUND_BYTES);
     if (status == TREMOLO_ROUND_CLOSED) {
         client->round.state = ROUND_DONE; /* the study itself is over */
     }
@@ -168,9 +166,7 @@ static enum tremolo_status check_dates(struct tremolo_client *client)
 enum tremolo_status client_find_open_round(struct tremolo_client *client)
 {
     enum tremolo_status status = check_dates(client);
-    if (status == TREMOLO_OK) {
-        status = fetch_round(client);
-    }
+    status = status == TREMOLO_OK ? fetch_round(client) : status;
     if (status != TREMOLO_OK || client->round.state == ROUND_OPEN) {
         return status;
     }

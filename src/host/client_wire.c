@@ -153,55 +153,38 @@ static int send_once(struct tremolo_client *client, struct tremolo_http_answer *
                : client->around.exchange(client->around.context, answer, request);
 }
 
-static enum tremolo_status exchange(struct tremolo_client *client, size_t *length,
-                                    struct tremolo_http_request *request)
+enum tremolo_status client_exchange(struct tremolo_client *client, size_t *length, const char *path,
+                                    const uint8_t *body, size_t body_length, size_t most)
 {
+    char url[TREMOLO_CLIENT_MAX_URL + 32]; /* the study's, and a path of ours */
+    bool known = body != NULL && client->device_name[0] != '\0';
+    struct tremolo_http_request request = {
+        .method = body != NULL ? "POST" : "GET",
+        .url = url,
+        .media_type = body != NULL ? "application/cbor" : NULL,
+        .device = known ? client->device_name : NULL,
+        .body = body,
+        .body_length = body_length,
+        .answer_max = most,
+    };
+    (void)snprintf(url, sizeof url, "%s%s", client->url, path);
     client->attempts = 0;
     for (;;) {
         struct tremolo_http_answer answer = {.retry_after_s = -1, .body = client->answer};
-        request->timeout_ms = time_for_one(client);
+        request.timeout_ms = time_for_one(client);
         client->attempts++;
-        if (send_once(client, &answer, request) != 0) {
+        if (send_once(client, &answer, &request) != 0) {
             answer.status = 0;
         }
         if (answer.status >= 200 && answer.status < 300) {
             *length = answer.length;
             return TREMOLO_OK;
         }
-        if (!is_worth_repeating(answer.status)) {
-            return refusal(client, &answer);
-        }
-        enum tremolo_status status = pause_before_next(client, &answer);
+        enum tremolo_status status = is_worth_repeating(answer.status)
+                                         ? pause_before_next(client, &answer)
+                                         : refusal(client, &answer);
         if (status != TREMOLO_OK) {
             return status;
         }
     }
-}
-
-enum { URL_BYTES = TREMOLO_CLIENT_MAX_URL + 32 }; /* the study's, and a path of ours */
-
-enum tremolo_status client_get(struct tremolo_client *client, size_t *length, const char *path,
-                               size_t most)
-{
-    char url[URL_BYTES];
-    struct tremolo_http_request request = {.method = "GET", .url = url, .answer_max = most};
-    (void)snprintf(url, sizeof url, "%s%s", client->url, path);
-    return exchange(client, length, &request);
-}
-
-enum tremolo_status client_post(struct tremolo_client *client, size_t *length, const char *path,
-                                const uint8_t *body, size_t body_length, size_t most)
-{
-    char url[URL_BYTES];
-    struct tremolo_http_request request = {
-        .method = "POST",
-        .url = url,
-        .media_type = "application/cbor",
-        .device = client->device_name[0] != '\0' ? client->device_name : NULL,
-        .body = body,
-        .body_length = body_length,
-        .answer_max = most,
-    };
-    (void)snprintf(url, sizeof url, "%s%s", client->url, path);
-    return exchange(client, length, &request);
 }

@@ -3,17 +3,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-int host_path(char path[HOST_PATH_BYTES], const char *directory, const char *name)
+/* Of what snprintf() answered. */
+static int fits(int written)
 {
-    int written = snprintf(path, HOST_PATH_BYTES, "%s/%s", directory, name);
     if (written < 0 || written >= HOST_PATH_BYTES) {
         errno = ENAMETOOLONG;
         return -1;
     }
     return 0;
+}
+
+int host_copy_path(char copy[HOST_PATH_BYTES], const char *path)
+{
+    return fits(snprintf(copy, HOST_PATH_BYTES, "%s", path));
+}
+
+int host_path(char path[HOST_PATH_BYTES], const char *directory, const char *name)
+{
+    return fits(snprintf(path, HOST_PATH_BYTES, "%s/%s", directory, name));
 }
 
 int host_read_all(const struct tremolo_files *files, int fd, void *bytes, size_t length,
@@ -101,20 +112,16 @@ int host_replace_file(const struct tremolo_files *files, const char *path, const
                       size_t length)
 {
     char temporary[HOST_PATH_BYTES];
-    int written = snprintf(temporary, sizeof temporary, "%s.new", path);
-    if (written < 0 || (size_t)written >= sizeof temporary) {
-        errno = ENAMETOOLONG;
+    if (fits(snprintf(temporary, sizeof temporary, "%s.new", path)) != 0) {
         return -1;
     }
     int fd = files->open(files->context, temporary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fd < 0) {
         return -1;
     }
-    int result = host_write_all(files, fd, bytes, length, 0);
-    if (result == 0) {
-        result = files->fsync(files->context, fd);
-    }
-    if (host_close_after(files, fd, result) != 0 ||
+    bool whole =
+        host_write_all(files, fd, bytes, length, 0) == 0 && files->fsync(files->context, fd) == 0;
+    if (host_close_after(files, fd, whole ? 0 : -1) != 0 ||
         files->rename(files->context, temporary, path) != 0) {
         return host_give_up(files, temporary);
     }

@@ -10,7 +10,8 @@
 
 enum { HOST_PATH_BYTES = 1024 };
 
-/* "directory/name"; -1 with ENAMETOOLONG when it does not fit. */
+/* A path as it is, or "directory/name"; -1 with ENAMETOOLONG when it does not fit. */
+int host_copy_path(char copy[HOST_PATH_BYTES], const char *path);
 int host_path(char path[HOST_PATH_BYTES], const char *directory, const char *name);
 
 /* All of `length` bytes; what lies past the end of the file reads as zero. */

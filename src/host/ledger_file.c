@@ -62,6 +62,14 @@ static int failed(struct tremolo_ledger_file *ledger, const char *what)
     return -1;
 }
 
+/* The same for the caller. */
+static enum tremolo_status fails(struct tremolo_ledger_file *ledger, const char *what,
+                                 enum tremolo_status status)
+{
+    (void)failed(ledger, what);
+    return status;
+}
+
 /* ---------------------------------------------------------------- callbacks */
 
 static off_t region_bytes(unsigned studies)
@@ -173,18 +181,16 @@ static enum tremolo_status lock_directory(struct tremolo_ledger_file *ledger, co
     const struct tremolo_files *files = &ledger->files;
     char path[HOST_PATH_BYTES];
     if (host_path(path, directory, "lock") != 0) {
-        (void)failed(ledger, directory);
-        return TREMOLO_BAD_ARGUMENT;
+        return fails(ledger, directory, TREMOLO_BAD_ARGUMENT);
     }
     ledger->lock_fd = files->open(files->context, path, O_RDWR | O_CREAT, 0600);
     if (ledger->lock_fd < 0) {
-        (void)failed(ledger, path);
-        return errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED;
+        return fails(ledger, path,
+                     errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED);
     }
     if (files->lock(files->context, ledger->lock_fd) != 0) {
         bool busy = errno == EAGAIN || errno == EACCES || errno == EWOULDBLOCK;
-        (void)failed(ledger, path);
-        return busy ? TREMOLO_LEDGER_BUSY : TREMOLO_STORAGE_FAILED;
+        return fails(ledger, path, busy ? TREMOLO_LEDGER_BUSY : TREMOLO_STORAGE_FAILED);
     }
     return TREMOLO_OK;
 }
@@ -210,15 +216,10 @@ static int make_ledger(struct tremolo_ledger_file *ledger, unsigned studies)
     if (fd < 0) {
         return -1;
     }
-    int result = files->allocate(files->context, fd, BLOCK_BYTES + 2 * region_bytes(studies));
-    if (result == 0) {
-        result = host_write_all(files, fd, header, HEADER_TEXT_BYTES, 0);
-    }
-    if (result == 0) {
-        result = files->fsync(files->context, fd);
-    }
-    if (result != 0) {
-        (void)host_close_after(files, fd, result);
+    if (files->allocate(files->context, fd, BLOCK_BYTES + 2 * region_bytes(studies)) != 0 ||
+        host_write_all(files, fd, header, HEADER_TEXT_BYTES, 0) != 0 ||
+        files->fsync(files->context, fd) != 0) {
+        (void)host_close_after(files, fd, -1);
         return host_give_up(files, temporary);
     }
     ledger->fd = fd;
@@ -233,25 +234,24 @@ static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
     unsigned studies = options->studies != 0 ? options->studies : TREMOLO_LEDGER_FILE_STUDIES;
     ledger->fd = files->open(files->context, ledger->ledger_path, O_RDWR, 0);
     if (ledger->fd < 0 && errno == ENOENT && options->create && make_ledger(ledger, studies) != 0) {
-        (void)failed(ledger, "make the ledger");
-        return TREMOLO_STORAGE_FAILED;
+        return fails(ledger, "make the ledger", TREMOLO_STORAGE_FAILED);
     }
     if (ledger->fd < 0) {
-        (void)failed(ledger, ledger->ledger_path);
-        return errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED;
+        return fails(ledger, ledger->ledger_path,
+                     errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED);
     }
     /* Whoever made it may have been cut off before its name was durable. */
     if (!ledger->unborn && host_sync_directory(files, ledger->directory) != 0) {
-        (void)failed(ledger, "sync the ledger's directory");
-        return TREMOLO_STORAGE_FAILED;
+        return fails(ledger, "sync the ledger's directory", TREMOLO_STORAGE_FAILED);
     }
     return TREMOLO_OK;
 }
 
-static enum tremolo_status is_damaged(struct tremolo_ledger_file *ledger, const char *words)
+static enum tremolo_status refuse(struct tremolo_ledger_file *ledger, enum tremolo_status status,
+                                  const char *words)
 {
     (void)snprintf(ledger->error, sizeof ledger->error, "%s", words);
-    return TREMOLO_LEDGER_DAMAGED;
+    return status;
 }
 
 /* How many entries the ledger was made with: only that number opens it. */
@@ -261,8 +261,7 @@ static enum tremolo_status read_header(struct tremolo_ledger_file *ledger)
     char expected[HEADER_TEXT_BYTES + 1];
     unsigned studies = 0;
     if (host_read_all(&ledger->files, ledger->fd, header, HEADER_TEXT_BYTES, 0) != 0) {
-        (void)failed(ledger, "read the ledger");
-        return TREMOLO_STORAGE_FAILED;
+        return fails(ledger, "read the ledger", TREMOLO_STORAGE_FAILED);
     }
     for (unsigned n = 2; n < 2 * (TREMOLO_MAX_STUDIES + 1) && studies == 0; n++) {
         write_header(expected, n / 2, n % 2 == 1);
@@ -270,13 +269,12 @@ static enum tremolo_status read_header(struct tremolo_ledger_file *ledger)
         ledger->has_counter = n % 2 == 1;
     }
     if (studies == 0) {
-        return is_damaged(ledger, "the ledger's header is damaged");
+        return refuse(ledger, TREMOLO_LEDGER_DAMAGED, "the ledger's header is damaged");
     }
     ledger->platform.studies = studies;
     if (ledger->has_counter && ledger->platform.counter == NULL) {
-        (void)snprintf(ledger->error, sizeof ledger->error,
-                       "this ledger was made with a counter, which must be named");
-        return TREMOLO_LEDGER_ROLLED_BACK;
+        return refuse(ledger, TREMOLO_LEDGER_ROLLED_BACK,
+                      "this ledger was made with a counter, which must be named");
     }
     return TREMOLO_OK;
 }
@@ -288,7 +286,7 @@ static enum tremolo_status read_slots(struct tremolo_ledger_file *ledger)
     uint32_t left;
     if (!ledger->unborn &&
         tremolo_device_budget(&work, &left, &ledger->platform) == TREMOLO_LEDGER_MISSING) {
-        return is_damaged(ledger, "no entry of the ledger can be made out");
+        return refuse(ledger, TREMOLO_LEDGER_DAMAGED, "no entry of the ledger can be made out");
     }
     return TREMOLO_OK;
 }
@@ -300,9 +298,9 @@ static enum tremolo_status find_ledger(struct tremolo_ledger_file *ledger)
     const struct tremolo_files *files = &ledger->files;
     int fd = files->open(files->context, ledger->ledger_path, O_RDONLY, 0);
     if (fd < 0) {
-        (void)failed(ledger, ledger->ledger_path);
-        return errno == ENOENT || errno == ENOTDIR ? TREMOLO_LEDGER_MISSING
-                                                   : TREMOLO_STORAGE_FAILED;
+        bool missing = errno == ENOENT || errno == ENOTDIR;
+        return fails(ledger, ledger->ledger_path,
+                     missing ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED);
     }
     (void)files->close(files->context, fd);
     return TREMOLO_OK;
@@ -314,42 +312,29 @@ static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
     const struct tremolo_files *files = &ledger->files;
     if (options->create && files->mkdir(files->context, options->directory, 0700) != 0 &&
         errno != EEXIST) {
-        (void)failed(ledger, options->directory);
-        return TREMOLO_STORAGE_FAILED;
+        return fails(ledger, options->directory, TREMOLO_STORAGE_FAILED);
     }
     if (options->create && host_sync_parent(files, options->directory) != 0) {
-        (void)failed(ledger, "sync the parent directory");
-        return TREMOLO_STORAGE_FAILED;
+        return fails(ledger, "sync the parent directory", TREMOLO_STORAGE_FAILED);
     }
     enum tremolo_status status = options->create ? TREMOLO_OK : find_ledger(ledger);
-    if (status == TREMOLO_OK) {
-        status = lock_directory(ledger, options->directory);
-    }
-    if (status == TREMOLO_OK) {
-        status = open_ledger(ledger, options);
-    }
-    if (status == TREMOLO_OK) {
-        status = read_header(ledger);
-    }
+    status = status == TREMOLO_OK ? lock_directory(ledger, options->directory) : status;
+    status = status == TREMOLO_OK ? open_ledger(ledger, options) : status;
+    status = status == TREMOLO_OK ? read_header(ledger) : status;
     return status == TREMOLO_OK ? read_slots(ledger) : status;
 }
 
+/* The counter's file is replaced by way of another, whose name is a little longer. */
 static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
                                      const struct tremolo_ledger_file_options *options)
 {
-    if (options->counter != NULL) {
-        int written =
-            snprintf(ledger->counter_path, sizeof ledger->counter_path, "%s", options->counter);
-        if (written < 0 || (size_t)written >= sizeof ledger->counter_path - 8) {
-            return TREMOLO_BAD_ARGUMENT;
-        }
-    }
-    int written = snprintf(ledger->directory, sizeof ledger->directory, "%s", options->directory);
-    if (written < 0 || (size_t)written >= sizeof ledger->directory) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    return host_path(ledger->ledger_path, options->directory, "ledger") == 0 ? TREMOLO_OK
-                                                                             : TREMOLO_BAD_ARGUMENT;
+    const char *counter = options->counter != NULL ? options->counter : "";
+    return strlen(counter) < sizeof ledger->counter_path - 8 &&
+                   host_copy_path(ledger->counter_path, counter) == 0 &&
+                   host_copy_path(ledger->directory, options->directory) == 0 &&
+                   host_path(ledger->ledger_path, options->directory, "ledger") == 0
+               ? TREMOLO_OK
+               : TREMOLO_BAD_ARGUMENT;
 }
 
 enum tremolo_status tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
@@ -378,9 +363,7 @@ enum tremolo_status tremolo_ledger_file_open(struct tremolo_ledger_file **ledger
         .advance = options->counter != NULL ? ledger_advance : NULL,
     };
     enum tremolo_status status = set_paths(made, options);
-    if (status == TREMOLO_OK) {
-        status = prepare(made, options);
-    }
+    status = status == TREMOLO_OK ? prepare(made, options) : status;
     if (status == TREMOLO_OK) {
         *ledger = made;
         return TREMOLO_OK;

@@ -1,5 +1,6 @@
 /* columns.c -- lists of columns, as --features takes them. */
 #include "tremolo_table.h"
+#include "refuse.h"
 
 #include <string.h>
 
@@ -47,8 +48,7 @@ char *tremolo_columns_without(const struct tremolo_column_choice *choice,
     size_t length = 0, listed = 0;
     for (size_t i = 0; i < choice->without_count; i++) {
         if (!is_among(choice->without[i], choice->name, choice->names)) {
-            (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES,
-                           "there is no column '%.80s' to leave out", choice->without[i]);
+            (void)refuse(error, "there is no column '%.80s' to leave out", choice->without[i]);
             return NULL;
         }
     }
@@ -61,7 +61,7 @@ char *tremolo_columns_without(const struct tremolo_column_choice *choice,
         }
     }
     if (list == NULL || fclose(list) != 0) {
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
+        (void)refuse(error, "out of memory");
         return NULL;
     }
     return text;

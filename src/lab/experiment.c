@@ -85,7 +85,7 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
     double range[TREMOLO_DESIGN_FEATURES_MAX + 1];
     tremolo_design_ranges(range, options->save->design);
     struct tremolo_report_header header = {
-        .study = *fleet_study(fleet),
+        .study = fleet->study,
         .step = rounds ? options->step : 0,
         .radius = rounds ? options->radius : 0,
         .feature_bound = ballots ? 1 : split->bound,
@@ -107,15 +107,15 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
                                                                    : TREMOLO_STORAGE_FAILED;
 }
 
-/* What opens a round in the file. */
+/* What opens a round in the file, if there is one. */
 static enum tremolo_status save_round(const struct tremolo_experiment_save *save,
                                       const struct tremolo_study *study, size_t round,
                                       const double *V)
 {
     size_t count = (size_t)study->vectors * study->dimension;
-    int16_t *vectors = calloc(count > 0 ? count : 1, sizeof *vectors);
+    int16_t *vectors = save != NULL ? calloc(count + 1, sizeof *vectors) : NULL;
     if (vectors == NULL) {
-        return TREMOLO_NO_MEMORY;
+        return save != NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
     }
     tremolo_release_to_wire(vectors, V, count);
     bool good = tremolo_report_file_begin_round(save->file, study, (unsigned)round, vectors);
@@ -125,32 +125,33 @@ static enum tremolo_status save_round(const struct tremolo_experiment_save *save
 
 /* ------------------------------------------------------------- one release */
 
+/* By the regularised fit, unless the method has one of its own. */
+static enum tremolo_status fit(struct tremolo_outcome *outcome,
+                               const struct tremolo_experiment_options *options)
+{
+    struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
+    if (options->method == TREMOLO_EXPERIMENT_ONE_SHOT) {
+        fit_options = (struct tremolo_fit_options){TREMOLO_METHOD_ONE_SHOT, false, options->ridge};
+    }
+    enum tremolo_status status =
+        tremolo_fit(outcome->beta, &outcome->fit, outcome->evidence, &fit_options);
+    outcome->intercept = outcome->fit.intercept;
+    return status;
+}
+
 static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fleet *fleet,
                                       const struct tremolo_experiment_options *options,
                                       uint64_t seed)
 {
-    struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
-    size_t d = fleet_study(fleet)->dimension;
-    double *zero = calloc(d, sizeof *zero);
-    double *V = calloc(options->vectors > 0 ? options->vectors * d : 1, sizeof *V);
-    enum tremolo_status status = zero == NULL || V == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
+    static const double zero[TREMOLO_DESIGN_FEATURES_MAX];
+    double *V = calloc(options->vectors * fleet->d + 1, sizeof *V);
+    enum tremolo_status status = V == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
     if (status == TREMOLO_OK && options->vectors > 0) {
-        status = tremolo_directions(V, options->vectors, zero, d, seed, 0);
+        status = tremolo_directions(V, options->vectors, zero, fleet->d, seed, 0);
     }
-    if (status == TREMOLO_OK && options->save != NULL) {
-        status = save_round(options->save, fleet_study(fleet), 0, V);
-    }
-    if (status == TREMOLO_OK) {
-        status = fleet_release(&outcome->evidence, NULL, fleet, 0, V);
-    }
-    if (status == TREMOLO_OK && options->method == TREMOLO_EXPERIMENT_ONE_SHOT) {
-        fit_options = (struct tremolo_fit_options){TREMOLO_METHOD_ONE_SHOT, false, options->ridge};
-    }
-    if (status == TREMOLO_OK) {
-        status = tremolo_fit(outcome->beta, &outcome->fit, outcome->evidence, &fit_options);
-        outcome->intercept = outcome->fit.intercept;
-    }
-    free(zero);
+    status = status == TREMOLO_OK ? save_round(options->save, &fleet->study, 0, V) : status;
+    status = status == TREMOLO_OK ? fleet_release(&outcome->evidence, NULL, fleet, 0, V) : status;
+    status = status == TREMOLO_OK ? fit(outcome, options) : status;
     free(V);
     return status;
 }
@@ -158,21 +159,16 @@ static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fl
 static enum tremolo_status run_ballots(struct tremolo_outcome *outcome, struct fleet *fleet,
                                        const struct tremolo_experiment_save *save)
 {
-    struct tremolo_ballot_fit fit;
-    enum tremolo_status status = TREMOLO_OK;
-    if (save != NULL) {
-        status = save_round(save, fleet_study(fleet), 0, NULL);
-    }
-    if (status == TREMOLO_OK) {
-        status = fleet_ballots(&outcome->ballots, fleet);
-    }
+    struct tremolo_ballot_fit made;
+    enum tremolo_status status = save_round(save, &fleet->study, 0, NULL);
+    status = status == TREMOLO_OK ? fleet_ballots(&outcome->ballots, fleet) : status;
     if (status == TREMOLO_OK) {
         status =
-            tremolo_ballot_fit(outcome->beta, &fit, outcome->ballots, TREMOLO_METHOD_AUTO, 0.95);
+            tremolo_ballot_fit(outcome->beta, &made, outcome->ballots, TREMOLO_METHOD_AUTO, 0.95);
     }
     if (status == TREMOLO_OK) {
-        outcome->fit = fit.fit;
-        outcome->intercept = fit.fit.intercept;
+        outcome->fit = made.fit;
+        outcome->intercept = made.fit.intercept;
     }
     return status;
 }
@@ -191,11 +187,8 @@ static enum tremolo_status release_round(void *context, size_t round, const doub
                                          struct tremolo_debiased **evidence)
 {
     struct rounds *rounds = context;
-    enum tremolo_status status = TREMOLO_OK;
     (void)beta;
-    if (rounds->save != NULL) {
-        status = save_round(rounds->save, fleet_study(rounds->fleet), round, V);
-    }
+    enum tremolo_status status = save_round(rounds->save, &rounds->fleet->study, round, V);
     if (status == TREMOLO_OK) {
         status = fleet_release(evidence, &rounds->evidence[rounds->kept], rounds->fleet,
                                (uint16_t)round, vectors > 0 ? V : NULL);
@@ -205,19 +198,6 @@ static enum tremolo_status release_round(void *context, size_t round, const doub
 }
 
 /* Inference rests on all rounds together, whichever iterate predicts. */
-static enum tremolo_status pool_rounds(struct tremolo_outcome *outcome, struct rounds *rounds,
-                                       enum tremolo_experiment_method method)
-{
-    struct tremolo_fit_options fit_options = TREMOLO_FIT_DEFAULTS;
-    enum tremolo_status status = tremolo_debias_pool(
-        &outcome->evidence, (const struct tremolo_debiased *const *)rounds->evidence, rounds->kept);
-    if (status == TREMOLO_OK && method == TREMOLO_EXPERIMENT_POOLED) {
-        status = tremolo_fit(outcome->beta, &outcome->fit, outcome->evidence, &fit_options);
-        outcome->intercept = outcome->fit.intercept;
-    }
-    return status;
-}
-
 static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fleet *fleet,
                                       const struct tremolo_experiment_options *options,
                                       uint64_t seed)
@@ -232,10 +212,15 @@ static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fl
     if (rounds.evidence == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = tremolo_iterate(
-        outcome->beta, NULL, NULL, fleet_study(fleet)->dimension, &iterate, release_round, &rounds);
+    enum tremolo_status status = tremolo_iterate(outcome->beta, NULL, NULL, fleet->study.dimension,
+                                                 &iterate, release_round, &rounds);
     if (status == TREMOLO_OK) {
-        status = pool_rounds(outcome, &rounds, options->method);
+        status = tremolo_debias_pool(&outcome->evidence,
+                                     (const struct tremolo_debiased *const *)rounds.evidence,
+                                     rounds.kept);
+    }
+    if (status == TREMOLO_OK && options->method == TREMOLO_EXPERIMENT_POOLED) {
+        status = fit(outcome, options);
     }
     for (size_t t = 0; t < rounds.kept; t++) {
         tremolo_debias_free(rounds.evidence[t]);
@@ -319,15 +304,13 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
     const struct fleet_setup setup = setup_of(split, options, seed);
     enum tremolo_status status = fleet_new(&fleet, &setup);
     if (status == TREMOLO_OK) {
-        outcome->privacy = *fleet_scales(fleet);
-        outcome->law =
-            (struct tremolo_rank_law){fleet_study(fleet)->rank_first, fleet_study(fleet)->rank_top};
-        outcome->of_study =
-            options->study != NULL &&
-            memcmp(fleet_study(fleet)->id, options->study->id, TREMOLO_STUDY_ID_BYTES) == 0;
+        outcome->privacy = fleet->scales;
+        outcome->law = (struct tremolo_rank_law){fleet->study.rank_first, fleet->study.rank_top};
+        outcome->of_study = options->study != NULL && memcmp(fleet->study.id, options->study->id,
+                                                             TREMOLO_STUDY_ID_BYTES) == 0;
         if (options->release == TREMOLO_RELEASE_SAMPLE) {
-            outcome->mechanism = fleet_mechanism(fleet);
-            outcome->noise_sd = ldexp(1, fleet_study(fleet)->noise_log2) / fleet_study(fleet)->unit;
+            outcome->mechanism = tremolo_release_mechanism(&fleet->release, (double)fleet->rows);
+            outcome->noise_sd = ldexp(1, fleet->study.noise_log2) / fleet->study.unit;
         }
         if (options->save != NULL) {
             status = save_header(split, fleet, options);

@@ -1,7 +1,7 @@
 /* fleet.c -- simulated devices: preparation, threads, and the way from a
  * round's reports to debiased moments. The ways to make reports are in
  * fleet_core.c, fleet_bulk.c and fleet_ballot.c. */
-#include "fleet_parts.h"
+#include "fleet.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -11,7 +11,6 @@
 
 #include "tremolo_experiment.h"
 #include "tremolo_random.h"
-#include "tremolo_host.h"
 #include "tremolo_report_file.h"
 
 unsigned tremolo_processors(void)
@@ -20,16 +19,6 @@ unsigned tremolo_processors(void)
     return count < 1                          ? 1
            : count > TREMOLO_MAX_FOLD_THREADS ? TREMOLO_MAX_FOLD_THREADS
                                               : (unsigned)count;
-}
-
-const struct tremolo_mechanism_scales *fleet_scales(const struct fleet *fleet)
-{
-    return &fleet->scales;
-}
-
-const struct tremolo_study *fleet_study(const struct fleet *fleet)
-{
-    return &fleet->study;
 }
 
 /* ------------------------------------------------------------ preparation */
@@ -139,9 +128,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
         made->width = tremolo_row_values(&made->study);
         status = prepare_buckets(made);
     }
-    if (status == TREMOLO_OK) {
-        status = prepare_vectors(made);
-    }
+    status = status == TREMOLO_OK ? prepare_vectors(made) : status;
     if (status == TREMOLO_OK) {
         bool kept = made->bulk && setup->release == TREMOLO_RELEASE_SAMPLE;
         status = kept ? fleet_bulk_prepare(made, setup) : fleet_core_prepare(made, setup);
@@ -293,11 +280,6 @@ enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fle
 
 /* -------------------------------------------------------------- releasing */
 
-struct tremolo_mechanism fleet_mechanism(const struct fleet *fleet)
-{
-    return tremolo_release_mechanism(&fleet->release, (double)fleet->rows);
-}
-
 enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
                                   struct tremolo_debiased **copy, struct fleet *fleet,
                                   uint16_t round, const double *V)
@@ -310,9 +292,7 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
         pass.round.vectors = fleet->wire_vectors;
     }
     enum tremolo_status status = fleet_moments(&moments, fleet);
-    if (status == TREMOLO_OK) {
-        status = run_pass(moments, fleet, &pass);
-    }
+    status = status == TREMOLO_OK ? run_pass(moments, fleet, &pass) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_release_evidence(&made, moments, &fleet->release, fleet->wire_vectors);
     }
@@ -333,9 +313,7 @@ enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet 
     struct tremolo_moments *moments = NULL;
     const struct fleet_pass pass = {.stream = 0};
     enum tremolo_status status = fleet_moments(&moments, fleet);
-    if (status == TREMOLO_OK) {
-        status = run_pass(moments, fleet, &pass);
-    }
+    status = status == TREMOLO_OK ? run_pass(moments, fleet, &pass) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_release_ballots(ballots, moments, &fleet->study);
     }

@@ -6,7 +6,7 @@
  * their bits are counted where they are made and multiplied with one number of the point for all
  * of them, and nothing is stored. An entry counts from 16 down; that is taken off each row at
  * once. There is no ledger, and no bytes; fleet_core.c has both. */
-#include "fleet_parts.h"
+#include "fleet.h"
 
 #include <math.h>
 #include <string.h>

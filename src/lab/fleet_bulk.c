@@ -4,7 +4,7 @@
  * report waves, noise of the core's law (exact_noise.h) and one rounding to the wire. The angle of a
  * wave is uniform whatever the sample is, so it is drawn as such. There is no ledger, and no bytes;
  * fleet_core.c has both. */
-#include "fleet_parts.h"
+#include "fleet.h"
 
 #include <math.h>
 #include <stdlib.h>

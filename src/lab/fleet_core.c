@@ -1,6 +1,6 @@
 /* fleet_core.c -- devices that run the real core: enrol with a budget for
  * the study's rounds, report, and let the server's decoder read the bytes. */
-#include "fleet_parts.h"
+#include "fleet.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +82,7 @@ static enum tremolo_status read_report(int16_t *row, uint8_t *bucket, const stru
 {
     struct tremolo_report report;
     enum tremolo_status status = tremolo_report_decode(&report, bytes, length);
-    if (status == TREMOLO_OK) {
-        status = tremolo_row_unpack(row, &report, &fleet->study);
-    }
+    status = status == TREMOLO_OK ? tremolo_row_unpack(row, &report, &fleet->study) : status;
     if (status == TREMOLO_OK) {
         *bucket = (uint8_t)tremolo_bucket_of(report.id);
     }

@@ -8,19 +8,44 @@
 
 #define MAX_DEVICES 1e15
 
-enum tremolo_status plan_ballot_study(struct tremolo_study *study,
-                                      const struct tremolo_plan_request *request)
+static enum tremolo_status fill_samples(struct tremolo_study *study,
+                                        const struct tremolo_plan_request *request)
+{
+    struct tremolo_mechanism_request asked = TREMOLO_MECHANISM_DEFAULTS;
+    struct tremolo_mechanism_scales scales;
+    bool modulated = request->guess.vectors > 0;
+    double released = (double)request->guess.dimension + (request->response_private ? 1.0 : 0.0);
+    asked.dimension = request->guess.dimension;
+    asked.response_private = request->response_private;
+    asked.radius = request->radius > 0.0 ? request->radius : sqrt(released);
+    asked.neighbours =
+        request->distance > 0.0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
+    asked.distance = fmin(request->distance, 2.0 * asked.radius);
+    asked.epsilon = request->epsilon;
+    asked.delta = request->delta;
+    asked.rounds = (uint16_t)request->samples;
+    asked.calibration = request->calibration;
+    asked.alpha = request->alpha;
+    asked.vectors = request->guess.vectors;
+    asked.lambda = modulated ? request->lambda : 0.0;
+    asked.omega = modulated ? request->omega : 0.0;
+    return tremolo_mechanism_fill(study, &scales, &asked);
+}
+
+enum tremolo_status plan_study_of(struct tremolo_study *study,
+                                  const struct tremolo_plan_request *request)
 {
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
     for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
         bounds[i] = (struct tremolo_bounds){-1, 1};
     }
-    struct tremolo_study made = {.bounds = bounds, .response_bounds = {-1, 1}};
+    *study = (struct tremolo_study){.bounds = bounds, .response_bounds = {-1, 1}};
     enum tremolo_status status =
-        tremolo_mechanism_ballot(&made, request->guess.dimension, request->response_private,
-                                 request->epsilon / (double)request->samples);
-    made.bounds = NULL;
-    *study = made;
+        request->release == TREMOLO_RELEASE_BALLOT
+            ? tremolo_mechanism_ballot(study, request->guess.dimension, request->response_private,
+                                       request->epsilon / (double)request->samples)
+            : fill_samples(study, request);
+    study->bounds = NULL;
     return status;
 }
 
@@ -35,7 +60,7 @@ static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
     const struct tremolo_plan_input *guess = &request->guess;
     struct tremolo_study study;
     double scale = 0;
-    enum tremolo_status status = plan_ballot_study(&study, request);
+    enum tremolo_status status = plan_study_of(&study, request);
     if (status == TREMOLO_OK) {
         const struct tremolo_rank_law law = law_of(&study);
         status = tremolo_rank_scale(&scale, &law);
@@ -63,9 +88,7 @@ enum tremolo_status plan_ballot_expect(struct tremolo_plan_result *result,
     struct tremolo_plan_input bare = request->guess;
     struct tremolo_plan_result made;
     enum tremolo_status status = ballot_input(&input, request);
-    if (status == TREMOLO_OK) {
-        status = tremolo_ballot_plan(&plan, &input);
-    }
+    status = status == TREMOLO_OK ? tremolo_ballot_plan(&plan, &input) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_plan(&made, &bare); /* without any noise */
     }
@@ -137,7 +160,7 @@ double plan_ballot_attack(const struct tremolo_plan_request *request)
 {
     struct tremolo_rank_attack attack;
     struct tremolo_study study;
-    if (request->samples > 1 || plan_ballot_study(&study, request) != TREMOLO_OK) {
+    if (request->samples > 1 || plan_study_of(&study, request) != TREMOLO_OK) {
         return attack_by_epsilon(request->epsilon);
     }
     const struct tremolo_rank_law law = law_of(&study);

@@ -17,82 +17,45 @@ static double turning(double devices, double honest, double push)
     return ceil(devices * honest / (honest + push));
 }
 
-/* The study of noisy samples that would be written, of one round: the noise of a plan. */
-static enum tremolo_status sample_study(struct tremolo_study *study,
-                                        const struct tremolo_plan_request *request)
-{
-    struct tremolo_mechanism_request asked = TREMOLO_MECHANISM_DEFAULTS;
-    struct tremolo_mechanism_scales scales;
-    struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
-    bool modulated = request->guess.vectors > 0;
-    double released = (double)request->guess.dimension + (request->response_private ? 1.0 : 0.0);
-    asked.dimension = request->guess.dimension;
-    asked.response_private = request->response_private;
-    asked.radius = request->radius > 0.0 ? request->radius : sqrt(released);
-    asked.neighbours =
-        request->distance > 0.0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
-    asked.distance = fmin(request->distance, 2.0 * asked.radius);
-    asked.epsilon = request->epsilon;
-    asked.delta = request->delta;
-    asked.rounds = (uint16_t)request->samples;
-    asked.calibration = request->calibration;
-    asked.alpha = request->alpha;
-    asked.vectors = request->guess.vectors;
-    asked.lambda = modulated ? request->lambda : 0.0;
-    asked.omega = modulated ? request->omega : 0.0;
-    for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
-        bounds[i] = (struct tremolo_bounds){-1, 1};
-    }
-    struct tremolo_study made = {.bounds = bounds, .response_bounds = {-1, 1}};
-    enum tremolo_status status = tremolo_mechanism_fill(&made, &scales, &asked);
-    made.bounds = NULL;
-    *study = made;
-    return status;
-}
-
 /* Feature and response share the norm where both are released; a public response ends at its
  * bound. The norm is the one at which reports are set aside, in half ranges. */
-static double sample_liars(const struct tremolo_plan_request *request)
+static double sample_liars(const struct tremolo_plan_request *request,
+                           const struct tremolo_study *study, const struct tremolo_honest *law)
 {
     const struct tremolo_plan_input *guess = &request->guess;
-    struct tremolo_study study;
-    struct tremolo_honest law;
-    if (sample_study(&study, request) != TREMOLO_OK) {
-        return NAN;
-    }
-    tremolo_honest_law(&law, &study);
-    double half_range = (double)study.unit * study.keep / TREMOLO_KEEP_ONE;
+    double half_range = (double)study->unit * study->keep / TREMOLO_KEEP_ONE;
     double cut =
-        ldexp(sqrt((double)law.limits.norm2[TREMOLO_TAIL_CUT]), study.wire_shift) / half_range;
+        ldexp(sqrt((double)law->limits.norm2[TREMOLO_TAIL_CUT]), study->wire_shift) / half_range;
     double push = request->response_private ? cut * cut / 2.0 : cut;
     return turning(guess->devices, plan_guessed(request) * guess->feature_variance, push);
 }
 
 /* The entry of a feature's product with the response, as far from zero as honest rows are. */
-static double ballot_liars(const struct tremolo_plan_request *request)
+static double ballot_liars(const struct tremolo_plan_request *request,
+                           const struct tremolo_study *study, const struct tremolo_honest *law)
 {
     const struct tremolo_plan_input *guess = &request->guess;
-    struct tremolo_study study;
-    struct tremolo_honest law;
+    const struct tremolo_rank_law rank = {study->rank_first, study->rank_top};
     double scale;
-    if (plan_ballot_study(&study, request) != TREMOLO_OK) {
-        return NAN;
-    }
-    const struct tremolo_rank_law rank = {study.rank_first, study.rank_top};
     if (tremolo_rank_scale(&scale, &rank) != TREMOLO_OK) {
         return NAN;
     }
-    tremolo_honest_law(&law, &study);
-    double h = study.constant / (double)TREMOLO_BALLOT_ONE;
-    double g = study.response_weight / (double)TREMOLO_BALLOT_ONE;
+    double h = study->constant / (double)TREMOLO_BALLOT_ONE;
+    double g = study->response_weight / (double)TREMOLO_BALLOT_ONE;
     double norm2 = h * h + g * g + (double)guess->dimension * guess->feature_variance;
     double honest = M_SQRT2 * (request->response_private ? g : h) / norm2 * plan_guessed(request) *
                     guess->feature_variance;
-    return turning(guess->devices, honest, scale * law.limits.value / law.unit);
+    return turning(guess->devices, honest, scale * law->limits.value / law->unit);
 }
 
 double tremolo_plan_liars(const struct tremolo_plan_request *request)
 {
-    return request->release == TREMOLO_RELEASE_BALLOT ? ballot_liars(request)
-                                                      : sample_liars(request);
+    struct tremolo_study study;
+    struct tremolo_honest law;
+    if (plan_study_of(&study, request) != TREMOLO_OK) {
+        return NAN;
+    }
+    tremolo_honest_law(&law, &study);
+    return request->release == TREMOLO_RELEASE_BALLOT ? ballot_liars(request, &study, &law)
+                                                      : sample_liars(request, &study, &law);
 }

@@ -11,9 +11,10 @@ double plan_guessed(const struct tremolo_plan_request *request);
 double plan_devices(const struct tremolo_plan_request *request);
 double plan_finite_or_none(double devices); /* 0 for what is infinite */
 
-/* The study of ballots that would be written: its integers give h, g and the law. */
-enum tremolo_status plan_ballot_study(struct tremolo_study *study,
-                                      const struct tremolo_plan_request *request);
+/* The study of one round that would be written: its integers give h, g and the law of ballots,
+ * and the noise of samples. It has no bounds. */
+enum tremolo_status plan_study_of(struct tremolo_study *study,
+                                  const struct tremolo_plan_request *request);
 
 /* Ballots: what to expect; devices for a standard error (UNREACHABLE when there is no such
  * number); devices needed as above; an attacker's success. */

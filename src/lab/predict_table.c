@@ -1,5 +1,6 @@
 /* predict_table.c -- predictions for the rows of a table. */
 #include "tremolo_predict_table.h"
+#include "refuse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,11 +21,9 @@ static bool find_columns(size_t *column, const struct tremolo_inputs *inputs,
             continue;
         }
         const char *meant = tremolo_words_nearest(name, names, table->columns);
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES,
-                       "there is no column '%.80s', which the estimate needs%s%.80s%s", name,
-                       meant != NULL ? "; is it '" : "", meant != NULL ? meant : "",
-                       meant != NULL ? "'?" : "");
-        return false;
+        return refuse(error, "there is no column '%.80s', which the estimate needs%s%.80s%s", name,
+                      meant != NULL ? "; is it '" : "", meant != NULL ? meant : "",
+                      meant != NULL ? "'?" : "");
     }
     return true;
 }
@@ -39,11 +38,9 @@ static bool refuse_cell(char *error, const struct tremolo_table *table, size_t r
         size_t used = (size_t)snprintf(list, sizeof list, "one of ");
         tremolo_words_list(list + used, sizeof list - used, input->level, input->levels);
     }
-    (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES,
-                   "%s %zu, column '%.60s': '%.40s' must be %s, as in what was learned from",
-                   table->place, tremolo_table_line(table, row), table->name[column],
-                   tremolo_table_cell(table, row, column), list);
-    return false;
+    return refuse(error, "%s %zu, column '%.60s': '%.40s' must be %s, as in what was learned from",
+                  table->place, tremolo_table_line(table, row), table->name[column],
+                  tremolo_table_cell(table, row, column), list);
 }
 
 /* A number, a level's place, or NAN. */
@@ -101,8 +98,7 @@ bool tremolo_predict_table(struct tremolo_predicted *rows, struct tremolo_predic
     size_t *column = calloc(inputs->count, sizeof *column);
     *counts = (struct tremolo_predict_counts){0};
     if (column == NULL) {
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
-        return false;
+        return refuse(error, "out of memory");
     }
     bool good = find_columns(column, inputs, table, error) &&
                 predict_rows(rows, counts, prediction, table, column, error);

@@ -1,31 +1,43 @@
 /* reproduction.c -- the paper's tasks, swept over epsilon: its methods, tuned, or any two people. */
 #include "trial.h"
+#include "refuse.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SAMPLE(METHOD) .method = TREMOLO_EXPERIMENT_##METHOD, .release = TREMOLO_RELEASE_SAMPLE
-#define BALLOT         .method = TREMOLO_EXPERIMENT_AUTO, .release = TREMOLO_RELEASE_BALLOT
+/* Neighbours at distance 1; `auto` alone has noise that is calibrated exactly. */
+#define PAPER(METHOD)                                                                              \
+    .method = TREMOLO_EXPERIMENT_##METHOD, .delta = 1e-5, .distance = 1, .rounds = 10,             \
+    .lambda = 0.2, .omega = 1, .ridge = 0.5, .step = 0.5, .clip = 2, .threads = 1
+#define TUNED(METHOD) PAPER(METHOD), .calibration = TREMOLO_CALIBRATION_PAPER, .alpha = 0.5
 
 static const struct tremolo_sweep_method paper_methods[] = {
-    {"iterative", "modulated iterative", SAMPLE(ITERATIVE)},
-    {"one-shot", "modulated one-shot ridge", SAMPLE(ONE_SHOT)},
-    {"dp-sgd", "DP-SGD FedAvg", SAMPLE(DP_SGD)},
-    {"auto", "auto (one release)", SAMPLE(AUTO)},
+    {"iterative", "modulated iterative", .options = {TUNED(ITERATIVE), .vectors = 1}},
+    {"one-shot", "modulated one-shot ridge", .options = {TUNED(ONE_SHOT), .vectors = 1}},
+    {"dp-sgd", "DP-SGD FedAvg", .options = {TUNED(DP_SGD)}},
+    {"auto", "auto (one release)",
+     .options = {PAPER(AUTO), .calibration = TREMOLO_CALIBRATION_EXACT}},
 };
 
 /* Bounds for noise, which is as large as they are wide; typical ranges for ballots. */
-#define FEATURES(SCALING) .scaling = TREMOLO_SCALING_##SCALING
-#define ALL(SCALING)      .scaling = TREMOLO_SCALING_##SCALING, .protect_all = true
+#define ANY_TWO                                                                                    \
+    .neighbours = TREMOLO_NEIGHBOURS_ANY, .calibration = TREMOLO_CALIBRATION_EXACT, .rounds = 1,   \
+    .threads = 1
+#define SAMPLE(METHOD, ALL)                                                                        \
+    .scaling = TREMOLO_SCALING_BOUNDS,                                                             \
+    .options = {ANY_TWO, .method = TREMOLO_EXPERIMENT_##METHOD, .delta = 1e-5, .protect_all = ALL}
+#define BALLOT(ALL)                                                                                \
+    .scaling = TREMOLO_SCALING_RANGES,                                                             \
+    .options = {ANY_TWO, .release = TREMOLO_RELEASE_BALLOT, .protect_all = ALL}
 
 static const struct tremolo_sweep_method any_two_methods[] = {
-    {"sample-all", "noisy sample, all protected", SAMPLE(AUTO), ALL(BOUNDS)},
-    {"ballot-all", "ballot, all protected", BALLOT, ALL(RANGES)},
-    {"adassp-all", "trusted server, all protected", SAMPLE(ADASSP), ALL(BOUNDS)},
-    {"sample-features", "noisy sample, features only", SAMPLE(AUTO), FEATURES(BOUNDS)},
-    {"ballot-features", "ballot, features only", BALLOT, FEATURES(RANGES)},
-    {"adassp-features", "trusted server, features only", SAMPLE(ADASSP), FEATURES(BOUNDS)},
+    {"sample-all", "noisy sample, all protected", SAMPLE(AUTO, true)},
+    {"ballot-all", "ballot, all protected", BALLOT(true)},
+    {"adassp-all", "trusted server, all protected", SAMPLE(ADASSP, true)},
+    {"sample-features", "noisy sample, features only", SAMPLE(AUTO, false)},
+    {"ballot-features", "ballot, features only", BALLOT(false)},
+    {"adassp-features", "trusted server, features only", SAMPLE(ADASSP, false)},
 };
 
 static double paper_epsilon(size_t index)
@@ -66,7 +78,7 @@ static enum tremolo_status make_splits(struct tremolo_reproduction_case *made,
     for (size_t i = 0; i < reproduction->splits && status == TREMOLO_OK; i++) {
         status = tremolo_split_make(&made->splits[i], &constant, &made->design,
                                     reproduction->sweep->valid_share, 0.2, method->scaling,
-                                    method->protect_all, reproduction->seed + i);
+                                    method->options.protect_all, reproduction->seed + i);
         made->split_count = i + 1;
     }
     return status;
@@ -88,9 +100,7 @@ bool tremolo_reproduction_load(struct tremolo_reproduction_case *cases, size_t *
         (*count)++;
         enum tremolo_status status = make_splits(made, reproduction, reproduction->sweep->methods);
         if (status != TREMOLO_OK) {
-            (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "%s: %s", made->task->title,
-                           tremolo_status_sentence(status));
-            return false;
+            return refuse(error, "%s: %s", made->task->title, tremolo_status_sentence(status));
         }
     }
     return true;
@@ -105,54 +115,6 @@ void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t c
 }
 
 /* --------------------------------------------------------------- the sweep */
-
-static struct tremolo_experiment_options paper_options(enum tremolo_experiment_method method)
-{
-    bool automatic = method == TREMOLO_EXPERIMENT_AUTO;
-    return (struct tremolo_experiment_options){
-        .method = method,
-        .delta = 1e-5,
-        .distance = 1,
-        .calibration = automatic ? TREMOLO_CALIBRATION_EXACT : TREMOLO_CALIBRATION_PAPER,
-        .rounds = 10,
-        .vectors = !automatic && method != TREMOLO_EXPERIMENT_DP_SGD ? 1 : 0,
-        .alpha = automatic ? 0 : 0.5,
-        .lambda = 0.2,
-        .omega = 1,
-        .ridge = 0.5,
-        .step = 0.5,
-        .clip = 2,
-        .threads = 1,
-    };
-}
-
-static struct tremolo_experiment_options any_two_options(const struct tremolo_sweep_method *method)
-{
-    bool ballots = method->release == TREMOLO_RELEASE_BALLOT;
-    return (struct tremolo_experiment_options){
-        .method = method->method,
-        .release = method->release,
-        .delta = ballots ? 0 : 1e-5,
-        .neighbours = TREMOLO_NEIGHBOURS_ANY,
-        .protect_all = method->protect_all,
-        .calibration = TREMOLO_CALIBRATION_EXACT,
-        .rounds = 1,
-        .threads = 1,
-    };
-}
-
-static void set_options(struct tremolo_reproduction_case *cases, size_t count,
-                        const struct tremolo_reproduction *reproduction)
-{
-    const struct tremolo_sweep *sweep = reproduction->sweep;
-    for (size_t c = 0; c < count; c++) {
-        for (size_t m = 0; m < sweep->method_count; m++) {
-            cases[c].options[m] = sweep == &tremolo_sweep_paper
-                                      ? paper_options(sweep->methods[m].method)
-                                      : any_two_options(&sweep->methods[m]);
-        }
-    }
-}
 
 /* Methods `from` to `to` of all cases at once, on the splits that these have. */
 static enum tremolo_status sweep_methods(struct tremolo_reproduction_case *cases, size_t count,
@@ -220,15 +182,16 @@ static enum tremolo_status run_ols(struct tremolo_reproduction_case *cases, size
 enum tremolo_status tremolo_reproduction_run(struct tremolo_reproduction_case *cases, size_t count,
                                              const struct tremolo_reproduction *reproduction)
 {
-    set_options(cases, count, reproduction);
+    const struct tremolo_sweep *sweep = reproduction->sweep;
+    for (size_t i = 0; i < count * sweep->method_count; i++) {
+        size_t method = i % sweep->method_count;
+        cases[i / sweep->method_count].options[method] = sweep->methods[method].options;
+    }
     enum tremolo_status status = run_ols(cases, count);
-    if (status == TREMOLO_OK && reproduction->sweep == &tremolo_sweep_any_two) {
+    if (status == TREMOLO_OK && sweep == &tremolo_sweep_any_two) {
         return sweep_each(cases, count, reproduction);
     }
-    if (status == TREMOLO_OK) {
-        status = tune(cases, count, reproduction);
-    }
-    return status == TREMOLO_OK
-               ? sweep_methods(cases, count, reproduction, 0, reproduction->sweep->method_count)
-               : status;
+    status = status == TREMOLO_OK ? tune(cases, count, reproduction) : status;
+    return status == TREMOLO_OK ? sweep_methods(cases, count, reproduction, 0, sweep->method_count)
+                                : status;
 }

@@ -1,5 +1,6 @@
 /* table.c -- CSV text into cells, by libcsv. */
 #include "table_text.h"
+#include "refuse.h"
 #include "tremolo_table.h"
 
 #include <csv.h>
@@ -224,8 +225,7 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path, char sep
     struct reading reading = {.line = 1, .error = error};
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "%s: %s", path, strerror(errno));
-        return false;
+        return refuse(error, "%s: %s", path, strerror(errno));
     }
     reading.table = calloc(1, sizeof *reading.table);
     if (reading.table == NULL) {
@@ -241,9 +241,8 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path, char sep
     if (reading.failed) {
         char reason[TREMOLO_TABLE_ERROR_BYTES];
         memcpy(reason, error, sizeof reason);
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "%.200s: %.300s", path, reason);
         tremolo_table_free(reading.table);
-        return false;
+        return refuse(error, "%.200s: %.300s", path, reason);
     }
     *table = reading.table;
     return true;

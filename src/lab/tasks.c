@@ -1,5 +1,6 @@
 /* tasks.c -- build the tasks from Debian's copies of the data sets. */
 #include "trial.h"
+#include "refuse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,27 +72,23 @@ static bool build_co2(struct tremolo_design *design, const struct tremolo_table 
     size_t date = tremolo_table_find(table, "date"), co2 = tremolo_table_find(table, "co2");
     struct tremolo_design made = {.rows = table->rows, .features = 7};
     if (date == table->columns || co2 == table->columns) {
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "the columns date and co2 are not there");
-        return false;
+        return refuse(error, "the columns date and co2 are not there");
     }
     made.name = calloc(made.features, sizeof *made.name);
     made.X = malloc(made.rows * made.features * sizeof *made.X);
     made.y = malloc(made.rows * sizeof *made.y);
     if (made.name == NULL || made.X == NULL || made.y == NULL) {
         tremolo_design_free(&made);
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
-        return false;
+        return refuse(error, "out of memory");
     }
     double first = day_number(tremolo_table_cell(table, 0, date));
     for (size_t r = 0; r < made.rows; r++) {
         const char *text = tremolo_table_cell(table, r, co2);
         made.y[r] = NAN;
         if (!tremolo_table_is_missing(text) && !tremolo_table_is_number(text, &made.y[r])) {
-            (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES,
-                           "line %zu, column 'co2': '%.40s' is not a finite number", table->line[r],
-                           text);
             tremolo_design_free(&made);
-            return false;
+            return refuse(error, "line %zu, column 'co2': '%.40s' is not a finite number",
+                          table->line[r], text);
         }
         season_row(made.X + r * made.features,
                    (day_number(tremolo_table_cell(table, r, date)) - first) / 365.25);

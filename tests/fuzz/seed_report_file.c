@@ -23,7 +23,7 @@ static int write_rounds(FILE *file, const struct fleet_setup *setup)
     if (fleet_new(&fleet, setup) != TREMOLO_OK) {
         return 1;
     }
-    const struct tremolo_report_header header = {.study = *fleet_study(fleet),
+    const struct tremolo_report_header header = {.study = fleet->study,
                                                  .feature_bound = 1,
                                                  .response_bound = 1,
                                                  .distance = setup->request.distance,
@@ -38,7 +38,7 @@ static int write_rounds(FILE *file, const struct fleet_setup *setup)
     int failed = !tremolo_report_file_begin(file, &header);
     for (uint16_t t = 0; t < setup->request.rounds && !failed; t++) {
         struct tremolo_debiased *evidence = NULL;
-        failed = !tremolo_report_file_begin_round(file, fleet_study(fleet), t, vectors) ||
+        failed = !tremolo_report_file_begin_round(file, &fleet->study, t, vectors) ||
                  fleet_release(&evidence, NULL, fleet, t, V) != TREMOLO_OK;
         tremolo_debias_free(evidence);
     }

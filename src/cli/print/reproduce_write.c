@@ -45,7 +45,7 @@ const char *reproduce_title(const struct reproduce_options *options)
 static size_t index_of(enum tremolo_experiment_method method)
 {
     size_t m = 0;
-    while (tremolo_sweep_paper.methods[m].method != method) {
+    while (tremolo_sweep_paper.methods[m].options.method != method) {
         m++;
     }
     return m;

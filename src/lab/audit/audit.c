@@ -75,9 +75,7 @@ enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, d
     memset(plan, 0, sizeof *plan);
     plan->claim = (struct tremolo_audit_claim){.epsilon = epsilon};
     enum tremolo_status status = tremolo_rank_law_for(&plan->law, epsilon);
-    if (status == TREMOLO_OK) {
-        status = tremolo_rank_law_for(&law, epsilon * factor);
-    }
+    status = status == TREMOLO_OK ? tremolo_rank_law_for(&law, epsilon * factor) : status;
     if (status != TREMOLO_OK || dimension < 1 || dimension > TREMOLO_AUDIT_DIMENSION_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }

@@ -42,10 +42,8 @@ extern const struct tremolo_task tremolo_tasks[TREMOLO_TASKS];
 struct tremolo_sweep_method {
     const char *name;  /* in tables */
     const char *title; /* in figures */
-    enum tremolo_experiment_method method;
-    enum tremolo_release_kind release;
     enum tremolo_scaling scaling;
-    bool protect_all;
+    struct tremolo_experiment_options options; /* before tuning; epsilon is the sweep's */
 };
 struct tremolo_sweep {
     const struct tremolo_sweep_method *methods;

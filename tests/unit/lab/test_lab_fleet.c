@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "exact_noise.h"
-#include "fleet_parts.h"
+#include "fleet.h"
 #include "parts.h"
 #include "tremolo_random.h"
 
