@@ -102,16 +102,6 @@ static void read_detail(char detail[DETAIL_BYTES], const struct tremolo_http_ans
     json_decref(root);
 }
 
-static enum tremolo_status refusal(struct tremolo_client *client,
-                                   const struct tremolo_http_answer *answer)
-{
-    char detail[DETAIL_BYTES];
-    read_detail(detail, answer);
-    enum tremolo_status status =
-        answer->status == 410 ? TREMOLO_ROUND_CLOSED : TREMOLO_SERVER_REFUSED;
-    return client_fails(client, status, "the server answered %ld%s", answer->status, detail);
-}
-
 /* ---------------------------------------------------------------- exchanges */
 
 /* Between two attempts; NETWORK_FAILED when the next would come too late. */
@@ -144,15 +134,6 @@ static long time_for_one(const struct tremolo_client *client)
     return time > 1 ? (long)time : 1;
 }
 
-/* By the caller's function, or by libcurl without one. */
-static int send_once(struct tremolo_client *client, struct tremolo_http_answer *answer,
-                     const struct tremolo_http_request *request)
-{
-    return client->transport != NULL
-               ? transport_exchange(client->transport, answer, request)
-               : client->around.exchange(client->around.context, answer, request);
-}
-
 enum tremolo_status client_exchange(struct tremolo_client *client, size_t *length, const char *path,
                                     const uint8_t *body, size_t body_length, size_t most)
 {
@@ -173,16 +154,22 @@ enum tremolo_status client_exchange(struct tremolo_client *client, size_t *lengt
         struct tremolo_http_answer answer = {.retry_after_s = -1, .body = client->answer};
         request.timeout_ms = time_for_one(client);
         client->attempts++;
-        if (send_once(client, &answer, &request) != 0) {
-            answer.status = 0;
-        }
+        int failed = client->transport != NULL
+                         ? transport_exchange(client->transport, &answer, &request)
+                         : client->around.exchange(client->around.context, &answer, &request);
+        answer.status = failed != 0 ? 0 : answer.status;
         if (answer.status >= 200 && answer.status < 300) {
             *length = answer.length;
             return TREMOLO_OK;
         }
-        enum tremolo_status status = is_worth_repeating(answer.status)
-                                         ? pause_before_next(client, &answer)
-                                         : refusal(client, &answer);
+        if (!is_worth_repeating(answer.status)) {
+            char detail[DETAIL_BYTES];
+            read_detail(detail, &answer);
+            return client_fails(
+                client, answer.status == 410 ? TREMOLO_ROUND_CLOSED : TREMOLO_SERVER_REFUSED,
+                "the server answered %ld%s", answer.status, detail);
+        }
+        enum tremolo_status status = pause_before_next(client, &answer);
         if (status != TREMOLO_OK) {
             return status;
         }

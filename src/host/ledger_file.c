@@ -401,22 +401,16 @@ const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger)
     return ledger->error;
 }
 
-/* A ledger in which no device enrolled. */
-static void remove_unborn(struct tremolo_ledger_file *ledger)
-{
-    char temporary[HOST_PATH_BYTES];
-    if (ledger->unborn && host_path(temporary, ledger->directory, "ledger.new") == 0) {
-        (void)host_give_up(&ledger->files, temporary);
-    }
-}
-
 /* Closing loses nothing: everything was synced when it was written. */
 void tremolo_ledger_file_close(struct tremolo_ledger_file *ledger)
 {
+    char temporary[HOST_PATH_BYTES];
     if (ledger == NULL) {
         return;
     }
-    remove_unborn(ledger);
+    if (ledger->unborn && host_path(temporary, ledger->directory, "ledger.new") == 0) {
+        (void)host_give_up(&ledger->files, temporary); /* no device enrolled in it */
+    }
     if (ledger->fd >= 0) {
         (void)ledger->files.close(ledger->files.context, ledger->fd);
     }

@@ -39,23 +39,6 @@ static bool is_infinity(const char *text)
     return strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
 }
 
-static bool column_is_numeric(const struct tremolo_table *table, size_t column)
-{
-    size_t numbers = 0, present = 0;
-    if (tremolo_table_holds_numbers(table, column)) {
-        return true;
-    }
-    for (size_t r = 0; r < table->rows; r++) {
-        const char *text = tremolo_table_cell(table, r, column);
-        double value;
-        if (!tremolo_table_is_missing(text)) {
-            present++;
-            numbers += tremolo_table_is_number(text, &value) || is_infinity(text);
-        }
-    }
-    return 2 * numbers > present;
-}
-
 static bool check_numbers(const struct tremolo_table *table, size_t column, char *error)
 {
     for (size_t r = 0; r < table->rows; r++) {
@@ -98,32 +81,45 @@ static bool has_decimal_comma(const char *text)
     return tremolo_table_is_number(copy, &value);
 }
 
-/* Numbers with commas would otherwise become categories, or be called no numbers. */
-static bool refuse_commas(const struct tremolo_table *table, size_t column, char *error)
+/* What the cells of a column look like that are there. */
+struct cells {
+    size_t present, numbers, infinite, commas;
+    size_t first_comma; /* its row */
+};
+
+static struct cells look_at(const struct tremolo_table *table, size_t column)
 {
-    size_t commas = 0, numbers = 0, present = 0, first = 0;
-    if (tremolo_table_holds_numbers(table, column)) {
-        return true;
-    }
+    struct cells cells = {0};
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, column);
         double value;
-        if (tremolo_table_is_missing(text)) {
-            continue;
+        if (!tremolo_table_is_missing(text)) {
+            bool comma = has_decimal_comma(text);
+            cells.first_comma = comma && cells.commas == 0 ? r : cells.first_comma;
+            cells.commas += comma;
+            cells.infinite += is_infinity(text);
+            cells.numbers += tremolo_table_is_number(text, &value);
+            cells.present++;
         }
-        bool comma = has_decimal_comma(text);
-        first = comma && commas == 0 ? r : first;
-        commas += comma;
-        numbers += tremolo_table_is_number(text, &value);
-        present++;
     }
-    if (commas == 0 || 2 * (commas + numbers) <= present) {
+    return cells;
+}
+
+/* Is it a column of numbers? Those with commas would otherwise become categories, or be called
+ * no numbers: false with a sentence then. */
+static bool find_kind(bool *numeric, const struct tremolo_table *table, size_t column, char *error)
+{
+    *numeric = true;
+    if (tremolo_table_holds_numbers(table, column)) {
         return true;
     }
-    return refuse(error,
+    const struct cells cells = look_at(table, column);
+    *numeric = 2 * (cells.numbers + cells.infinite) > cells.present;
+    return cells.commas == 0 || 2 * (cells.commas + cells.numbers) <= cells.present ||
+           refuse(error,
                   "%s %zu, column '%.80s': '%.40s' has a decimal comma; write numbers with a point",
-                  table->place, tremolo_table_line(table, first), table->name[column],
-                  tremolo_table_cell(table, first, column));
+                  table->place, tremolo_table_line(table, cells.first_comma), table->name[column],
+                  tremolo_table_cell(table, cells.first_comma, column));
 }
 
 static int compare_levels(const void *a, const void *b)
@@ -279,11 +275,10 @@ static bool plan_column(struct column_plan *plan, const struct tremolo_table *ta
     if (feature == NULL && formula != NULL && tremolo_formula_has_levels(formula, name)) {
         return collect_levels(plan, table, error);
     }
-    if (!refuse_commas(table, column, error)) {
-        return false;
-    }
-    return column_is_numeric(table, column) ? check_numbers(table, column, error)
-                                            : plan_words(plan, table, feature, error);
+    bool numeric;
+    return find_kind(&numeric, table, column, error) &&
+           (numeric ? check_numbers(table, column, error)
+                    : plan_words(plan, table, feature, error));
 }
 
 /* Mark the wanted columns, all but the response without a list. */
@@ -386,6 +381,7 @@ static bool build(struct tremolo_design *made, const struct tremolo_table *table
                   char *error)
 {
     bool wanted[TREMOLO_TABLE_COLUMNS_MAX];
+    bool numeric; /* be it or not, the response's cells must be numbers */
     const char *named = formula != NULL ? formula->response : NULL;
     const char *response = wish->response != NULL ? wish->response : named;
     if (response == NULL || (named != NULL && strcmp(named, response) != 0)) {
@@ -399,7 +395,7 @@ static bool build(struct tremolo_design *made, const struct tremolo_table *table
     }
     bool good = (formula != NULL ? choose_terms(wanted, table, column, formula, error)
                                  : choose_columns(wanted, table, column, wish->features, error)) &&
-                refuse_commas(table, column, error) && check_numbers(table, column, error);
+                find_kind(&numeric, table, column, error) && check_numbers(table, column, error);
     struct column_plan *plans = good ? calloc(table->columns, sizeof *plans) : NULL;
     if (plans == NULL) {
         return good ? refuse(error, "out of memory") : false;

@@ -120,8 +120,10 @@ static bool make_inputs(struct tremolo_design *design, const struct tremolo_tabl
     return good;
 }
 
-static void fill_names(struct tremolo_design *design)
+static void fill_names(struct tremolo_design *design, const char *response)
 {
+    const struct tremolo_term_column column = {.name = response};
+    const struct tremolo_derived plain = tremolo_derived_plain(0, 0);
     for (size_t i = 0; i < design->features; i++) {
         tremolo_derived_name(design->name[i], TREMOLO_NAME_BYTES, &design->inputs->feature[i],
                              design->inputs->column);
@@ -130,6 +132,8 @@ static void fill_names(struct tremolo_design *design)
         }
         (void)tremolo_text_clean(design->name[i]);
     }
+    tremolo_derived_name(design->response, TREMOLO_NAME_BYTES, &plain, &column);
+    (void)tremolo_text_clean(design->response);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -209,14 +213,6 @@ static bool fill_rows(struct tremolo_design *design, const struct tremolo_table 
     return true;
 }
 
-static void fill_response_name(struct tremolo_design *design, const char *name)
-{
-    struct tremolo_term_column column = {.name = name};
-    struct tremolo_derived plain = tremolo_derived_plain(0, 0);
-    tremolo_derived_name(design->response, TREMOLO_NAME_BYTES, &plain, &column);
-    (void)tremolo_text_clean(design->response);
-}
-
 bool design_fill(struct tremolo_design *design, const struct tremolo_table *table,
                  struct column_plan *plans, size_t count, size_t response,
                  const struct tremolo_design_wish *wish, char *error)
@@ -233,8 +229,7 @@ bool design_fill(struct tremolo_design *design, const struct tremolo_table *tabl
     if (design->name == NULL || design->X == NULL || design->y == NULL) {
         return refuse(error, "out of memory");
     }
-    fill_names(design);
-    fill_response_name(design, table->name[response]);
+    fill_names(design, table->name[response]);
     if (!fill_rows(design, table, plans, count, response, wish, error)) {
         return false;
     }

@@ -126,10 +126,13 @@ static double density(double x)
     return root * exp(-x * x / 2);
 }
 
+static struct exact_noise_tables made;
+
 /* Shares are taken a little too small and weights a little too large, never the other way. */
-static void make_tables(struct exact_noise_tables *tables)
+static void make_tables(void)
 {
     static const double slack = 1e-9;
+    struct exact_noise_tables *tables = &made;
     size_t cells = 0, slots = 0;
     memset(tables->cell, EXACT_NOISE_REST, sizeof tables->cell);
     memset(tables->slot, EXACT_NOISE_REST, sizeof tables->slot);
@@ -149,17 +152,10 @@ static void make_tables(struct exact_noise_tables *tables)
     }
 }
 
-static struct exact_noise_tables made;
-
-static void make_once(void)
-{
-    make_tables(&made);
-}
-
 const struct exact_noise_tables *exact_noise_tables(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, make_once);
+    (void)pthread_once(&once, make_tables);
     return &made;
 }
 
@@ -234,14 +230,6 @@ static struct wide divide(struct wide a, uint32_t by)
         rest = rest << 32 | a.limb[i];
         a.limb[i] = (uint32_t)(rest / by);
         rest %= by;
-    }
-    return a;
-}
-
-static struct wide halve(struct wide a, unsigned times)
-{
-    for (; times > 0; times--) {
-        a = divide(a, 2);
     }
     return a;
 }
@@ -324,7 +312,10 @@ int exact_noise_sure(const struct exact_noise_tables *tables, const struct exact
     const struct wide weight = {
         {[LIMBS - 1] = (uint32_t)tables->weight[trial->slot] << (32 - divisor)}};
     const struct wide share = {{[LIMBS - 1] = (uint32_t)tables->share[trial->slot] << 25}};
-    struct wide wanted = halve(multiply(&uniform, &weight), trial->block);
+    struct wide wanted = multiply(&uniform, &weight);
+    for (unsigned i = 0; i < trial->block; i++) {
+        wanted = divide(wanted, 2);
+    }
     add(&wanted, &share, false);
     struct wide above = sure_density(&x);
     add(&above, &wanted, true);

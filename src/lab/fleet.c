@@ -84,13 +84,15 @@ static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet
     return status;
 }
 
-/* The same device is in the same bucket in every round, so that rounds can be
- * pooled bucket by bucket. Real devices are put where their first report's id says,
- * as by `tremolo fit` and the server, once it is there. */
-static enum tremolo_status prepare_buckets(struct fleet *fleet)
+/* Room for a round's vectors, and buckets. The same device is in the same bucket in every
+ * round, so that rounds can be pooled bucket by bucket. Real devices are put where their first
+ * report's id says, as by `tremolo fit` and the server, once it is there. */
+static enum tremolo_status prepare_rounds(struct fleet *fleet)
 {
+    size_t vectors = (size_t)fleet->study.vectors * fleet->d;
+    fleet->wire_vectors = calloc(vectors + 1, sizeof *fleet->wire_vectors);
     fleet->buckets = malloc(fleet->rows);
-    if (fleet->buckets == NULL) {
+    if (fleet->buckets == NULL || fleet->wire_vectors == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t r = 0; r < fleet->rows; r++) {
@@ -100,13 +102,6 @@ static enum tremolo_status prepare_buckets(struct fleet *fleet)
         fleet->buckets[r] = (uint8_t)tremolo_bucket_of(id);
     }
     return TREMOLO_OK;
-}
-
-static enum tremolo_status prepare_vectors(struct fleet *fleet)
-{
-    size_t count = (size_t)fleet->study.vectors * fleet->d;
-    fleet->wire_vectors = calloc(count + 1, sizeof *fleet->wire_vectors);
-    return fleet->wire_vectors != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
 }
 
 enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup)
@@ -126,9 +121,8 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     enum tremolo_status status = prepare_study(made, setup);
     if (status == TREMOLO_OK) {
         made->width = tremolo_row_values(&made->study);
-        status = prepare_buckets(made);
+        status = prepare_rounds(made);
     }
-    status = status == TREMOLO_OK ? prepare_vectors(made) : status;
     if (status == TREMOLO_OK) {
         bool kept = made->bulk && setup->release == TREMOLO_RELEASE_SAMPLE;
         status = kept ? fleet_bulk_prepare(made, setup) : fleet_core_prepare(made, setup);
@@ -150,7 +144,7 @@ void fleet_free(struct fleet *fleet)
     free(fleet->buckets);
     free(fleet->wire_vectors);
     free(fleet->raw);
-    free(fleet->ledgers);
+    free(fleet->devices);
     free(fleet->base);
     free(fleet->response);
     free(fleet);

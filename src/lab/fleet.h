@@ -48,6 +48,14 @@ struct fleet_setup {
  * long runs of each of its 32 buckets. */
 enum { FLEET_BLOCK_ROWS = 512, FLEET_BATCH_ROWS = 16 * FLEET_BLOCK_ROWS };
 
+/* What surrounds a device that runs the core: its ledger, which comes first as the context of the
+ * host's functions, and entropy drawn from the seed. */
+struct fleet_device {
+    struct tremolo_host_memory memory;
+    uint64_t key;
+    uint64_t counter;
+};
+
 struct fleet {
     size_t rows, d;
     size_t width; /* integers of a report's row */
@@ -64,8 +72,8 @@ struct fleet {
     uint8_t *buckets;      /* of every device */
     int16_t *wire_vectors; /* the current round's, in 2^-14 */
     /* with the core, and of ballots */
-    int32_t *raw;                        /* rows * (d + 1): features and response as measured */
-    struct tremolo_host_memory *ledgers; /* of every device; NULL with one round */
+    int32_t *raw;                 /* rows * (d + 1): features and response as measured */
+    struct fleet_device *devices; /* all of them; NULL with one round */
     /* of noisy samples in bulk */
     int32_t *base;     /* rows * coordinates, and a few more: clipped and shrunk */
     int16_t *response; /* rows, when the response is public */

@@ -7,35 +7,14 @@
 
 #include "tremolo_random.h"
 
-/* One device's surroundings: its ledger, and entropy drawn from the seed. */
-struct surroundings {
-    struct tremolo_host_memory *memory;
-    uint64_t key;
-    uint64_t counter;
-};
-
 static int draw_entropy(void *context, uint8_t *bytes, size_t length)
 {
-    struct surroundings *around = context;
+    struct fleet_device *device = context;
     for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
-        uint64_t word = tremolo_random_hash(around->key, around->counter++);
+        uint64_t word = tremolo_random_hash(device->key, device->counter++);
         size_t rest = length - i;
         memcpy(bytes + i, &word, rest < sizeof word ? rest : sizeof word);
     }
-    return 0;
-}
-
-static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length)
-{
-    const struct surroundings *around = context;
-    memcpy(bytes, &around->memory->slot[slot], length);
-    return 0;
-}
-
-static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t length)
-{
-    struct surroundings *around = context;
-    memcpy(&around->memory->slot[slot], bytes, length);
     return 0;
 }
 
@@ -65,9 +44,9 @@ enum tremolo_status fleet_core_prepare(struct fleet *fleet, const struct fleet_s
     enum tremolo_status status = TREMOLO_OK;
     fleet->raw = malloc(fleet->rows * n * sizeof *fleet->raw);
     if (fleet->study.rounds > 1) {
-        fleet->ledgers = calloc(fleet->rows, sizeof *fleet->ledgers);
+        fleet->devices = calloc(fleet->rows, sizeof *fleet->devices);
     }
-    if (fleet->raw == NULL || (fleet->study.rounds > 1 && fleet->ledgers == NULL)) {
+    if (fleet->raw == NULL || (fleet->study.rounds > 1 && fleet->devices == NULL)) {
         return TREMOLO_NO_MEMORY;
     }
     for (size_t r = 0; r < fleet->rows && status == TREMOLO_OK; r++) {
@@ -105,22 +84,18 @@ static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo
     return tremolo_device_enrol(work, platform, (uint32_t)budget, 0);
 }
 
-static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t device,
+static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t number,
                                       const struct fleet_pass *pass, struct tremolo_work *work,
-                                      struct tremolo_host_memory *memory)
+                                      struct fleet_device *device)
 {
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
     size_t length = sizeof bytes;
-    const int32_t *raw = fleet->raw + device * (fleet->d + 1);
+    const int32_t *raw = fleet->raw + number * (fleet->d + 1);
     const struct tremolo_sample sample = {.features = raw, .response = raw[fleet->d]};
-    struct surroundings around = {
-        memory, tremolo_random_hash(tremolo_random_hash(fleet->seed, device), pass->round.number),
-        0};
-    const struct tremolo_platform platform = {.context = &around,
-                                              .entropy = draw_entropy,
-                                              .read = read_slot,
-                                              .write = write_slot,
-                                              .studies = 1};
+    struct tremolo_platform platform = tremolo_host_memory_platform(&device->memory);
+    platform.entropy = draw_entropy;
+    device->key = tremolo_random_hash(tremolo_random_hash(fleet->seed, number), pass->round.number);
+    device->counter = 0;
     enum tremolo_status status = TREMOLO_OK;
     if (pass->round.number == 0) {
         status = enrol(work, &platform, &fleet->study);
@@ -140,7 +115,7 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
         status = read_report(row, &bucket, fleet, bytes, length);
     }
     if (status == TREMOLO_OK && pass->round.number == 0) {
-        fleet->buckets[device] = bucket;
+        fleet->buckets[number] = bucket;
     }
     return status;
 }
@@ -150,16 +125,11 @@ enum tremolo_status fleet_core_block(int16_t *rows, struct fleet *fleet, size_t 
                                      const struct fleet_pass *pass)
 {
     struct tremolo_work work;
-    struct tremolo_host_memory memory;
     enum tremolo_status status = TREMOLO_OK;
     for (size_t r = 0; r < count && status == TREMOLO_OK; r++) {
-        struct tremolo_host_memory *ledger = &memory;
-        if (fleet->ledgers != NULL) {
-            ledger = &fleet->ledgers[from + r];
-        } else {
-            memset(&memory, 0, sizeof memory);
-        }
-        status = run_device(rows + r * fleet->width, fleet, from + r, pass, &work, ledger);
+        struct fleet_device passing = {.key = 0};
+        struct fleet_device *device = fleet->devices != NULL ? &fleet->devices[from + r] : &passing;
+        status = run_device(rows + r * fleet->width, fleet, from + r, pass, &work, device);
     }
     return status;
 }

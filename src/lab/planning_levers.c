@@ -69,17 +69,12 @@ static size_t best_lever(const struct tremolo_plan_answer *answer)
     return best;
 }
 
-static bool has_law(const struct tremolo_plan_request *request, double epsilon)
-{
-    double each = epsilon / (double)request->samples;
-    return request->release == TREMOLO_RELEASE_SAMPLE ||
-           (each >= TREMOLO_RANK_EPSILON_MIN && each <= TREMOLO_RANK_EPSILON_MAX);
-}
-
 static void add_epsilon(struct tremolo_plan_answer *answer,
                         const struct tremolo_plan_request *request, double epsilon)
 {
-    if (has_law(request, epsilon)) {
+    double each = epsilon / (double)request->samples;
+    if (request->release == TREMOLO_RELEASE_SAMPLE ||
+        (each >= TREMOLO_RANK_EPSILON_MIN && each <= TREMOLO_RANK_EPSILON_MAX)) {
         add(answer, TREMOLO_LEVER_EPSILON, request)->epsilon = epsilon;
     }
 }

@@ -301,17 +301,6 @@ static json_t *simulation_json(const struct tremolo_simulation *simulation,
     return object;
 }
 
-static json_t *guarantee_of(const struct tremolo_simulation *simulation,
-                            const struct tremolo_design *design,
-                            const struct tremolo_simulation_result *result)
-{
-    const struct tremolo_promise promise = promise_of(simulation, design, result);
-    json_t *guarantee = simulation->experiment.method == TREMOLO_EXPERIMENT_OLS
-                            ? NULL
-                            : guarantee_promise_json(&promise, result->privacy.epsilon);
-    return guarantee != NULL ? guarantee : json_null();
-}
-
 json_t *simulation_document(const struct tremolo_simulation *simulation,
                             const struct tremolo_design *design,
                             const struct tremolo_simulation_result *result, bool for_saving)
@@ -321,7 +310,11 @@ json_t *simulation_document(const struct tremolo_simulation *simulation,
     (void)snprintf(title, sizeof title, "What explains %s: a simulation", design->response);
     estimate.title = title;
     json_t *document = estimate_document(&estimate);
-    (void)json_object_set_new(document, "guarantee", guarantee_of(simulation, design, result));
+    const struct tremolo_promise promise = promise_of(simulation, design, result);
+    json_t *guarantee = simulation->experiment.method == TREMOLO_EXPERIMENT_OLS
+                            ? NULL
+                            : guarantee_promise_json(&promise, result->privacy.epsilon);
+    (void)json_object_set_new(document, "guarantee", guarantee != NULL ? guarantee : json_null());
     (void)json_object_set_new(document, "simulation", simulation_json(simulation, design, result));
     if (tremolo_experiment_takes_rounds(simulation->experiment.method)) {
         (void)json_object_set_new(document, "convergence",

@@ -219,14 +219,6 @@ static void set_defaults(struct tremolo_simulation *simulation,
                 theirs && simulation->scaling == TREMOLO_SCALING_BOUNDS ? terms->radius : 0);
 }
 
-/* Any two people are told apart least by ballots, which have one method. */
-static void set_release(struct tremolo_experiment_options *experiment)
-{
-    bool can = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY &&
-               experiment->method == TREMOLO_EXPERIMENT_AUTO;
-    experiment->release = can ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
-}
-
 static bool check_budget(const struct tremolo_simulation *simulation, char *error)
 {
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
@@ -244,8 +236,12 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
                                const struct tremolo_study_file *study,
                                char error[TREMOLO_TABLE_ERROR_BYTES])
 {
+    struct tremolo_experiment_options *experiment = &simulation->experiment;
     if (!has(simulation, TREMOLO_SIMULATION_RELEASE) && study == NULL) {
-        set_release(&simulation->experiment);
+        /* Any two people are told apart least by ballots, which have one method. */
+        bool can = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY &&
+                   experiment->method == TREMOLO_EXPERIMENT_AUTO;
+        experiment->release = can ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
     }
     if (!check_budget(simulation, error) || !check_ballot(simulation, error) ||
         !check_distance(simulation, error) || !check_method(simulation, error)) {

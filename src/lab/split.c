@@ -232,12 +232,8 @@ void tremolo_split_free(struct tremolo_split *split)
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
                         const double *beta, double intercept, double reach)
 {
-    size_t from = part == TREMOLO_SPLIT_TRAIN   ? 0
-                  : part == TREMOLO_SPLIT_VALID ? split->train
-                                                : split->train + split->valid;
-    size_t rows = part == TREMOLO_SPLIT_TRAIN   ? split->train
-                  : part == TREMOLO_SPLIT_VALID ? split->valid
-                                                : split->test;
-    return tremolo_r2(beta, intercept, split->X + from * split->d, split->y + from, rows, split->d,
-                      reach);
+    const size_t rows[] = {split->train, split->valid, split->test};
+    const size_t starts[] = {0, split->train, split->train + split->valid};
+    return tremolo_r2(beta, intercept, split->X + starts[part] * split->d, split->y + starts[part],
+                      rows[part], split->d, reach);
 }

@@ -10,31 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool check_words(const struct tremolo_table_column *column, size_t rows, char *error)
+static bool check_column(const struct tremolo_table_column *column, size_t rows, size_t number,
+                         char *error)
 {
-    for (size_t i = 0; i < column->word_count; i++) {
-        const char *problem = table_field_problem(column->words[i], strlen(column->words[i]));
+    const char *problem = table_field_problem(column->name, strlen(column->name));
+    bool words = column->numbers == NULL;
+    if (problem != NULL) {
+        return refuse(error, "the name of column %zu: %s", number, problem);
+    }
+    for (size_t i = 0; words && i < column->word_count; i++) {
+        problem = table_field_problem(column->words[i], strlen(column->words[i]));
         if (problem != NULL) {
             return refuse(error, "column '%.80s', word %zu: %s", column->name, i, problem);
         }
     }
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; words && r < rows; r++) {
         if (column->codes[r] >= 0 && (size_t)column->codes[r] >= column->word_count) {
             return refuse(error, "row %zu, column '%.80s': code %d of %zu words", r, column->name,
                           (int)column->codes[r], column->word_count);
         }
     }
     return true;
-}
-
-static bool check_column(const struct tremolo_table_column *column, size_t rows, size_t number,
-                         char *error)
-{
-    const char *problem = table_field_problem(column->name, strlen(column->name));
-    if (problem != NULL) {
-        return refuse(error, "the name of column %zu: %s", number, problem);
-    }
-    return column->numbers != NULL || check_words(column, rows, error);
 }
 
 bool tremolo_table_of_columns(struct tremolo_table **table,

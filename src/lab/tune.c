@@ -94,24 +94,19 @@ static size_t best_of(const struct trial *trials, size_t count)
     return best;
 }
 
-/* A single release is cheap, and its blow-ups are rare enough to be missed by
- * few repeats. */
-static size_t repeats_of(enum tremolo_experiment_method method)
-{
-    return method == TREMOLO_EXPERIMENT_ONE_SHOT ? 4 * TUNING_REPEATS : TUNING_REPEATS;
-}
-
 static void fill_trials(struct trial *trials, const struct candidates *candidates,
                         const struct tremolo_split *split, uint64_t seed)
 {
     for (size_t c = 0; c < candidates->count; c++) {
         for (size_t e = 0; e < TUNING_EPSILONS; e++) {
             struct trial *trial = &trials[c * TUNING_EPSILONS + e];
+            /* A single release is cheap, and its blow-ups are rare enough to be missed by few. */
+            bool one = candidates->options[c].method == TREMOLO_EXPERIMENT_ONE_SHOT;
             *trial = (struct trial){.splits = split,
                                     .split_count = 1,
                                     .options = candidates->options[c],
                                     .part = TREMOLO_SPLIT_VALID,
-                                    .repeats = repeats_of(candidates->options[c].method),
+                                    .repeats = one ? 4 * TUNING_REPEATS : TUNING_REPEATS,
                                     .seed = seed + e};
             trial->options.epsilon = tuning_epsilons[e];
         }

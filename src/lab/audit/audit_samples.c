@@ -55,11 +55,6 @@ static struct tremolo_study magnify(const struct tremolo_study *study, bool modu
     return large;
 }
 
-static double signed_one(struct tremolo_random *random)
-{
-    return (tremolo_random_bits(random) & 1) != 0 ? 1.0 : -1.0;
-}
-
 /* Places in half ranges: the ball's radius is CLIP / UNIT. */
 static void draw_place(double *place, unsigned family, const struct audit_frame *frame)
 {
@@ -78,7 +73,7 @@ static void draw_place(double *place, unsigned family, const struct audit_frame 
         square += place[i] * place[i];
     }
     for (unsigned i = 0; i < n; i++) {
-        double sign = signed_one(random);
+        double sign = (tremolo_random_bits(random) & 1) != 0 ? 1.0 : -1.0;
         switch (family) {
         case 0: /* in the middle */ place[i] = 0.0; break;
         case 1: /* on an axis */ place[i] = i == chosen ? sign : 0.0; break;
