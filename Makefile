@@ -188,7 +188,7 @@ $(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
 	$(QUIET)$(AR) rcs $@ $^
 PARTS_tests := $(BUILD)/libcommand.a
 PARTS_bench := $(BUILD)/libcommand.a
-PROGRAM_FLAGS = $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) -DTREMOLO_LANES=4 -Itests/common -MMD -MP
+PROGRAM_FLAGS = $(STD_host) $(WARNINGS) $(CFLAGS) $(SANITIZER) $(ALL_INCLUDES) $(DEFINES_server) -DTREMOLO_LANES=4 -Itests/common -MMD -MP
 $(BUILD)/bin/%: %.c $(BUILD)/libtremolo.a $(BUILD)/libcommand.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

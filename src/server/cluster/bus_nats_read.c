@@ -17,7 +17,8 @@
 
 struct answers {
     struct bus_value message[BUS_SPAN_MAX];
-    bool good[BUS_SPAN_MAX];
+    bool came[BUS_SPAN_MAX]; /* an answer, */
+    bool good[BUS_SPAN_MAX]; /* and one that was understood */
 };
 
 static natsStatus open_inbox(struct nats_bus *bus)
@@ -44,7 +45,8 @@ static natsStatus ask(struct nats_bus *bus, const char *stream, const char *subj
     return natsConnection_PublishRequestString(bus->connection, subject, inbox, question);
 }
 
-/* Until all have come, or it has taken too long. Answers to earlier questions are passed over. */
+/* Until all have come, or it has taken too long. Answers to earlier questions are passed over, and so
+ * is a second one to the same: the first one's bytes are ours to free. */
 static void gather(struct nats_bus *bus, struct answers *answers, unsigned span)
 {
     int64_t until = clock_ms() + REQUEST_MS;
@@ -56,8 +58,9 @@ static void gather(struct nats_bus *bus, struct answers *answers, unsigned span)
         }
         const char *dot = strrchr(natsMsg_GetSubject(answer), '.');
         uint64_t number = dot != NULL ? strtoull(dot + 1, NULL, 10) : 0;
-        if (number >= bus->asked && number - bus->asked < span) {
-            uint64_t at = number - bus->asked;
+        uint64_t at = number >= bus->asked ? number - bus->asked : span;
+        if (at < span && !answers->came[at]) {
+            answers->came[at] = true;
             answers->good[at] =
                 bus_nats_read_answer(bus, &answers->message[at], answer) == TREMOLO_OK;
             open--;
