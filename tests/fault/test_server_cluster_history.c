@@ -2,8 +2,10 @@
  * starts has it, one gateway at a time writes it, and a broker that fails loses no point for good. */
 #include "testing.h"
 
-#include "cluster_world.h"
+#include "fake_nats.h"
 #include "history.h"
+#include "log.h"
+#include "server_jobs.h"
 
 /* A point of its history at so many devices, as the sampler thread would add it. */
 static void grow(struct mirror *mirror, uint64_t devices)
@@ -113,6 +115,102 @@ static void test_unreadable(void **state)
     assert_int_equal(stored_points(), 1);
 }
 
+/* ---------------------------------------------------------------- of several studies */
+
+static char broken_key[BUS_NAME_BYTES]; /* what cannot be read, or not be written */
+static bool broken_reading;
+
+static enum tremolo_status get_or_not(struct bus *base, const char *key, struct bus_value *value)
+{
+    *value = (struct bus_value){0};
+    return broken_reading && strcmp(key, broken_key) == 0 ? TREMOLO_NETWORK_FAILED
+                                                          : fake_get(base, key, value);
+}
+
+static enum tremolo_status swap_or_not(struct bus *base, const char *key, uint64_t expected,
+                                       const uint8_t *bytes, size_t length, uint64_t *revision)
+{
+    return !broken_reading && strcmp(key, broken_key) == 0
+               ? TREMOLO_STORE_FULL
+               : fake_swap(base, key, expected, bytes, length, revision);
+}
+
+static enum tremolo_status hear_nothing(struct bus *base, const char *subjects, bus_hint_fn heard,
+                                        void *context)
+{
+    (void)base;
+    (void)subjects;
+    (void)heard;
+    (void)context;
+    return TREMOLO_OK;
+}
+
+/* A gateway with three studies, each with something to write down. */
+static struct writer *start_with_three(void)
+{
+    static const char *const more[] = {
+        server_study_rounds,
+        "{\"tremolo\": 1, \"title\": \"third\", \"features\": [{\"name\": \"a\", \"low\": 0, "
+        "\"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, \"high\": 1}, \"privacy\": "
+        "{\"epsilon\": 4, \"protects\": \"all\"}, \"protocol\": {\"kind\": \"one-shot\"}}"};
+    struct tremolo_store_options options = {.shards = SHARDS};
+    struct writer *writer = NULL;
+    char words[256];
+    bus.base.get = get_or_not;
+    bus.base.swap = swap_or_not;
+    bus.base.listen = hear_nothing;
+    assert_status(writer_start_gateway(&writer, &options, no_key, secret, words, sizeof words),
+                  TREMOLO_OK);
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        struct job job = job_create(more[i]);
+        assert_true(submit_and_wait(writer, &job));
+        assert_status(job.status, TREMOLO_OK);
+    }
+    assert_int_equal(writer_study_count(writer), 3);
+    for (size_t i = 0; i < 3; i++) {
+        grow(writer_study(writer, i)->mirror, 10);
+    }
+    return writer;
+}
+
+/* At its end a gateway writes what there is: that of the others, too, and says whose it could not. */
+static void test_one_failure_is_not_all(void **state)
+{
+    for (size_t broken = 0; broken < 6; broken++) {
+        char tag[3][CLUSTER_TAG_BYTES];
+        char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+        char *said = NULL;
+        size_t length = 0;
+        struct log log;
+        (void)world_end(state);
+        (void)world_begin(state);
+        broken_key[0] = '\0';
+        struct writer *writer = start_with_three();
+        for (size_t i = 0; i < 3; i++) {
+            cluster_tag(tag[i], writer_study(writer, i)->id);
+        }
+        memcpy(id, writer_study(writer, broken % 3)->id_text, sizeof id);
+        cluster_key(broken_key, "history", tag[broken % 3]);
+        broken_reading = broken >= 3;
+        FILE *stream = open_memstream(&said, &length);
+        assert_non_null(stream);
+        log_open(&log, stream);
+        writer_set_log(writer, &log);
+        writer_stop(writer);
+        log_close(&log);
+        (void)fclose(stream);
+        for (size_t i = 0; i < 3; i++) {
+            char key[BUS_NAME_BYTES];
+            cluster_key(key, "history", tag[i]);
+            assert_int_equal(fake_find(&broker, key) != NULL, i != broken % 3);
+        }
+        assert_non_null(strstr(said, "\"event\":\"history\""));
+        assert_non_null(strstr(said, id));
+        assert_non_null(strstr(said, broken_reading ? "NETWORK_FAILED" : "STORE_FULL"));
+        free(said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_writes, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_every_call_fails, world_begin, world_end),
         cmocka_unit_test_setup_teardown(test_unreadable, world_begin, world_end),
+        cmocka_unit_test_setup_teardown(test_one_failure_is_not_all, world_begin, world_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

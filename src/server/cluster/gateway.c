@@ -56,6 +56,7 @@ struct gateway {
     unsigned shards;
     struct mirror *study[CLUSTER_STUDIES_MAX]; /* added under `lock` */
     size_t studies;
+    char unread[CLUSTER_TAG_BYTES]; /* the first that could not be, when we last looked; "": none */
     int64_t listed_ms;
     int64_t refreshed_ms;
     int64_t history_ms;         /* when histories were last stored */
@@ -140,6 +141,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
 {
     uint8_t *tags = NULL;
     size_t count = 0;
+    gateway->unread[0] = '\0';
     background_lock(&gateway->thread);
     gateway->listed_ms = clock_ms();
     background_unlock(&gateway->thread);
@@ -150,6 +152,9 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
         const uint8_t *tag = tags + i * STORE_STUDY_BYTES;
         if (find_study(gateway, tag) == NULL) {
             added = add_study(gateway, tag);
+            if (status == TREMOLO_OK && added != TREMOLO_OK) {
+                cluster_tag(gateway->unread, tag);
+            }
             status = status == TREMOLO_OK ? added : status;
         }
     }
@@ -199,13 +204,21 @@ static void refresh_all(struct gateway *gateway)
     }
 }
 
-/* What one call cannot write the next one will, or another gateway. */
+/* What one call cannot write the next one will, or another gateway. One study's failure is none of
+ * the others'; but after two questions in a row that nobody answered the rest would only wait, too. */
 static void store_histories(struct gateway *gateway)
 {
-    enum tremolo_status status = TREMOLO_OK;
+    struct bus *bus = gateway->refresh_bus;
+    unsigned unanswered = 0;
     gateway->history_ms = clock_ms();
-    for (size_t i = 0; i < gateway->studies && status == TREMOLO_OK; i++) {
-        status = mirror_store_history(gateway->study[i], gateway->refresh_bus);
+    for (size_t i = 0; i < gateway->studies && unanswered < 2; i++) {
+        struct mirror *study = gateway->study[i];
+        enum tremolo_status status = mirror_store_history(study, bus);
+        unanswered = status == TREMOLO_NETWORK_FAILED ? unanswered + 1 : 0;
+        if (status != TREMOLO_OK) {
+            writer_note_lesser(gateway->writer, "history", study->served, status,
+                               bus->explain(bus));
+        }
     }
 }
 
@@ -525,7 +538,9 @@ static enum tremolo_status connect_both(struct gateway *gateway,
                                               on_hint, gateway);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
-        (void)snprintf(words, capacity, "the studies cannot be read: %s (%s)",
+        bool one = gateway->unread[0] != '\0';
+        (void)snprintf(words, capacity, "%s%s cannot be read: %s (%s)",
+                       one ? "the value study." : "the studies", one ? gateway->unread : "",
                        tremolo_status_sentence(status),
                        gateway->refresh_bus->explain(gateway->refresh_bus));
     }

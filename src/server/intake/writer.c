@@ -69,6 +69,19 @@ void writer_note_success(struct writer *writer)
     }
 }
 
+void writer_note_lesser(struct writer *writer, const char *event, const struct served_study *served,
+                        enum tremolo_status status, const char *words)
+{
+    (void)atomic_fetch_add(&writer->counters.store_errors, 1);
+    background_lock(&writer->thread);
+    struct log *log = writer->log;
+    background_unlock(&writer->thread);
+    if (log != NULL) {
+        log_event(log, "error", event, "{s:s, s:s, s:s}", "study", served->id_text, "status",
+                  tremolo_status_name(status), "words", words);
+    }
+}
+
 void writer_set_log(struct writer *writer, struct log *log)
 {
     background_lock(&writer->thread);

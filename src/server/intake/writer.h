@@ -200,6 +200,11 @@ void writer_note_failure(struct writer *writer, enum tremolo_status status, cons
                          bool for_good);
 void writer_note_success(struct writer *writer);
 
+/* Something of a study could not be written that no report depends on: it is counted and logged,
+ * and /healthz says what it said. */
+void writer_note_lesser(struct writer *writer, const char *event, const struct served_study *served,
+                        enum tremolo_status status, const char *words);
+
 /* Count a sync, or whatever made a batch durable. */
 void writer_note_sync(struct writer *writer, int64_t took_us);
 
