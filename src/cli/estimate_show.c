@@ -54,7 +54,7 @@ static int fetch_estimate(char **text, const char *command, const char *where, c
 static int read_estimate(char **text, const char *command, const char *where,
                          const struct estimate_wish *wish)
 {
-    char words[256];
+    char words[512];
     double level = wish->level > 0 ? wish->level : usual_level;
     enum tremolo_status status =
         tremolo_server_offline(text, where, wish->study, level, words, sizeof words);

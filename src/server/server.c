@@ -90,7 +90,7 @@ static enum tremolo_status start_writer(struct tremolo_server *server,
         return status;
     }
     bool any = false;
-    status = served_each_study(store, note_study, &any);
+    status = store->each(store, "study", note_study, &any);
     if (status != TREMOLO_OK) {
         (void)snprintf(words, capacity, "the studies cannot be read: %s", store->explain(store));
     } else {

@@ -156,8 +156,14 @@ static void bring_along(struct study_reader *reader, struct tremolo_study_file *
         return;
     }
     enum tremolo_status status = tremolo_study_check(device);
-    if (status != TREMOLO_OK) {
+    unsigned weight = device->response * TREMOLO_BALLOT_WEIGHT(device->constant);
+    if (status == TREMOLO_BAD_BALLOT && device->response_weight != weight) {
+        study_problem(reader, "response_weight", "is %u, where ballots of this version have %u",
+                      (unsigned)device->response_weight, weight);
+    } else if (status != TREMOLO_OK) {
         study_problem(reader, "", "%s", tremolo_status_sentence(status));
+    }
+    if (status != TREMOLO_OK) {
         return;
     }
     if (terms->release == TREMOLO_RELEASE_SAMPLE) {

@@ -48,7 +48,7 @@ static inline void server_report_make(struct server_report *report,
     struct tremolo_platform platform = tremolo_host_memory_platform(&memory);
     platform.mac_key = key;
     report->length = sizeof report->bytes;
-    if (tremolo_device_enrol(&work, &platform, UINT32_MAX / 2, 0) != TREMOLO_OK ||
+    if (tremolo_device_enrol(&work, &platform, UINT32_MAX / 2, UINT32_MAX / 2) != TREMOLO_OK ||
         tremolo_device_report(&work, report->bytes, &report->length, study, &broadcast, &sample,
                               &platform) != TREMOLO_OK) {
         report->length = 0;

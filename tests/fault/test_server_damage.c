@@ -17,7 +17,7 @@
 enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };
 
 static struct file_image images[FILE_COUNT];
-static char words[400];
+static char words[SERVED_WORDS_BYTES];
 
 static int set_up(void **state)
 {
@@ -195,7 +195,7 @@ static void test_rows_must_agree(void **state)
         {"checkpoint", 3, true, 0x04, "belongs to no study"},  /* a tag that is not there */
         {"round", 17, true, 0x04, "is not one of it, or not the next"},
         {"round", 3, true, 0x04, "belongs to no study"},
-        {"study", 3, true, 0x04, ""},
+        {"study", 3, true, 0x04, "holds another study"},
     };
     struct writer *writer = start_writer(open_store());
     (void)state;
@@ -222,6 +222,132 @@ static void test_rows_must_agree(void **state)
     assert_status(store->put(store, "other", (const uint8_t *)"k", 1, (const uint8_t *)"v", 1),
                   TREMOLO_BAD_ARGUMENT);
     store->close(store);
+}
+
+/* ---------------------------------------------------------------- a study of another version */
+
+enum { BALLOTS = 3, SHOWN_LETTERS = 20 };
+
+static const char study_of_ballots[] =
+    "{\"tremolo\": 1, \"title\": \"ballots\", \"features\": [{\"name\": \"a\", \"low\": 0, "
+    "\"high\": "
+    "1}, {\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": 0, "
+    "\"high\": 1}, \"privacy\": {\"epsilon\": 4, \"protects\": \"all\", \"neighbours\": \"any\"}, "
+    "\"protocol\": {\"kind\": \"one-shot\"}}";
+
+static enum tremolo_status keep_ballots(void *context, const uint8_t *key, size_t key_length,
+                                        const uint8_t *value, size_t length)
+{
+    return memmem(value, length, "\"ballots\"", 9) != NULL
+               ? keep_state(context, key, key_length, value, length)
+               : TREMOLO_OK;
+}
+
+/* Three studies, of which one was published by a version whose ballots weigh the response otherwise;
+ * its row is whole. */
+static void fill_with_another_version(char id[TREMOLO_STUDY_ID_TEXT_BYTES],
+                                      struct found_state *found)
+{
+    struct writer *writer = start_writer(open_store());
+    struct served_study *served = NULL;
+    struct server_report report;
+    assert_status(create_study(&served, writer, study_of_ballots), TREMOLO_OK);
+    memcpy(id, served->id_text, TREMOLO_STUDY_ID_TEXT_BYTES);
+    for (unsigned i = 0; i < BALLOTS; i++) {
+        server_report_make(&report, served->study, 0, NULL, NULL);
+        assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
+    }
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
+    struct store *store = open_store();
+    assert_status(store->each(store, "study", keep_ballots, found), TREMOLO_OK);
+    char *weight = memmem(found->value, found->length, "\"response_weight\":", 18);
+    assert_non_null(weight);
+    weight[18] = weight[18] == '9' ? '8' : (char)(weight[18] + 1);
+    assert_status(
+        store->put(store, "study", found->key, found->key_length, found->value, found->length),
+        TREMOLO_OK);
+    assert_status(store->sync(store), TREMOLO_OK);
+    store->close(store);
+}
+
+/* What names it: the beginning of its id, its row, and why. */
+static void expect_named(const char *said, const char *id, const struct found_state *found)
+{
+    char hex[2 * STORE_STUDY_BYTES + 1];
+    char start[SHOWN_LETTERS + 16];
+    (void)snprintf(start, sizeof start, "study %.*s...", SHOWN_LETTERS, id);
+    (void)sodium_bin2hex(hex, sizeof hex, found->key, STORE_STUDY_BYTES);
+    if (strstr(said, start) == NULL || strstr(said, hex) == NULL ||
+        strstr(said, "tremolo.db, table state, kind study") == NULL ||
+        strstr(said, "mechanism.response_weight is ") == NULL) {
+        fail_msg("expected %s, %s and the reason, got '%s'", start, hex, said);
+    }
+}
+
+static void expect_read(const char *id, enum tremolo_status expected, uint64_t reports)
+{
+    struct store *store = NULL;
+    struct served_study *served = NULL;
+    assert_status(store_read_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
+    assert_status(served_load(&served, store, id, words, sizeof words), expected);
+    assert_int_equal(served != NULL ? served->reports : 0, reports);
+    served_free(served);
+    store->close(store);
+}
+
+/* The others are copied without it, and served. */
+static void expect_rescued(const char *id, const struct found_state *found)
+{
+    char rescued[sizeof directory];
+    char *json = NULL;
+    assert_true(snprintf(rescued, sizeof rescued, "%s-new", directory) < (int)sizeof rescued);
+    assert_status(tremolo_server_check(&json, directory, rescued, words, sizeof words), TREMOLO_OK);
+    expect_named(json, id, found);
+    free(json);
+    char original[sizeof directory];
+    memcpy(original, directory, sizeof original);
+    memcpy(directory, rescued, sizeof directory);
+    expect_checked(true);
+    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+    assert_int_equal(remove_directory(), 0);
+    memcpy(directory, original, sizeof directory);
+}
+
+static void test_a_study_of_another_version(void **state)
+{
+    char id[TREMOLO_STUDY_ID_TEXT_BYTES];
+    struct found_state found = {0};
+    struct served_study *open = NULL;
+    char *json = NULL;
+    (void)state;
+    fill_with_another_version(id, &found);
+    files_load(images);
+    expect_refused(STORE_CAREFUL, "is not served by this version");
+    expect_named(words, id, &found);
+    expect_refused(STORE_ACCEPT_LOSS, "is not served by this version"); /* which is not a loss */
+    expect_checked(false);
+    assert_status(tremolo_server_check(&json, directory, NULL, words, sizeof words), TREMOLO_OK);
+    expect_named(json, id, &found);
+    assert_null(strstr(json, "belongs to no study")); /* its rows are not found fault with */
+    assert_non_null(strstr(json, "\"reports\":9,\"round\":1")); /* the others are recovered */
+    free(json);
+    expect_read(id, TREMOLO_BAD_STUDY, 0);
+    expect_named(words, id, &found);
+    expect_read(NULL, TREMOLO_BAD_ARGUMENT, 0);
+    assert_status(served_new(&open, NULL, server_study_open, sizeof server_study_open - 1,
+                             signing_key, secret),
+                  TREMOLO_OK);
+    expect_read(open->id_text, TREMOLO_OK, OPEN_REPORTS);
+    served_free(open);
+    expect_rescued(id, &found);
+    struct file_image before = images[FILE_DATABASE];
+    images[FILE_DATABASE] = (struct file_image){0};
+    files_load(images); /* and nothing changed */
+    assert_int_equal(images[FILE_DATABASE].length, before.length);
+    assert_memory_equal(images[FILE_DATABASE].bytes, before.bytes, before.length);
+    free(before.bytes);
+    free(found.value);
 }
 
 /* ---------------------------------------------------------------- directories of before */
@@ -735,6 +861,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_changed_rows_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rows_must_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_study_of_another_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unwatched_sums_are_folded_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_old_directory_is_upgraded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_old_directory_with_unknown_states, set_up,

@@ -408,14 +408,16 @@ static enum tremolo_status open_study(struct move *move, const char *id)
 
 static enum tremolo_status refuse_double(struct move *move, const char *id)
 {
-    char ignored[128];
+    char why[SERVED_WORDS_BYTES] = "";
     struct served_study *there = NULL;
-    enum tremolo_status status = served_load(&there, move->store, id, ignored, sizeof ignored);
+    enum tremolo_status status = served_load(&there, move->store, id, why, sizeof why);
     served_free(there);
-    if (status == TREMOLO_OK) {
-        return say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already");
+    if (status == TREMOLO_BAD_ARGUMENT) {
+        return TREMOLO_OK; /* there is no such study */
     }
-    return status == TREMOLO_BAD_ARGUMENT ? TREMOLO_OK : status; /* there is no such study */
+    return status == TREMOLO_OK
+               ? say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already")
+               : say(move, status, why);
 }
 
 /* Workers may be a moment behind. */

@@ -416,20 +416,29 @@ static const struct backend own_log = {
 
 /* ---------------------------------------------------------------- starting */
 
+/* Where a start says what is wrong. */
+struct start {
+    struct writer *writer;
+    char *words;
+    size_t words_capacity;
+};
+
+/* One that cannot be served stops the start: devices that were promised an answer would be told
+ * that there is no such study, and give up. */
 static enum tremolo_status recover_study(void *context, const uint8_t *key, size_t key_length,
                                          const uint8_t *value, size_t length)
 {
-    struct writer *writer = context;
+    struct start *start = context;
+    struct writer *writer = start->writer;
     struct served_study *served = NULL;
     if (writer->study_count == WRITER_STUDIES_MAX) {
+        (void)snprintf(start->words, start->words_capacity, "there are more than %d studies",
+                       WRITER_STUDIES_MAX);
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status =
-        served_new(&served, NULL, (const char *)value, length, writer->signing_key, writer->secret);
-    if (status == TREMOLO_OK && !served_has_key(served, key, key_length)) {
-        served_free(served);
-        return TREMOLO_MALFORMED;
-    }
+        served_from_row(&served, key, key_length, value, length, writer->signing_key,
+                        writer->secret, start->words, start->words_capacity);
     if (status == TREMOLO_OK) {
         writer_add_study(writer, served);
     }
@@ -471,20 +480,21 @@ static enum tremolo_status settle_rounds(struct writer *writer, char *words, siz
 static enum tremolo_status recover(struct writer *writer, char *words, size_t words_capacity)
 {
     struct store *store = embedded_of(writer)->store;
+    struct start start = {writer, words, words_capacity};
     char why[384] = "";
-    enum tremolo_status status = served_each_study(store, recover_study, writer);
+    words[0] = '\0';
+    enum tremolo_status status = store->each(store, "study", recover_study, &start);
     if (status == TREMOLO_OK) {
         status =
             served_recover_all(writer->studies, writer->study_count, true, store, why, sizeof why);
     } else {
         (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }
-    if (status != TREMOLO_OK) {
+    if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, words_capacity, "the log cannot be recovered: %s",
                        why[0] != '\0' ? why : tremolo_status_sentence(status));
-        return status;
     }
-    return settle_rounds(writer, words, words_capacity);
+    return status == TREMOLO_OK ? settle_rounds(writer, words, words_capacity) : status;
 }
 
 enum tremolo_status writer_start_embedded(struct writer **writer, struct store *store,

@@ -33,6 +33,25 @@ static void note(void *context, const char *words)
     }
 }
 
+/* A study that can be served is one of those to be recovered; any other is said. */
+static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    struct check *check = context;
+    char words[SERVED_WORDS_BYTES] = "there are too many studies";
+    enum tremolo_status status =
+        check->count == WRITER_STUDIES_MAX
+            ? TREMOLO_BAD_STUDY
+            : served_from_row(&check->studies[check->count], key, key_length, value, length, NULL,
+                              NULL, words, sizeof words);
+    check->count += status == TREMOLO_OK;
+    if (status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED) {
+        note(check, words);
+        return TREMOLO_OK;
+    }
+    return status;
+}
+
 /* Count the records of a segment that is whole. */
 static bool count_records(struct check *check, const struct store_segment *segment)
 {
@@ -54,33 +73,39 @@ static bool count_records(struct check *check, const struct store_segment *segme
 /* A new store that gets what is sound of another. */
 struct rescue {
     struct store *from, *to;
-    const char *kind; /* of the states that are copied now */
-    uint8_t tags[WRITER_STUDIES_MAX][STORE_STUDY_BYTES];
+    struct check *check;                 /* its studies are those that are copied */
+    const char *kind;                    /* of the states that are copied now */
     uint16_t newest[WRITER_STUDIES_MAX]; /* round of each study */
-    size_t count;
 };
 
-static size_t find_tag(const struct rescue *rescue, const uint8_t *tag)
+/* The number of the study with this tag, or how many there are. */
+static size_t find_tag(const struct check *check, const uint8_t *tag)
 {
     size_t i = 0;
-    while (i < rescue->count && memcmp(rescue->tags[i], tag, STORE_STUDY_BYTES) != 0) {
+    while (i < check->count && memcmp(check->studies[i]->id, tag, STORE_STUDY_BYTES) != 0) {
         i++;
     }
     return i;
 }
 
-/* Studies first, then their rounds in order; sums are made from the log again. */
+/* Studies first, then their rounds in order; sums are made from the log again. Nothing is copied of
+ * a study that this version does not serve: no server would start on it. */
 static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t key_length,
                                       const uint8_t *value, size_t length)
 {
     struct rescue *rescue = context;
-    size_t at = key_length >= STORE_STUDY_BYTES ? find_tag(rescue, key) : rescue->count;
-    if (strcmp(rescue->kind, "study") == 0 && key_length == STORE_STUDY_BYTES &&
-        rescue->count < WRITER_STUDIES_MAX) {
-        memcpy(rescue->tags[rescue->count++], key, STORE_STUDY_BYTES);
-    } else if (at == rescue->count) {
+    if (strcmp(rescue->kind, "study") == 0) {
+        enum tremolo_status status = take_study(rescue->check, key, key_length, value, length);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    size_t at =
+        key_length >= STORE_STUDY_BYTES ? find_tag(rescue->check, key) : rescue->check->count;
+    if (at == rescue->check->count) {
         return TREMOLO_OK;
-    } else if (strcmp(rescue->kind, "round") == 0 && key_length == SERVED_ROUND_KEY_BYTES) {
+    }
+    if (strcmp(rescue->kind, "round") == 0 && key_length == SERVED_ROUND_KEY_BYTES) {
         rescue->newest[at] = (uint16_t)(key[key_length - 2] << 8 | key[key_length - 1]);
     }
     return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
@@ -93,7 +118,8 @@ static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
         struct store_segment segment = {0};
         uint64_t position;
         if (rescue->from->read(rescue->from, at, &segment) == TREMOLO_OK &&
-            segment.position == at && find_tag(rescue, segment.study) < rescue->count &&
+            segment.position == at &&
+            find_tag(rescue->check, segment.study) < rescue->check->count &&
             segment_check(segment.bytes, segment.length) == TREMOLO_OK) {
             status = rescue->to->append(rescue->to, segment.study, segment.bytes, segment.length,
                                         &position);
@@ -106,20 +132,17 @@ static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
 static enum tremolo_status end_rounds(struct rescue *rescue)
 {
     enum tremolo_status status = TREMOLO_OK;
-    for (size_t i = 0; i < rescue->count && status == TREMOLO_OK; i++) {
+    for (size_t i = 0; i < rescue->check->count && status == TREMOLO_OK; i++) {
         uint8_t last[2] = {(uint8_t)(rescue->newest[i] >> 8), (uint8_t)rescue->newest[i]};
-        status = rescue->to->put(rescue->to, "final", rescue->tags[i], STORE_STUDY_BYTES, last,
-                                 sizeof last);
+        status = rescue->to->put(rescue->to, "final", rescue->check->studies[i]->id,
+                                 STORE_STUDY_BYTES, last, sizeof last);
     }
     return status;
 }
 
-static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
-                                      const uint8_t *value, size_t length);
-
 /* What is staged is recovered as a server would before it becomes durable. */
-static enum tremolo_status fill_rescue(struct rescue *rescue, struct check *check, uint64_t last,
-                                       char *words, size_t words_capacity)
+static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last, char *words,
+                                       size_t words_capacity)
 {
     static const char *const kinds[] = {"study", "round", "discarded"};
     enum tremolo_status status = TREMOLO_OK;
@@ -134,11 +157,8 @@ static enum tremolo_status fill_rescue(struct rescue *rescue, struct check *chec
         status = copy_segments(rescue, last);
     }
     if (status == TREMOLO_OK) {
-        status = served_each_study(rescue->to, take_study, check);
-    }
-    if (status == TREMOLO_OK) {
-        status = served_recover_all(check->studies, check->count, true, rescue->to, words,
-                                    words_capacity);
+        status = served_recover_all(rescue->check->studies, rescue->check->count, true, rescue->to,
+                                    words, words_capacity);
     }
     return status == TREMOLO_OK ? rescue->to->sync(rescue->to) : status;
 }
@@ -157,7 +177,8 @@ static enum tremolo_status save(struct check *check, struct store *store, uint64
     }
     if (status == TREMOLO_OK) {
         rescue->from = store;
-        status = fill_rescue(rescue, check, last, words, words_capacity);
+        rescue->check = check;
+        status = fill_rescue(rescue, last, words, words_capacity);
         rescue->to->close(rescue->to);
     }
     free(rescue);
@@ -198,34 +219,19 @@ static void check_segments(struct check *check, struct store *store, uint64_t la
     check->segments = last;
 }
 
-static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
-                                      const uint8_t *value, size_t length)
-{
-    struct check *check = context;
-    struct served_study *served = NULL;
-    if (check->count == WRITER_STUDIES_MAX ||
-        served_new(&served, NULL, (const char *)value, length, NULL, NULL) != TREMOLO_OK) {
-        note(check, "a study cannot be read");
-        return TREMOLO_OK;
-    }
-    if (!served_has_key(served, key, key_length)) {
-        note(check, "a study is stored under another's key");
-    }
-    check->studies[check->count++] = served;
-    return TREMOLO_OK;
-}
-
-/* As a server would: the rows of all studies against each other. */
+/* As a server would: the rows of all studies against each other. While one of them cannot be served
+ * its rows are nobody's, and no others are looked for that are. */
 static void recover(struct check *check, const char *data)
 {
     struct store *store = NULL;
-    char words[400] = "";
+    char words[SERVED_WORDS_BYTES] = "";
     enum tremolo_status status = store_read_sqlite(&store, data, words, sizeof words);
     if (status == TREMOLO_OK) {
-        status = served_each_study(store, take_study, check);
+        status = store->each(store, "study", take_study, check);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(check->studies, check->count, true, store, words, sizeof words);
+        status = served_recover_all(check->studies, check->count, check->found == 0, store, words,
+                                    sizeof words);
     }
     if (status != TREMOLO_OK) {
         note(check, words[0] != '\0' ? words : tremolo_status_sentence(status));

@@ -16,6 +16,7 @@ struct wanted {
     const char *id; /* NULL: the only study */
     struct served_study *served;
     size_t studies;
+    char refused[SERVED_WORDS_BYTES];                /* why one cannot be read; "": all can */
     char ids[3 * (TREMOLO_STUDY_ID_TEXT_BYTES + 1)]; /* of the first few */
 };
 
@@ -24,15 +25,12 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 {
     struct wanted *wanted = context;
     struct served_study *served = NULL;
-    enum tremolo_status status = served_new(&served, NULL, (const char *)value, length, NULL, NULL);
-    if (status == TREMOLO_OK && !served_has_key(served, key, key_length)) {
-        served_free(served);
-        status = TREMOLO_MALFORMED;
-    }
-    if (status != TREMOLO_OK) {
-        return status;
-    }
+    enum tremolo_status status = served_from_row(&served, key, key_length, value, length, NULL,
+                                                 NULL, wanted->refused, sizeof wanted->refused);
     wanted->studies++;
+    if (status != TREMOLO_OK) { /* it may not be the one that is wanted */
+        return status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED ? TREMOLO_OK : status;
+    }
     size_t used = strlen(wanted->ids);
     (void)snprintf(wanted->ids + used, sizeof wanted->ids - used, "%s%s", used > 0 ? ", " : "",
                    wanted->studies <= NAMED_MAX       ? served->id_text
@@ -49,6 +47,10 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 
 static enum tremolo_status choose(const struct wanted *wanted, char *words, size_t capacity)
 {
+    if (wanted->served == NULL && wanted->refused[0] != '\0') {
+        (void)snprintf(words, capacity, "%s", wanted->refused);
+        return TREMOLO_BAD_STUDY;
+    }
     if (wanted->served == NULL) {
         (void)snprintf(words, capacity,
                        wanted->studies == 0 ? "no study was published on this server yet"
@@ -68,7 +70,7 @@ enum tremolo_status served_load(struct served_study **served, struct store *stor
                                 const char *study, char *words, size_t words_capacity)
 {
     struct wanted wanted = {.id = study};
-    enum tremolo_status status = served_each_study(store, take_study, &wanted);
+    enum tremolo_status status = store->each(store, "study", take_study, &wanted);
     if (status == TREMOLO_OK) {
         status = choose(&wanted, words, words_capacity);
     }

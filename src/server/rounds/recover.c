@@ -53,6 +53,54 @@ static struct served_study *study_of(struct recovery *recovery, const uint8_t *t
     return study_table_find(&recovery->table, tag);
 }
 
+/* ---------------------------------------------------------------- studies */
+
+/* The study by the beginning of its id, which its key is, and the row by its place. */
+static void name_row(char *words, size_t capacity, const uint8_t *key, size_t key_length,
+                     const char *what, const char *path, const char *reason)
+{
+    enum { SHOWN_BYTES = 15 }; /* without a letter that depends on what follows */
+    char id[TREMOLO_BASE64_BYTES(SHOWN_BYTES)] = "?";
+    char hex[2 * STORE_KEY_BYTES_MAX + 1] = "";
+    if (key_length >= SHOWN_BYTES) {
+        (void)!tremolo_base64_encode(id, sizeof id, key, SHOWN_BYTES);
+    }
+    if (key_length <= STORE_KEY_BYTES_MAX) {
+        (void)sodium_bin2hex(hex, sizeof hex, key, key_length);
+    }
+    (void)snprintf(words, capacity,
+                   "study %s... (tremolo.db, table state, kind study, key %s) %s%s%s%s", id, hex,
+                   what, path, path[0] != '\0' ? " " : "", reason);
+}
+
+enum tremolo_status served_from_row(struct served_study **served, const uint8_t *key,
+                                    size_t key_length, const uint8_t *value, size_t length,
+                                    const uint8_t *signing_key, const uint8_t *secret, char *words,
+                                    size_t words_capacity)
+{
+    struct tremolo_study_problems problems = {.count = 0};
+    struct served_study *made = NULL;
+    enum tremolo_status status =
+        served_new(&made, &problems, (const char *)value, length, signing_key, secret);
+    if (status == TREMOLO_BAD_STUDY) {
+        const struct tremolo_study_problem *first = &problems.item[0];
+        name_row(words, words_capacity, key, key_length,
+                 "is not served by this version, but by the one that published it: ", first->path,
+                 problems.stored > 0 ? first->reason : tremolo_status_sentence(status));
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    if (key_length != STORE_STUDY_BYTES || memcmp(made->id, key, STORE_STUDY_BYTES) != 0) {
+        name_row(words, words_capacity, key, key_length, "holds another study, ", "",
+                 made->id_text);
+        served_free(made);
+        return TREMOLO_MALFORMED;
+    }
+    *served = made;
+    return TREMOLO_OK;
+}
+
 /* ---------------------------------------------------------------- states */
 
 enum tremolo_status served_decode_round(struct served_study *served, unsigned round,
@@ -451,14 +499,4 @@ enum tremolo_status served_recover_all(struct served_study *const *studies, size
                        why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
     return status;
-}
-
-bool served_has_key(const struct served_study *served, const uint8_t *key, size_t key_length)
-{
-    return key_length == STORE_STUDY_BYTES && memcmp(served->id, key, STORE_STUDY_BYTES) == 0;
-}
-
-enum tremolo_status served_each_study(struct store *store, store_state_fn visit, void *context)
-{
-    return store->each(store, "study", visit, context);
 }

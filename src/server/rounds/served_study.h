@@ -128,6 +128,15 @@ TREMOLO_MUST_USE enum tremolo_status served_new(struct served_study **served,
                                                 const uint8_t *signing_key, const uint8_t *secret);
 void served_free(struct served_study *served);
 
+/* A study from its row in a store, with the keys of served_new. BAD_STUDY, or MALFORMED under
+ * another study's key: `words` then name it, its place and the reason, in one sentence. Other
+ * failures leave them alone. */
+enum { SERVED_WORDS_BYTES = 512 };
+TREMOLO_MUST_USE enum tremolo_status
+served_from_row(struct served_study **served, const uint8_t *key, size_t key_length,
+                const uint8_t *value, size_t length, const uint8_t *signing_key,
+                const uint8_t *secret, char *words, size_t words_capacity);
+
 /* Stage the study's text and its newest rounds. */
 TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
                                                       const struct served_study *served);
@@ -164,13 +173,6 @@ TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct served_study *con
 TREMOLO_MUST_USE enum tremolo_status served_load(struct served_study **served, struct store *store,
                                                  const char *study, char *words,
                                                  size_t words_capacity);
-
-/* Is this the key under which the study is stored? Its tag depends on its text alone. */
-bool served_has_key(const struct served_study *served, const uint8_t *key, size_t key_length);
-
-/* Call `visit` for each study's text in the store. */
-TREMOLO_MUST_USE enum tremolo_status served_each_study(struct store *store, store_state_fn visit,
-                                                       void *context);
 
 /* The sums of the newest round without the reports that came in [from, to), as far as that is past,
  * durable: *reports of them no longer count. Their ids stay known. BAD_ARGUMENT: no span that has begun, or
