@@ -513,7 +513,9 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
 {
     (void)context;
     (void)connection;
-    bool keep = strstr(text, "%00") != NULL || strcasestr(text, "%2f") != NULL;
+    const char *escape = strchr(text, '%'); /* nearly always there is none */
+    bool keep =
+        escape == NULL || strstr(escape, "%00") != NULL || strcasestr(escape, "%2f") != NULL;
     return keep ? strlen(text) : MHD_http_unescape(text);
 }
 

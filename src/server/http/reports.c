@@ -20,8 +20,9 @@ static bool type_is(const char *sent, const char *type)
 /* The device's name from its header: 1 to 32 bytes in base64url. */
 static bool name_device(struct request *request, struct arrival *arrival)
 {
-    const char *text = request_header(request, "Tremolo-Device");
-    if (text == NULL || request->served->check.secret == NULL) {
+    const char *text =
+        request->served->check.secret != NULL ? request_header(request, "Tremolo-Device") : NULL;
+    if (text == NULL) {
         return true;
     }
     size_t length = strlen(text) * 3 / 4;
