@@ -19,7 +19,7 @@ static enum tremolo_status explain(char *words, size_t capacity, const char *pat
     return TREMOLO_BAD_ARGUMENT;
 }
 
-static int sync_folder_of(const char *path)
+int keys_sync_folder(const char *path)
 {
     char folder[4096];
     const char *slash = strrchr(path, '/');
@@ -59,7 +59,7 @@ static int make_file(const char *path, const void *bytes, size_t length)
     int reason = errno;
     (void)unlink(draft);
     if (result == 0) {
-        result = sync_folder_of(path);
+        result = keys_sync_folder(path);
     } else {
         errno = reason;
     }

@@ -13,6 +13,10 @@
  * others may read is refused. */
 ssize_t keys_read(const char *path, void *bytes, size_t capacity, const char **reason);
 
+/* Sync the folder in which a file lies, so that its name outlives a power failure; 0, or -1 with
+ * errno. */
+int keys_sync_folder(const char *path);
+
 /* Fill bytes[0..length) from DIRECTORY/name. With `create` it is made of fresh randomness,
  * synced, when it does not exist. Refuses a file of any other length or one that
  * others may read. */

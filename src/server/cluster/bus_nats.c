@@ -12,12 +12,11 @@
 #ifdef TREMOLO_HAS_NATS
 
 #include <errno.h>
-#include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bus_nats.h"
 
@@ -30,7 +29,6 @@ enum tremolo_status bus_nats_fail(struct nats_bus *bus, enum tremolo_status stat
     return status;
 }
 
-/* What the broker says no to. Without any answer the status is `unanswered`. */
 enum tremolo_status bus_nats_judge(struct nats_bus *bus, const char *what, natsStatus status,
                                    jsErrCode code, enum tremolo_status unanswered)
 {
@@ -325,7 +323,7 @@ static enum tremolo_status bus_nats_listen(struct bus *base, const char *subject
         return status;
     }
     struct listener *listener = &bus->listener[bus->listeners];
-    *listener = (struct listener){.bus = bus, .heard = heard, .context = context};
+    *listener = (struct listener){.heard = heard, .context = context};
     (void)snprintf(listener->subjects, sizeof listener->subjects, "%s", subjects);
     natsStatus answer = subscribe(bus, listener);
     bus->listeners += answer == NATS_OK;
@@ -381,16 +379,6 @@ static const struct bus calls = {
     .close = bus_nats_close,
 };
 
-static bool random_run(uint64_t *run)
-{
-    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    bool filled = file >= 0 && read(file, run, sizeof *run) == (ssize_t)sizeof *run;
-    if (file >= 0) {
-        (void)close(file);
-    }
-    return filled;
-}
-
 enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
                                   const char *name, char *words, size_t words_capacity)
 {
@@ -416,9 +404,8 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     } else if (strchr(made->url, '@') != NULL) { /* it would be in every error sentence */
         (void)bus_nats_fail(made, status, "the store",
                             "credentials belong into a file, not its address");
-    } else if (!random_run(&made->run)) {
-        status = bus_nats_fail(made, TREMOLO_NO_ENTROPY, "/dev/urandom", "it cannot be read");
     } else {
+        randombytes_buf(&made->run, sizeof made->run);
         made->opened_ms = clock_ms();
         status = connect_now(made);
     }

@@ -28,7 +28,6 @@ enum {
 };
 
 struct listener {
-    struct nats_bus *bus;
     natsSubscription *subscription;
     char subjects[BUS_NAME_BYTES];
     bus_hint_fn heard;

@@ -357,11 +357,6 @@ static enum tremolo_status write_states(struct move *move)
     return status;
 }
 
-static bool is_quiet(const struct mirror *study)
-{
-    return study->phase != CLUSTER_CLOSING;
-}
-
 static enum tremolo_status copy_out(struct move *move)
 {
     struct bus_state before = {0};
@@ -400,7 +395,7 @@ static enum tremolo_status open_study(struct move *move, const char *id)
     if (status == TREMOLO_OK) {
         status = mirror_refresh(move->study, move->bus, true);
     }
-    if (status == TREMOLO_OK && !is_quiet(move->study)) {
+    if (status == TREMOLO_OK && move->study->phase == CLUSTER_CLOSING) {
         status = say(move, TREMOLO_STORE_FAILED, "a round is being closed; try again in a moment");
     }
     return status;

@@ -25,23 +25,25 @@ void operator_create(struct request *request)
     request_wait(request);
 }
 
-static unsigned http_of(enum tremolo_status status)
+/* What a job that failed is answered with; BAD_ARGUMENT has another meaning for each. */
+static bool refuse_failed(struct request *request, const char *bad_argument)
 {
+    enum tremolo_status status = request->job.status;
     enum tremolo_status_kind kind = tremolo_status_kind(status);
-    switch (status) {
-    case TREMOLO_BAD_ARGUMENT: return 409;
-    case TREMOLO_ROUND_PASSED: return 410;
-    default: return kind == TREMOLO_KIND_SYSTEM || kind == TREMOLO_KIND_STORE ? 503 : 422;
+    if (status == TREMOLO_BAD_ARGUMENT) {
+        request_problem(request, 409, bad_argument);
+    } else if (status == TREMOLO_ROUND_PASSED) {
+        request_problem(request, 410, "the study is done");
+    } else if (status != TREMOLO_OK) {
+        bool ours = kind == TREMOLO_KIND_SYSTEM || kind == TREMOLO_KIND_STORE;
+        request_problem(request, ours ? 503 : 422, tremolo_status_sentence(status));
     }
+    return status != TREMOLO_OK;
 }
 
 void operator_create_finish(struct request *request)
 {
-    enum tremolo_status status = request->job.status;
-    if (status != TREMOLO_OK) {
-        request_problem(request, http_of(status),
-                        status == TREMOLO_BAD_ARGUMENT ? "the server has no room for this study"
-                                                       : tremolo_status_sentence(status));
+    if (refuse_failed(request, "the server has no room for this study")) {
         return;
     }
     log_event(&request->server->log, "info", "study", "{s:s}", "study",
@@ -88,14 +90,9 @@ void operator_close(struct request *request)
 
 void operator_close_finish(struct request *request)
 {
-    enum tremolo_status status = request->job.status;
-    if (status != TREMOLO_OK) {
-        request_problem(
-            request, http_of(status),
-            status == TREMOLO_BAD_ARGUMENT
-                ? "a round must have begun and needs at least two reports before it can be closed"
-            : status == TREMOLO_ROUND_PASSED ? "the study is done"
-                                             : tremolo_status_sentence(status));
+    if (refuse_failed(
+            request,
+            "a round must have begun and needs at least two reports before it can be closed")) {
         return;
     }
     log_event(&request->server->log, "info", "round closed", "{s:s}", "study",
@@ -127,13 +124,7 @@ void operator_discard(struct request *request)
 void operator_discard_finish(struct request *request)
 {
     struct served_study *served = request->served;
-    enum tremolo_status status = request->job.status;
-    if (status != TREMOLO_OK) {
-        request_problem(request, http_of(status),
-                        status == TREMOLO_BAD_ARGUMENT
-                            ? "that span has not begun, or too many were discarded before"
-                        : status == TREMOLO_ROUND_PASSED ? "the study is done"
-                                                         : tremolo_status_sentence(status));
+    if (refuse_failed(request, "that span has not begun, or too many were discarded before")) {
         return;
     }
     (void)pthread_mutex_lock(&served->lock);

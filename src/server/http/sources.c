@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "index.h"
+
 enum { MINUTE_US = 60000000, SECOND_US = 1000000, ADDRESS_TEXT_MAX = 64 };
 
 struct source {
@@ -21,7 +23,7 @@ struct source {
 struct sources {
     pthread_mutex_t lock; /* guards the table */
     double cost_us;       /* of one report */
-    uint8_t hash_key[crypto_shorthash_KEYBYTES];
+    uint8_t hash_key[INDEX_KEY_BYTES];
     struct source table[SOURCES_SETS][SOURCES_WAYS];
 };
 
@@ -47,27 +49,15 @@ void sources_free(struct sources *sources)
 
 /* ---------------------------------------------------------------- who */
 
-static uint64_t hash(const struct sources *sources, const uint8_t *bytes, size_t length)
-{
-    uint8_t digest[crypto_shorthash_BYTES];
-    uint64_t key;
-    (void)crypto_shorthash(digest, bytes, length, sources->hash_key);
-    memcpy(&key, digest, sizeof key);
-    return key;
-}
-
 static uint64_t key_of_four(const struct sources *sources, const struct in_addr *four)
 {
-    uint8_t bytes[4];
-    memcpy(bytes, four, sizeof bytes);
-    return hash(sources, bytes, sizeof bytes);
+    return index_hash(sources->hash_key, four, 4);
 }
 
 static uint64_t key_of_six(const struct sources *sources, const struct in6_addr *six)
 {
-    uint8_t bytes[16];
-    memcpy(bytes, six, sizeof bytes);
-    return IN6_IS_ADDR_V4MAPPED(six) ? hash(sources, bytes + 12, 4) : hash(sources, bytes, 8);
+    return IN6_IS_ADDR_V4MAPPED(six) ? index_hash(sources->hash_key, six->s6_addr + 12, 4)
+                                     : index_hash(sources->hash_key, six->s6_addr, 8);
 }
 
 uint64_t sources_key(const struct sources *sources, const struct sockaddr *address)
@@ -82,7 +72,7 @@ uint64_t sources_key(const struct sources *sources, const struct sockaddr *addre
         memcpy(&six, address, sizeof six);
         return key_of_six(sources, &six.sin6_addr);
     }
-    return hash(sources, NULL, 0);
+    return index_hash(sources->hash_key, NULL, 0);
 }
 
 /* "1.2.3.4:80" and "[2001:db8::1]:80" without port and brackets. */

@@ -11,36 +11,31 @@
 /* No report is shorter than its id in a byte string. */
 enum { SHORTEST_REPORT = 1 + TREMOLO_REPORT_ID_BYTES };
 
+static const struct {
+    const char *name;
+    unsigned status; /* of HTTP */
+    const char *reason;
+} outcomes[] = {
+#define SERVER_OUTCOME_ROW(name, status, reason) {#name, status, reason},
+    SERVER_OUTCOME_LIST(SERVER_OUTCOME_ROW)
+#undef SERVER_OUTCOME_ROW
+};
+
 unsigned outcome_http(enum server_outcome outcome)
 {
-    static const uint16_t statuses[] = {
-#define SERVER_OUTCOME_STATUS(name, status, reason) status,
-        SERVER_OUTCOME_LIST(SERVER_OUTCOME_STATUS)
-#undef SERVER_OUTCOME_STATUS
-    };
-    return statuses[outcome];
+    return outcomes[outcome].status;
 }
 
 const char *outcome_reason(enum server_outcome outcome)
 {
-    static const char *const reasons[] = {
-#define SERVER_OUTCOME_REASON(name, status, reason) reason,
-        SERVER_OUTCOME_LIST(SERVER_OUTCOME_REASON)
-#undef SERVER_OUTCOME_REASON
-    };
-    return reasons[outcome];
+    return outcomes[outcome].reason;
 }
 
 void outcome_label(char label[OUTCOME_LABEL_BYTES], enum server_outcome outcome)
 {
-    static const char *const names[] = {
-#define SERVER_OUTCOME_NAME(name, status, reason) #name,
-        SERVER_OUTCOME_LIST(SERVER_OUTCOME_NAME)
-#undef SERVER_OUTCOME_NAME
-    };
-    size_t length = strlen(names[outcome]);
-    for (size_t i = 0; i <= length; i++) {
-        label[i] = (char)tolower((unsigned char)names[outcome][i]);
+    const char *name = outcomes[outcome].name;
+    for (size_t i = 0; i <= strlen(name); i++) {
+        label[i] = (char)tolower((unsigned char)name[i]);
     }
 }
 

@@ -184,12 +184,6 @@ static void embedded_batch(struct writer *writer, struct job *jobs)
 
 /* ---------------------------------------------------------------- changes */
 
-/* Two studies may not share a tag: reports could not be told apart. */
-static bool tag_is_taken(struct writer *writer, const struct served_study *served)
-{
-    return study_table_find(&writer->study_table, served->id) != NULL;
-}
-
 static enum tremolo_status store_new_study(struct writer *writer, struct served_study *served)
 {
     struct store *store = embedded_of(writer)->store;
@@ -214,7 +208,9 @@ static enum tremolo_status create_study(struct writer *writer, struct job *job)
         served_free(served);
         return TREMOLO_OK;
     }
-    status = writer->study_count == WRITER_STUDIES_MAX || tag_is_taken(writer, served)
+    /* Two studies may not share a tag: reports could not be told apart. */
+    status = writer->study_count == WRITER_STUDIES_MAX ||
+                     study_table_find(&writer->study_table, served->id) != NULL
                  ? TREMOLO_BAD_ARGUMENT
                  : store_new_study(writer, served);
     if (status != TREMOLO_OK) {
@@ -360,15 +356,10 @@ static void try_again(struct writer *writer)
         return;
     }
     embedded->tried_at = now;
-    struct encoder out = {0};
-    encode_number(&out, (uint64_t)now, 8);
-    enum tremolo_status status = out.status;
-    if (status == TREMOLO_OK) {
-        status = embedded->store->put(embedded->store, "probe", (const uint8_t *)"time", 4,
-                                      out.bytes, out.length);
-    }
-    free(out.bytes);
-    (void)sync_and_settle(writer, status);
+    uint8_t time[8];
+    bytes_put_u64(time, (uint64_t)now);
+    (void)sync_and_settle(writer, embedded->store->put(embedded->store, "probe",
+                                                       (const uint8_t *)"time", 4, time, 8));
 }
 
 /* A directory that was removed or replaced takes all we write with it: no acknowledgement may

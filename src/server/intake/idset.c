@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "index.h"
+
 static const uint8_t zero[IDSET_NAME_BYTES];
 
 static bool is_free(const uint8_t *slot)
@@ -14,11 +16,7 @@ static bool is_free(const uint8_t *slot)
 
 uint64_t idset_hash(const struct idset *set, const uint8_t name[IDSET_NAME_BYTES])
 {
-    uint8_t digest[crypto_shorthash_BYTES];
-    uint64_t hash;
-    (void)crypto_shorthash(digest, name, IDSET_NAME_BYTES, set->key);
-    memcpy(&hash, digest, sizeof hash);
-    return hash;
+    return index_hash(set->key, name, IDSET_NAME_BYTES);
 }
 
 void idset_prefetch(const struct idset *set, uint64_t hash)

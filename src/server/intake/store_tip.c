@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "encoder.h"
+#include "keys.h"
 
 enum { TIP_BYTES = 48, OLD_TIP_BYTES = 40, TIP_CHECK_BYTES = 16, TIP_MAGIC_BYTES = 8 };
 
@@ -88,25 +89,8 @@ static bool write_bytes(const struct store_tip *tip, uint64_t commits)
     return pwrite(tip->file, bytes, sizeof bytes, 0) == TIP_BYTES;
 }
 
-/* The name must outlive a power failure, or the directory would pass for a copy. */
-static bool sync_directory(const char *path)
-{
-    char directory[PATH_MAX];
-    size_t length = (size_t)(strrchr(path, '/') - path);
-    if (length >= sizeof directory) {
-        return false;
-    }
-    memcpy(directory, path, length);
-    directory[length] = '\0';
-    int place = open(length > 0 ? directory : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = place >= 0 && fsync(place) == 0;
-    if (place >= 0) {
-        (void)close(place);
-    }
-    return synced;
-}
-
-/* Whole and durable under another name first: who ends in between leaves no damaged tip. */
+/* Whole and durable under another name first: who ends in between leaves no damaged tip. The name
+ * must outlive a power failure, or the directory would pass for a copy. */
 static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
 {
     char made[PATH_MAX];
@@ -116,7 +100,7 @@ static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
     }
     tip->file = open(made, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     return tip->file >= 0 && find_place(&tip->place, tip->file) && write_bytes(tip, commits) &&
-           fsync(tip->file) == 0 && rename(made, path) == 0 && sync_directory(path);
+           fsync(tip->file) == 0 && rename(made, path) == 0 && keys_sync_folder(path) == 0;
 }
 
 bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits)

@@ -14,8 +14,6 @@
 #include "encoder.h"
 #include "served_study.h"
 
-enum { VALUE_BYTES = 2 + 8 + 8 + 8, KEY_BYTES = STORE_STUDY_BYTES + 2 };
-
 static bool holds(const struct served_discard *discard, unsigned round, int64_t arrived)
 {
     return discard->round == round && discard->from <= arrived && arrived < discard->to;
@@ -128,21 +126,12 @@ static enum tremolo_status fold_anew(struct served_round *round, struct served_d
 static enum tremolo_status put_discard(struct store *store, const struct served_study *served,
                                        const struct served_discard *discard)
 {
-    uint8_t key[KEY_BYTES];
     struct encoder out = {0};
-    memcpy(key, served->id, STORE_STUDY_BYTES);
-    key[STORE_STUDY_BYTES] = (uint8_t)(served->discard_count >> 8);
-    key[STORE_STUDY_BYTES + 1] = (uint8_t)served->discard_count;
     encode_number(&out, discard->round, 2);
     encode_number(&out, (uint64_t)discard->from, 8);
     encode_number(&out, (uint64_t)discard->to, 8);
     encode_number(&out, discard->reports, 8);
-    enum tremolo_status status = out.status;
-    if (status == TREMOLO_OK) {
-        status = store->put(store, "discarded", key, sizeof key, out.bytes, out.length);
-    }
-    free(out.bytes);
-    return status;
+    return served_put_encoded(store, "discarded", served, (unsigned)served->discard_count, &out);
 }
 
 /* Both sums agree: what the log holds is what was counted. */

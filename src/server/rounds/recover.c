@@ -28,8 +28,9 @@ struct waiting_key {
 struct recovery {
     struct served_study *const *studies;
     size_t count;
-    struct study_table table; /* of the same */
-    bool all;                 /* the store has no other studies */
+    struct study_table table;      /* of the same */
+    bool all;                      /* the store has no other studies */
+    const struct state_kind *kind; /* of the states that come back now */
     struct store *store;
     char *words;
     size_t words_capacity;
@@ -45,12 +46,6 @@ __attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct r
     (void)vsnprintf(recovery->words, recovery->words_capacity, format, arguments);
     va_end(arguments);
     return TREMOLO_MALFORMED;
-}
-
-/* NULL: there is no such study among them. */
-static struct served_study *study_of(struct recovery *recovery, const uint8_t *tag)
-{
-    return study_table_find(&recovery->table, tag);
 }
 
 /* ---------------------------------------------------------------- studies */
@@ -129,117 +124,57 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
     return TREMOLO_OK;
 }
 
-/* The study and round that a state's key names. False when that is none of ours: *status then
- * says whether it may be somebody else's. */
-static bool find_round(struct served_study **served, unsigned *round, enum tremolo_status *status,
-                       struct recovery *recovery, const char *kind, const uint8_t *key,
-                       size_t key_length)
-{
-    *served = key_length == SERVED_ROUND_KEY_BYTES ? study_of(recovery, key) : NULL;
-    *status = TREMOLO_OK;
-    if (*served == NULL) {
-        if (recovery->all || key_length != SERVED_ROUND_KEY_BYTES) {
-            *status = refuse(recovery, "a %s belongs to no study", kind);
-        }
-        return false;
-    }
-    *round = (unsigned)(key[STORE_STUDY_BYTES] << 8 | key[STORE_STUDY_BYTES + 1]);
-    return true;
-}
+/* What follows takes one state, of a study that is there: `number` is what its key names after the
+ * tag. Keys come in order, so rounds and spans come from 0 upwards without a gap. */
 
-/* Keys come in order, so rounds come from 0 upwards without a gap. */
-static enum tremolo_status recover_round(void *context, const uint8_t *key, size_t key_length,
-                                         const uint8_t *value, size_t length)
+static enum tremolo_status take_round(struct served_study *served, unsigned round,
+                                      const uint8_t *value, size_t length)
 {
-    struct recovery *recovery = context;
-    struct served_study *served;
-    enum tremolo_status status;
-    unsigned round = 0;
-    if (!find_round(&served, &round, &status, recovery, "round", key, key_length)) {
+    bool next = round == served->opened && (round == 0 || served->rounds[round - 1].closed_at != 0);
+    enum tremolo_status status =
+        next ? served_decode_round(served, round, value, length) : TREMOLO_MALFORMED;
+    if (status != TREMOLO_OK) {
         return status;
     }
-    bool next = round == served->opened && (round == 0 || served->rounds[round - 1].closed_at != 0);
-    status = next ? served_decode_round(served, round, value, length) : TREMOLO_MALFORMED;
-    struct tremolo_round broadcast = {NULL, (uint16_t)round};
-    if (status == TREMOLO_OK) {
-        broadcast.vectors = served->study->vectors > 0 ? served->rounds[round].vectors : NULL;
-        status = tremolo_round_check(served->study, &broadcast);
-    }
-    return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
-               ? status
-               : refuse(recovery, "round %u of study %s is not one of it, or not the next", round,
-                        served->id_text);
+    struct tremolo_round broadcast = {
+        served->study->vectors > 0 ? served->rounds[round].vectors : NULL, (uint16_t)round};
+    return tremolo_round_check(served->study, &broadcast);
 }
 
 /* After a restore: the round that is the last one here. */
-static enum tremolo_status recover_final(void *context, const uint8_t *key, size_t key_length,
-                                         const uint8_t *value, size_t length)
+static enum tremolo_status take_final(struct served_study *served, unsigned number,
+                                      const uint8_t *value, size_t length)
 {
-    struct recovery *recovery = context;
-    struct served_study *served = key_length == STORE_STUDY_BYTES ? study_of(recovery, key) : NULL;
-    if (served == NULL) {
-        return recovery->all ? refuse(recovery, "a last round belongs to no study") : TREMOLO_OK;
-    }
     unsigned last = length == 2 ? (unsigned)(value[0] << 8 | value[1]) : UINT16_MAX;
+    (void)number;
     if (last + 1 < served->opened || last >= served->terms->rounds) {
-        return refuse(recovery, "the last round of study %s is not one of it", served->id_text);
+        return TREMOLO_MALFORMED;
     }
     served->round_limit = last + 1;
     return TREMOLO_OK;
 }
 
-static enum tremolo_status recover_history(void *context, const uint8_t *key, size_t key_length,
-                                           const uint8_t *value, size_t length)
+static enum tremolo_status take_discard(struct served_study *served, unsigned number,
+                                        const uint8_t *value, size_t length)
 {
-    struct recovery *recovery = context;
-    struct served_study *served = key_length == STORE_STUDY_BYTES ? study_of(recovery, key) : NULL;
-    if (served == NULL) {
-        return recovery->all ? refuse(recovery, "a history belongs to no study") : TREMOLO_OK;
-    }
-    enum tremolo_status status =
-        history_decode(&served->history, served->study->dimension, value, length);
-    return status == TREMOLO_MALFORMED
-               ? refuse(recovery, "the history of study %s is not one of it", served->id_text)
-               : status;
+    return number == served->discard_count ? served_decode_discard(served, value, length)
+                                           : TREMOLO_MALFORMED;
 }
 
-/* Keys come in order, and number the spans of a study from 0 without a gap. */
-static enum tremolo_status recover_discard(void *context, const uint8_t *key, size_t key_length,
+static enum tremolo_status take_checkpoint(struct served_study *served, unsigned round,
                                            const uint8_t *value, size_t length)
-{
-    struct recovery *recovery = context;
-    struct served_study *served;
-    enum tremolo_status status;
-    unsigned number = 0;
-    if (!find_round(&served, &number, &status, recovery, "discarded span", key, key_length)) {
-        return status;
-    }
-    status = number == served->discard_count ? served_decode_discard(served, value, length)
-                                             : TREMOLO_MALFORMED;
-    return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
-               ? status
-               : refuse(recovery, "discarded span %u of study %s is none, or not the next", number,
-                        served->id_text);
-}
-
-static enum tremolo_status take_checkpoint(struct recovery *recovery, struct served_study *served,
-                                           unsigned round, const uint8_t *value, size_t length)
 {
     struct tremolo_moments *moments = NULL;
     enum tremolo_status status = round < served->opened && length >= 8
                                      ? tremolo_moments_decode(&moments, value + 8, length - 8)
                                      : TREMOLO_MALFORMED;
-    if (status == TREMOLO_NO_MEMORY) {
+    if (status == TREMOLO_OK && !tremolo_release_fits(moments, served->study)) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status != TREMOLO_OK ||
+        !tremolo_release_watches(moments, served->study)) { /* an older version's: folded anew */
+        tremolo_moments_free(moments);
         return status;
-    }
-    if (status != TREMOLO_OK || !tremolo_release_fits(moments, served->study)) {
-        tremolo_moments_free(moments);
-        return refuse(recovery, "the checkpoint of round %u of study %s is not one of it", round,
-                      served->id_text);
-    }
-    if (!tremolo_release_watches(moments, served->study)) { /* an older version's: folded anew */
-        tremolo_moments_free(moments);
-        return TREMOLO_OK;
     }
     struct served_round *stored = &served->rounds[round];
     tremolo_moments_free(stored->moments);
@@ -249,16 +184,52 @@ static enum tremolo_status take_checkpoint(struct recovery *recovery, struct ser
     return TREMOLO_OK;
 }
 
-static enum tremolo_status recover_checkpoint(void *context, const uint8_t *key, size_t key_length,
-                                              const uint8_t *value, size_t length)
+static enum tremolo_status take_history(struct served_study *served, unsigned number,
+                                        const uint8_t *value, size_t length)
+{
+    (void)number;
+    return history_decode(&served->history, served->study->dimension, value, length);
+}
+
+/* In this order: each needs what comes before. */
+static const struct state_kind {
+    const char *kind;
+    bool numbered; /* the key is a tag and a number, or else a tag */
+    enum tremolo_status (*take)(struct served_study *served, unsigned number, const uint8_t *value,
+                                size_t length);
+    const char *one, *this, *wrong; /* in sentences: a ..., then ... of study ... */
+} state_kinds[] = {
+    {"round", true, take_round, "round", "round", "is not one of it, or not the next"},
+    {"final", false, take_final, "last round", "the last round", "is not one of it"},
+    {"discarded", true, take_discard, "discarded span", "discarded span",
+     "is none, or not the next"},
+    {"checkpoint", true, take_checkpoint, "checkpoint", "the checkpoint of round",
+     "is not one of it"},
+    {"history", false, take_history, "history", "the history", "is not one of it"},
+};
+
+static enum tremolo_status recover_state(void *context, const uint8_t *key, size_t key_length,
+                                         const uint8_t *value, size_t length)
 {
     struct recovery *recovery = context;
-    struct served_study *served;
-    enum tremolo_status status;
-    unsigned round = 0;
-    return find_round(&served, &round, &status, recovery, "checkpoint", key, key_length)
-               ? take_checkpoint(recovery, served, round, value, length)
-               : status;
+    const struct state_kind *kind = recovery->kind;
+    bool fits = key_length == (kind->numbered ? SERVED_ROUND_KEY_BYTES : STORE_STUDY_BYTES);
+    struct served_study *served = fits ? study_table_find(&recovery->table, key) : NULL;
+    char text[8] = "";
+    unsigned number = 0;
+    if (served == NULL) {
+        return recovery->all || !fits ? refuse(recovery, "a %s belongs to no study", kind->one)
+                                      : TREMOLO_OK;
+    }
+    if (kind->numbered) {
+        number = (unsigned)(key[STORE_STUDY_BYTES] << 8 | key[STORE_STUDY_BYTES + 1]);
+        (void)snprintf(text, sizeof text, " %u", number);
+    }
+    enum tremolo_status status = kind->take(served, number, value, length);
+    return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
+               ? status
+               : refuse(recovery, "%s%s of study %s %s", kind->this, text, served->id_text,
+                        kind->wrong);
 }
 
 /* Rounds and what of them was folded up to the checkpoint. */
@@ -268,18 +239,11 @@ static enum tremolo_status recover_states(struct recovery *recovery)
     for (size_t i = 0; i < recovery->count; i++) {
         recovery->studies[i]->opened = 0;
     }
-    enum tremolo_status status = store->each(store, "round", recover_round, recovery);
-    if (status == TREMOLO_OK) {
-        status = store->each(store, "final", recover_final, recovery);
-    }
-    if (status == TREMOLO_OK) {
-        status = store->each(store, "discarded", recover_discard, recovery);
-    }
-    if (status == TREMOLO_OK) {
-        status = store->each(store, "checkpoint", recover_checkpoint, recovery);
-    }
-    if (status == TREMOLO_OK) {
-        status = store->each(store, "history", recover_history, recovery);
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < sizeof state_kinds / sizeof state_kinds[0] && status == TREMOLO_OK;
+         i++) {
+        recovery->kind = &state_kinds[i];
+        status = store->each(store, recovery->kind->kind, recover_state, recovery);
     }
     for (size_t i = 0; i < recovery->count && status == TREMOLO_OK; i++) {
         struct served_study *served = recovery->studies[i];
@@ -430,7 +394,7 @@ static enum tremolo_status recover_log(struct recovery *recovery)
         if (status != TREMOLO_OK || segment.position == 0) {
             break;
         }
-        struct served_study *served = study_of(recovery, segment.study);
+        struct served_study *served = study_table_find(&recovery->table, segment.study);
         if (served != NULL) {
             status = recover_segment(recovery, served, &segment);
             served->log_position = segment.position;

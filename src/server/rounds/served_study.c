@@ -21,14 +21,6 @@
 #include "encoder.h"
 #include "rounds.h"
 
-static void round_key(uint8_t key[SERVED_ROUND_KEY_BYTES], const struct served_study *served,
-                      unsigned round)
-{
-    memcpy(key, served->id, STORE_STUDY_BYTES);
-    key[STORE_STUDY_BYTES] = (uint8_t)(round >> 8);
-    key[STORE_STUDY_BYTES + 1] = (uint8_t)round;
-}
-
 /* ---------------------------------------------------------------- making */
 
 static void free_round(struct served_round *round)
@@ -196,13 +188,14 @@ void served_encode_round(struct encoder *out, const struct served_study *served,
     }
 }
 
-/* What was encoded under the key of a round; the bytes are freed. */
-static enum tremolo_status put_encoded(struct store *store, const char *kind,
-                                       const struct served_study *served, unsigned round,
+enum tremolo_status served_put_encoded(struct store *store, const char *kind,
+                                       const struct served_study *served, unsigned number,
                                        const struct encoder *value)
 {
     uint8_t key[SERVED_ROUND_KEY_BYTES];
-    round_key(key, served, round);
+    memcpy(key, served->id, STORE_STUDY_BYTES);
+    key[STORE_STUDY_BYTES] = (uint8_t)(number >> 8);
+    key[STORE_STUDY_BYTES + 1] = (uint8_t)number;
     enum tremolo_status status = value->status;
     if (status == TREMOLO_OK) {
         status = store->put(store, kind, key, sizeof key, value->bytes, value->length);
@@ -216,14 +209,18 @@ enum tremolo_status served_put_round(struct store *store, const struct served_st
 {
     struct encoder out = {0};
     served_encode_round(&out, served, round);
-    return put_encoded(store, "round", served, round, &out);
+    return served_put_encoded(store, "round", served, round, &out);
 }
 
-static enum tremolo_status put_checkpoint(struct store *store, struct served_study *served,
-                                          unsigned round)
+/* Only the newest round moves; those before were checkpointed when closed. */
+enum tremolo_status served_put_checkpoint(struct store *store, struct served_study *served)
 {
+    unsigned round = served->opened - 1;
     struct served_round *stored = &served->rounds[round];
     struct encoder out = {0};
+    if (served->log_position == stored->checkpointed_to) {
+        return TREMOLO_OK;
+    }
     stored->folded_to = served->log_position;
     encode_number(&out, stored->folded_to, 8);
     size_t length = tremolo_moments_encoded_bytes(stored->moments);
@@ -231,17 +228,7 @@ static enum tremolo_status put_checkpoint(struct store *store, struct served_stu
     if (at != NULL) {
         out.status = tremolo_moments_encode(stored->moments, at, length);
     }
-    return put_encoded(store, "checkpoint", served, round, &out);
-}
-
-/* Only the newest round moves; those before were checkpointed when closed. */
-enum tremolo_status served_put_checkpoint(struct store *store, struct served_study *served)
-{
-    unsigned newest = served->opened - 1;
-    if (served->log_position == served->rounds[newest].checkpointed_to) {
-        return TREMOLO_OK;
-    }
-    return put_checkpoint(store, served, newest);
+    return served_put_encoded(store, "checkpoint", served, round, &out);
 }
 
 void served_checkpointed(struct served_study *served)

@@ -147,6 +147,12 @@ served_put_round(struct store *store, const struct served_study *served, unsigne
 TREMOLO_MUST_USE enum tremolo_status served_put_final(struct store *store,
                                                       const struct served_study *served);
 
+/* Stage what was encoded under the study's tag and a number; the bytes are freed. */
+TREMOLO_MUST_USE enum tremolo_status served_put_encoded(struct store *store, const char *kind,
+                                                        const struct served_study *served,
+                                                        unsigned number,
+                                                        const struct encoder *value);
+
 /* A round as it is stored. Decoding takes the next round, or one that is there again, and makes
  * it the newest. */
 void served_encode_round(struct encoder *out, const struct served_study *served, unsigned round);
