@@ -40,6 +40,13 @@ static inline json_t *json_latch_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* The other way: a member that is a number, or NAN. */
+static inline double json_latch_member(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 static inline json_t *json_latch_numbers(const double *values, size_t count)
 {
     json_t *list = json_array();

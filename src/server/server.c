@@ -14,7 +14,6 @@
 
 #include "http.h"
 #include "keys.h"
-#include "listen.h"
 #include "mqtt.h"
 #include "request.h"
 #include "routes.h"

@@ -4,7 +4,7 @@
 
 #include "cluster_world.h"
 #include "estimate.h"
-#include "round_json.h"
+#include "rounds.h"
 
 /* Rounds that end by themselves after ENOUGH reports. */
 enum { ENOUGH = 4 };

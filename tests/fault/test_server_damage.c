@@ -10,8 +10,8 @@
 
 #include "fault_vfs.h"
 #include "server_files.h"
+#include "store_audit.h"
 #include "store_tip.h"
-#include "store_wal.h"
 #include "tremolo_server.h"
 
 enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };

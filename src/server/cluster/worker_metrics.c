@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "listen.h"
+#include "http.h"
 #include "prometheus.h"
 
 enum { STALE_MS = 10000, CONNECTIONS = 16, TIMEOUT_S = 10 };

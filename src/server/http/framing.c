@@ -11,9 +11,9 @@
  * lies in that order, so that the buffer goes on there at least to the empty line. A line that
  * begins with a colon counts as the empty one for the library, and what follows it as the next request:
  * hence the last header's line must be followed by the two bytes that end the head, and no others. */
-#include "framing.h"
+#include "http.h"
 
-#include <stddef.h>
+#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -117,8 +117,8 @@ static bool ends_there(const struct head *head, struct MHD_Connection *connectio
     return size != NULL && method + size->header_size == head->next + 2;
 }
 
-struct framing_fault framing_check(struct MHD_Connection *connection, const char *method,
-                                   const char *path, const char *version)
+const char *framing_check(unsigned *status, struct MHD_Connection *connection, const char *method,
+                          const char *path, const char *version)
 {
     struct head head = {.in_place = parses_in_place()};
     head.next = next_line(&head, version + strlen(version));
@@ -136,13 +136,11 @@ struct framing_fault framing_check(struct MHD_Connection *connection, const char
                (head.lengths > 1 || (head.lengths > 0 && head.codings > 0))) {
         head.problem = "the body's length is said twice";
     }
-    if (head.problem != NULL) {
-        return (struct framing_fault){400, head.problem};
-    }
+    *status = head.problem != NULL ? 400 : 411;
     /* Of a chunk's own lines nothing is to be seen here, and nobody needs chunks: a report is
      * made before it is sent. */
-    if (head.codings > 0) {
-        return (struct framing_fault){411, "a body comes with Content-Length, not in chunks"};
+    if (head.problem == NULL && head.codings > 0) {
+        head.problem = "a body comes with Content-Length, not in chunks";
     }
-    return (struct framing_fault){0, NULL};
+    return head.problem;
 }

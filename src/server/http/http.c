@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include "clock.h"
-#include "framing.h"
 #include "represent.h"
 #include "request.h"
 #include "routes.h"
@@ -187,16 +186,17 @@ static char unsound;
 /* Refused before anything else is looked at; what may follow on this connection is not read. */
 static bool refuse_framing(struct request *request, const char *version, bool target_is_sound)
 {
-    struct framing_fault fault = {400, "the path has a character that it may not have"};
+    unsigned status = 400;
+    const char *problem = "the path has a character that it may not have";
     if (target_is_sound) {
-        fault = framing_check(request->connection, request->method, request->path, version);
+        problem =
+            framing_check(&status, request->connection, request->method, request->path, version);
     }
-    if (fault.status == 0) {
-        return false;
+    if (problem != NULL) {
+        request_problem(request, status, problem);
+        request->answer.last = true;
     }
-    request_problem(request, fault.status, fault.problem);
-    request->answer.last = true;
-    return true;
+    return problem != NULL;
 }
 
 static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
@@ -295,10 +295,18 @@ static void waited(struct request *request)
     request->waits_for = NOBODY;
 }
 
+static bool refuse_late(struct request *request)
+{
+    bool late = atomic_load(&request->server->stopping);
+    if (late) {
+        request_problem(request, 503, "the server is stopping");
+    }
+    return late;
+}
+
 void request_wait(struct request *request)
 {
-    if (atomic_load(&request->server->stopping)) {
-        request_problem(request, 503, "the server is stopping");
+    if (refuse_late(request)) {
         return;
     }
     request->job.done = on_done;
@@ -323,8 +331,7 @@ static void on_answer(struct question *question)
 /* What may take seconds must not be asked for again and again meanwhile, nor be cut. */
 void request_ask(struct request *request)
 {
-    if (atomic_load(&request->server->stopping)) {
-        request_problem(request, 503, "the server is stopping");
+    if (refuse_late(request)) {
         return;
     }
     request->question =

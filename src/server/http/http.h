@@ -3,7 +3,12 @@
 #define SERVER_HTTP_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "tremolo_status.h"
+
+struct MHD_Connection;
 struct MHD_Daemon;
 struct loop;
 struct request;
@@ -31,5 +36,22 @@ void http_free_orphans(struct loop *loop);
 
 /* Free the memory that a loop keeps for its next requests. */
 void http_free_spares(struct loop *loop);
+
+/* ---- listen.c: the listening socket ---- */
+
+/* Listen on a numeric IPv4 or IPv6 address; *port 0 is any free one and then says
+ * which. *listener is the caller's to close. `words` says what failed. */
+TREMOLO_MUST_USE enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address,
+                                                 char *words, size_t capacity);
+
+/* ---- framing.c: requests that two parsers could read in two ways ---- */
+
+/* The target as it came, before anything is decoded: no byte in it ends it early. */
+bool framing_target_is_sound(const char *target);
+
+/* What is wrong with the head, a sentence for an answer with *status, or NULL; method, path and version
+ * are those of its first line, as the library gave them. */
+const char *framing_check(unsigned *status, struct MHD_Connection *connection, const char *method,
+                          const char *path, const char *version);
 
 #endif

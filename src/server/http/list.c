@@ -1,7 +1,7 @@
 /* list.c -- GET /v1/studies: many studies, found, sorted and a page at a time.
  *
  * Nothing is computed for it: counts are read under each study's lock, what was learnt and what is
- * promised was summed up with the last estimate (summary.h) and is null before there is one, a
+ * promised was summed up with the last estimate (summary.c) and is null before there is one, a
  * moment after a study or a server began. So ten thousand studies are gone through for each answer,
  * and LIST_LIMIT_MAX of them at most become JSON. */
 #include <ctype.h>
@@ -100,19 +100,6 @@ static bool is_found(const struct served_study *served, const char *search)
            strncmp(served->id_text, search, strlen(search)) == 0;
 }
 
-static double summary_number(const struct served_study *served, const char *name)
-{
-    const json_t *value = json_object_get(served->summary, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static double privacy_of(const struct served_study *served)
-{
-    const json_t *guarantee = json_object_get(served->summary, "guarantee");
-    const json_t *right = json_object_get(guarantee, "attacker_right");
-    return json_is_number(right) ? json_number_value(right) : NAN;
-}
-
 static double state_of(const struct served_study *served, int64_t now)
 {
     const char *state = round_state(served, now);
@@ -128,8 +115,10 @@ static double key_of(struct served_study *served, enum list_sort sort, int64_t n
     case BY_TITLE: break;
     case BY_STATE: key = state_of(served, now); break;
     case BY_DEVICES: key = (double)served_devices(served); break;
-    case BY_TOLD: key = summary_number(served, "told"); break;
-    case BY_PRIVACY: key = privacy_of(served); break;
+    case BY_TOLD: key = json_latch_member(served->summary, "told"); break;
+    case BY_PRIVACY:
+        key = json_latch_member(json_object_get(served->summary, "guarantee"), "attacker_right");
+        break;
     case BY_REPORT: key = served->reported_at > 0 ? (double)served->reported_at : NAN; break;
     }
     (void)pthread_mutex_unlock(&served->lock);

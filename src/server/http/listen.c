@@ -1,5 +1,5 @@
 /* listen.c -- an address in words becomes a listening socket. */
-#include "listen.h"
+#include "http.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "http.h"
 
 /* Returns the length of what is in *address, or 0. */
 static socklen_t parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)

@@ -4,7 +4,7 @@
 
 #include "estimate.h"
 #include "request.h"
-#include "round_json.h"
+#include "rounds.h"
 
 /* routes.c */
 void routes_round(struct request *request);

@@ -6,7 +6,7 @@
  * the frame's head and the page. All numbers are big-endian; what is summed is read in the order
  * that the last bit of the magic says. A log that begins again gets another salt, so frames of
  * an earlier generation, all of them carried over by then, are told apart. */
-#include "store_wal.h"
+#include "store_audit.h"
 
 #include <errno.h>
 #include <stdio.h>

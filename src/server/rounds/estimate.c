@@ -16,8 +16,8 @@
 
 #include "estimate_json.h"
 #include "guarantee_json.h"
+#include "json_latch.h"
 #include "rounds.h"
-#include "summary.h"
 
 /* Of the intervals that are kept. */
 static const double usual_level = 0.95;
@@ -71,8 +71,7 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
     enum tremolo_status status = rounds_tell(
         &snapshot->told, served, snapshot->pooled ? ROUNDS_ALL : (int)snapshot->evidence_round);
     if (status == TREMOLO_OK && snapshot->done && served->terms->rounds > 1) {
-        struct rounds_result result = {snapshot->last, snapshot->average};
-        status = rounds_finish(&result, served);
+        status = rounds_finish(snapshot->last, snapshot->average, served);
     }
     /* The next round's starting point is the last iterate so far. */
     if (!snapshot->done) {
@@ -161,23 +160,9 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     return estimate;
 }
 
-/* Null when it cannot be said. */
-static json_t *guarantee_json(const struct served_study *served)
-{
-    json_t *guarantee = guarantee_study_json(served->file);
-    return guarantee != NULL ? guarantee : json_null();
-}
-
 enum tremolo_status estimate_guarantee_json(char **json, const struct served_study *served)
 {
-    json_t *guarantee = guarantee_json(served);
-    char *text = json_is_object(guarantee) ? json_dumps(guarantee, ESTIMATE_JSON) : NULL;
-    json_decref(guarantee);
-    if (text == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    *json = text;
-    return TREMOLO_OK;
+    return json_latch_text(json, guarantee_study_json(served->file), ESTIMATE_JSON);
 }
 
 static json_t *iteration_json(const struct served_study *served, const struct snapshot *snapshot)
@@ -222,7 +207,8 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     json_t *answer = estimate_document(&estimate);
     tremolo_estimate_free(&estimate);
     (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
-    (void)json_object_set_new(answer, "guarantee", guarantee_json(served));
+    json_t *guarantee = guarantee_study_json(served->file);
+    (void)json_object_set_new(answer, "guarantee", guarantee != NULL ? guarantee : json_null());
     char *text = json_dumps(answer, ESTIMATE_JSON);
     snapshot->summary = summary_of(answer);
     json_decref(answer);

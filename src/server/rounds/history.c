@@ -14,7 +14,6 @@
 
 #include "estimate.h"
 #include "json_latch.h"
-#include "round_json.h"
 #include "rounds.h"
 #include "served_study.h"
 

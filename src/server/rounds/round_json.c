@@ -1,11 +1,11 @@
 /* round_json.c -- the current round, as devices ask for it. */
-#include "round_json.h"
+#include "rounds.h"
 
 #include <jansson.h>
 #include <string.h>
 
 #include "json_latch.h"
-#include "rounds.h"
+#include "served_study.h"
 
 const char *round_state(const struct served_study *served, int64_t now)
 {

@@ -214,15 +214,15 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
     return status;
 }
 
-enum tremolo_status rounds_finish(const struct rounds_result *result, struct served_study *served)
+enum tremolo_status rounds_finish(double *last, double *average, struct served_study *served)
 {
     struct tremolo_iterate_options options = options_of(served);
     struct replay replay = {served, NULL, NULL, false};
     if (!served_is_done(served)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    return tremolo_iterate(result->last, result->average, NULL, served->study->dimension, &options,
-                           replay_round, &replay);
+    return tremolo_iterate(last, average, NULL, served->study->dimension, &options, replay_round,
+                           &replay);
 }
 
 static double gradient_norm(const double *S, const double *Z, const double *beta, size_t d)

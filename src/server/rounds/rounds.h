@@ -17,12 +17,6 @@
 
 struct served_study;
 
-/* What the rounds closed so far give. All pointers may be NULL. */
-struct rounds_result {
-    double *last;    /* d numbers */
-    double *average; /* d numbers, only when all rounds are closed */
-};
-
 /* Compute beta and vectors of round served->opened and open it in memory. */
 TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct served_study *served, int64_t now);
 
@@ -51,8 +45,9 @@ void rounds_told_free(struct rounds_told *told);
 /* How far the reports of all rounds reach; takes the lock. False when it is not known. */
 bool rounds_tails(struct tremolo_tails *tails, struct served_study *served);
 
-/* The iterate after all rounds, once the study is done. Lock held. */
-TREMOLO_MUST_USE enum tremolo_status rounds_finish(const struct rounds_result *result,
+/* The iterate after all rounds and their average, d numbers each, once the study is done. Lock
+ * held. */
+TREMOLO_MUST_USE enum tremolo_status rounds_finish(double *last, double *average,
                                                    struct served_study *served);
 
 /* The norm of the gradient S beta - Z of one round, at the beta it started from and
@@ -80,5 +75,21 @@ enum server_outcome rounds_admit(const struct rounds_view *view,
 
 /* Does the study's count or clock say that the newest round ends now? */
 bool rounds_is_due(const struct served_study *served, int64_t now);
+
+/* ---- round_json.c: the current round, as devices ask for it ---- */
+
+/* The body of GET .../round, with the server's signature. Any thread. */
+TREMOLO_MUST_USE enum tremolo_status round_json(char **json, struct served_study *served,
+                                                const uint8_t *signing_key, int64_t now);
+
+/* "waiting", "open" or "done" for whoever wants to report. Lock held. */
+const char *round_state(const struct served_study *served, int64_t now);
+
+/* Seconds between which a device should come again: "next" of the protocol. */
+struct round_window {
+    int64_t earliest;
+    int64_t latest;
+};
+struct round_window round_next(const struct served_study *served, int64_t now);
 
 #endif

@@ -92,7 +92,7 @@ struct served_study {
     uint64_t estimate_generation;
     uint64_t estimate_reports;
     double estimate_r2;        /* NAN: none yet */
-    json_t *summary;           /* of the same (summary.h); NULL: none yet */
+    json_t *summary;           /* of the same (summary.c); NULL: none yet */
     int64_t reported_at;       /* Unix seconds of the newest report since the start; 0: none */
     uint64_t estimate_devices; /* that its table is from */
     float *estimate_values;    /* of the table, as a history_point has them; NULL: none yet */

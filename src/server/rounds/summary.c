@@ -1,22 +1,12 @@
 /* summary.c -- what a list says of an estimate. */
-#include "summary.h"
-
-#include <math.h>
-#include <stdbool.h>
-
+#include "estimate.h"
 #include "json_latch.h"
-
-static double real(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
 
 /* Does the interval leave zero out? One that is not known does not. */
 static bool is_told(const json_t *row)
 {
     return json_is_true(json_object_get(row, "identified")) &&
-           (real(row, "low") > 0.0 || real(row, "high") < 0.0);
+           (json_latch_member(row, "low") > 0.0 || json_latch_member(row, "high") < 0.0);
 }
 
 /* The members of `from` that are named, up to NULL; what is missing is null. */
@@ -41,7 +31,7 @@ static json_t *learnt(const json_t *rows)
     double most = -1.0;
     for (size_t i = 0; i < features; i++) {
         const json_t *row = json_array_get(rows, i);
-        double effect = fabs(real(row, "estimate") * real(row, "range"));
+        double effect = fabs(json_latch_member(row, "estimate") * json_latch_member(row, "range"));
         told += is_told(row);
         if (is_told(row) && effect > most) {
             most = effect;
