@@ -31,6 +31,7 @@ void background_stop(struct background *thread)
 
 void background_free(struct background *thread)
 {
+    background_stop(thread);
     (void)pthread_mutex_destroy(&thread->lock);
     (void)pthread_cond_destroy(&thread->wake);
 }

@@ -3,7 +3,7 @@
  *     background_init(&owner->thread);
  *     if (!background_start(&owner->thread, run, owner)) ...
  *     background_stop(&owner->thread);      sets `stopping`, wakes and joins
- *     background_free(&owner->thread);
+ *     background_free(&owner->thread);      the same, if need be, and the end of its lock
  *
  * `lock` guards `stopping` and whatever its owner puts under it. The thread's function
  * returns once it has seen `stopping`. */

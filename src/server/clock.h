@@ -56,4 +56,10 @@ static inline void clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, 
     clock_wait_us(condition, lock, 1000 * ms);
 }
 
+static inline void clock_pause(int64_t ms)
+{
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
 #endif

@@ -599,7 +599,7 @@ static void test_wrong_shard(void **state)
     worker_claim(&worker);
     worker_fold(&worker);
     assert_int_equal(world_counted(), 1);
-    assert_int_equal(study->shard[0].counts.damaged, 1);
+    assert_int_equal(study->shard[0].counts[SHARD_DAMAGED], 1);
     segment_free(&segment);
     worker_dismiss(&worker);
 }

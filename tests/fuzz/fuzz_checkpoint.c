@@ -83,7 +83,7 @@ static void go_on(struct shard *shard, const uint8_t *data, size_t size)
     fuzz_require(bus.base.get(&bus.base, key, &value) == TREMOLO_OK);
     fuzz_require(checkpoint_decode(&again, &found, &bus.base, served, 0, 1, &value) == TREMOLO_OK);
     fuzz_require(again->position == shard->position && again->active == shard->active &&
-                 again->counts.counted == shard->counts.counted && found.fence == 1);
+                 again->counts[SHARD_COUNTED] == shard->counts[SHARD_COUNTED] && found.fence == 1);
     free(value.bytes);
     shard_free(again);
 }

@@ -56,11 +56,11 @@ enum tremolo_status bus_nats_judge(struct nats_bus *bus, const char *what, natsS
 
 /* ---------------------------------------------------------------- connecting */
 
-/* "user:password" from a file that only its owner may read. */
-static natsStatus set_password(struct nats_bus *bus, natsOptions *options)
+/* What NATS calls credentials, or "user:password" from a file that only its owner may read. */
+static natsStatus set_credentials(struct nats_bus *bus, natsOptions *options)
 {
-    char line[512];
-    struct stat about;
+    char text[4096];
+    struct stat about = {0};
     FILE *file = fopen(bus->creds, "re");
     if (file == NULL || fstat(fileno(file), &about) != 0) {
         (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds, strerror(errno));
@@ -69,45 +69,34 @@ static natsStatus set_password(struct nats_bus *bus, natsOptions *options)
         }
         return NATS_INVALID_ARG;
     }
-    bool read = fgets(line, sizeof line, file) != NULL;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
     (void)fclose(file);
-    line[read ? strcspn(line, "\r\n") : 0] = '\0';
-    char *colon = strchr(line, ':');
-    if ((about.st_mode & 077) != 0 || colon == NULL) {
-        explicit_bzero(line, sizeof line);
-        (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
-                            colon == NULL ? "neither credentials of NATS nor a line user:password"
-                                          : "others may read this secret; set its mode to 0600");
-        return NATS_INVALID_ARG;
+    natsStatus status = NATS_INVALID_ARG;
+    if (strstr(text, "BEGIN NATS USER JWT") != NULL) {
+        status = natsOptions_SetUserCredentialsFromFiles(options, bus->creds, NULL);
+    } else {
+        text[strcspn(text, "\r\n")] = '\0';
+        char *colon = strchr(text, ':');
+        if (colon == NULL) {
+            (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
+                                "neither credentials of NATS nor a line user:password");
+        } else if ((about.st_mode & 077) != 0) {
+            (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
+                                "others may read this secret; set its mode to 0600");
+        } else {
+            *colon = '\0';
+            status = natsOptions_SetUserInfo(options, text, colon + 1);
+        }
     }
-    *colon = '\0';
-    natsStatus status = natsOptions_SetUserInfo(options, line, colon + 1);
-    explicit_bzero(line, sizeof line);
+    explicit_bzero(text, sizeof text);
     return status;
-}
-
-static bool is_nats_credentials(const char *path)
-{
-    char head[4096] = "";
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
-    }
-    size_t length = fread(head, 1, sizeof head - 1, file);
-    (void)fclose(file);
-    head[length] = '\0';
-    bool jwt = strstr(head, "BEGIN NATS USER JWT") != NULL;
-    explicit_bzero(head, sizeof head);
-    return jwt;
 }
 
 static natsStatus set_secrets(struct nats_bus *bus, natsOptions *options)
 {
     natsStatus status = NATS_OK;
     if (bus->creds != NULL) {
-        status = is_nats_credentials(bus->creds)
-                     ? natsOptions_SetUserCredentialsFromFiles(options, bus->creds, NULL)
-                     : set_password(bus, options);
+        status = set_credentials(bus, options);
     }
     if (status == NATS_OK && (bus->ca != NULL || bus->cert != NULL)) {
         status = natsOptions_SetSecure(options, true);

@@ -81,12 +81,6 @@ static inline struct nats_bus *self(struct bus *bus)
     return (struct nats_bus *)(void *)bus;
 }
 
-static inline void pause_ms(int64_t ms)
-{
-    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
-
 /* One sentence for explain; the status is given back. */
 enum tremolo_status bus_nats_fail(struct nats_bus *bus, enum tremolo_status status,
                                   const char *what, const char *reason);

@@ -152,7 +152,7 @@ enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messa
             break;
         }
         (void)pthread_mutex_unlock(&bus->lock);
-        pause_ms(RETRY_MS);
+        clock_pause(RETRY_MS);
         (void)pthread_mutex_lock(&bus->lock);
     } while (true);
     bus->first += count; /* whatever is answered from now on is too late */

@@ -90,7 +90,7 @@ enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t ex
     while (answer == NATS_NO_RESPONDERS && clock_ms() < until) {
         answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
         if (answer == NATS_NO_RESPONDERS) {
-            pause_ms(RETRY_MS);
+            clock_pause(RETRY_MS);
         }
     }
     status = bus_nats_judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);

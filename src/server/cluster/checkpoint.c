@@ -252,11 +252,9 @@ static void put_head(struct encoder *out, const struct shard *shard,
     encode_number(out, shard->position, 8);
     encode_bytes(out, shard->tail, sizeof shard->tail);
     encode_number(out, names ? shard->position : shard->names_position, 8);
-    encode_number(out, shard->counts.counted, 8);
-    encode_number(out, shard->counts.repeated, 8);
-    encode_number(out, shard->counts.late, 8);
-    encode_number(out, shard->counts.refused, 8);
-    encode_number(out, shard->counts.damaged, 8);
+    for (size_t i = 0; i < SHARD_FATES; i++) {
+        encode_number(out, shard->counts[i], 8);
+    }
     encode_number(out, shard->messages, 8);
     encode_number(out, shard->active, 4);
     for (unsigned t = 0; t < shard->active; t++) {
@@ -401,11 +399,9 @@ static void get_head(struct decoder *in, struct shard *shard, struct checkpoint_
         memcpy(shard->tail, tail, sizeof shard->tail);
     }
     shard->names_position = decode_number(in, 8);
-    shard->counts.counted = decode_number(in, 8);
-    shard->counts.repeated = decode_number(in, 8);
-    shard->counts.late = decode_number(in, 8);
-    shard->counts.refused = decode_number(in, 8);
-    shard->counts.damaged = decode_number(in, 8);
+    for (size_t i = 0; i < SHARD_FATES; i++) {
+        shard->counts[i] = decode_number(in, 8);
+    }
     shard->messages = decode_number(in, 8);
     uint32_t ended = (uint32_t)decode_number(in, 4);
     if (in->failed || ended > shard->served->terms->rounds) {
@@ -460,7 +456,7 @@ static bool is_sound(const struct shard *shard)
         reports += shard->ended[t].count;
     }
     return (shard->moments != NULL) == (shard->active < shard->served->terms->rounds) &&
-           reports == shard->counts.counted && shard->names_position <= shard->position;
+           reports == shard->counts[SHARD_COUNTED] && shard->names_position <= shard->position;
 }
 
 static bool is_whole(const struct bus_value *value)
@@ -547,8 +543,9 @@ enum tremolo_status checkpoint_names(struct shard *shard, struct bus *bus,
     struct source samples = source_of(bus, shard, "samples", 0);
     /* Once, not step by step; and never more than the chunks can hold, whatever the value says. */
     uint64_t most = (uint64_t)shard->id_chunks.count * (BUS_MESSAGE_BYTES_MAX / IDSET_NAME_BYTES);
-    uint64_t wanted = shard->counts.counted < most ? shard->counts.counted : most;
-    enum tremolo_status status = idset_reserve(&shard->ids, (size_t)wanted);
+    uint64_t counted = shard->counts[SHARD_COUNTED];
+    enum tremolo_status status =
+        idset_reserve(&shard->ids, (size_t)(counted < most ? counted : most));
     if (status == TREMOLO_OK) {
         status = learn_chunks(&shard->ids, &ids, &shard->id_chunks, tick, context);
     }

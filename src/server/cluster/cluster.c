@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "encoder.h"
-#include "shard.h"
 
 enum { STUDY_HEAD_BYTES = 6, TRIES_MAX = 20 };
 

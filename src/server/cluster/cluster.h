@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 
 #include "bus.h"
-#include "served_study.h"
+#include "shard.h"
 
 enum {
     CLUSTER_SHARDS_MAX = 1024,
@@ -98,7 +98,6 @@ TREMOLO_MUST_USE enum tremolo_status cluster_get_study(struct bus *bus, const ch
                                                        const char **text, size_t *length);
 
 /* The next message of a shard's log, a segment or an end marker, into its fold. */
-struct shard;
 TREMOLO_MUST_USE enum tremolo_status cluster_take(struct shard *shard,
                                                   const struct bus_value *message);
 
@@ -117,10 +116,7 @@ TREMOLO_MUST_USE enum tremolo_status cluster_overview(char **json, struct bus *b
 struct worker_counters {
     _Atomic uint64_t shards; /* owned now */
     _Atomic uint64_t studies;
-    _Atomic uint64_t counted; /* reports, in shards owned now */
-    _Atomic uint64_t repeated;
-    _Atomic uint64_t late;
-    _Atomic uint64_t refused;
+    _Atomic uint64_t fate[SHARD_FATES]; /* of reports, in shards owned now */
     _Atomic uint64_t claims;
     _Atomic uint64_t lost; /* shards that others took, or that failed */
     _Atomic uint64_t rebuilds;

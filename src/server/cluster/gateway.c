@@ -101,16 +101,6 @@ static void on_hint(void *context, const char *subject)
 
 /* ---------------------------------------------------------------- studies */
 
-static struct mirror *find_study(struct gateway *gateway, const uint8_t *tag)
-{
-    for (size_t i = 0; i < gateway->studies; i++) {
-        if (memcmp(gateway->study[i]->served->id, tag, STORE_STUDY_BYTES) == 0) {
-            return gateway->study[i];
-        }
-    }
-    return NULL;
-}
-
 /* A study is served once its rounds have been read. */
 static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag)
 {
@@ -150,7 +140,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
     /* One that cannot be read does not hide the others; without an answer none can be. */
     for (size_t i = 0; i < count && added != TREMOLO_NETWORK_FAILED; i++) {
         const uint8_t *tag = tags + i * STORE_STUDY_BYTES;
-        if (find_study(gateway, tag) == NULL) {
+        if (mirror_find(gateway->study, gateway->studies, tag) == NULL) {
             added = add_study(gateway, tag);
             if (status == TREMOLO_OK && added != TREMOLO_OK) {
                 cluster_tag(gateway->unread, tag);
@@ -239,13 +229,13 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
     if (status != TREMOLO_OK) {
         return status;
     }
-    struct mirror *known = find_study(gateway, served->id);
+    struct mirror *known = mirror_find(gateway->study, gateway->studies, served->id);
     if (known == NULL) {
         status = cluster_create(gateway->refresh_bus, served, gateway->shards);
         if (status == TREMOLO_OK) {
             status = add_study(gateway, served->id);
         }
-        known = find_study(gateway, served->id);
+        known = mirror_find(gateway->study, gateway->studies, served->id);
     }
     /* Two studies may not share a tag: reports could not be told apart. */
     if (status == TREMOLO_OK &&

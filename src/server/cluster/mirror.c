@@ -100,6 +100,16 @@ enum tremolo_status mirror_open(struct mirror **mirror, struct bus *bus,
     return TREMOLO_OK;
 }
 
+struct mirror *mirror_find(struct mirror *const *mirrors, size_t count, const uint8_t *tag)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(mirrors[i]->served->id, tag, STORE_STUDY_BYTES) == 0) {
+            return mirrors[i];
+        }
+    }
+    return NULL;
+}
+
 /* ---------------------------------------------------------------- rounds */
 
 static enum tremolo_status read_round(struct mirror *mirror, struct bus *bus, unsigned round)
@@ -209,7 +219,8 @@ static bool is_same(const struct mirror_shard *copy, const struct bus_value *val
 static bool is_stale(const struct mirror_shard *copy, const struct shard *shard, uint64_t revision)
 {
     return shard->active < copy->final ||
-           (revision < copy->revision && shard->counts.counted < copy->counts.counted);
+           (revision < copy->revision &&
+            shard->counts[SHARD_COUNTED] < copy->counts[SHARD_COUNTED]);
 }
 
 static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, unsigned number,
@@ -240,7 +251,7 @@ static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, un
         copy->fence = mark.fence;
         copy->position = shard->position;
         copy->ended = shard->active;
-        copy->counts = shard->counts;
+        memcpy(copy->counts, shard->counts, sizeof copy->counts);
     }
     shard_free(shard);
     return status;

@@ -26,7 +26,7 @@ struct mirror_shard {
     uint64_t fence;
     uint64_t position;
     unsigned ended; /* rounds that have ended there */
-    struct shard_counts counts;
+    uint64_t counts[SHARD_FATES];
     struct tremolo_moments **rounds; /* terms->rounds; NULL: nothing counted */
     unsigned final;                  /* rounds[0..final) will not change */
     _Atomic bool dirty;
@@ -60,6 +60,9 @@ TREMOLO_MUST_USE enum tremolo_status mirror_open(struct mirror **mirror, struct 
                                                  const uint8_t study[STORE_STUDY_BYTES],
                                                  const uint8_t *signing_key, const uint8_t *secret);
 void mirror_free(struct mirror *mirror);
+
+/* The one with this tag; NULL: none. */
+struct mirror *mirror_find(struct mirror *const *mirrors, size_t count, const uint8_t *tag);
 
 /* Read what is marked dirty, or with `all` everything. On failure what was read before
  * stays, and what could not be read stays dirty. */

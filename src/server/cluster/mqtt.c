@@ -189,15 +189,6 @@ static bool is_stopping(struct mqtt *mqtt, int64_t wait_ms)
     return stopping;
 }
 
-static void free_mqtt(struct mqtt *mqtt)
-{
-    if (mqtt->bus != NULL) {
-        mqtt->bus->close(mqtt->bus);
-    }
-    background_free(&mqtt->thread);
-    free(mqtt);
-}
-
 static void *mqtt_main(void *argument)
 {
     static const int64_t no_wait = 0;
@@ -234,7 +225,7 @@ enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
         status = TREMOLO_NO_MEMORY;
     }
     if (status != TREMOLO_OK) {
-        free_mqtt(made);
+        mqtt_stop(made);
         return status;
     }
     *mqtt = made;
@@ -243,8 +234,12 @@ enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
 
 void mqtt_stop(struct mqtt *mqtt)
 {
-    if (mqtt != NULL) {
-        background_stop(&mqtt->thread);
-        free_mqtt(mqtt);
+    if (mqtt == NULL) {
+        return;
     }
+    background_free(&mqtt->thread);
+    if (mqtt->bus != NULL) {
+        mqtt->bus->close(mqtt->bus);
+    }
+    free(mqtt);
 }

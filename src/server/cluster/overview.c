@@ -7,8 +7,8 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "json_latch.h"
 #include "lease.h"
 
@@ -136,14 +136,16 @@ static json_t *shard_json(const struct seen_study *study, unsigned number)
 {
     const struct mirror_shard *folded = &study->mirror->shard[number];
     const struct seen_shard *shard = &study->shard[number];
-    return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:b}", "shard",
-                     (int)number, "owner", shard->lease.owner, "lease",
-                     (json_int_t)shard->lease.revision, "fence", (json_int_t)folded->fence,
-                     "position", (json_int_t)folded->position, "behind", (json_int_t)shard->behind,
-                     "ended", (int)folded->ended, "counted", (json_int_t)folded->counts.counted,
-                     "repeated", (json_int_t)folded->counts.repeated, "late",
-                     (json_int_t)folded->counts.late, "refused", (json_int_t)folded->counts.refused,
-                     "damaged", (json_int_t)folded->counts.damaged, "alive", (int)shard->alive);
+    json_t *made =
+        json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:i}", "shard", (int)number, "owner",
+                  shard->lease.owner, "lease", (json_int_t)shard->lease.revision, "fence",
+                  (json_int_t)folded->fence, "position", (json_int_t)folded->position, "behind",
+                  (json_int_t)shard->behind, "ended", (int)folded->ended);
+    for (size_t i = 0; i < SHARD_FATES; i++) {
+        json_latch_set(&made, shard_fate_names[i], json_integer((json_int_t)folded->counts[i]));
+    }
+    json_latch_set(&made, "alive", json_boolean(shard->alive));
+    return made;
 }
 
 static json_t *study_json(const struct seen_study *study)
@@ -181,8 +183,7 @@ enum tremolo_status cluster_overview(char **json, struct bus *bus, int64_t pause
     struct overview overview = {.bus = bus};
     enum tremolo_status status = look_at_all(&overview);
     if (status == TREMOLO_OK && overview.count > 0) {
-        struct timespec pause = {pause_ms / 1000, (pause_ms % 1000) * 1000000};
-        (void)nanosleep(&pause, NULL);
+        clock_pause(pause_ms);
         look_again(&overview);
     }
     if (status == TREMOLO_OK) {

@@ -152,40 +152,31 @@ static bool take_sample(struct shard *shard, const struct arrival *arrival)
     return false;
 }
 
-enum fate { COUNTED, REPEATED, LATE, REFUSED };
+const char *const shard_fate_names[] = {"counted", "repeated", "late", "refused", "damaged"};
 
 /* A repeat is looked for first, as the embedded server does. */
-static enum fate decide_fate(struct shard *shard, const struct arrival *arrival, unsigned round)
+static enum shard_fate decide_fate(struct shard *shard, const struct arrival *arrival,
+                                   unsigned round)
 {
     if (arrival->outcome != OUTCOME_PENDING || (shard->named && arrival->device_length == 0)) {
-        return REFUSED;
+        return SHARD_REFUSED;
     }
     /* In another shard it could count twice. */
     if (shard_of(shard->served, arrival, shard->shards) != shard->number) {
-        return REFUSED;
+        return SHARD_REFUSED;
     }
     if (idset_has(&shard->ids, arrival->id, arrival->hash)) {
-        return REPEATED;
+        return SHARD_REPEATED;
     }
     if (arrival->round != round) {
-        return arrival->round < round ? LATE : REFUSED;
+        return arrival->round < round ? SHARD_LATE : SHARD_REFUSED;
     }
     if (shard->named && !take_sample(shard, arrival)) {
-        return REFUSED;
+        return SHARD_REFUSED;
     }
     (void)idset_add(&shard->ids, arrival->id, arrival->hash);
     note_name(&shard->new_ids, arrival->id);
-    return COUNTED;
-}
-
-static void count_fate(struct shard_counts *counts, enum fate fate)
-{
-    switch (fate) {
-    case COUNTED: counts->counted++; break;
-    case REPEATED: counts->repeated++; break;
-    case LATE: counts->late++; break;
-    case REFUSED: counts->refused++; break;
-    }
+    return SHARD_COUNTED;
 }
 
 /* ---------------------------------------------------------------- folding */
@@ -245,20 +236,20 @@ static enum tremolo_status keep(struct shard *shard, size_t kept, size_t at,
 }
 
 /* Decide every record; the rows of those that count gather at the front. */
-static enum tremolo_status decide_all(struct shard *shard, struct shard_counts *counts,
+static enum tremolo_status decide_all(struct shard *shard, uint64_t counts[SHARD_FATES],
                                       unsigned round, const uint8_t *bytes, size_t length)
 {
     struct block block;
     uint32_t offset = segment_start(bytes);
     enum tremolo_status status = TREMOLO_OK;
     do {
-        size_t first = (size_t)counts->counted;
+        size_t first = (size_t)counts[SHARD_COUNTED];
         read_block(&block, shard, first, &offset, bytes, length);
         for (size_t i = 0; i < block.count && status == TREMOLO_OK; i++) {
-            size_t kept = (size_t)counts->counted;
-            enum fate fate = decide_fate(shard, &block.arrival[i], round);
-            count_fate(counts, fate);
-            if (fate == COUNTED) {
+            size_t kept = (size_t)counts[SHARD_COUNTED];
+            enum shard_fate fate = decide_fate(shard, &block.arrival[i], round);
+            counts[fate]++;
+            if (fate == SHARD_COUNTED) {
                 status = keep(shard, kept, first + i, &block.arrival[i], &block.record[i]);
             }
         }
@@ -278,7 +269,7 @@ void shard_tail(uint8_t tail[SHARD_TAIL_BYTES], const uint8_t *bytes, size_t len
 enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uint8_t *bytes,
                                size_t length)
 {
-    struct shard_counts counts = {0};
+    uint64_t counts[SHARD_FATES] = {0};
     bool again = position <= shard->position;
     size_t count = segment_check(bytes, length) == TREMOLO_OK ? count_records(bytes, length) : 0;
     enum tremolo_status status = reserve(shard, count + 1);
@@ -287,25 +278,24 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
     }
     unsigned round = round_at(shard, position);
     if (count > 0) {
-        status = decide_all(shard, &counts, round, bytes, length);
+        status = decide_all(shard, counts, round, bytes, length);
     }
     if (again) {
         return status;
     }
-    if (status == TREMOLO_OK && counts.counted > 0) {
+    if (status == TREMOLO_OK && counts[SHARD_COUNTED] > 0) {
         status = shard->moments == NULL ? TREMOLO_BAD_ARGUMENT
                                         : rows_fold(shard->moments, shard->served->study,
-                                                    &shard->rows, counts.counted);
+                                                    &shard->rows, counts[SHARD_COUNTED]);
     }
     if (status == TREMOLO_OK) {
         shard->position = position;
         shard->messages++;
         shard_tail(shard->tail, bytes, length);
-        shard->counts.counted += counts.counted;
-        shard->counts.repeated += counts.repeated;
-        shard->counts.late += counts.late;
-        shard->counts.refused += counts.refused;
-        shard->counts.damaged += count == 0;
+        counts[SHARD_DAMAGED] = count == 0;
+        for (size_t i = 0; i < SHARD_FATES; i++) {
+            shard->counts[i] += counts[i];
+        }
     }
     return status;
 }

@@ -45,13 +45,16 @@ struct shard_round {
     struct shard_chunks stored;
 };
 
-struct shard_counts {
-    uint64_t counted;
-    uint64_t repeated;
-    uint64_t late;    /* after the end of their round */
-    uint64_t refused; /* malformed, of another study or shard, no sample left */
-    uint64_t damaged; /* segments */
+/* What becomes of reports, and of segments; in this order in checkpoints. */
+enum shard_fate {
+    SHARD_COUNTED,
+    SHARD_REPEATED,
+    SHARD_LATE,    /* after the end of their round */
+    SHARD_REFUSED, /* malformed, of another study or shard, no sample left */
+    SHARD_DAMAGED, /* segments */
+    SHARD_FATES,
 };
+extern const char *const shard_fate_names[SHARD_FATES];
 
 struct shard {
     struct served_study *served; /* not ours */
@@ -66,7 +69,7 @@ struct shard {
     unsigned active;                 /* the round that counts now */
     struct tremolo_moments *moments; /* of the active round; NULL after the last */
     struct shard_round *ended;       /* terms->rounds of them, `active` in use */
-    struct shard_counts counts;
+    uint64_t counts[SHARD_FATES];
     struct idset ids;
     struct idset devices;
     struct shard_names new_ids;

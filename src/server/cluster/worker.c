@@ -135,16 +135,6 @@ static bool add_leases(struct tremolo_worker *worker, struct mirror *study)
     return good;
 }
 
-static bool knows(const struct tremolo_worker *worker, const uint8_t *tag)
-{
-    for (size_t i = 0; i < worker->studies; i++) {
-        if (memcmp(worker->study[i]->served->id, tag, STORE_STUDY_BYTES) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void learn_studies(struct tremolo_worker *worker)
 {
     uint8_t *tags = NULL;
@@ -163,7 +153,7 @@ static void learn_studies(struct tremolo_worker *worker)
     for (size_t i = 0; i < count && worker->studies < CLUSTER_STUDIES_MAX; i++) {
         struct mirror *study = NULL;
         const uint8_t *tag = tags + i * STORE_STUDY_BYTES;
-        if (!knows(worker, tag) &&
+        if (mirror_find(worker->study, worker->studies, tag) == NULL &&
             mirror_open(&study, worker->bus, tag, NULL, NULL) == TREMOLO_OK) {
             worker->study[worker->studies++] = study;
             if (!add_leases(worker, study)) {
@@ -342,25 +332,21 @@ static void advance_rounds(struct tremolo_worker *worker)
 
 static void count_all(struct tremolo_worker *worker)
 {
-    struct shard_counts sum = {0};
+    uint64_t sum[SHARD_FATES] = {0};
     uint64_t rebuilds = 0;
     for (size_t i = 0; i < worker->leases; i++) {
         const struct lease *lease = worker->lease[i];
         rebuilds += lease->rebuilt;
-        if (lease->shard != NULL) {
-            sum.counted += lease->shard->counts.counted;
-            sum.repeated += lease->shard->counts.repeated;
-            sum.late += lease->shard->counts.late;
-            sum.refused += lease->shard->counts.refused;
+        for (size_t f = 0; f < SHARD_FATES && lease->shard != NULL; f++) {
+            sum[f] += lease->shard->counts[f];
         }
     }
     struct worker_counters *counters = &worker->counters;
     atomic_store(&counters->shards, owned(worker));
     atomic_store(&counters->studies, worker->studies);
-    atomic_store(&counters->counted, sum.counted);
-    atomic_store(&counters->repeated, sum.repeated);
-    atomic_store(&counters->late, sum.late);
-    atomic_store(&counters->refused, sum.refused);
+    for (size_t f = 0; f < SHARD_FATES; f++) {
+        atomic_store(&counters->fate[f], sum[f]);
+    }
     atomic_store(&counters->rebuilds, rebuilds);
     atomic_store(&counters->turn_ms, clock_ms());
 }

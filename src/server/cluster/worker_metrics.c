@@ -32,10 +32,9 @@ static char *metrics_text(struct worker_counters *counters, size_t *length)
                      (double)atomic_load(&counters->studies));
     prometheus_head(&out, "tremolo_fold_reports", "gauge",
                     "Reports in the shards owned now, by fate.");
-    prometheus_labelled(&out, "fate", "counted", atomic_load(&counters->counted));
-    prometheus_labelled(&out, "fate", "repeated", atomic_load(&counters->repeated));
-    prometheus_labelled(&out, "fate", "late", atomic_load(&counters->late));
-    prometheus_labelled(&out, "fate", "refused", atomic_load(&counters->refused));
+    for (size_t i = 0; i <= SHARD_REFUSED; i++) {
+        prometheus_labelled(&out, "fate", shard_fate_names[i], atomic_load(&counters->fate[i]));
+    }
     prometheus_value(&out, "tremolo_fold_claims_total", "counter", "Shards claimed.",
                      (double)atomic_load(&counters->claims));
     prometheus_value(&out, "tremolo_fold_lost_total", "counter",

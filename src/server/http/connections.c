@@ -80,8 +80,7 @@ struct connections *connections_new(unsigned seconds, const _Atomic uint64_t *he
     made->held_most = held_most;
     background_init(&made->thread);
     if (!background_start(&made->thread, watch, made)) {
-        background_free(&made->thread);
-        free(made);
+        connections_free(made);
         return NULL;
     }
     return made;
@@ -90,7 +89,6 @@ struct connections *connections_new(unsigned seconds, const _Atomic uint64_t *he
 void connections_free(struct connections *connections)
 {
     if (connections != NULL) {
-        background_stop(&connections->thread);
         background_free(&connections->thread);
         free(connections);
     }
@@ -152,18 +150,10 @@ void connection_leave(struct connection *connection)
     }
 }
 
-size_t connections_count(struct connections *connections)
+void connections_count(size_t *open, uint64_t *cut, struct connections *connections)
 {
     background_lock(&connections->thread);
-    size_t count = connections->count;
+    *open = connections->count;
+    *cut = connections->cut;
     background_unlock(&connections->thread);
-    return count;
-}
-
-uint64_t connections_cut(struct connections *connections)
-{
-    background_lock(&connections->thread);
-    uint64_t cut = connections->cut;
-    background_unlock(&connections->thread);
-    return cut;
 }

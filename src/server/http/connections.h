@@ -34,7 +34,7 @@ void connection_leave(struct connection *connection);
 /* Whether it holds memory for a body. NULL is fine. */
 void connection_holds(struct connection *connection, bool body);
 
-size_t connections_count(struct connections *connections);
-uint64_t connections_cut(struct connections *connections);
+/* How many are open, and were ever cut. */
+void connections_count(size_t *open, uint64_t *cut, struct connections *connections);
 
 #endif

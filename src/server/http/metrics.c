@@ -94,17 +94,18 @@ static void write_tails(struct prometheus *out, struct writer *writer)
 static void write_process(struct prometheus *out, struct tremolo_server *server)
 {
     struct writer_counters *counters = writer_counters(server->writer);
+    size_t open = 0;
+    uint64_t cut = 0;
+    connections_count(&open, &cut, server->connections);
     prometheus_value(out, "tremolo_group_commits_total", "counter", "Syncs of the log.",
                      (double)atomic_load(&counters->syncs));
     prometheus_value(out, "tremolo_sync_seconds_total", "counter", "Time spent in syncs.",
                      (double)atomic_load(&counters->sync_microseconds) / 1e6);
     prometheus_value(out, "tremolo_store_errors_total", "counter", "Failures of the store.",
                      (double)atomic_load(&counters->store_errors));
-    prometheus_value(out, "tremolo_connections", "gauge", "Open connections.",
-                     (double)connections_count(server->connections));
+    prometheus_value(out, "tremolo_connections", "gauge", "Open connections.", (double)open);
     prometheus_value(out, "tremolo_connections_cut_total", "counter",
-                     "Connections cut for being slow.",
-                     (double)connections_cut(server->connections));
+                     "Connections cut for being slow.", (double)cut);
     prometheus_value(out, "tremolo_body_bytes", "gauge", "Bytes of request bodies in memory.",
                      (double)atomic_load(&server->body_bytes));
     prometheus_value(out, "process_resident_memory_bytes", "gauge", "Resident memory.",

@@ -430,8 +430,7 @@ static enum tremolo_status lock(struct sqlite_store *store, const char *with)
                                 : status;
 }
 
-static enum tremolo_status open_database(struct sqlite_store *store, const char *path,
-                                         enum store_consent consent)
+static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
 {
     enum tremolo_status status = check_place(store, path);
     if (status != TREMOLO_OK) {
@@ -448,7 +447,7 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
     if (status == TREMOLO_OK && sqlite3_db_readonly(store->database, "main") == 1) {
         status = TREMOLO_STORE_FAILED;
     }
-    bool careful = consent != STORE_ACCEPT_LOSS;
+    bool careful = store->consent != STORE_ACCEPT_LOSS;
     if (status == TREMOLO_OK && careful) {
         status = check_log(store);
     }
@@ -460,7 +459,7 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
     }
     /* An old directory has no tip, and may be a backup of before its upgrade. So has a new one, which
      * has no rounds either. */
-    bool own = consent == STORE_MOVED || store->tip.here;
+    bool own = store->consent == STORE_MOVED || store->tip.here;
     store->base.past = !careful ? STORE_BEHIND : own ? STORE_ITS_OWN : STORE_COPIED;
     if (status != TREMOLO_OK && store->words[0] == '\0') {
         (void)sqlite_judge(store, sqlite3_errcode(store->database));
@@ -486,13 +485,18 @@ static void immutable_uri(char uri[URI_BYTES_MAX], const char *file)
     (void)snprintf(uri + used, URI_BYTES_MAX - used, "?immutable=1");
 }
 
+static bool has_log(const struct sqlite_store *store)
+{
+    return access(store->file[LOG].path, F_OK) == 0;
+}
+
 /* What those of a reader failed of. */
-static void explain_reading(struct sqlite_store *store, const char *path, bool has_log)
+static void explain_reading(struct sqlite_store *store, const char *path)
 {
     if (explain_state(store, path)) {
         return;
     }
-    if (has_log && sqlite3_db_readonly(store->database, "main") == 1) {
+    if (has_log(store) && sqlite3_db_readonly(store->database, "main") == 1) {
         (void)sqlite_say(store, TREMOLO_OK,
                          "%s holds what is not in tremolo.db yet, and only who may write there can "
                          "read it",
@@ -519,36 +523,31 @@ static enum tremolo_status check_for_reading(struct sqlite_store *store)
 }
 
 /* Under the server's lock where there is a log, and else without any. */
-static enum tremolo_status open_for_reading(struct sqlite_store *store, const char *path,
-                                            bool *has_log)
+static enum tremolo_status open_for_reading(struct sqlite_store *store, const char *path)
 {
     char uri[URI_BYTES_MAX];
     if (access(store->file[DATABASE].path, F_OK) != 0) {
         return sqlite_say(store, TREMOLO_BAD_ARGUMENT,
                           "this is no server's data directory: tremolo.db: %s", strerror(errno));
     }
-    *has_log = access(store->file[LOG].path, F_OK) == 0;
     immutable_uri(uri, store->file[DATABASE].path);
     enum tremolo_status status =
-        *has_log ? open_with(store, store->file[DATABASE].path, SQLITE_OPEN_READWRITE)
-                 : open_with(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+        has_log(store) ? open_with(store, store->file[DATABASE].path, SQLITE_OPEN_READWRITE)
+                       : open_with(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     if (status != TREMOLO_OK) {
         return status;
     }
     store_tip_read(&store->tip, store->file[TIP].path);
     status = lock(store, reading);
     if (status != TREMOLO_OK) {
-        explain_reading(store, path, *has_log);
+        explain_reading(store, path);
     }
     return status;
 }
 
-static enum tremolo_status read_database(struct sqlite_store *store, const char *path,
-                                         enum store_consent consent)
+static enum tremolo_status read_database(struct sqlite_store *store, const char *path)
 {
-    bool has_log = false;
-    (void)consent;
-    enum tremolo_status status = open_for_reading(store, path, &has_log);
+    enum tremolo_status status = open_for_reading(store, path);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -557,7 +556,7 @@ static enum tremolo_status read_database(struct sqlite_store *store, const char 
         status = check_for_reading(store);
     }
     if (status == TREMOLO_STORE_FAILED && sqlite3_errcode(store->database) != SQLITE_OK) {
-        explain_reading(store, path, has_log);
+        explain_reading(store, path);
     }
     return status;
 }
@@ -629,16 +628,7 @@ static void audit_all(struct sqlite_store *store, struct store_audit *audit)
     }
 }
 
-static enum tremolo_status audit_database(struct sqlite_store *store, const char *path,
-                                          enum store_consent consent)
-{
-    bool has_log = false;
-    (void)consent;
-    return open_for_reading(store, path, &has_log);
-}
-
-typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path,
-                                       enum store_consent consent);
+typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path);
 
 static enum tremolo_status open_by(open_fn open, struct store **store, const char *path,
                                    enum store_consent consent, char *words, size_t words_capacity)
@@ -648,10 +638,11 @@ static enum tremolo_status open_by(open_fn open, struct store **store, const cha
         return TREMOLO_NO_MEMORY;
     }
     made->tip.file = -1;
+    made->consent = consent;
     sqlite_methods(&made->base);
     enum tremolo_status status = name_files(made, path);
     if (status == TREMOLO_OK) {
-        status = open(made, path, consent);
+        status = open(made, path);
     }
     if (words != NULL) {
         (void)snprintf(words, words_capacity, "%s", made->words);
@@ -681,7 +672,7 @@ enum tremolo_status store_audit_sqlite(struct store **store, struct store_audit 
                                        const char *path, char *words, size_t words_capacity)
 {
     enum tremolo_status status =
-        open_by(audit_database, store, path, STORE_CAREFUL, words, words_capacity);
+        open_by(open_for_reading, store, path, STORE_CAREFUL, words, words_capacity);
     if (status == TREMOLO_OK) {
         audit_all(sqlite_self(*store), audit);
     }

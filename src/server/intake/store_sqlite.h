@@ -46,8 +46,9 @@ struct sqlite_store {
     struct store_tally seen; /* of a pass over the log, up to its next position */
     struct store_tip tip;
     struct store_file file[STORE_FILES];
-    bool checked; /* its rows have check values: not of an old directory */
-    bool lenient; /* an audit's: states without their check value are left out */
+    enum store_consent consent; /* of whoever opened it */
+    bool checked;               /* its rows have check values: not of an old directory */
+    bool lenient;               /* an audit's: states without their check value are left out */
     bool staging;
     bool unsure; /* a sync was not confirmed */
     bool accepted;

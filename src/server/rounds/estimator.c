@@ -156,7 +156,6 @@ struct estimator *estimator_start(const _Atomic bool *stopping)
 void estimator_stop(struct estimator *estimator)
 {
     if (estimator != NULL) {
-        background_stop(&estimator->threads);
         background_free(&estimator->threads);
         free(estimator);
     }

@@ -64,8 +64,7 @@ struct sampler *sampler_start(struct writer *writer)
     sampler->writer = writer;
     background_init(&sampler->thread);
     if (!background_start(&sampler->thread, sampler_main, sampler)) {
-        background_free(&sampler->thread);
-        free(sampler);
+        sampler_stop(sampler);
         return NULL;
     }
     return sampler;
@@ -74,7 +73,6 @@ struct sampler *sampler_start(struct writer *writer)
 void sampler_stop(struct sampler *sampler)
 {
     if (sampler != NULL) {
-        background_stop(&sampler->thread);
         background_free(&sampler->thread);
         free(sampler);
     }
