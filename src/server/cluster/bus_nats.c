@@ -349,25 +349,6 @@ static char *copy_or_null(const char *text)
     return text != NULL ? strdup(text) : NULL;
 }
 
-static const struct bus calls = {
-    .get = bus_nats_get,
-    .swap = bus_nats_swap,
-    .make = bus_nats_make,
-    .publish = bus_nats_publish,
-    .next = bus_nats_next,
-    .next_many = bus_nats_next_many,
-    .state = bus_nats_state,
-    .forget = bus_nats_forget,
-    .drop = bus_nats_drop,
-    .erase = bus_nats_erase,
-    .hint = bus_nats_hint,
-    .listen = bus_nats_listen,
-    .pull = bus_nats_pull,
-    .settle = bus_nats_settle,
-    .explain = bus_nats_explain,
-    .close = bus_nats_close,
-};
-
 enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
                                   const char *name, char *words, size_t words_capacity)
 {
@@ -375,7 +356,13 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    made->base = calls;
+    made->base = (struct bus){.next_many = bus_nats_next_many,
+                              .hint = bus_nats_hint,
+                              .listen = bus_nats_listen,
+                              .explain = bus_nats_explain,
+                              .close = bus_nats_close};
+    bus_nats_store_calls(&made->base);
+    bus_nats_message_calls(&made->base);
     made->url = copy_or_null(options->url);
     made->creds = copy_or_null(options->creds);
     made->ca = copy_or_null(options->ca);

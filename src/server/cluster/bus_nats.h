@@ -112,26 +112,11 @@ enum tremolo_status bus_nats_make_stream(struct nats_bus *bus, jsStreamConfig *c
                                          unsigned replicas);
 enum tremolo_status bus_nats_make_bucket(struct nats_bus *bus);
 
-/* The calls of struct bus. */
-enum tremolo_status bus_nats_get(struct bus *base, const char *key, struct bus_value *value);
-enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t expected,
-                                  const uint8_t *bytes, size_t length, uint64_t *revision);
-enum tremolo_status bus_nats_erase(struct bus *base, const char *key);
-enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const char *subjects,
-                                  unsigned replicas);
-enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const char *subjects,
-                                  uint64_t from, struct bus_value *message);
+/* The calls of struct bus, by file; bus_nats.c has the others. */
+void bus_nats_store_calls(struct bus *bus);
+void bus_nats_message_calls(struct bus *bus);
 enum tremolo_status bus_nats_next_many(struct bus *base, const char *stream, const char *subjects,
                                        uint64_t from, unsigned span, struct bus_value *messages,
                                        size_t *count);
-enum tremolo_status bus_nats_state(struct bus *base, const char *stream, const char *subjects,
-                                   struct bus_state *state);
-enum tremolo_status bus_nats_forget(struct bus *base, const char *stream, const char *subject,
-                                    uint64_t before);
-enum tremolo_status bus_nats_drop(struct bus *base, const char *stream);
-enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messages, size_t count);
-enum tremolo_status bus_nats_pull(struct bus *base, struct bus_value *messages, size_t capacity,
-                                  size_t *count);
-void bus_nats_settle(struct bus *base, size_t index);
 
 #endif

@@ -122,7 +122,8 @@ static bool worth_repeating(const struct nats_bus *bus)
     return false;
 }
 
-enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messages, size_t count)
+static enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message *messages,
+                                            size_t count)
 {
     struct nats_bus *bus = self(base);
     int64_t until = clock_ms() + BUS_PUBLISH_MS;
@@ -214,8 +215,8 @@ static enum tremolo_status start_pulling(struct nats_bus *bus)
     return bus_nats_judge(bus, mqtt_stream, answer, code, TREMOLO_NETWORK_FAILED);
 }
 
-enum tremolo_status bus_nats_pull(struct bus *base, struct bus_value *messages, size_t capacity,
-                                  size_t *count)
+static enum tremolo_status bus_nats_pull(struct bus *base, struct bus_value *messages,
+                                         size_t capacity, size_t *count)
 {
     struct nats_bus *bus = self(base);
     jsErrCode code = (jsErrCode)0;
@@ -240,12 +241,19 @@ enum tremolo_status bus_nats_pull(struct bus *base, struct bus_value *messages, 
     return bus_nats_judge(bus, mqtt_stream, answer, code, TREMOLO_NETWORK_FAILED);
 }
 
-void bus_nats_settle(struct bus *base, size_t index)
+static void bus_nats_settle(struct bus *base, size_t index)
 {
     struct nats_bus *bus = self(base);
     if (index < (size_t)bus->pulled.Count && bus->pulled.Msgs[index] != NULL) {
         (void)natsMsg_Ack(bus->pulled.Msgs[index], NULL);
     }
+}
+
+void bus_nats_message_calls(struct bus *bus)
+{
+    bus->publish = bus_nats_publish;
+    bus->pull = bus_nats_pull;
+    bus->settle = bus_nats_settle;
 }
 
 #endif

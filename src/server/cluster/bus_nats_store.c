@@ -47,7 +47,7 @@ static enum tremolo_status keep(struct bus_value *value, natsMsg *message)
 
 /* Values are read from the leader: compare-and-set does refuse writes, so replicas may
  * number what they hold differently (see serial_header in bus_nats_messages.c). */
-enum tremolo_status bus_nats_get(struct bus *base, const char *key, struct bus_value *value)
+static enum tremolo_status bus_nats_get(struct bus *base, const char *key, struct bus_value *value)
 {
     struct nats_bus *bus = self(base);
     char subject[BUS_NAME_BYTES];
@@ -67,8 +67,8 @@ enum tremolo_status bus_nats_get(struct bus *base, const char *key, struct bus_v
     return status == TREMOLO_OK ? keep(value, message) : status;
 }
 
-enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t expected,
-                                  const uint8_t *bytes, size_t length, uint64_t *revision)
+static enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint64_t expected,
+                                         const uint8_t *bytes, size_t length, uint64_t *revision)
 {
     struct nats_bus *bus = self(base);
     char subject[BUS_NAME_BYTES];
@@ -110,7 +110,7 @@ static jsOptions stream_options(void)
     return options;
 }
 
-enum tremolo_status bus_nats_erase(struct bus *base, const char *key)
+static enum tremolo_status bus_nats_erase(struct bus *base, const char *key)
 {
     struct nats_bus *bus = self(base);
     char subject[BUS_NAME_BYTES];
@@ -219,8 +219,8 @@ static bool next_directly(struct nats_bus *bus, const char *stream, const char *
 /* Where there are several copies the leader is asked: replicas may number what they hold
  * differently, too (see serial_header in bus_nats_messages.c), and a log's numbers are what a fold's position
  * means. */
-enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const char *subjects,
-                                  uint64_t from, struct bus_value *message)
+static enum tremolo_status bus_nats_next(struct bus *base, const char *stream, const char *subjects,
+                                         uint64_t from, struct bus_value *message)
 {
     struct nats_bus *bus = self(base);
     char subject[BUS_NAME_BYTES];
@@ -273,8 +273,8 @@ static void describe(struct bus_state *state, const jsStreamInfo *info)
     }
 }
 
-enum tremolo_status bus_nats_state(struct bus *base, const char *stream, const char *subjects,
-                                   struct bus_state *state)
+static enum tremolo_status bus_nats_state(struct bus *base, const char *stream,
+                                          const char *subjects, struct bus_state *state)
 {
     struct nats_bus *bus = self(base);
     jsStreamInfo *info = NULL;
@@ -294,8 +294,8 @@ enum tremolo_status bus_nats_state(struct bus *base, const char *stream, const c
     return status;
 }
 
-enum tremolo_status bus_nats_forget(struct bus *base, const char *stream, const char *subject,
-                                    uint64_t before)
+static enum tremolo_status bus_nats_forget(struct bus *base, const char *stream,
+                                           const char *subject, uint64_t before)
 {
     struct nats_bus *bus = self(base);
     jsOptions options = stream_options();
@@ -310,7 +310,7 @@ enum tremolo_status bus_nats_forget(struct bus *base, const char *stream, const 
     return bus_nats_judge(bus, stream, answer, code, TREMOLO_NOT_SYNCED);
 }
 
-enum tremolo_status bus_nats_drop(struct bus *base, const char *stream)
+static enum tremolo_status bus_nats_drop(struct bus *base, const char *stream)
 {
     struct nats_bus *bus = self(base);
     jsErrCode code = (jsErrCode)0;
@@ -390,8 +390,8 @@ void bus_nats_stream_config(jsStreamConfig *config, const char *stream, const ch
     config->Discard = js_DiscardNew; /* full means refused, never forgotten */
 }
 
-enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const char *subjects,
-                                  unsigned replicas)
+static enum tremolo_status bus_nats_make(struct bus *base, const char *stream, const char *subjects,
+                                         unsigned replicas)
 {
     struct nats_bus *bus = self(base);
     jsStreamConfig config;
@@ -415,6 +415,18 @@ enum tremolo_status bus_nats_make_bucket(struct nats_bus *bus)
     config.DenyDelete = true;
     config.AllowDirect = true;
     return bus_nats_make_stream(bus, &config, bus->replicas);
+}
+
+void bus_nats_store_calls(struct bus *bus)
+{
+    bus->get = bus_nats_get;
+    bus->swap = bus_nats_swap;
+    bus->erase = bus_nats_erase;
+    bus->make = bus_nats_make;
+    bus->next = bus_nats_next;
+    bus->state = bus_nats_state;
+    bus->forget = bus_nats_forget;
+    bus->drop = bus_nats_drop;
 }
 
 #endif

@@ -4,6 +4,7 @@
  * so that two processes doing the same thing end as if one had. */
 #include "cluster.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,7 @@ static const char state_magic[4] = {'T', 'R', 'S', '1'};
 
 void cluster_tag(char tag[CLUSTER_TAG_BYTES], const uint8_t study[STORE_STUDY_BYTES])
 {
-    for (size_t i = 0; i < STORE_STUDY_BYTES; i++) {
-        (void)snprintf(tag + 2 * i, 3, "%02x", study[i]);
-    }
+    (void)sodium_bin2hex(tag, CLUSTER_TAG_BYTES, study, STORE_STUDY_BYTES);
 }
 
 void cluster_key(char name[BUS_NAME_BYTES], const char *kind, const char *tag)

@@ -257,23 +257,6 @@ static enum tremolo_status take_shard(struct mirror *mirror, struct bus *bus, un
     return status;
 }
 
-static enum tremolo_status refresh_shard(struct mirror *mirror, struct bus *bus, unsigned number,
-                                         bool *changed)
-{
-    char key[BUS_NAME_BYTES];
-    struct bus_value value;
-    cluster_key_of(key, "fold", mirror->tag, number);
-    enum tremolo_status status = bus->get(bus, key, &value);
-    struct mirror_shard *copy = &mirror->shard[number];
-    if (status == TREMOLO_OK && is_same(copy, &value)) {
-        copy->revision = value.revision;
-    } else if (status == TREMOLO_OK && value.revision != 0) {
-        status = take_shard(mirror, bus, number, &value, changed);
-    }
-    free(value.bytes);
-    return status;
-}
-
 static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
 {
     struct served_study *served = mirror->served;
@@ -315,15 +298,24 @@ static void mark_again(_Atomic bool *dirty, _Atomic int64_t *hinted, bool news,
     }
 }
 
-static enum tremolo_status refresh_one(struct mirror *mirror, struct bus *bus, unsigned number,
-                                       bool *changed)
+static enum tremolo_status refresh_shard(struct mirror *mirror, struct bus *bus, unsigned number,
+                                         bool *changed)
 {
-    struct mirror_shard *shard = &mirror->shard[number];
+    char key[BUS_NAME_BYTES];
+    struct bus_value value;
+    struct mirror_shard *copy = &mirror->shard[number];
     uint8_t before[CHECKPOINT_CHECK_BYTES];
-    memcpy(before, shard->check, sizeof before);
-    enum tremolo_status status = refresh_shard(mirror, bus, number, changed);
-    bool news = memcmp(before, shard->check, sizeof before) != 0;
-    mark_again(&shard->dirty, &shard->hinted_ms, news, status);
+    memcpy(before, copy->check, sizeof before);
+    cluster_key_of(key, "fold", mirror->tag, number);
+    enum tremolo_status status = bus->get(bus, key, &value);
+    if (status == TREMOLO_OK && is_same(copy, &value)) {
+        copy->revision = value.revision;
+    } else if (status == TREMOLO_OK && value.revision != 0) {
+        status = take_shard(mirror, bus, number, &value, changed);
+    }
+    free(value.bytes);
+    bool news = memcmp(before, copy->check, sizeof before) != 0;
+    mark_again(&copy->dirty, &copy->hinted_ms, news, status);
     return status;
 }
 
@@ -338,7 +330,7 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
     }
     for (unsigned n = 0; n < mirror->shards && status == TREMOLO_OK; n++) {
         if (atomic_exchange(&mirror->shard[n].dirty, false) || all) {
-            status = refresh_one(mirror, bus, n, changed);
+            status = refresh_shard(mirror, bus, n, changed);
         }
     }
     /* Whatever was read is merged, also when a later shard could not be. Sums of a round that

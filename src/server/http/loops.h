@@ -18,15 +18,17 @@ struct job;
 struct request;
 struct tremolo_server;
 
+enum { LOOP_ID_BYTES = 64 }; /* of an id in a path, with room */
+
 struct loop {
     struct tremolo_server *server;
     struct MHD_Daemon *daemon;
     /* Only this loop's thread touches these. */
     struct job *gathered; /* for the writer, in order */
     struct job **gathered_end;
-    struct served_study *recent; /* the study that was asked for last, */
-    char recent_id[64];          /* in these words */
-    struct request *spares;      /* memory for the next requests */
+    struct served_study *recent;   /* the study that was asked for last, */
+    char recent_id[LOOP_ID_BYTES]; /* in these words */
+    struct request *spares;        /* memory for the next requests */
     size_t spare_count;
     struct request *orphans; /* their connections ended before these were decided */
     size_t active;           /* requests under way */

@@ -24,37 +24,26 @@ static bool token_matches(struct request *request)
 }
 
 /* Most requests are for the study of the one before, and studies never go away. */
-static struct served_study *find_again(const struct loop *loop, const char *id_text)
-{
-    return strcmp(loop->recent_id, id_text) == 0 ? loop->recent : NULL;
-}
-
-static void remember_study(struct loop *loop, const char *id_text, struct served_study *served)
-{
-    if (served != NULL && strlen(id_text) < sizeof loop->recent_id) {
-        memcpy(loop->recent_id, id_text, strlen(id_text) + 1);
-        loop->recent = served;
-    }
-}
-
-static void find_study(struct request *request, const char *id_text)
+static void find_study(struct request *request, const char id_text[LOOP_ID_BYTES])
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
-    request->served = find_again(request->loop, id_text);
-    if (request->served != NULL) {
+    struct loop *loop = request->loop;
+    if (strcmp(loop->recent_id, id_text) == 0) {
+        request->served = loop->recent;
         return;
     }
     bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
-    if (decoded) {
-        request->served = writer_find(request->server->writer, id);
-        remember_study(request->loop, id_text, request->served);
+    request->served = decoded ? writer_find(request->server->writer, id) : NULL;
+    if (request->served != NULL) {
+        memcpy(loop->recent_id, id_text, LOOP_ID_BYTES);
+        loop->recent = request->served;
+        return;
     }
-    bool unsure =
-        request->served == NULL && decoded && writer_is_unsure(request->server->writer, id);
+    bool unsure = decoded && writer_is_unsure(request->server->writer, id);
     if (unsure && !pages_is_for_people(request)) { /* the page itself asks until there is news */
         request_problem(request, 503, "this gateway has not heard of such a study yet");
         request->answer.retry_after = 1;
-    } else if (request->served == NULL && !unsure) {
+    } else if (!unsure) {
         pages_missing(request, "no such study");
     }
 }
@@ -98,7 +87,7 @@ static bool answer_preflight(struct request *request, const char *url)
 
 void request_read_head(struct request *request, const char *url)
 {
-    char id[64] = "";
+    char id[LOOP_ID_BYTES] = "";
     bool path_known = false;
     if (answer_preflight(request, url)) {
         return;

@@ -187,8 +187,7 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
 {
     enum server_outcome outcome = find_repeat(served, arrival, store);
     if (outcome == OUTCOME_PENDING) {
-        struct rounds_view view =
-            rounds_view_when(served, served->log_segment.count >= served->log_room);
+        struct rounds_view view = rounds_view(served, served->log_segment.count, served->log_room);
         outcome = rounds_admit(&view, served->terms, arrival->round, now);
     }
     if (outcome == OUTCOME_PENDING && served->check.secret != NULL) {

@@ -239,6 +239,12 @@ static void keep(struct served_study *served, char *text, struct snapshot *snaps
     free(text);
 }
 
+/* Is the answer that is kept the one of this generation? Lock held. */
+static bool is_current(const struct served_study *served)
+{
+    return served->estimate != NULL && served->estimate_generation == served->generation;
+}
+
 /* The answer of this generation: from the study (*text, unless text is NULL), or its parts
  * (snapshot). */
 static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint64_t *generation,
@@ -247,7 +253,7 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint6
     enum tremolo_status status = TREMOLO_OK;
     (void)pthread_mutex_lock(&served->lock);
     *generation = served->generation;
-    if (text != NULL && served->estimate != NULL && served->estimate_generation == *generation) {
+    if (text != NULL && is_current(served)) {
         *text = strdup(served->estimate);
         status = *text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     } else {
@@ -259,13 +265,10 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint6
 
 char *estimate_kept(struct served_study *served)
 {
-    char *text = NULL;
     if (pthread_mutex_trylock(&served->lock) != 0) {
         return NULL; /* perhaps somebody computes */
     }
-    if (served->estimate != NULL && served->estimate_generation == served->generation) {
-        text = strdup(served->estimate);
-    }
+    char *text = is_current(served) ? strdup(served->estimate) : NULL;
     (void)pthread_mutex_unlock(&served->lock);
     return text;
 }

@@ -9,7 +9,7 @@
 
 const char *round_state(const struct served_study *served, int64_t now)
 {
-    bool full = rounds_view(served, 0).full;
+    bool full = rounds_room(served) == 0;
     bool over = served_is_done(served) || now >= served->terms->closes;
     if (over || (full && served->opened == served->round_limit)) {
         return "done";

@@ -274,18 +274,13 @@ uint64_t rounds_room(const struct served_study *served)
     return taken < most ? most - taken : 0;
 }
 
-struct rounds_view rounds_view_when(const struct served_study *served, bool full)
+struct rounds_view rounds_view(const struct served_study *served, uint64_t staged, uint64_t room)
 {
     return (struct rounds_view){
         .newest = served->opened - 1,
         .closed = served->rounds[served->opened - 1].closed_at != 0,
-        .full = full,
+        .full = staged >= room,
     };
-}
-
-struct rounds_view rounds_view(const struct served_study *served, uint64_t staged)
-{
-    return rounds_view_when(served, staged >= rounds_room(served));
 }
 
 enum server_outcome rounds_admit(const struct rounds_view *view,

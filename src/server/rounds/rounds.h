@@ -62,11 +62,10 @@ struct rounds_view {
     bool full;   /* it has all the reports that the study takes */
 };
 
-/* How many more reports the newest round takes; the view for whoever knows whether it is full, and
- * while `staged` of its reports are on their way into its sums. Lock held, or the writer. */
+/* How many more reports the newest round takes, and the view while `staged` of these are on their way
+ * into its sums. Lock held, or the writer. */
 uint64_t rounds_room(const struct served_study *served);
-struct rounds_view rounds_view_when(const struct served_study *served, bool full);
-struct rounds_view rounds_view(const struct served_study *served, uint64_t staged);
+struct rounds_view rounds_view(const struct served_study *served, uint64_t staged, uint64_t room);
 
 /* PENDING: a report for `round` is welcome at this time. */
 enum server_outcome rounds_admit(const struct rounds_view *view,
