@@ -114,6 +114,8 @@ def test_plans_are_the_commands(program, study):
     plan = tremolo.plan(dimension=3, devices=1000, epsilon=2)
     assert plan.document == said
     assert not plan.told and plan.devices_needed > 1000 and "too few" in plan.summary()
+    plan = tremolo.plan(dimension=8, devices=55_000, epsilon=2)
+    assert plan.told and not plan.identified and "may stay hidden" in plan.summary()
     assert "<table>" in plan._repr_html_() and "devices_needed" in plan.to_frame().columns
     assert tremolo.plan(study).document["devices"] == 3000
     assert tremolo.plan(study, neighbours="distance=1").document["privacy"]["release"] == "sample"

@@ -114,6 +114,12 @@ static void fill_verdict(struct tremolo_plan_answer *answer,
     verdict->devices = answer->levers[0].devices;
     verdict->liars = tremolo_plan_liars(request);
     verdict->told = verdict->devices > 0 && request->guess.devices >= verdict->devices;
+    verdict->ratio_max = request->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_PLAN_RATIO_BALLOT
+                                                                    : TREMOLO_PLAN_RATIO_SAMPLE;
+    /* Either release's ratio falls with the root of the number of devices. */
+    double excess = answer->result.noise_ratio / verdict->ratio_max;
+    verdict->identified = excess <= 1.0;
+    verdict->devices_identified = ceil(request->guess.devices * excess * excess);
 }
 
 /* T rounds of equal noise s: pooled moments are as noisy as one release of

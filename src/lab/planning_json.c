@@ -79,10 +79,12 @@ static json_t *levers_json(const struct tremolo_plan_answer *answer)
 
 static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
 {
-    return json_pack("{s:b, s:f, s:f, s:o, s:i, s:o}", "told_from_zero", verdict->told,
-                     "least_coefficient", verdict->least, "guessed_coefficient", verdict->guessed,
-                     "devices_needed", positive(verdict->devices), "lever", (int)verdict->instead,
-                     "liars_turn_sign", estimate_number(verdict->liars));
+    return json_pack("{s:b, s:f, s:f, s:o, s:i, s:o, s:b, s:f, s:f}", "told_from_zero",
+                     verdict->told, "least_coefficient", verdict->least, "guessed_coefficient",
+                     verdict->guessed, "devices_needed", positive(verdict->devices), "lever",
+                     (int)verdict->instead, "liars_turn_sign", estimate_number(verdict->liars),
+                     "identified", verdict->identified, "noise_ratio_max", verdict->ratio_max,
+                     "devices_identified", verdict->devices_identified);
 }
 
 static json_t *result_json(const struct tremolo_plan_result *r)

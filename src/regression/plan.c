@@ -19,7 +19,6 @@
 
 #include <math.h>
 
-#define WEAK_RATIO  0.12 /* sigma^2 sqrt(d/K)/lambda_min up to which Wald intervals hold */
 #define MAX_DEVICES 1e15
 
 #define PRIOR_DEVICES 20.0 /* what auto's prior on S is worth; see shrink.c */
@@ -167,7 +166,7 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
         return TREMOLO_BAD_ARGUMENT;
     }
     double ratio = now.standard_error / wanted;
-    double identified = guess.noise / (WEAK_RATIO * smallest(&guess));
+    double identified = guess.noise / (TREMOLO_PLAN_RATIO_SAMPLE * smallest(&guess));
     double needed = fmax(guess.K * ratio * ratio, guess.d * identified * identified);
     if (!(needed <= MAX_DEVICES)) {
         return TREMOLO_UNREACHABLE;

@@ -23,8 +23,24 @@ need=$(needed 'as planned: ballots')
 $tremolo plan --dimension 8 --devices 1M --epsilon 2 >"$out"
 expect "what is needed does not depend on what there is" "$(needed 'as planned: ballots')" "$need"
 expect_match "which is enough" "$out" '^What to do: go ahead\.$'
+# Devices enough for the size of coefficients may be too few for intervals to hold.
+$tremolo plan --dimension 8 --devices 55k --epsilon 2 >"$out"
+tr '\n' ' ' <"$out" >"$dir/flat"
+expect_match "coefficients that would be told" "$out" '^Verdict: with 55000 devices all of the 8 coefficients'
+expect_match "may be hidden: the verdict says so" "$dir/flat" 'The noise ratio will be about 0\.2[0-9]*, and intervals hold up to 0\.21: above that read score sets in their place, and coefficients may stay hidden\.'
+expect_match "and what to do is not to go ahead" "$dir/flat" 'What to do: bring about 7[0-9]000 devices, with which intervals hold, or take a larger epsilon'
+enough=$(sed -n 's/.*bring about \([0-9]*\) devices, .*/\1/p' "$dir/flat")
+$tremolo plan --dimension 8 --devices "$enough" --epsilon 2 >"$out"
+expect "with as many one may" "$(grep -c '^What to do: go ahead\.$' "$out") $(grep -c 'score' "$out")" "1 0"
+$tremolo plan --dimension 8 --devices 55k --epsilon 2 --json >"$out"
+expect "JSON has it as data" "$(python3 -c 'import json, sys
+plan = json.load(open(sys.argv[1]))
+verdict, ratio = plan["verdict"], plan["expected"]["noise_ratio"]
+print(verdict["told_from_zero"], verdict["identified"], verdict["noise_ratio_max"],
+      abs(55000 * (ratio / 0.21) ** 2 - verdict["devices_identified"]) <= 1)' "$out")" "True False 0.21 True"
 $tremolo plan --dimension 8 --devices 50k --epsilon 2 --release sample >"$out"
 expect_match "noisy samples are not what to take" "$out" '^What to do: take ballots for any two people'
+expect_match "whose ratio has its own limit" "$out" 'and intervals hold up to$|intervals hold up to 0\.12'
 $tremolo plan --dimension 8 --devices 50k --epsilon 12 --protect features --json >"$out"
 expect_match "JSON has the release" "$out" '"release": "ballot"'
 expect_match "what is protected" "$out" '"protect": "features"'

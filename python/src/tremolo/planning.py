@@ -34,6 +34,11 @@ class Plan:
         return bool(self.document["verdict"]["told_from_zero"])
 
     @property
+    def identified(self) -> bool:
+        """Will intervals hold? Else score sets take their place, and coefficients may stay hidden."""
+        return bool(self.document["verdict"]["identified"])
+
+    @property
     def devices_needed(self) -> float:
         """Devices that it takes; infinite when no number that could be had is enough."""
         needed = self.document["verdict"]["devices_needed"]
@@ -73,8 +78,14 @@ class Plan:
 
     def _verdict(self) -> str:
         devices = self.document["devices"]
-        if self.told:
+        if self.told and self.identified:
             return f"Go ahead: {devices:,.0f} devices tell coefficients of the guessed size from zero."
+        if self.told:
+            enough = self.document["verdict"]["devices_identified"]
+            return (
+                f"With {devices:,.0f} devices read score sets in place of intervals: coefficients may "
+                f"stay hidden. With {enough:,.0f}, or a larger epsilon, intervals hold."
+            )
         needed = self.devices_needed
         return (
             f"{devices:,.0f} devices are too few"

@@ -116,7 +116,6 @@ static void print_table(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer)
 {
     const struct tremolo_plan_result *r = &answer->result;
-    double well = is_ballot(request) ? 0.21 : 0.12;
     (void)printf("\n                              private   without privacy     factor\n");
     (void)printf("standard error          %13.4g %17.4g %10.3g\n", r->standard_error,
                  r->standard_error_public, r->standard_error / r->standard_error_public);
@@ -130,10 +129,10 @@ static void print_table(const struct tremolo_plan_request *request,
     (void)printf("%g%% interval           +- %10.4g\n", 100.0 * request->guess.level,
                  r->half_width);
     (void)printf("noise ratio             %13.3g   (", r->noise_ratio);
-    (void)printf(r->noise_ratio <= well ? "up to %g coefficients are well identified)\n"
-                                        : "above %g: coefficients are weakly identified, read "
-                                          "score intervals)\n",
-                 well);
+    (void)printf(answer->verdict.identified ? "up to %g coefficients are well identified)\n"
+                                            : "above %g: coefficients are weakly identified, read "
+                                              "score intervals)\n",
+                 answer->verdict.ratio_max);
     if (answer->devices_for_width > 0.0) {
         (void)printf("devices for intervals of +- %g: %.0f\n", request->half_width,
                      answer->devices_for_width);
@@ -249,9 +248,10 @@ static void say_size(char *text, size_t bytes, const struct tremolo_study_file *
 }
 
 static void print_verdict(const struct plan_options *options,
-                          const struct tremolo_plan_verdict *verdict)
+                          const struct tremolo_plan_answer *answer)
 {
     const struct tremolo_plan_request *request = &options->request;
+    const struct tremolo_plan_verdict *verdict = &answer->verdict;
     char text[1024];
     char size[400];
     double devices = request->guess.devices;
@@ -275,6 +275,14 @@ static void print_verdict(const struct plan_options *options,
     }
     (void)putchar('\n');
     coefficients_paragraph(text);
+    if (!verdict->identified) {
+        (void)snprintf(
+            text, sizeof text,
+            "The noise ratio will be about %.2g, and intervals hold up to %g: above that "
+            "read score sets in their place, and coefficients may stay hidden.",
+            answer->result.noise_ratio, verdict->ratio_max);
+        coefficients_paragraph(text);
+    }
     if (verdict->liars < devices) {
         (void)snprintf(text, sizeof text,
                        "Liars: about %.0f of them who work together and stay within honest noise "
@@ -299,8 +307,14 @@ static void print_advice(const struct tremolo_plan_answer *answer)
                        round_up(lever->devices));
     }
     bool same = lever->kind == TREMOLO_LEVER_RELEASE && own->request.distance == 0.0;
-    if (verdict->told) {
+    if (verdict->told && verdict->identified) {
         (void)snprintf(text, sizeof text, "What to do: go ahead.");
+    } else if (verdict->told) {
+        (void)snprintf(text, sizeof text,
+                       "What to do: bring about %.0f devices, with which intervals hold, or take a "
+                       "larger epsilon or fewer features; go ahead as it is if predictions are all "
+                       "you want, of which R^2 %.2f is expected.",
+                       round_up(verdict->devices_identified), own->r2);
     } else if (same) {
         (void)snprintf(text, sizeof text, "What to do: take %s, at the same guarantee.", change);
     } else if (own->r2 > 0.5 * own->request.guess.r2) {
@@ -351,6 +365,6 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
         convergence_print(convergence, "the guess");
         json_decref(convergence);
     }
-    print_verdict(options, &answer->verdict);
+    print_verdict(options, answer);
     print_advice(answer);
 }

@@ -109,6 +109,11 @@ struct tremolo_plan_verdict {
                      * could be had */
     double liars;   /* among the devices, who turn the sign of the guessed one together */
     size_t instead; /* lever to try when there are fewer; 0: none */
+    /* Sizes are told by standard errors, which say nothing where noise may hide the features' own
+     * moments: then, told or not, score sets take the intervals' place. */
+    bool identified;           /* the noise ratio is no larger than ratio_max */
+    double ratio_max;          /* up to which intervals hold for this release */
+    double devices_identified; /* with which it is that small */
 };
 
 struct tremolo_plan_answer {

@@ -395,16 +395,22 @@ struct tremolo_plan_input {
  * test at the level 0.95. */
 #define TREMOLO_PLAN_STANDS_OUT 2.8
 
+/* Noise ratios up to which intervals by standard errors hold, of noisy samples and of ballots
+ * (docs/numerics.md). Above them the score test's sets are what is left, and some coefficients may
+ * stay hidden. */
+#define TREMOLO_PLAN_RATIO_SAMPLE 0.12
+#define TREMOLO_PLAN_RATIO_BALLOT 0.21
+
 struct tremolo_plan_result {
     double standard_error;        /* of one coefficient, scaled */
     double standard_error_public; /* the same without any noise */
     double half_width;            /* of its interval */
     double r2_auto;               /* expected R^2 of the regularised prediction */
-    double noise_ratio;        /* sigma^2 sqrt(d/K) / lambda_min(S): above 0.12 weakly identified */
-    double prediction_error;   /* E (b-beta)'S(b-beta), unbiased estimator */
-    double prediction_minimax; /* s^2 d / K: OLS on raw data */
-    double estimation_error;   /* E |b-beta|^2 */
-    double estimation_minimax; /* s^2 tr S^-1 / K */
+    double noise_ratio;           /* sigma^2 sqrt(d/K) / lambda_min(S) */
+    double prediction_error;      /* E (b-beta)'S(b-beta), unbiased estimator */
+    double prediction_minimax;    /* s^2 d / K: OLS on raw data */
+    double estimation_error;      /* E |b-beta|^2 */
+    double estimation_minimax;    /* s^2 tr S^-1 / K */
 };
 
 TREMOLO_MUST_USE enum tremolo_status tremolo_plan(struct tremolo_plan_result *result,

@@ -136,6 +136,16 @@ static void test_plan_ballots(void **state)
         assert_true(many.levers[i].devices == few.levers[i].devices);
         assert_true(many.levers[i].r2 > few.levers[i].r2);
     }
+    /* Between the two, coefficients are large enough to be told, and intervals do not hold yet. */
+    assert_true(many.verdict.identified && !few.verdict.identified);
+    assert_true(fabs(many.verdict.devices_identified - few.verdict.devices_identified) <= 1.0);
+    request.guess.devices = many.verdict.devices;
+    assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_OK);
+    assert_true(few.verdict.told && !few.verdict.identified);
+    assert_true(few.result.noise_ratio > TREMOLO_PLAN_RATIO_BALLOT);
+    request.guess.devices = many.verdict.devices_identified;
+    assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_OK);
+    assert_true(few.verdict.told && few.verdict.identified);
     /* The same guarantee by noisy samples needs 500 times as many at least. */
     assert_int_equal(many.levers[1].request.release, TREMOLO_RELEASE_SAMPLE);
     assert_true(many.levers[1].devices > 500 * many.levers[0].devices);
