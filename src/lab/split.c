@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tremolo_random.h"
+#include "tremolo_study_file.h"
 
 static void shuffle(size_t *order, size_t count, uint64_t seed)
 {
@@ -41,34 +42,20 @@ static bool measure(double *centre, double *scale, const double *values, size_t 
     return high > low && *scale > 0 && isfinite(*scale);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-/* The range that nine of ten values lie in; all of it where that is a single point, as for
- * a rare yes. False when they are all the same, or without memory. */
+/* By the range that nine of ten values lie in; false, too, without memory. */
 static bool measure_range(double *centre, double *scale, const double *values, size_t count,
                           size_t stride)
 {
-    double *sorted = malloc(count * sizeof *sorted);
-    if (sorted == NULL) {
-        return false;
+    double low = 0, high = 0;
+    double *copy = malloc(count * sizeof *copy);
+    for (size_t r = 0; copy != NULL && r < count; r++) {
+        copy[r] = values[r * stride];
     }
-    for (size_t r = 0; r < count; r++) {
-        sorted[r] = values[r * stride];
-    }
-    qsort(sorted, count, sizeof *sorted, compare);
-    double low = sorted[count / 20], high = sorted[count - 1 - count / 20];
-    if (!(high > low)) {
-        low = sorted[0];
-        high = sorted[count - 1];
-    }
-    free(sorted);
+    bool found = copy != NULL && tremolo_study_typical_range(&low, &high, copy, count);
+    free(copy);
     *centre = (low + high) / 2;
     *scale = (high - low) / 2;
-    return high > low && isfinite(*scale);
+    return found;
 }
 
 static bool measure_by(double *centre, double *scale, const double *values, size_t count,

@@ -47,9 +47,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     bounds : sequence of pairs, mapping, or "from data"
         Public ranges (low, high), between which about nine of ten people lie: one for every
         feature, in their order, and the response's last; or by name, the response's under
-        "response"; nearly all responses should lie within theirs, because devices cut them
-        there, which draws coefficients to zero. Needed: ranges that are read off the data are not private. Who wants them all
-        the same says bounds="from data"; `bounds_from_data_` and every result say so then.
+        "response". Devices cut responses at the ends of theirs, which draws coefficients to zero
+        by about the share that is cut; a wider range costs devices. Needed: ranges that are read
+        off the data are not private. Who wants them all the same says bounds="from data";
+        `bounds_from_data_` and every result say so then.
     neighbours : "any" or "distance=R", default="any"
         Between whom the guarantee holds. A distance needs noisy samples.
     protect : "all" or "features", default="all"

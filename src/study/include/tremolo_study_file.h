@@ -398,14 +398,19 @@ enum tremolo_column_look {
     TREMOLO_LOOKS_CODE = 3, /* digits that are a name, not an amount */
     TREMOLO_LOOKS_DATE = 4,
 };
+#define TREMOLO_STUDY_TYPICAL "about nine of ten people lie" /* between low and high */
 #define TREMOLO_STUDY_PLACEHOLDER                                                                  \
-    "replace low and high by a typical range, between which about nine of ten people lie, from "   \
-    "public knowledge"
+    "replace low and high by a typical range, between which " TREMOLO_STUDY_TYPICAL                \
+    ", from public knowledge"
 #define TREMOLO_STUDY_UNTITLED "Untitled study"
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_starter_for(char **json, const char *const *names, size_t count, const char *response,
                           const enum tremolo_column_look *looks);
+
+/* The typical range by that rule where values are at hand, as in a simulation; `values` are sorted.
+ * False when they are all the same or too far apart, and for none. */
+bool tremolo_study_typical_range(double *low, double *high, double *values, size_t count);
 
 #ifdef __cplusplus
 }

@@ -524,9 +524,33 @@ static void test_starters_are_studies(void **state)
     assert_null(text);
 }
 
+/* 101 values: five below the range and five above; a rare yes has all of it. */
+static void test_typical_range(void **state)
+{
+    double values[101], low = -77, high = -77;
+    (void)state;
+    for (int i = 0; i < 101; i++) {
+        values[i] = (37 * i) % 101;
+    }
+    assert_true(tremolo_study_typical_range(&low, &high, values, 101));
+    assert_true(low == 5 && high == 95);
+    for (int i = 0; i < 101; i++) {
+        values[i] = i == 50 ? 1 : 0;
+    }
+    assert_true(tremolo_study_typical_range(&low, &high, values, 101));
+    assert_true(low == 0 && high == 1);
+    assert_false(
+        tremolo_study_typical_range(&low, &high, values, 100)); /* sorted: the yes is last */
+    assert_false(tremolo_study_typical_range(&low, &high, values, 0));
+    values[0] = -1.7e308;
+    values[1] = 1.7e308;
+    assert_false(tremolo_study_typical_range(&low, &high, values, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_typical_range),
         cmocka_unit_test(test_each_fault_is_named),
         cmocka_unit_test(test_all_faults_at_once),
         cmocka_unit_test(test_more_problems_than_are_stored),
