@@ -119,36 +119,76 @@ int cli_read_token(char **token, const char *command, const char *name)
     return CLI_DONE;
 }
 
-static int parse_study(struct tremolo_study_file **study, const char *command, const char *name,
-                       const char *text, size_t length)
+/* Ranges that `study init` wrote and nobody replaced are a problem as any other. */
+static void add_placeholders(struct tremolo_study_problems *problems,
+                             const struct tremolo_study_file *study)
+{
+    size_t features = tremolo_study_file_feature_count(study), found = 0, first = 0;
+    for (size_t i = 0; i <= features; i++) {
+        if (tremolo_study_file_is_placeholder(study, i)) {
+            first = found++ == 0 ? i : first;
+        }
+    }
+    if (found == 0) {
+        return;
+    }
+    const struct tremolo_study_feature *feature = first < features
+                                                      ? tremolo_study_file_feature(study, first)
+                                                      : tremolo_study_file_response(study);
+    struct tremolo_study_problem *problem = &problems->item[0];
+    char others[48] = "";
+    if (found > 1) {
+        (void)snprintf(others, sizeof others, " and of %zu more", found - 1);
+    }
+    (void)snprintf(problem->path, sizeof problem->path, "features");
+    (void)snprintf(problem->reason, sizeof problem->reason,
+                   "the range of %.64s%s is a placeholder that init wrote, by the comment beside "
+                   "it: replace low and high, and the comment",
+                   feature->name, others);
+    problems->count = problems->stored = 1;
+}
+
+int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_problems *problems,
+                    const char *command, const char *name)
+{
+    struct tremolo_study_file *made = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    problems->count = 0;
+    int code = cli_read_file(&text, &length, command, name, TREMOLO_STUDY_MAX_BYTES + 1);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = tremolo_study_file_parse(&made, problems, text, length);
+    free(text);
+    if (status != TREMOLO_OK && status != TREMOLO_BAD_STUDY) {
+        return cli_fail(cli_exit_of(status), command, "%s: %s", name,
+                        tremolo_status_sentence(status));
+    }
+    if (status == TREMOLO_OK) {
+        add_placeholders(problems, made);
+    }
+    if (problems->count > 0) {
+        tremolo_study_file_free(made);
+        return CLI_USAGE;
+    }
+    *study = made;
+    return CLI_DONE;
+}
+
+int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name)
 {
     struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
     if (problems == NULL) {
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
-    int code = CLI_DONE;
-    enum tremolo_status status = tremolo_study_file_parse(study, problems, text, length);
-    if (status != TREMOLO_OK) {
+    int code = cli_check_study(study, problems, command, name);
+    if (problems->count > 0) {
         const struct tremolo_study_problem *first = &problems->item[0];
-        code = problems->stored > 0
-                   ? cli_fail(CLI_USAGE, command, "%s: %s%s%s; 'tremolo study check' says more",
-                              name, first->path, first->path[0] != '\0' ? ": " : "", first->reason)
-                   : cli_fail(cli_exit_of(status), command, "%s: %s", name,
-                              tremolo_status_sentence(status));
+        code = cli_fail(CLI_USAGE, command, "%s: %s%s%s; 'tremolo study check' says more", name,
+                        first->path, first->path[0] != '\0' ? ": " : "", first->reason);
     }
     free(problems);
-    return code;
-}
-
-int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name)
-{
-    char *text = NULL;
-    size_t length = 0;
-    int code = cli_read_file(&text, &length, command, name, TREMOLO_STUDY_MAX_BYTES + 1);
-    if (code == CLI_DONE) {
-        code = parse_study(study, command, name, text, length);
-        free(text);
-    }
     return code;
 }
 

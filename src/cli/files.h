@@ -17,7 +17,8 @@ int cli_read_file(char **text, size_t *length, const char *command, const char *
 int cli_read_start(char **text, size_t *length, const char *command, const char *name, size_t most);
 
 /* Fill exactly `length` bytes from a file with one line of base64url: keys. A secret one
- * is refused when others may read it. */
+ * is refused when others may read it. `command` may name the option, too, which messages then
+ * begin with: "report: --server-key". */
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name,
                  bool secret);
 
@@ -25,8 +26,15 @@ int cli_read_key(unsigned char *bytes, size_t length, const char *command, const
  * caller wipes and frees it. */
 int cli_read_token(char **token, const char *command, const char *name);
 
-/* A study file, which the caller frees; the message names its first problem. */
+/* A study file, which the caller frees. CLI_USAGE with problems, of which nothing is said yet, or
+ * as all others. A file whose ranges are the placeholders of `study init` has a problem, though
+ * the library takes it: nothing that a command says of it would mean anything. */
 struct tremolo_study_file;
+struct tremolo_study_problems;
+int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_problems *problems,
+                    const char *command, const char *name);
+
+/* The same; the message names the first problem. */
 int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name);
 
 /* What a device allows. */

@@ -101,13 +101,13 @@ static int read_files(struct options *options, struct contents *contents)
         options->delta = contents->policy.delta;
     }
     if (code == CLI_DONE && options->server_key != NULL) {
-        code = cli_read_key(contents->server_key, sizeof contents->server_key, "report",
-                            options->server_key, false);
+        code = cli_read_key(contents->server_key, sizeof contents->server_key,
+                            "report: --server-key", options->server_key, false);
         options->client.server_key = contents->server_key;
     }
     if (code == CLI_DONE && options->key != NULL) {
-        code =
-            cli_read_key(contents->mac_key, sizeof contents->mac_key, "report", options->key, true);
+        code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report: --key",
+                            options->key, true);
         options->client.mac_key = contents->mac_key;
     }
     if (code == CLI_DONE && options->device != NULL) {
@@ -203,6 +203,23 @@ static enum cli_exit exit_of(enum tremolo_status status)
     }
 }
 
+/* The options that help against a refusal about keys; the library that refuses does not know what
+ * they are called. */
+static const char *help_of(enum tremolo_status status, const struct options *options)
+{
+    switch (status) {
+    case TREMOLO_NOT_TRUSTED:
+        return "; --server-key FILE gives it, and --trust-new takes the server's where none is "
+               "pinned";
+    case TREMOLO_BAD_SIGNATURE:
+        return options->server_key != NULL
+                   ? "; is the file of --server-key this server's?"
+                   : "; if the server has another key now, --server-key FILE gives it";
+    case TREMOLO_LEDGER_MISSING: return "; --enrol does, on its first use only";
+    default: return "";
+    }
+}
+
 static int run_with(struct options *options, struct contents *contents)
 {
     struct tremolo_client *client = NULL;
@@ -216,8 +233,9 @@ static int run_with(struct options *options, struct contents *contents)
     if (status == TREMOLO_OK) {
         return CLI_DONE;
     }
-    return cli_fail(exit_of(status), "report", "%s",
-                    why[0] != '\0' ? why : tremolo_status_sentence(status));
+    return cli_fail(exit_of(status), "report", "%s%s",
+                    why[0] != '\0' ? why : tremolo_status_sentence(status),
+                    help_of(status, options));
 }
 
 static int report(struct options *options)

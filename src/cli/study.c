@@ -89,9 +89,10 @@ static void warn_of_placeholders(const struct study_options *options, const char
     (void)fprintf(stderr,
                   "tremolo study: every number of this starter has the range 0 to 1, which is a "
                   "placeholder.\n"
-                  "Edit low and high%s%s so that about nine of ten people lie between, and nearly "
-                  "all responses, from public knowledge, never from the data; name the levels of "
-                  "every category.\n",
+                  "Edit low and high%s%s so that " TREMOLO_STUDY_TYPICAL
+                  " between, of the response, "
+                  "too, from public knowledge, never from the data; name the levels of every "
+                  "category.\n",
                   options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
     for (size_t i = 0; i < count; i++) {
         if (looks[i] == TREMOLO_LOOKS_CODE || looks[i] == TREMOLO_LOOKS_DATE) {
@@ -160,24 +161,6 @@ static void print_problems(const struct tremolo_study_problems *problems, const 
     if (problems->count > problems->stored) {
         (void)fprintf(stderr, "%s: and %zu more\n", name, problems->count - problems->stored);
     }
-}
-
-static int read_study(struct tremolo_study_file **file, struct tremolo_study_problems *problems,
-                      const char *name)
-{
-    char *text = NULL;
-    size_t length = 0;
-    problems->count = 0;
-    int code = cli_read_file(&text, &length, "study", name, TREMOLO_STUDY_MAX_BYTES + 1);
-    if (code != CLI_DONE) {
-        return code;
-    }
-    enum tremolo_status status = tremolo_study_file_parse(file, problems, text, length);
-    free(text);
-    if (status == TREMOLO_OK || status == TREMOLO_BAD_STUDY) {
-        return status == TREMOLO_OK ? CLI_DONE : CLI_USAGE;
-    }
-    return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
 }
 
 static json_t *problems_json(const struct tremolo_study_problems *problems,
@@ -277,7 +260,8 @@ static int run_on_file(const struct study_options *options, enum study_action ac
         return cli_fail(CLI_FAILED, "study", "out of memory");
     }
     bool remote = action == STUDY_SHOW && strstr(options->file, "://") != NULL;
-    int code = remote ? study_fetch(&file, options) : read_study(&file, problems, options->file);
+    int code = remote ? study_fetch(&file, options)
+                      : cli_check_study(&file, problems, "study", options->file);
     bool checks = action == STUDY_CHECK;
     if (problems->count > 0 && !(checks && options->json)) {
         print_problems(problems, options->file);

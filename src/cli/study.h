@@ -64,10 +64,7 @@ void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_
 
 /* ---- what is allowed in a study, and still deserves a word */
 
-enum { STUDY_WARNINGS_MAX = 7, STUDY_WARNING_BYTES = 768 };
-
-/* Ranges that `study init` wrote and nobody replaced: 1 and a sentence, or 0. */
-size_t study_placeholders(char text[STUDY_WARNING_BYTES], const struct tremolo_study_file *file);
+enum { STUDY_WARNINGS_MAX = 6, STUDY_WARNING_BYTES = 768 };
 
 /* "path: reason" each; how many there are at `now`, in Unix seconds. */
 size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],

@@ -41,7 +41,7 @@ static int post(json_t **answer, const struct study_options *options, const char
         return cli_fail(CLI_USAGE, "study",
                         "%s: the token travels by https only, or by http on this machine", url);
     }
-    int code = cli_read_token(&token, "study", options->token_file);
+    int code = cli_read_token(&token, "study: --token-file", options->token_file);
     if (code != CLI_DONE) {
         return code;
     }
@@ -60,7 +60,10 @@ static int post(json_t **answer, const struct study_options *options, const char
         json_decref(*answer);
         *answer = NULL;
         return cli_fail(CLI_FAILED, "study", "the server answered %ld%s%s", fetch.status, detail,
-                        fetch.status >= 500 ? ask_again(again, options) : "");
+                        fetch.status >= 500 ? ask_again(again, options)
+                        : fetch.status == 401 || fetch.status == 403
+                            ? "; --token-file names the file that holds it"
+                            : "");
     }
     return CLI_DONE;
 }
@@ -174,10 +177,6 @@ int study_publish(const struct study_options *options, const struct tremolo_stud
     char url[TREMOLO_CLIENT_MAX_URL];
     char *body = NULL;
     json_t *answer = NULL;
-    char why[STUDY_WARNING_BYTES];
-    if (study_placeholders(why, file) > 0) {
-        return cli_fail(CLI_USAGE, "study", "%s", why);
-    }
     int code = join(url, options->server, "/v1/studies");
     if (code != CLI_DONE) {
         return code;

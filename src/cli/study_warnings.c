@@ -45,45 +45,6 @@ bool study_is_refused(char why[STUDY_WARNING_BYTES], char policy[STUDY_POLICY_BY
     return true;
 }
 
-/* Bounds that `study init` wrote and nobody replaced. */
-size_t study_placeholders(char text[STUDY_WARNING_BYTES], const struct tremolo_study_file *file)
-{
-    size_t features = tremolo_study_file_feature_count(file);
-    size_t found = 0;
-    size_t first = 0;
-    for (size_t i = 0; i <= features; i++) {
-        if (tremolo_study_file_is_placeholder(file, i)) {
-            first = found++ == 0 ? i : first;
-        }
-    }
-    if (found == 0) {
-        return 0;
-    }
-    const struct tremolo_study_feature *feature = first < features
-                                                      ? tremolo_study_file_feature(file, first)
-                                                      : tremolo_study_file_response(file);
-    char others[48] = "";
-    if (found > 1) {
-        (void)snprintf(others, sizeof others, " and of %zu more", found - 1);
-    }
-    (void)snprintf(text, STUDY_WARNING_BYTES,
-                   "features: the range of %.64s%s is a placeholder that init wrote, by the "
-                   "comment beside it: replace low and high, and the comment",
-                   feature->name, others);
-    return 1;
-}
-
-static size_t warn_of_init(char text[][STUDY_WARNING_BYTES], const struct tremolo_study_file *file)
-{
-    size_t count = study_placeholders(text[0], file);
-    if (strcmp(tremolo_study_file_terms(file)->title, TREMOLO_STUDY_UNTITLED) == 0) {
-        (void)snprintf(text[count++], STUDY_WARNING_BYTES,
-                       "title: is still \"%s\"; participants read it first",
-                       TREMOLO_STUDY_UNTITLED);
-    }
-    return count;
-}
-
 /* What rounding on the device's grid adds to the sensitivity, as a share of it. */
 static double rounding_of(const struct tremolo_study *device)
 {
@@ -121,7 +82,11 @@ size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
         (void)snprintf(text[count++], STUDY_WARNING_BYTES,
                        "limits.closes: is past; no device could report");
     }
-    count += warn_of_init(text + count, file);
+    if (strcmp(terms->title, TREMOLO_STUDY_UNTITLED) == 0) {
+        (void)snprintf(text[count++], STUDY_WARNING_BYTES,
+                       "title: is still \"%s\"; participants read it first",
+                       TREMOLO_STUDY_UNTITLED);
+    }
     char policy[STUDY_POLICY_BYTES];
     char why[STUDY_WARNING_BYTES];
     if (study_is_refused(why, policy, file)) {

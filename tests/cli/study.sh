@@ -45,11 +45,28 @@ expect_match "with the number" "$out" '"liars_turn_sign": [1-9][0-9.]+'
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
-$tremolo study check "$dir/csv.json" >/dev/null 2>&1
-expect "what it makes is a study" $? 0
-$tremolo study check "$dir/csv.json" >/dev/null 2>"$out"
-expect_match "check warns of bounds that nobody replaced" "$out" 'csv.json: warning: features: the range of age and of 2 more is a placeholder'
-expect_match "and of no title" "$out" 'csv.json: warning: title: is still "Untitled study"'
+problem="features: the range of age and of 2 more is a placeholder that init wrote, by the comment beside it: replace low and high, and the comment"
+$tremolo study check "$dir/csv.json" >"$out" 2>"$err"
+expect "bounds that nobody replaced are a problem" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
+expect "and nothing else is said" "$(wc -c <"$out")" 0
+$tremolo study check "$dir/csv.json" --json >"$out" 2>"$err"
+expect "as JSON, too" "$? $(python3 -c 'import json, sys
+told = json.load(open(sys.argv[1])); print(told["valid"], told["count"], ": ".join(told["problems"][0].values()))' "$out")" "2 False 1 $problem"
+$tremolo study publish "$dir/csv.json" --server http://127.0.0.1:1 --token-file none >"$out" 2>"$err"
+expect "publish says the same" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
+printf 'age,"steps, daily",pulse\n50,7000,60\n' >"$dir/data.csv"
+for command in "plan --devices 1000" "simulate $dir/data.csv" "account explain" "audit"; do
+    # shellcheck disable=SC2086
+    $tremolo $command --study "$dir/csv.json" >"$out" 2>"$err"
+    expect "so does ${command%% *}" "$? $(cat "$err")" \
+        "2 tremolo ${command%% *}: $dir/csv.json: $problem; 'tremolo study check' says more"
+done
+sed 's/"comment": "replace low[^"]*", *//' "$dir/csv.json" >"$dir/replaced.json"
+$tremolo study check "$dir/replaced.json" >/dev/null 2>"$out"
+expect "without the comments it is a study" $? 0
+expect_match "that lacks a title" "$out" 'replaced.json: warning: title: is still "Untitled study"'
+expect "one rule for all ranges, the response's, too" \
+    "$(grep -c 'about nine of ten people lie' "$dir/csv.json") $(grep -c 'nine of ten' "$dir/study.json") $(grep -c 'nearly' "$dir/study.json")" "3 1 0"
 expect "it ends with a line feed" "$(tail -c 1 "$dir/csv.json" | od -An -c | tr -d ' ')" '\n'
 printf '\357\273\277"steps, daily";"a ""quoted"" name";pulse\n1;2;3\n' >"$dir/semicolons.csv"
 $tremolo study init --csv "$dir/semicolons.csv" >"$dir/semicolons.json" 2>/dev/null
@@ -158,7 +175,7 @@ wrong_terms 's/"C(platform)"/"platform + platform"/' 'must be one term'
 wrong_terms 's/"missing": "none"/"missing": "other"/' 'features\[2\]\.missing: must be one of the levels'
 wrong_terms 's/"missing": 50/"missing": "old"/' 'features\[0\]\.missing: must be a number'
 wrong_terms 's/"any"/{"distance": 1}/; s/"ballot"/"sample", "kind": "one-shot"/' 'privacy.neighbours: must be "any" where terms are computed'
-for file in "$dir/study.json" "$dir/csv.json" "$dir/full.json" "$dir/ballot.json" "$dir/terms.json"; do
+for file in "$dir/study.json" "$dir/replaced.json" "$dir/full.json" "$dir/ballot.json" "$dir/terms.json"; do
     $tremolo study show "$file" --json >"$out"
     expect "the id of ${file##*/}" "$($tremolo study id "$file")" \
         "$(python3 tests/vectors/study_id.py "$out")"

@@ -33,10 +33,11 @@ expect "the server and the command agree on the id" "$one" "$($tremolo study id 
 sed -n 's/^server key //p' "$work/server.out" >"$work/server.key"
 
 device "$one" a --server-key "$work/server.key"
-expect "no report without a ledger" $? 3
+expect "no report without a ledger" "$? $(grep -c 'no ledger; enrol it first.*; --enrol does' "$err")" "3 1"
 device "$one" a --enrol
 expect "nor without a pinned key" $? 3
 expect_match "which it says" "$err" '^tremolo report: .*not pinned'
+expect_match "with the options that help" "$err" '; --server-key FILE gives it, and --trust-new takes '
 expect "and such an attempt leaves no ledger for life" "$([ -e "$work/a" ] && echo there)" ""
 device "$one" a --enrol --server-key "$work/server.key"
 expect "a report" $? 0
@@ -53,7 +54,18 @@ expect "which is then enough" $? 0
 printf 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n' >"$work/wrong.key"
 device "$one" c --enrol --server-key "$work/wrong.key"
 expect "another key is refused" $? 3
-expect_match "which it says, too" "$err" 'not signed by the pinned key'
+expect_match "which it says, too" "$err" 'not signed by the pinned key; is the file of --server-key this server.s\?$'
+printf 'AAAA\n' >"$work/short.key"
+device "$one" c --enrol --server-key "$work/short.key"
+expect "and a file that holds none" "$? $(cat "$err")" "2 tremolo report: --server-key: $work/short.key: must hold 32 bytes in base64url"
+cp -r "$work/b" "$work/moved"
+cp "$work/wrong.key" "$work/moved/server.key"
+device "$one" moved
+expect "a pinned key that is another one, too" $? 3
+expect_match "and what helps where the server has a new one" "$err" 'not signed by the pinned key; if the server has another key now, --server-key FILE gives it$'
+echo damaged >"$work/moved/server.key"
+device "$one" moved
+expect "so is a damaged one" "$? $(grep -c 'is damaged; --server-key FILE gives it' "$err")" "3 1"
 expect "two reports arrived" "$(reports "$one")" 2
 
 printf '{"epsilon_per_study": 7.9}\n' >"$work/strict.json"
@@ -95,7 +107,7 @@ expect_match "the operator hands out the same key" "$out" "\"key\": ?\"$key\""
 printf '%s\n' "$key" >"$work/device.key"
 chmod 644 "$work/device.key"
 device "$keys" g --enrol --trust-new --device $one_name --key "$work/device.key"
-expect "a key that others may read is refused" "$? $(grep -c 'others may read this secret' "$err")" "2 1"
+expect "a key that others may read is refused" "$? $(grep -c ': --key: .*others may read this secret' "$err")" "2 1"
 chmod 600 "$work/device.key"
 device "$keys" g --enrol --trust-new --device $one_name --key "$work/device.key"
 expect "the right key is in" $? 0
