@@ -175,7 +175,8 @@ const struct cli_command cli_predict = {
     .usage = "predict RESULT.json DATA.csv [OPTIONS]",
     .about = "A row for each row of the data: the prediction, and the mean response of people with "
              "these\nvalues with an interval. 'fit --save RESULT.json' or 'simulate --save "
-             "RESULT.json' made the\nresult; columns go by their names, and others are ignored.",
+             "RESULT.json' made the\nresult; columns go by their names, and others are ignored. A "
+             "result whose reports tell\nnothing to predict from is refused.",
     OPTION_TABLE(rules),
     .operand = "a result and a CSV file",
     .operand_most = 2,

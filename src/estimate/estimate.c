@@ -12,6 +12,7 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
     *estimate = (struct tremolo_estimate){
         .unit = "",
         .response_range = NAN,
+        .response_cut = NAN,
         .round = TREMOLO_UNKNOWN,
         .rounds = TREMOLO_UNKNOWN,
         .reports = TREMOLO_UNKNOWN,

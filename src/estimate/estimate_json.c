@@ -137,6 +137,19 @@ static json_t *unclear_json(const struct tremolo_estimate *estimate)
     return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
 }
 
+/* Do the reports tell anything to predict from? The shrunken coefficients may be good though noise
+ * hides every single one and R^2; then the F test, which keeps its level at any noise, tells them
+ * from what comes of noise and prior alone. */
+static bool predicts(const struct tremolo_estimate *estimate)
+{
+    bool told = estimate->release == NULL || estimate->r2 > 0.0 ||
+                estimate->diagnosis.f_test.p < 1.0 - estimate->level;
+    for (size_t i = 0; estimate->rows != NULL && i < estimate->features; i++) {
+        told = told || estimate->rows[i].identified;
+    }
+    return told;
+}
+
 static json_t *prediction_json(const struct tremolo_estimate *estimate)
 {
     if (estimate->prediction == NULL) {
@@ -148,7 +161,8 @@ static json_t *prediction_json(const struct tremolo_estimate *estimate)
                                                     tremolo_estimate_name(estimate, i), "estimate",
                                                     estimate_number(estimate->prediction[i])));
     }
-    return json_pack("{s:o, s:o}", "method", text(estimate->method), "coefficients", list);
+    return json_pack("{s:o, s:b, s:o}", "method", text(estimate->method), "told",
+                     predicts(estimate), "coefficients", list);
 }
 
 /* The lower triangle, row by row. */
@@ -209,13 +223,15 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
     double degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
     return json_pack(
         "{s:i, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, "
         "s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
         "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title), "study",
         text(estimate->study), "release", text(estimate->release), "inputs",
         inputs_json(estimate->inputs), "response", "name", text(estimate->response), "unit",
-        text(estimate->unit), "range", estimate_number(estimate->response_range), "state",
-        text(estimate->state), "round", whole(estimate->round), "rounds", whole(estimate->rounds),
-        "reports", whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
+        text(estimate->unit), "range", estimate_number(estimate->response_range), "response_cut",
+        estimate_number(estimate->response_cut), "state", text(estimate->state), "round",
+        whole(estimate->round), "rounds", whole(estimate->rounds), "reports",
+        whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
         whole(estimate->round_reports), "repeated", whole(estimate->repeated), "devices_needed",
         needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null(), "level",
         estimate_number(estimate->level), "coefficients",

@@ -86,6 +86,10 @@ static bool take(struct tremolo_prediction *made, const json_t *root, char *erro
     if (json_is_null(prediction)) {
         return fail(error, "the estimate predicts nothing");
     }
+    if (json_is_false(json_object_get(prediction, "told"))) {
+        return fail(error, "the reports tell nothing to predict from: noise hides every feature's "
+                           "coefficient and R^2, and no F test tells their slopes from zero");
+    }
     if (!inputs_from_json(&made->inputs, json_object_get(root, "inputs"), error)) {
         return false;
     }

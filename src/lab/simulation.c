@@ -188,6 +188,17 @@ static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
     return TREMOLO_OK;
 }
 
+/* The share of the devices that cut their response; NAN where no device reports. */
+static double cut_share(const struct tremolo_simulation_result *result,
+                        const struct tremolo_simulation *simulation,
+                        const struct tremolo_design *design)
+{
+    bool cut = tremolo_simulation_cuts(simulation, design) ||
+               tremolo_simulation_clamps(simulation, design);
+    double beyond = cut ? (double)result->clamped[design->features] : 0.0;
+    return result->estimate.release != NULL ? beyond / (double)result->devices : NAN;
+}
+
 /* One repeat; R^2 on the training rows when none are held out. */
 static enum tremolo_status repeat(struct tremolo_simulation_result *result, const char **constant,
                                   const struct tremolo_simulation *simulation,
@@ -235,6 +246,7 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
         result->privacy = outcome.privacy;
         result->privacy_law = outcome.law;
         status = begin_estimate(result, design, &split, &simulation->experiment, &outcome);
+        result->estimate.response_cut = cut_share(result, simulation, design);
     }
     if (status == TREMOLO_OK && number == 0) {
         status = conclude(result, &split, &outcome, &simulation->experiment);

@@ -43,33 +43,14 @@ static size_t worst(size_t chosen[NAMED], const size_t *counts, size_t columns)
     return found;
 }
 
-/* For a normal response slopes shrink by the share that is cut (Stein's identity). */
-static void cut_words(char text[SIMULATION_SENTENCE_BYTES], const struct tremolo_design *design,
-                      const struct tremolo_simulation_result *result)
-{
-    size_t cut = result->clamped[design->features];
-    double share = 100.0 * (double)cut / (double)result->devices;
-    if (cut > 0) {
-        (void)snprintf(
-            text, SIMULATION_SENTENCE_BYTES,
-            "%zu of %zu responses lie beyond the range of %s and count as its ends: "
-            "coefficients are drawn to zero by about %.2g %%, which no interval knows. A "
-            "wider range for the response costs devices and takes that away.",
-            cut, result->devices, design->response, share);
-    }
-}
-
 void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
                               const struct tremolo_simulation *simulation,
                               const struct tremolo_design *design,
                               const struct tremolo_simulation_result *result)
 {
     text[0] = '\0';
-    if (tremolo_simulation_cuts(simulation, design)) {
-        cut_words(text, design, result);
-        return;
-    }
-    if (!tremolo_simulation_clamps(simulation, design)) {
+    if (tremolo_simulation_cuts(simulation, design) ||
+        !tremolo_simulation_clamps(simulation, design)) {
         return;
     }
     size_t columns = design->features + 1, chosen[NAMED];

@@ -96,12 +96,30 @@ refused "a result without columns" 2 "not there, or not sound" predict "$dir/odd
 refused "one file alone" 2 "takes a result and the data" predict "$dir/result.json"
 
 # What noise hides is not concluded from.
-$tremolo simulate "$dir/people.csv" --response score --features age,sleep --epsilon 0.3 --seed 1 \
+$tremolo simulate "$dir/people.csv" --response score --features age,sleep,smoker,income --epsilon 1 --seed 2 \
     --save "$dir/hidden.json" >/dev/null 2>&1
+expect "noise may hide every coefficient and R^2, and leave the F test" "$(python3 -c 'import json, sys
+told = json.load(open(sys.argv[1]))
+print(any(row["identified"] for row in told["coefficients"]), told["r2"], told["diagnostics"]["f_test"]["p"] < 0.05,
+      told["prediction"]["told"])' "$dir/hidden.json")" "False None True True"
 predict "$dir/hidden.json" "$dir/new.csv"
 expect "with hidden coefficients there is a prediction and no interval" \
     "$? $(sed -n 2p "$out" | tr -d '\r' | sed 's/[0-9][0-9.]*,,,,$/number,,,,/')" "0 1,number,,,,"
 expect_match "and it is said by what" "$err" 'shrunken'
+
+# Nor is anything predicted where the reports tell nothing at all.
+for form in json html csv; do
+    $tremolo simulate "$dir/people.csv" --response score --features age,sleep --epsilon 0.3 --seed 1 \
+        --save "$dir/nothing.$form" >"$dir/shown" 2>&1
+done
+refused "a result that tells nothing predicts nothing" 2 "nothing.json: the reports tell nothing to predict from: " \
+    predict "$dir/nothing.json" "$dir/new.csv"
+expect "and no table" "$(wc -c <"$out")" 0
+expect_match "which JSON has as data" "$dir/nothing.json" '"told": false'
+expect_match "the terminal says" "$dir/shown" '^the reports tell nothing to predict from yet$'
+expect "and the page, without the numbers" \
+    "$(grep -c 'they tell nothing to predict from yet' "$dir/nothing.html") $(grep -c 'id="prediction"' "$dir/nothing.html")" "1 0"
+expect "nor has the table any" "$(cut -d, -f12 "$dir/nothing.csv" | tr -d '\r\n')" prediction
 
 # Terms and missing values in simulate.
 short="$dir/people.csv --epsilon 8 --seed 1"

@@ -317,8 +317,32 @@ expect "where the bounds do not apply nothing is clamped" "$? $(grep -c '"clampe
 $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --test-share 0 --seed 1 >"$out"
 expect "responses that ballots cut are counted: a tenth, by the range taken from the data" \
     "$(tr '\n' ' ' <"$out" | grep -cE ' (39[0-9]|400) of 4000 responses lie beyond the range of y .* drawn to zero by about (9\.[0-9]|10) %')" 1
+expect "beside the coefficients, before the prediction, and once" \
+    "$(sed -n '/^Signif/,/^Prediction/p' "$out" | grep -c 'responses lie beyond') $(grep -c 'responses lie beyond' "$out")" "1 1"
+for form in json csv html; do
+    $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --test-share 0 --seed 1 --reports "$dir/cut" \
+        --save "$dir/cut.$form" --force >/dev/null
+done
+expect "the share is in the document and in the table made from it" "$(python3 - "$dir" <<'TEXT'
+import csv, json, sys
+share = json.load(open(f"{sys.argv[1]}/cut.json"))["response_cut"]
+rows = list(csv.DictReader(open(f"{sys.argv[1]}/cut.csv", newline="")))
+print(0.097 < share <= 0.1, {float(row["response_cut"]) for row in rows} == {share})
+TEXT
+)" "True True"
+expect "and on the page, within the card of the coefficients" \
+    "$(sed -n '/What the reports say/,/All numbers/p' "$dir/cut.html" | grep -c 'class="facts">.*responses lie beyond the range of y')" 1
+$tremolo fit "$dir/cut" >"$out"
+expect "reports do not tell how many: that is said, in one sentence in the same place" \
+    "$(sed -n '/^Signif/,/^Prediction/p' "$out" | tr '\n' ' ' | grep -c 'Devices cut responses at the ends of their range, .*; reports do not tell it\.')" 1
+$tremolo fit "$dir/cut" --json >"$out"
+expect_match "and null" "$out" '"response_cut": null'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --scale bounds --test-share 0 --seed 1 >"$out"
 expect "and none where all lie within" "$(grep -c 'responses lie beyond' "$out")" 0
+$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --scale bounds --test-share 0 --seed 1 --json >"$out"
+expect_match "which is a number" "$out" '"response_cut": 0\.0'
+$tremolo simulate "$dir/known.csv" --response y --method ols --json >"$out"
+expect_match "where no device reports there is none" "$out" '"response_cut": null'
 
 # The noise pays for all samples that a device may send.
 sed 's/"protects": "features"}/&, "limits": {"samples": 3, "enrolment": "keys"}/' "$dir/study.json" >"$dir/three.json"

@@ -8,7 +8,7 @@ import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
 import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
-import { about, effectSentence, learnt, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
+import { about, cutSentence, effectSentence, learnt, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
 import { refusal } from '../../src/web/participant/policy.js';
 import { datesSentence } from '../../src/web/study/terms.js';
 import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/common/study_terms.js';
@@ -119,6 +119,11 @@ await test('what was learnt, or how many devices are lacking', () => {
     assert.match(said({ devices_needed: null }), /no number of devices that could be had/);
     assert.match(said({ devices: 300000 }), /^Nothing yet: 300,000 devices, although about 290,000 are usually enough/);
     assert.deepEqual([64, 1234, 287654, 1e6].map(about), ['64', '1,300', '290,000', '1,000,000']);
+});
+await test('what cutting responses does is said beside the coefficients of ballots', () => {
+    const said = (release, identified) => cutSentence({ release, coefficients: [{ identified }] });
+    assert.match(said('ballot', true), /draws coefficients to zero by about the share that is cut; reports do not tell it\.$/);
+    assert.deepEqual([said('sample', true), said('ballot', false)], ['', '']);
 });
 await test('how many effects are certain does not read as a probability', () => {
     assert.deepEqual([certainWords(0, 1, '95'), certainWords(0, 3, '95'), certainWords(1, 2, '95'), certainWords(2, 50, '95'), certainWords(3, 3, '95')], [

@@ -1,9 +1,12 @@
 /* coefficients.c -- names, captions and paragraphs on the terminal. */
 #include "coefficients.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "members.h"
 
 enum { NAME_WIDTH = 40 };
 
@@ -31,13 +34,37 @@ void coefficients_print_name(const char *name, int width)
     printf("%*s", width > (int)shown ? width - (int)shown : 0, "");
 }
 
-void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const char *response,
-                          const char *unit)
+void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document)
 {
-    bool has_unit = unit != NULL && unit[0] != '\0';
+    const json_t *response = json_object_get(document, "response");
+    const char *unit = member_text(response, "unit");
+    bool has_unit = unit[0] != '\0';
     (void)snprintf(text, COEFFICIENTS_CAPTION_BYTES,
-                   "What one more unit of each does to %s%s%s%s, all others equal", response,
-                   has_unit ? " (" : "", has_unit ? unit : "", has_unit ? ")" : "");
+                   "What one more unit of each does to %s%s%s%s, all others equal",
+                   member_text(response, "name"), has_unit ? " (" : "", unit, has_unit ? ")" : "");
+}
+
+void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document)
+{
+    double share = member_number(document, "response_cut");
+    double devices = member_number(document, "devices");
+    text[0] = '\0';
+    if (strcmp(member_text(document, "release"), "ballot") != 0) {
+        return;
+    }
+    if (isnan(share)) {
+        (void)snprintf(text, COEFFICIENTS_CAPTION_BYTES,
+                       "Devices cut responses at the ends of their range, which draws coefficients "
+                       "to zero by about the share that is cut; reports do not tell it.");
+    } else if (share > 0) {
+        (void)snprintf(
+            text, COEFFICIENTS_CAPTION_BYTES,
+            "%.0f of %.0f responses lie beyond the range of %s and count as its ends: "
+            "coefficients are drawn to zero by about %.2g %%, which no interval knows. A "
+            "wider range for the response costs devices and takes that away.",
+            round(share * devices), devices,
+            member_text(json_object_get(document, "response"), "name"), 100 * share);
+    }
 }
 
 void coefficients_paragraph(const char *text)

@@ -2,12 +2,17 @@
 #ifndef TREMOLO_CLI_COEFFICIENTS_H
 #define TREMOLO_CLI_COEFFICIENTS_H
 
+#include <jansson.h>
+
 enum { COEFFICIENTS_CAPTION_BYTES = 512 };
 
-/* What a table's numbers are: which response they explain, in which unit ("" or NULL
- * without one). The pages have the same words (web/study/coefficients.js). */
-void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const char *response,
-                          const char *unit);
+/* What the numbers of an estimate's table are: which response they explain, in which unit.
+ * The pages have the same words (web/study/coefficients.js). */
+void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
+
+/* What ballots' cut of the response does to the table's numbers: with a simulation how much, else
+ * that reports do not tell; "" where nothing was cut. */
+void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
 
 /* Characters that a name takes in a column, 40 at most; and the name, cut to so many, with
  * blanks up to `width`, where printf would count the bytes of UTF-8. */

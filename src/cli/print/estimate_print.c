@@ -92,13 +92,12 @@ static void print_hidden(const json_t *sentences)
 static void print_table(const json_t *document)
 {
     const json_t *rows = json_object_get(document, "coefficients");
-    const json_t *response = json_object_get(document, "response");
     double degrees = member_number(json_object_get(document, "inference"), "degrees");
     char caption[COEFFICIENTS_CAPTION_BYTES];
     int width = widest_name(rows);
     size_t index;
     json_t *row;
-    coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+    coefficients_caption(caption, document);
     (void)printf("Coefficients (unbiased, for conclusions).\n%s:\n", caption);
     (void)printf("%*s %12s %12s %8s %9s  %g%% interval\n", width, "", "Estimate", "Std. Error",
                  "t value", "Pr(>|t|)", 100 * member_number(document, "level"));
@@ -115,6 +114,10 @@ static void print_table(const json_t *document)
                          degrees + 1);
         }
         (void)putchar('\n');
+    }
+    coefficients_cut(caption, document);
+    if (caption[0] != '\0') {
+        coefficients_paragraph(caption);
     }
     print_hidden(json_object_get(document, "not_identified"));
 }
@@ -279,35 +282,38 @@ static void print_source(const json_t *inference, long long rounds)
 
 static void print_prediction(const json_t *document)
 {
+    const json_t *prediction = json_object_get(document, "prediction");
     if (has_number(document, "r2")) {
         (void)printf("\nPrediction (method %s): estimated R-squared %.4f",
-                     member_text(json_object_get(document, "prediction"), "method"),
-                     member_number(document, "r2"));
+                     member_text(prediction, "method"), member_number(document, "r2"));
         if (has_number(document, "r2_low")) {
             (void)printf(" [%.4f, %.4f]", member_number(document, "r2_low"),
                          member_number(document, "r2_high"));
         }
         (void)putchar('\n');
-    } else if (json_is_object(json_object_get(document, "prediction")) &&
+    } else if (json_is_object(prediction) &&
                json_is_object(
                    json_object_get(document, "guarantee"))) { /* else there is no noise */
-        (void)printf("\nPrediction: its R-squared is too uncertain to be shown at this noise\n");
+        (void)printf("\nPrediction: its R-squared is too uncertain to be shown at this noise%s\n",
+                     json_is_false(json_object_get(prediction, "told"))
+                         ? ", and\nthe reports tell nothing to predict from yet"
+                         : "");
     }
 }
 
-/* Where there is nothing to conclude from, the prediction's numbers. */
+/* Where there is nothing to conclude from, the prediction's numbers, if they mean anything. */
 static void print_predicted(const json_t *document)
 {
-    const json_t *rows = json_object_get(json_object_get(document, "prediction"), "coefficients");
-    const json_t *response = json_object_get(document, "response");
+    const json_t *prediction = json_object_get(document, "prediction");
+    const json_t *rows = json_object_get(prediction, "coefficients");
     char caption[COEFFICIENTS_CAPTION_BYTES];
     int width = widest_name(rows);
     size_t index;
     json_t *row;
-    if (json_array_size(rows) == 0) {
+    if (json_array_size(rows) == 0 || json_is_false(json_object_get(prediction, "told"))) {
         return;
     }
-    coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+    coefficients_caption(caption, document);
     (void)printf("%s:\n%*s %12s\n", caption, width, "", "Prediction");
     json_array_foreach(rows, index, row)
     {

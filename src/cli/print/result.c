@@ -115,14 +115,15 @@ static void csv_coefficients(FILE *out, const json_t *result)
     static const char *const keys[] = {"estimate", "standard_error", "low", "high", "z",
                                        "p",        "identified"};
     const json_t *rows = json_object_get(result, "coefficients");
-    const json_t *predictions =
-        json_object_get(json_object_get(result, "prediction"), "coefficients");
+    const json_t *predicted = json_object_get(result, "prediction");
+    const json_t *predictions = json_object_get(predicted, "coefficients");
+    bool told = !json_is_false(json_object_get(predicted, "told"));
     const json_t *inflations =
         json_object_get(json_object_get(result, "diagnostics"), "variance_inflation");
     bool inferred = json_array_size(rows) > 0;
     size_t count = json_array_size(inferred ? rows : predictions);
     (void)fputs("name,estimate,standard_error,low,high,z,p,identified,score_shape,score_low,"
-                "score_high,prediction,variance_inflation\r\n",
+                "score_high,prediction,variance_inflation,response_cut\r\n",
                 out);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = inferred ? json_array_get(rows, i) : NULL;
@@ -136,8 +137,9 @@ static void csv_coefficients(FILE *out, const json_t *result)
         (void)fprintf(out, ",%s", shape != NULL ? shape : "");
         csv_number(out, json_object_get(score, "low"));
         csv_number(out, json_object_get(score, "high"));
-        csv_number(out, json_object_get(prediction, "estimate"));
+        csv_number(out, told ? json_object_get(prediction, "estimate") : NULL);
         csv_number(out, json_object_get(json_array_get(inflations, i), "estimate"));
+        csv_number(out, json_object_get(result, "response_cut"));
         (void)fputs("\r\n", out);
     }
 }

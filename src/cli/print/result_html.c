@@ -89,18 +89,19 @@ static void unclear(FILE *out, const json_t *sentences)
  * open to whoever has no script. */
 static void coefficient_table(FILE *out, const json_t *result, const json_t *rows)
 {
-    const json_t *response = json_object_get(result, "response");
     const json_t *level = json_object_get(result, "level");
     char caption[COEFFICIENTS_CAPTION_BYTES];
     char interval[32];
     size_t index;
     json_t *row;
-    coefficients_caption(caption, member_text(response, "name"), member_text(response, "unit"));
+    coefficients_cut(caption, result);
+    html(out, "<div id=\"results\"></div>\n");
+    html_element(out, "p class=\"facts\"", caption);
+    coefficients_caption(caption, result);
     (void)snprintf(interval, sizeof interval, "%g%% interval",
                    100 * (json_is_number(level) ? json_number_value(level) : 0.95));
     const char *const columns[] = {"Coefficient", "Estimate", "Standard error", interval, "t", "p"};
-    html(out, "<div id=\"results\"></div>\n<details open id=\"numbers\"><summary>All "
-              "numbers</summary>\n");
+    html(out, "<details open id=\"numbers\"><summary>All numbers</summary>\n");
     begin_stacked(out, "coefficients", caption, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(rows, index, row)
     {
@@ -242,7 +243,8 @@ static void beside(FILE *out, const json_t *result)
 
 static void prediction(FILE *out, const json_t *result)
 {
-    const json_t *rows = json_object_get(json_object_get(result, "prediction"), "coefficients");
+    const json_t *predicted = json_object_get(result, "prediction");
+    const json_t *rows = json_object_get(predicted, "coefficients");
     const json_t *r2 = json_object_get(result, "r2");
     size_t index;
     json_t *row;
@@ -260,6 +262,10 @@ static void prediction(FILE *out, const json_t *result)
                   "estimated from the reports alone");
     } else {
         html(out, "No R<sup>2</sup> can be estimated from the reports at this noise");
+    }
+    if (json_is_false(json_object_get(predicted, "told"))) {
+        html(out, ", and they tell nothing to predict from yet</p></section>\n");
+        return;
     }
     html(out, "</p>\n");
     begin_table(out, "Prediction", " id=\"prediction\"");

@@ -51,6 +51,10 @@ struct tremolo_estimate {
     const char *response;
     const char *unit; /* of the response; "" without */
     double response_range;
+    double response_cut; /* share of the responses beyond that range, which devices cut at its ends:
+                          * slopes shrink by about as much, for a normal response exactly so
+                          * (Stein's identity), and no interval knows. NAN: not known, as reports
+                          * alone do not tell */
     /* What came. */
     const char *state;     /* "open" or "done" */
     int64_t round;         /* the newest, counted from 0 as by the protocol */

@@ -10,7 +10,9 @@
  * Two answers, kept apart as in the estimate: `prediction` by the shrunken coefficients, the best
  * single guess; and `mean`, what the unbiased coefficients say of the mean response of all people
  * with these values, with an interval that holds it at the level. Where noise hides a coefficient
- * that the sample needs there is no mean and no interval, and the prediction stands alone. The
+ * that the sample needs there is no mean and no interval, and the prediction stands alone. Where it
+ * hides every feature's coefficient and R^2, and the F test tells nothing from zero, there is no
+ * prediction either, and the document is not taken. The
  * interval is of the mean, not of one person, who lies about it with the residuals' standard
  * deviation.
  *

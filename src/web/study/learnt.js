@@ -82,6 +82,12 @@ function nothingSentence({ devices, devices_needed: needed, state, remark, coeff
     return [`${begin}: ${came === 'so far' ? came : count(devices)} of about ${about(needed)} devices`];
 }
 
+/** What a ballot's device does to the response; how often it does no report tells. */
+export function cutSentence({ release, coefficients }) {
+    return release === 'ballot' && coefficients.some((row) => row.identified)
+        ? 'Devices cut responses at the ends of their range, which draws coefficients to zero by about the share that is cut; reports do not tell it.' : '';
+}
+
 /** A round closes at one number of reports, effects show from another: both are said side by side. */
 export function roundSizeSentence(study, estimate) {
     const size = study.protocol.close?.reports ?? null;
