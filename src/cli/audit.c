@@ -6,7 +6,6 @@
 #include "tremolo_audit.h"
 #include "tremolo_study_file.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -75,15 +74,14 @@ static json_t *claim_json(const struct tremolo_audit_claim *claim, bool ballot)
     if (claim->distance > 0.0) {
         (void)snprintf(neighbours, sizeof neighbours, "distance=%g", claim->distance);
     }
-    json_t *object = json_pack("{s:f,s:f,s:s}", "epsilon", claim->epsilon, "delta", claim->delta,
-                               "neighbours", neighbours);
-    if (!ballot) {
-        (void)json_object_set_new(object, "mu", json_real(claim->mu));
-    }
-    if (claim->study[0] != '\0') {
-        (void)json_object_set_new(object, "study", json_string(claim->study));
-    }
-    return object;
+    return json_pack("{s:f,s:f,s:s,s:o*,s:s*}", "epsilon", claim->epsilon, "delta", claim->delta,
+                     "neighbours", neighbours, "mu", ballot ? NULL : json_real(claim->mu), "study",
+                     claim->study[0] != '\0' ? claim->study : NULL);
+}
+
+static json_t *real_if(bool known, double value)
+{
+    return known ? json_real(value) : json_null();
 }
 
 static json_t *checks_json(const struct tremolo_audit_result *result)
@@ -91,19 +89,16 @@ static json_t *checks_json(const struct tremolo_audit_result *result)
     json_t *array = json_array();
     for (unsigned i = 0; i < result->check_count; i++) {
         const struct tremolo_audit_check *check = &result->checks[i];
-        if (check->tests > 0) {
+        bool tested = check->tests > 0;
+        if (tested || check->left_out > 0) {
             (void)json_array_append_new(
-                array, json_pack("{s:s,s:s,s:I,s:I,s:f,s:f,s:f,s:b,s:s}", "name", check->name,
-                                 "what", check->what, "tests", (json_int_t)check->tests, "left_out",
-                                 (json_int_t)check->left_out, "p", check->p, "seen", check->seen,
-                                 "claimed", check->claimed, "failed", (int)check->failed, "finding",
-                                 check->finding));
-        } else if (check->left_out > 0) {
-            (void)json_array_append_new(array,
-                                        json_pack("{s:s,s:s,s:i,s:I,s:n,s:n,s:n,s:n,s:s}", "name",
-                                                  check->name, "what", check->what, "tests", 0,
-                                                  "left_out", (json_int_t)check->left_out, "p",
-                                                  "seen", "claimed", "failed", "finding", ""));
+                array,
+                json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:o,s:s}", "name", check->name, "what",
+                          check->what, "tests", (json_int_t)check->tests, "left_out",
+                          (json_int_t)check->left_out, "p", real_if(tested, check->p), "seen",
+                          real_if(tested, check->seen), "claimed", real_if(tested, check->claimed),
+                          "failed", tested ? json_boolean(check->failed) : json_null(), "finding",
+                          tested ? check->finding : ""));
         }
     }
     return array;
@@ -129,39 +124,24 @@ static json_t *audit_json(const struct tremolo_audit_result *result,
 {
     bool ballot = is_ballot(plan);
     json_t *measured =
-        json_pack("{s:f,s:f,s:f}", "epsilon_lower", result->epsilon_lower, "true_positive_rate",
-                  result->true_positive, "false_positive_rate", result->false_positive);
-    if (ballot) {
-        (void)json_object_set_new(measured, "early", json_real(result->early));
-    } else {
-        (void)json_object_set_new(measured, "mu_lower", json_real(result->mu_lower));
-        (void)json_object_set_new(measured, "epsilon_lower_gaussian",
-                                  json_real(result->epsilon_by_mu));
-    }
-    json_t *object = json_pack(
-        "{s:s,s:o,s:I,s:I,s:f,s:o,s:f,s:o,s:i,s:b}", "release", ballot ? "ballot" : "sample",
-        "claimed", claim_json(&plan->claim, ballot), "pairs", (json_int_t)plan->pairs, "releases",
-        (json_int_t)tremolo_audit_releases(plan), "confidence", plan->confidence, "measured",
-        measured, "check_p", result->check_p, "checks", checks_json(result), "not_tested",
-        (int)result->untested, "exceeds_claim", (int)result->caught);
-    if (!ballot) {
-        (void)json_object_set_new(object, "people", people_json(result));
-        (void)json_object_set_new(object, "reconstruction",
-                                  json_pack("{s:f,s:f,s:f,s:f}", "mean_squared_error", result->mse,
-                                            "standard_error", result->mse_error, "bound",
-                                            result->mse_bound, "paper_bound", result->mse_paper));
-    }
-    return object;
-}
-
-static int print_json(json_t *audits, double false_alarm, bool caught)
-{
-    json_t *object = json_pack("{s:f,s:o,s:b}", "false_alarm", false_alarm, "audits", audits,
-                               "exceeds_claim", (int)caught);
-    int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    (void)putchar('\n');
-    return failed != 0 ? CLI_FAILED : CLI_DONE;
+        json_pack("{s:f,s:f,s:f,s:o*,s:o*,s:o*}", "epsilon_lower", result->epsilon_lower,
+                  "true_positive_rate", result->true_positive, "false_positive_rate",
+                  result->false_positive, "early", ballot ? json_real(result->early) : NULL,
+                  "mu_lower", ballot ? NULL : json_real(result->mu_lower), "epsilon_lower_gaussian",
+                  ballot ? NULL : json_real(result->epsilon_by_mu));
+    json_t *reconstruction = ballot
+                                 ? NULL
+                                 : json_pack("{s:f,s:f,s:f,s:f}", "mean_squared_error", result->mse,
+                                             "standard_error", result->mse_error, "bound",
+                                             result->mse_bound, "paper_bound", result->mse_paper);
+    return json_pack("{s:s,s:o,s:I,s:I,s:f,s:o,s:f,s:o,s:i,s:b,s:o*,s:o*}", "release",
+                     ballot ? "ballot" : "sample", "claimed", claim_json(&plan->claim, ballot),
+                     "pairs", (json_int_t)plan->pairs, "releases",
+                     (json_int_t)tremolo_audit_releases(plan), "confidence", plan->confidence,
+                     "measured", measured, "check_p", result->check_p, "checks",
+                     checks_json(result), "not_tested", (int)result->untested, "exceeds_claim",
+                     (int)result->caught, "people", ballot ? NULL : people_json(result),
+                     "reconstruction", reconstruction);
 }
 
 /* ---------------------------------------------------------------- text */
@@ -291,9 +271,7 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
     enum tremolo_status status =
         ballot ? tremolo_audit_plan_ballot(plan, epsilon, dimension, factor)
                : tremolo_audit_plan_make(plan, epsilon, delta, dimension, factor);
-    return status == TREMOLO_OK
-               ? CLI_DONE
-               : cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
+    return status == TREMOLO_OK ? CLI_DONE : cli_fail_status("audit", status);
 }
 
 /* One audit: adds its document to `audits`, or prints it. */
@@ -316,7 +294,7 @@ static int audit_one(json_t *audits, bool *caught, const struct audit_options *o
     plan.timing = options->timing;
     enum tremolo_status status = tremolo_audit_run(&result, &plan, &progress_bar);
     if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "audit", "%s", tremolo_status_sentence(status));
+        return cli_fail_status("audit", status);
     }
     *caught |= result.caught;
     if (options->json) {
@@ -348,7 +326,10 @@ static int run(int argc, char **argv)
         code = audit_one(audits, &caught, &options, seeded, true);
     }
     if (code == CLI_DONE && options.json) {
-        code = print_json(audits, options.false_alarm, caught);
+        code = cli_print_json("audit",
+                              json_pack("{s:f,s:o,s:b}", "false_alarm", options.false_alarm,
+                                        "audits", audits, "exceeds_claim", (int)caught),
+                              false);
     } else {
         json_decref(audits);
         if (code == CLI_DONE) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "members.h"
 #include "options.h"
 #include "tremolo_server.h"
 
@@ -22,20 +23,15 @@ static const struct option_rule rules[] = {
                 .help = "the findings as JSON"),
 };
 
-static long long number(const json_t *object, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(object, name));
-}
-
 static void print_studies(const json_t *studies)
 {
     size_t i;
     const json_t *study;
     json_array_foreach(studies, i, study)
     {
-        (void)printf("study %s: %lld reports, round %lld of %lld%s\n",
-                     json_string_value(json_object_get(study, "study")), number(study, "reports"),
-                     number(study, "round") + 1, number(study, "rounds"),
+        (void)printf("study %s: %lld reports, round %lld of %lld%s\n", member_text(study, "study"),
+                     member_integer(study, "reports"), member_integer(study, "round") + 1,
+                     member_integer(study, "rounds"),
                      json_is_true(json_object_get(study, "ends_here"))
                          ? ", the last one: the directory was restored"
                          : "");
@@ -45,8 +41,9 @@ static void print_studies(const json_t *studies)
 static void print_remedy(const json_t *found)
 {
     const json_t *saved = json_object_get(found, "saved");
-    (void)printf("can be saved: %lld reports in %lld of %lld segments\n", number(saved, "reports"),
-                 number(saved, "segments"), number(saved, "of"));
+    (void)printf("can be saved: %lld reports in %lld of %lld segments\n",
+                 member_integer(saved, "reports"), member_integer(saved, "segments"),
+                 member_integer(saved, "of"));
     if (json_is_true(json_object_get(found, "lossy"))) {
         (void)puts("Acknowledged reports are missing, or may be. If there is no better copy, "
                    "`tremolo\nserve --accept-loss` goes on with what is there; studies in rounds "
@@ -67,15 +64,15 @@ static void print_findings(const json_t *found)
     {
         (void)printf("%s\n", json_string_value(words));
     }
-    if (number(log, "passed_over") > 0 && !json_is_true(json_object_get(log, "lost"))) {
+    if (member_integer(log, "passed_over") > 0 && !json_is_true(json_object_get(log, "lost"))) {
         (void)printf("the write-ahead log ends with an incomplete transaction, %lld frames: an "
                      "interrupted write,\nunless it was acknowledged\n",
-                     number(log, "passed_over"));
+                     member_integer(log, "passed_over"));
     }
     if (json_is_true(json_object_get(found, "copy"))) {
         (void)puts("the directory is a copy: nobody knows what the original did afterwards");
     }
-    if (number(found, "format") < 2) {
+    if (member_integer(found, "format") < 2) {
         (void)puts("the directory has no check values yet: a server makes them when it starts");
     }
 }

@@ -5,6 +5,7 @@
 #ifndef TREMOLO_CLI_H
 #define TREMOLO_CLI_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,15 @@ bool cli_parse_count(uint64_t *count, const char *text);
 /* The exit code that a library status stands for: 3 for the privacy range,
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);
+
+/* Say what a status stands for; the exit code that it stands for, too. */
+int cli_fail_status(const char *command, enum tremolo_status status);
+
+/* Print an object, which is consumed, on one line or `pretty`; NULL is a failure, too. */
+int cli_print_json(const char *command, json_t *object, bool pretty);
+
+/* CLI_DONE when a file may be written there, or the exit code after a message. */
+int cli_check_new(const char *command, const char *path, bool force);
 
 /* The commands, one file each. */
 extern const struct cli_command cli_account, cli_audit, cli_check, cli_completion, cli_demo,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tremolo_text.h"
 
@@ -103,4 +104,26 @@ enum cli_exit cli_exit_of(enum tremolo_status status)
     case TREMOLO_KIND_PRIVACY: return CLI_REFUSED;
     default: return CLI_FAILED;
     }
+}
+
+int cli_fail_status(const char *command, enum tremolo_status status)
+{
+    return cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
+}
+
+int cli_print_json(const char *command, json_t *object, bool pretty)
+{
+    size_t flags = JSON_REAL_PRECISION(17) | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
+    bool good = object != NULL && json_dumpf(object, stdout, flags) == 0 && putchar('\n') != EOF;
+    json_decref(object);
+    /* What did not reach stdout is main's to notice; this catches the rest. */
+    return good || ferror(stdout) ? CLI_DONE
+                                  : cli_fail(CLI_FAILED, command, "cannot write the result");
+}
+
+int cli_check_new(const char *command, const char *path, bool force)
+{
+    return force || access(path, F_OK) != 0
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", path);
 }

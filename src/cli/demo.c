@@ -275,17 +275,12 @@ static bool raw_least_squares(double *beta, double *intercept, const struct demo
     return good;
 }
 
-static double real_in(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static void print_estimate(const json_t *answer, size_t index)
 {
     const json_t *row = json_array_get(json_object_get(answer, "coefficients"), index);
     if (json_is_true(json_object_get(row, "identified"))) {
-        (void)printf(" | %9.3f %10.3f %9.3f", real_in(row, "estimate"), real_in(row, "low"),
-                     real_in(row, "high"));
+        (void)printf(" | %9.3f %10.3f %9.3f", member_number(row, "estimate"),
+                     member_number(row, "low"), member_number(row, "high"));
     } else {
         (void)printf(" | %9s %20s", "-", "not identified");
     }

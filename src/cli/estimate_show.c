@@ -21,10 +21,10 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
         return cli_fail(CLI_FAILED, command, "out of memory");
     }
     members_clean(document);
-    if (!wish->as_json) {
+    if (!wish->json) {
         estimate_print(document, wish->explain);
-    } else if (json_dumpf(document, stdout, ESTIMATE_JSON_PRETTY) != 0 || putchar('\n') == EOF) {
-        code = cli_fail(CLI_FAILED, command, "the result could not be written");
+    } else {
+        code = cli_print_json(command, json_incref(document), true);
     }
     if (code == CLI_DONE && wish->save != NULL) {
         result_set_made(document, wish->line);

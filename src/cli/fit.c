@@ -6,8 +6,6 @@
 #include "cli.h"
 #include "estimate_json.h"
 #include "estimate_show.h"
-#include "options.h"
-#include "result.h"
 #include "tremolo_report_fit.h"
 
 static const char command[] = "fit";
@@ -15,14 +13,8 @@ static const char command[] = "fit";
 #define PREDICTOR_WORDS "auto one-shot unbiased pooled iterative" /* tremolo_predictor_names */
 
 struct fit_options {
-    const char *path;
-    const char *study;
     struct tremolo_report_fit_options fit;
-    bool json;
-    bool explain;
-    const char *save; /* NULL: nowhere */
-    bool force;
-    char line[RESULT_LINE_BYTES]; /* the command as typed */
+    struct estimate_wish wish;
 };
 
 /* ---------------------------------------------------------------- options */
@@ -30,7 +22,8 @@ struct fit_options {
 #define TO(member) OPTION_TO(struct fit_options, member)
 
 static const struct option_rule rules[] = {
-    OPTION_RULE("study", "ID", TEXT, TO(study), .help = "which one, when a directory has several"),
+    OPTION_RULE("study", "ID", TEXT, TO(wish.study),
+                .help = "which one, when a directory has several"),
     OPTION_RULE("method", "M", CHOICE, TO(fit.predictor), .words = PREDICTOR_WORDS,
                 .otherwise = "auto",
                 .help = "what predicts. Coefficients and intervals are the unbiased estimator's "
@@ -40,58 +33,39 @@ static const struct option_rule rules[] = {
                 .help = "of one-shot"),
     OPTION_RULE("level", "L", NUMBER, TO(fit.level), OPTION_BETWEEN(0, 1), .otherwise = "0.95",
                 .help = "confidence of the intervals"),
-    RESULT_RULES(struct fit_options),
+    WISH_RULES(struct fit_options),
 };
-
-static bool parse(struct fit_options *options, int *code, int argc, char **argv)
-{
-    struct options_given given;
-    *options = (struct fit_options){.path = NULL};
-    result_command_line(options->line, argc, argv);
-    if (!options_parse(&given, options, code, &cli_fit, argc, argv)) {
-        return false;
-    }
-    options->path = given.operand[0];
-    *code = result_check(command, options->save, options->force);
-    return *code == CLI_DONE;
-}
 
 /* -------------------------------------------------------------- estimating */
 
-static int fit_file(const struct fit_options *options)
+static int fit_file(const struct fit_options *options, const char *path)
 {
     char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
     json_t *document = NULL;
-    const struct estimate_wish wish = {.as_json = options->json,
-                                       .explain = options->explain,
-                                       .save = options->save,
-                                       .line = options->line};
-    enum tremolo_status status =
-        estimate_of_reports(&document, options->path, &options->fit, error);
-    return status == TREMOLO_OK
-               ? estimate_show(command, document, &wish)
-               : cli_fail(cli_exit_of(status), command, "%s: %s", options->path, error);
+    enum tremolo_status status = estimate_of_reports(&document, path, &options->fit, error);
+    return status == TREMOLO_OK ? estimate_show(command, document, &options->wish)
+                                : cli_fail(cli_exit_of(status), command, "%s: %s", path, error);
 }
 
 static int run(int argc, char **argv)
 {
-    struct fit_options options;
+    struct fit_options options = {.wish = {.study = NULL}};
+    struct options_given given;
+    struct stat about;
     int code = CLI_DONE;
-    if (!parse(&options, &code, argc, argv)) {
+    result_command_line(options.wish.line, argc, argv);
+    if (!options_parse(&given, &options, &code, &cli_fit, argc, argv)) {
         return code;
     }
-    struct stat about;
-    if (strstr(options.path, "://") != NULL ||
-        (stat(options.path, &about) == 0 && S_ISDIR(about.st_mode))) {
-        const struct estimate_wish wish = {.study = options.study,
-                                           .level = options.fit.level,
-                                           .as_json = options.json,
-                                           .explain = options.explain,
-                                           .save = options.save,
-                                           .line = options.line};
-        return estimate_find(command, options.path, &wish);
+    const char *path = given.operand[0];
+    code = result_check(command, options.wish.save, options.wish.force);
+    if (code != CLI_DONE) {
+        return code;
     }
-    return fit_file(&options);
+    bool served =
+        strstr(path, "://") != NULL || (stat(path, &about) == 0 && S_ISDIR(about.st_mode));
+    options.wish.level = options.fit.level;
+    return served ? estimate_find(command, path, &options.wish) : fit_file(&options, path);
 }
 
 const struct cli_command cli_fit = {

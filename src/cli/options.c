@@ -64,6 +64,15 @@ bool options_has(const struct options_given *given, const char *name)
     return false;
 }
 
+uint32_t options_bits(const struct options_given *given, const char *const *names, unsigned count)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bits |= options_has(given, names[i]) ? 1u << i : 0;
+    }
+    return bits;
+}
+
 void options_wanted(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule)
 {
     bool count = rule->type == OPTION_COUNT;

@@ -3,6 +3,7 @@
 #include "files.h"
 #include "options.h"
 #include "plan.h"
+#include "planning_json.h"
 
 /* ---------------------------------------------------------------- options */
 
@@ -90,16 +91,6 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object, numbers only"),
 };
 
-/* Which of those that may have no effect were asked for. */
-static uint32_t given_of(const struct options_given *given)
-{
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < TREMOLO_PLAN_OPTIONS; i++) {
-        bits |= options_has(given, tremolo_plan_option_names[i]) ? 1u << i : 0;
-    }
-    return bits;
-}
-
 /* What each option alone cannot show. */
 static int check(struct plan_options *options, const struct options_given *given)
 {
@@ -107,7 +98,9 @@ static int check(struct plan_options *options, const struct options_given *given
     if (options->study != NULL && options->devices == 0) {
         return cli_fail(CLI_USAGE, "plan", "the study limits no devices: say how many, --devices");
     }
-    return tremolo_plan_settle(&options->request, given_of(given), "--", error)
+    return tremolo_plan_settle(&options->request,
+                               options_bits(given, tremolo_plan_option_names, TREMOLO_PLAN_OPTIONS),
+                               "--", error)
                ? CLI_DONE
                : cli_fail(CLI_USAGE, "plan", "%s", error);
 }
@@ -145,7 +138,7 @@ static int answer_request(const struct plan_options *options)
         return result;
     }
     if (options->json) {
-        return plan_print_json(options, &answer);
+        return cli_print_json("plan", plan_document(&options->request, &answer), true);
     }
     plan_print_text(options, &answer);
     return CLI_DONE;

@@ -18,9 +18,8 @@ struct plan_options {
     const char *figure;
 };
 
-/* The whole answer; exit code of the second. */
+/* The whole answer. */
 void plan_print_text(const struct plan_options *options, const struct tremolo_plan_answer *answer);
-int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer);
 
 /* Draw the figure with gnuplot; the format follows the file's ending. Returns an
  * exit code and has said what went wrong. */

@@ -162,11 +162,8 @@ static int run(int argc, char **argv)
     if (given.operands != 2) {
         return cli_fail(CLI_USAGE, command, "takes a result and the data to predict for");
     }
-    if (options.save != NULL && !options.force && access(options.save, F_OK) == 0) {
-        return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",
-                        options.save);
-    }
-    return predict(&options, given.operand[0], given.operand[1]);
+    code = options.save != NULL ? cli_check_new(command, options.save, options.force) : CLI_DONE;
+    return code == CLI_DONE ? predict(&options, given.operand[0], given.operand[1]) : code;
 }
 
 const struct cli_command cli_predict = {

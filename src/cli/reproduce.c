@@ -2,22 +2,20 @@
  *
  * Fetch the data sets, build the five tasks, tune the paper's three methods,
  * sweep epsilon for them and for `auto`, and write tables, figures and a
- * report. Everything is written to a folder beside its place and moved there
- * at the end, so a failure leaves nothing behind. */
+ * report. */
 #include "reproduce.h"
 #include "result.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "files.h"
 #include "options.h"
 #include "programs.h"
 #include "progress.h"
@@ -146,67 +144,6 @@ static bool data_present(const char *folder)
 
 /* ------------------------------------------------------------------ output */
 
-/* Call `act` for every plain file in a folder; false when one of them failed. */
-static bool each_file(const char *folder, const char *target,
-                      bool (*act)(const char *path, const char *target, const char *name))
-{
-    DIR *listing = opendir(folder);
-    bool good = listing != NULL;
-    for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
-        char path[2 * PATH_MAX];
-        if (entry->d_name[0] != '.') {
-            (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            good = act(path, target, entry->d_name) && good;
-        }
-    }
-    if (listing != NULL) {
-        (void)closedir(listing);
-    }
-    return good;
-}
-
-static bool delete_file(const char *path, const char *target, const char *name)
-{
-    (void)target;
-    (void)name;
-    return unlink(path) == 0;
-}
-
-static bool move_file(const char *path, const char *target, const char *name)
-{
-    char to[2 * PATH_MAX];
-    (void)snprintf(to, sizeof to, "%s/%s", target, name);
-    return rename(path, to) == 0;
-}
-
-static bool rename_in(const char *from_folder, const char *from, const char *to_folder,
-                      const char *to)
-{
-    char old[PATH_MAX + 16], new[PATH_MAX + 16];
-    (void)snprintf(old, sizeof old, "%s/%s", from_folder, from);
-    (void)snprintf(new, sizeof new, "%s/%s", to_folder, to);
-    return rename(old, new) == 0;
-}
-
-/* Reports are moved last: where one is, the rest is too. Hidden files stay until then. */
-static bool publish(const char *work, const char *out)
-{
-    static const char *const held[] = {".report.json", ".report.html", ".report.md"};
-    enum { HELD = sizeof held / sizeof held[0] };
-    bool good = true;
-    for (size_t i = 0; i < HELD; i++) {
-        good = good && rename_in(work, held[i] + 1, work, held[i]);
-    }
-    good = good && each_file(work, out, move_file);
-    for (size_t i = 0; i < HELD; i++) {
-        good = good && rename_in(work, held[i], out, held[i] + 1);
-    }
-    for (size_t i = 0; i < HELD && !good; i++) {
-        (void)rename_in(work, held[i], work, held[i] + 1); /* so that they are swept up */
-    }
-    return good;
-}
-
 static int compute_and_write(const struct reproduce_options *options, const char *data,
                              const char *work)
 {
@@ -223,7 +160,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
     if (code == CLI_DONE) {
         enum tremolo_status status = tremolo_reproduction_run(cases, count, &options->reproduction);
         if (status != TREMOLO_OK) {
-            code = cli_fail(cli_exit_of(status), command, "%s", tremolo_status_sentence(status));
+            code = cli_fail_status(command, status);
         }
     }
     if (code == CLI_DONE) {
@@ -243,52 +180,34 @@ static int compute_and_write(const struct reproduce_options *options, const char
     return code;
 }
 
-static int run_in(const struct reproduce_options *options, const char *data)
+static int make_all(const char *work, const void *context)
 {
-    char work[PATH_MAX];
-    (void)snprintf(work, sizeof work, "%s/.work-XXXXXX", options->out);
-    if (!data_present(data) && !fetch(data)) {
-        return cli_fail(CLI_FAILED, command,
-                        "the data sets could not be fetched to %s (tools/fetch-data)", data);
-    }
-    if (mkdtemp(work) == NULL) {
-        return cli_fail(CLI_FAILED, command, "%s: %s", options->out, strerror(errno));
-    }
-    int code = compute_and_write(options, data, work);
-    if (code == CLI_DONE) {
-        code = publish(work, options->out)
-                   ? CLI_DONE
-                   : cli_fail(CLI_FAILED, command, "%s: not all files could be moved there",
-                              options->out);
-    }
-    if (code == CLI_DONE) {
-        printf("%s/report.md\n", options->out);
-    }
-    (void)each_file(work, NULL, delete_file);
-    (void)rmdir(work);
-    return code;
+    const struct reproduce_options *options = context;
+    char data[PATH_MAX];
+    (void)snprintf(data, sizeof data, "%s%s", options->data != NULL ? options->data : options->out,
+                   options->data != NULL ? "" : "/data");
+    return data_present(data) || fetch(data)
+               ? compute_and_write(options, data, work)
+               : cli_fail(CLI_FAILED, command,
+                          "the data sets could not be fetched to %s (tools/fetch-data)", data);
 }
 
 static int run(int argc, char **argv)
 {
+    static const char *const last[] = {"report.json", "report.html", "report.md", NULL};
     struct reproduce_options options;
-    char report[PATH_MAX + 16], data[PATH_MAX + 16];
+    char report[PATH_MAX + 16];
     int code = CLI_DONE;
     if (!parse(&options, &code, argc, argv)) {
         return code;
     }
     (void)snprintf(report, sizeof report, "%s/report.md", options.out);
-    (void)snprintf(data, sizeof data, "%s/data", options.out);
-    if (access(report, F_OK) == 0 && !options.force) {
-        return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", report);
+    code = cli_check_new(command, report, options.force);
+    if (code == CLI_DONE) {
+        code = cli_fill_folder(command, options.out, last, make_all, &options);
     }
-    bool made = mkdir(options.out, 0777) == 0;
-    if (!made && errno != EEXIST) {
-        return cli_fail(CLI_USAGE, command, "%s: %s", options.out, strerror(errno));
-    }
-    code = run_in(&options, options.data != NULL ? options.data : data);
-    if (code != CLI_DONE && made) {
-        (void)rmdir(options.out); /* stays when fetched data are in it */
+    if (code == CLI_DONE) {
+        (void)puts(report);
     }
     return code;
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "estimate_show.h"
 #include "progress.h"
 
 static const char command[] = "simulate";
@@ -37,16 +36,12 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
         code = cli_fail(status == TREMOLO_SINGULAR ? CLI_USAGE : cli_exit_of(status), command, "%s",
                         error);
     } else {
-        const struct estimate_wish wish = {.as_json = options->json,
-                                           .explain = options->explain,
-                                           .save = options->save,
-                                           .line = options->line};
         code = estimate_show(
             command,
-            simulation_document(&options->simulation, design, &result, options->save != NULL),
-            &wish);
+            simulation_document(&options->simulation, design, &result, options->wish.save != NULL),
+            &options->wish);
     }
-    if (status == TREMOLO_OK && !options->json) {
+    if (status == TREMOLO_OK && !options->wish.json) {
         simulate_print(options, design, &result);
     }
     tremolo_simulation_free(&result);

@@ -2,7 +2,7 @@
 #ifndef TREMOLO_CLI_SIMULATE_H
 #define TREMOLO_CLI_SIMULATE_H
 
-#include "result.h"
+#include "estimate_show.h"
 #include "tremolo_privacy.h"
 #include "simulation_json.h"
 #include "tremolo_study_file.h"
@@ -20,20 +20,13 @@ struct simulate_options {
     size_t without_count;
     char separator; /* 0: detect */
     struct tremolo_simulation simulation;
-    bool json;
-    bool explain;
     const char *reports; /* keep the first repeat's reports in this file; may be NULL */
-    bool force;
-    const char *save;             /* save the result under this name, too; may be NULL */
-    char line[RESULT_LINE_BYTES]; /* the command as typed, for the report */
+    struct estimate_wish wish;
 };
 
 /* Read the command line. False with the exit code in *code when there is
  * nothing to run (help included). */
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv);
-
-/* For the table: read a study file and fill in all that it fixes. */
-const char *simulate_take_study(void *options, const char *path);
 
 int simulate_run(int argc, char **argv);
 

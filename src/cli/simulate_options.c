@@ -1,13 +1,52 @@
-/* simulate_options.c -- the command line of `tremolo simulate`. */
+/* simulate_options.c -- the command line of `tremolo simulate`.
+ *
+ * A study is read before all other options, so that each of them overrides it. Columns come by the
+ * study's names, its response included; the bounds are taken once the data are there
+ * (design_bounds.c). */
 #include "simulate.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "files.h"
 #include "options.h"
 
 static const char command[] = "simulate";
+
+/* Every name in quotes, as --features takes it. NULL without memory. */
+static char *quoted_features(const struct tremolo_study_file *file)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < tremolo_study_file_feature_count(file); i++) {
+        tremolo_columns_add(out, tremolo_study_file_feature(file, i)->name, i);
+    }
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static const char *take_study(void *place, const char *path)
+{
+    struct simulate_options *options = place;
+    if (cli_read_study(&options->study_file, command, path) != CLI_DONE) {
+        return "";
+    }
+    options->study = path;
+    options->listed_features = quoted_features(options->study_file);
+    if (options->listed_features == NULL) {
+        (void)cli_fail(CLI_FAILED, command, "out of memory");
+        return "";
+    }
+    options->response = tremolo_study_file_response(options->study_file)->name;
+    options->features = options->listed_features;
+    options->terms = tremolo_study_file_inputs(options->study_file)->terms;
+    tremolo_simulation_take_study(&options->simulation, options->study_file);
+    return NULL;
+}
 
 static const char *take_without(void *place, const char *text)
 {
@@ -55,7 +94,7 @@ static const char *take_separator(void *separator, const char *text)
 
 static const struct option_rule rules[] = {
     {.help = "What is learned from what:"},
-    OPTION_RULE("study", "FILE", TEXT, .take = simulate_take_study, .first = true,
+    OPTION_RULE("study", "FILE", TEXT, .take = take_study, .first = true,
                 .help = "take all that a study file fixes: columns, public bounds, guarantee and "
                         "protocol; every other option overrides it"),
     OPTION_RULE("response", "NAME", TEXT, TO(response), .help = "the column to explain"),
@@ -151,8 +190,43 @@ static const struct option_rule rules[] = {
     OPTION_RULE("reports", "FILE", TEXT, TO(reports),
                 .help = "keep the first repeat's reports, of all rounds, for 'tremolo fit'; the "
                         "device core makes them, from other random bits than without"),
-    RESULT_RULES(struct simulate_options),
+    WISH_RULES(struct simulate_options),
 };
+
+/* The names --without chooses from: the study's features, or the table's columns. */
+static size_t candidates(const char **names, const struct simulate_options *options,
+                         const struct tremolo_table *table)
+{
+    const struct tremolo_study_file *file = options->study_file;
+    size_t count = file != NULL ? tremolo_study_file_feature_count(file) : table->columns;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = file != NULL ? tremolo_study_file_feature(file, i)->name : table->name[i];
+    }
+    return count;
+}
+
+bool simulate_leave_out(struct simulate_options *options, const struct tremolo_table *table,
+                        char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    const char *names[TREMOLO_TABLE_COLUMNS_MAX];
+    struct tremolo_column_choice choice = {.name = names,
+                                           .names = candidates(names, options, table),
+                                           .response = options->response,
+                                           .without = options->without,
+                                           .without_count = options->without_count};
+    char *list = tremolo_columns_without(&choice, error);
+    free(options->listed_features);
+    options->features = options->listed_features = list;
+    return list != NULL;
+}
+
+void simulate_options_free(struct simulate_options *options)
+{
+    tremolo_study_file_free(options->study_file);
+    free(options->listed_features);
+    options->study_file = NULL;
+    options->listed_features = NULL;
+}
 
 /* What options must be together, and with the method. */
 static int check_whole(const struct simulate_options *options)
@@ -170,21 +244,10 @@ static int check_whole(const struct simulate_options *options)
     if (options->reports != NULL && !reports) {
         return cli_fail(CLI_USAGE, command, "--reports needs a method whose devices report");
     }
-    if (options->reports != NULL && !options->force && access(options->reports, F_OK) == 0) {
-        return cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it",
-                        options->reports);
-    }
-    return result_check(command, options->save, options->force);
-}
-
-/* Which of those that may have no effect were asked for. */
-static uint32_t given_of(const struct options_given *given)
-{
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < TREMOLO_SIMULATION_OPTIONS; i++) {
-        bits |= options_has(given, tremolo_simulation_option_names[i]) ? 1u << i : 0;
-    }
-    return bits;
+    int code = options->reports != NULL
+                   ? cli_check_new(command, options->reports, options->wish.force)
+                   : CLI_DONE;
+    return code == CLI_DONE ? result_check(command, options->wish.save, options->wish.force) : code;
 }
 
 bool simulate_parse(struct simulate_options *options, int *code, int argc, char **argv)
@@ -194,7 +257,7 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
     *options = (struct simulate_options){.path = NULL};
     tremolo_simulation_begin(&options->simulation);
     options->simulation.dashes = "--";
-    result_command_line(options->line, argc, argv);
+    result_command_line(options->wish.line, argc, argv);
     if (!options_parse(&given, options, code, &cli_simulate, argc, argv)) {
         return false;
     }
@@ -202,7 +265,8 @@ bool simulate_parse(struct simulate_options *options, int *code, int argc, char 
     if (options_has(&given, "features")) { /* columns as they are, whatever the study has */
         options->terms = NULL;
     }
-    options->simulation.given = given_of(&given);
+    options->simulation.given =
+        options_bits(&given, tremolo_simulation_option_names, TREMOLO_SIMULATION_OPTIONS);
     *code = check_whole(options);
     if (*code == CLI_DONE &&
         !tremolo_simulation_settle(&options->simulation, options->study_file, error)) {

@@ -41,27 +41,6 @@ static const struct option_rule rules[] = {
     STORE_ACCESS_RULES(struct status_arguments, store, NULL),
 };
 
-static int fetch_json(json_t **parsed, char **text, const struct status_arguments *arguments,
-                      const char *path)
-{
-    char url[2048];
-    int length = snprintf(url, sizeof url, "%s%s", arguments->url, path);
-    if (length < 0 || (size_t)length >= sizeof url) {
-        return cli_fail(CLI_USAGE, "status", "the address is too long");
-    }
-    int code = fetch_text(text, "status", url, arguments->ca_file);
-    if (code != CLI_DONE) {
-        return code;
-    }
-    *parsed = json_loads(*text, 0, NULL);
-    if (*parsed == NULL) {
-        free(*text);
-        *text = NULL;
-        return cli_fail(CLI_FAILED, "status", "%s answered what is not JSON", url);
-    }
-    return CLI_DONE;
-}
-
 static void print_studies(const json_t *answer)
 {
     size_t index;
@@ -86,16 +65,21 @@ static void print_studies(const json_t *answer)
 
 static int show(const struct status_arguments *arguments)
 {
-    json_t *answer = NULL;
+    static const char path[] = "/v1/studies";
+    char url[1024 + sizeof path];
     char *text = NULL;
     if (strstr(arguments->url, "/v1/studies/") != NULL) {
-        const struct estimate_wish wish = {.ca_file = arguments->ca_file,
-                                           .as_json = arguments->json};
+        const struct estimate_wish wish = {.ca_file = arguments->ca_file, .json = arguments->json};
         return estimate_find("status", arguments->url, &wish);
     }
-    int code = fetch_json(&answer, &text, arguments, "/v1/studies");
-    if (code != CLI_DONE) {
-        return code;
+    (void)snprintf(url, sizeof url, "%s%s", arguments->url, path);
+    int code = fetch_text(&text, "status", url, arguments->ca_file);
+    json_t *answer = code == CLI_DONE ? json_loads(text, 0, NULL) : NULL;
+    if (answer == NULL) {
+        free(text);
+        return code != CLI_DONE
+                   ? code
+                   : cli_fail(CLI_FAILED, "status", "%s answered what is not JSON", url);
     }
     if (arguments->json) {
         (void)puts(text);

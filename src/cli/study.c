@@ -65,7 +65,7 @@ static int explain_starter(const struct study_options *options, enum tremolo_sta
     case TREMOLO_BAD_ARGUMENT:
         return cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
                         options->csv, TREMOLO_MAX_DIMENSION + 1);
-    default: return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+    default: return cli_fail_status("study", status);
     }
 }
 
@@ -183,13 +183,9 @@ static json_t *problems_json(const struct tremolo_study_problems *problems,
 static double liars_of(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
-    struct tremolo_plan_request request = {
-        .guess = {.devices = (double)terms->devices,
-                  .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
-                  .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
-                  .r2 = TREMOLO_PLAN_R2},
-        .rounds = 1,
-    };
+    struct tremolo_plan_request request;
+    tremolo_plan_begin(&request);
+    request.guess.devices = (double)terms->devices;
     tremolo_plan_take_study(&request, file);
     return terms->devices < TREMOLO_STUDY_MAX_DEVICES ? tremolo_plan_liars(&request) : NAN;
 }
@@ -219,7 +215,7 @@ static int report_check(const struct study_options *options, const struct tremol
         if (code == CLI_DONE) {
             (void)json_object_set_new(told, "liars_turn_sign", estimate_number(liars_of(file)));
         }
-        int printed = study_print_json(told);
+        int printed = cli_print_json("study", told, true);
         return printed == CLI_DONE ? code : printed;
     }
     for (size_t i = 0; i < count; i++) {
@@ -246,7 +242,7 @@ static int print_id(const struct study_options *options, const struct tremolo_st
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
     study_id_text(id, file);
     if (options->json) {
-        return study_print_json(json_pack("{s:s}", "id", id));
+        return cli_print_json("study", json_pack("{s:s}", "id", id), true);
     }
     (void)puts(id);
     return CLI_DONE;

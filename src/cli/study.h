@@ -58,8 +58,6 @@ int study_enrol(const struct study_options *options);
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options);
 int study_move(const struct study_options *options);
 
-/* Print an object, which is consumed; NULL is a failure, too. */
-int study_print_json(json_t *object);
 void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file);
 
 /* ---- what is allowed in a study, and still deserves a word */

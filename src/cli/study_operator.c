@@ -91,6 +91,15 @@ static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_optio
     return join(url, options->file, path);
 }
 
+/* POST to a path below the study's address. */
+static int post_study(json_t **answer, const struct study_options *options, const char *path,
+                      const char *body, long expected)
+{
+    char url[TREMOLO_CLIENT_MAX_URL];
+    int code = join_study(url, options, path);
+    return code == CLI_DONE ? post(answer, options, url, body, expected) : code;
+}
+
 /* ---------------------------------------------------------------- publish */
 
 /* A sample as a device might give it: the middle of each range, the first level. */
@@ -166,7 +175,8 @@ static int report_published(const struct study_options *options, const char *stu
     }
     (void)snprintf(url, sizeof url, "%s/%s", studies_url, id);
     if (options->json) {
-        return study_print_json(json_pack("{s:s, s:s, s:s}", "id", id, "url", url, "key", key));
+        return cli_print_json("study",
+                              json_pack("{s:s, s:s, s:s}", "id", id, "url", url, "key", key), true);
     }
     print_published(url, key, file);
     return CLI_DONE;
@@ -183,7 +193,7 @@ int study_publish(const struct study_options *options, const struct tremolo_stud
     }
     enum tremolo_status status = tremolo_study_file_json(&body, file);
     if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+        return cli_fail_status("study", status);
     }
     code = post(&answer, options, url, body, 201);
     free(body);
@@ -203,7 +213,7 @@ static int report_closed(const struct study_options *options, json_t *answer)
     long long rounds = member_integer(answer, "rounds");
     if (options->json) {
         (void)json_object_set_new(answer, "closed_round", json_integer(options->round - 1));
-        return study_print_json(json_incref(answer));
+        return cli_print_json("study", json_incref(answer), true);
     }
     if (strcmp(member_text(answer, "state"), "done") == 0) {
         (void)printf("round %ld of %lld is closed, and so is the study\n", options->round, rounds);
@@ -243,7 +253,6 @@ static int newest_round(long *round, bool *done, const struct study_options *opt
  * close. */
 int study_close(const struct study_options *options)
 {
-    char url[TREMOLO_CLIENT_MAX_URL];
     char path[40] = "/round/close";
     struct study_options named = *options;
     json_t *answer = NULL;
@@ -255,10 +264,7 @@ int study_close(const struct study_options *options)
     if (!done) {
         (void)snprintf(path, sizeof path, "/round/close?round=%ld", named.round - 1);
     }
-    code = join_study(url, options, path);
-    if (code == CLI_DONE) {
-        code = post(&answer, &named, url, "{}", 200);
-    }
+    code = post_study(&answer, &named, path, "{}", 200);
     if (code == CLI_DONE) {
         code = report_closed(&named, answer);
     }
@@ -270,7 +276,6 @@ int study_close(const struct study_options *options)
 
 int study_discard(const struct study_options *options)
 {
-    char url[TREMOLO_CLIENT_MAX_URL];
     char path[2 * TREMOLO_STUDY_DATE_BYTES + 32];
     char text[2][TREMOLO_STUDY_DATE_BYTES];
     int64_t span[2];
@@ -284,12 +289,9 @@ int study_discard(const struct study_options *options)
     tremolo_study_date_text(text[0], span[0]);
     tremolo_study_date_text(text[1], span[1]);
     (void)snprintf(path, sizeof path, "/discard?from=%s&to=%s", text[0], text[1]);
-    int code = join_study(url, options, path);
-    if (code == CLI_DONE) {
-        code = post(&answer, options, url, "{}", 200);
-    }
+    int code = post_study(&answer, options, path, "{}", 200);
     if (code == CLI_DONE && options->json) {
-        code = study_print_json(json_incref(answer));
+        code = cli_print_json("study", json_incref(answer), true);
     } else if (code == CLI_DONE) {
         (void)printf("%lld reports that came from %s to %s no longer count; %lld do\n",
                      member_integer(answer, "discarded"), text[0], text[1],
@@ -303,22 +305,17 @@ int study_discard(const struct study_options *options)
 
 int study_enrol(const struct study_options *options)
 {
-    char url[TREMOLO_CLIENT_MAX_URL];
     json_t *answer = NULL;
-    int code = join_study(url, options, "/devices");
-    if (code != CLI_DONE) {
-        return code;
-    }
     json_t *wish = json_pack("{s:s}", "name", options->device);
     char *body = wish != NULL ? json_dumps(wish, 0) : NULL;
     json_decref(wish);
     if (body == NULL) {
         return cli_fail(CLI_USAGE, "study", "--device must be text in UTF-8");
     }
-    code = post(&answer, options, url, body, 201);
+    int code = post_study(&answer, options, "/devices", body, 201);
     free(body);
     if (code == CLI_DONE && options->json) {
-        code = study_print_json(json_incref(answer));
+        code = cli_print_json("study", json_incref(answer), true);
     } else if (code == CLI_DONE) {
         (void)printf("device %s\nkey    %s\n", member_text(answer, "device"),
                      member_text(answer, "key"));
@@ -388,9 +385,11 @@ int study_move(const struct study_options *options)
         return cli_fail(CLI_FAILED, "study", "%s", words);
     }
     if (options->json) {
-        return study_print_json(json_pack("{s:s, s:s, s:s, s:I, s:b}", "study", options->file,
-                                          "from", options->from, "to", options->to, "reports",
-                                          (json_int_t)reports, "equal", 1));
+        return cli_print_json("study",
+                              json_pack("{s:s, s:s, s:s, s:I, s:b}", "study", options->file, "from",
+                                        options->from, "to", options->to, "reports",
+                                        (json_int_t)reports, "equal", 1),
+                              true);
     }
     (void)printf("%" PRIu64 " reports moved; the sums at both places are equal\n", reports);
     return CLI_DONE;

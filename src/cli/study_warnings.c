@@ -59,15 +59,14 @@ static double rounding_of(const struct tremolo_study *device)
 static size_t warn_of_privacy(char text[][STUDY_WARNING_BYTES],
                               const struct tremolo_study_file *file)
 {
-    struct privacy_warning found[PRIVACY_WARNINGS];
+    char found[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES];
     const struct privacy_terms terms = {.epsilon = tremolo_study_file_terms(file)->epsilon,
                                         .distance = tremolo_study_file_terms(file)->distance,
                                         .rounding = rounding_of(tremolo_study_file_device(file))};
     size_t count = privacy_warnings(found, &terms);
     for (size_t i = 0; i < count; i++) {
-        char words[PRIVACY_WARNING_BYTES];
-        privacy_warning_words(words, &found[i]);
-        (void)snprintf(text[i], STUDY_WARNING_BYTES, "privacy: %s", words);
+        (void)snprintf(text[i], STUDY_WARNING_BYTES, "privacy: %.*s", PRIVACY_WARNING_BYTES,
+                       found[i]);
     }
     return count;
 }

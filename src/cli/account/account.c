@@ -8,19 +8,8 @@
 #include "tremolo_table.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-int account_fail(enum cli_exit code, const char *format, ...)
-{
-    char sentence[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    return cli_fail(code, "account", "%s", sentence);
-}
 
 int account_status(enum tremolo_status status)
 {
@@ -34,7 +23,7 @@ int account_status(enum tremolo_status status)
         return account_fail(CLI_USAGE, "the request is out of range: %s",
                             tremolo_status_sentence(status));
     }
-    return account_fail(cli_exit_of(status), "%s", tremolo_status_sentence(status));
+    return cli_fail_status("account", status);
 }
 
 const char *account_rule_name(enum tremolo_rule rule)

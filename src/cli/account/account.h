@@ -55,9 +55,10 @@ struct account_options {
     struct account_list weights;
 };
 
-/* "tremolo account: ..." on stderr; the exit code a status stands for, with
- * overflowing requests counted as nonsense (2). */
-int account_fail(enum cli_exit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define account_fail(code, ...) cli_fail(code, "account", __VA_ARGS__)
+#define account_print(object)   cli_print_json("account", object, false)
+
+/* The exit code a status stands for, with overflowing requests counted as nonsense (2). */
 int account_status(enum tremolo_status status);
 const char *account_rule_name(enum tremolo_rule rule);
 
@@ -75,10 +76,6 @@ void account_print_assumed(const struct account_options *options);
 
 /* Add {"name": value, "lower":, "upper":} to an object. */
 void account_put(json_t *object, const char *name, struct tremolo_certified number);
-
-/* Print and release the object; returns CLI_DONE, or CLI_FAILED when stdout
- * cannot be written. */
-int account_print(json_t *object);
 
 /* One number as JSON or as a line, or what the status says. */
 int account_print_or_fail(const struct account_options *options, const char *name,

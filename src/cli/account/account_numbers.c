@@ -17,16 +17,6 @@ void account_put(json_t *object, const char *name, struct tremolo_certified numb
     (void)json_object_set_new(object, "upper", json_real(number.upper));
 }
 
-int account_print(json_t *object)
-{
-    int written = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    (void)putchar('\n');
-    /* What did not reach stdout is main's to notice; this catches the rest. */
-    return written == 0 || ferror(stdout) ? CLI_DONE
-                                          : account_fail(CLI_FAILED, "cannot write the result");
-}
-
 static bool given(double x)
 {
     return !isnan(x);
@@ -232,20 +222,6 @@ static enum tremolo_conversion conversion_of(const struct account_options *optio
     return options->rule == TREMOLO_RULE_ZCDP ? TREMOLO_CONVERSION_PAPER : TREMOLO_CONVERSION_TIGHT;
 }
 
-/* From all releases together, in a form that every rule but the classical one has. */
-static enum tremolo_status composed(struct tremolo_certified *bound,
-                                    const struct account_options *options, double sensitivity,
-                                    bool want_epsilon)
-{
-    struct tremolo_gaussian cost;
-    enum tremolo_status status = account_compose(&cost, options, sensitivity);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    return want_epsilon ? tremolo_composed_epsilon(bound, options->rule, &cost, options->delta)
-                        : tremolo_composed_delta(bound, options->rule, &cost, options->epsilon);
-}
-
 static int from_noise(const struct account_options *options, bool want_epsilon)
 {
     double sensitivity = 0.0;
@@ -262,8 +238,14 @@ static int from_noise(const struct account_options *options, bool want_epsilon)
         return account_fail(CLI_USAGE, "the classical rule takes one --sigma, for all rounds");
     }
     double sigma = options->sigma.item[0];
-    if (options->sigma.count != 1) {
-        status = composed(&bound, options, sensitivity, want_epsilon);
+    if (options->sigma.count != 1) { /* all releases together: every other rule has that */
+        struct tremolo_gaussian cost;
+        status = account_compose(&cost, options, sensitivity);
+        if (status == TREMOLO_OK) {
+            status = want_epsilon
+                         ? tremolo_composed_epsilon(&bound, options->rule, &cost, options->delta)
+                         : tremolo_composed_delta(&bound, options->rule, &cost, options->epsilon);
+        }
     } else if (want_epsilon) {
         status = tremolo_rule_epsilon(&bound, options->rule, sigma, sensitivity, options->releases,
                                       options->delta, options->force);
@@ -274,56 +256,49 @@ static int from_noise(const struct account_options *options, bool want_epsilon)
     return account_print_or_fail(options, want_epsilon ? "epsilon" : "delta", status, bound);
 }
 
-int account_epsilon(const struct account_options *options)
+/* Of a discrete Gaussian, for comparison. */
+static int from_discrete(const struct account_options *options)
 {
-    struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
+    struct tremolo_certified delta = {0.0, 0.0, 0.0};
+    double shift = given(options->sensitivity) ? options->sensitivity : 1.0;
+    if (!(shift >= 1.0 && shift <= 1e6) || shift != floor(shift)) {
+        return account_fail(CLI_USAGE, "--discrete needs a whole --sensitivity up to 1000000");
+    }
+    enum tremolo_status status = tremolo_discrete_gaussian_delta(&delta, options->variance,
+                                                                 (uint32_t)shift, options->epsilon);
+    return account_print_or_fail(options, "delta", status, delta);
+}
+
+/* Epsilon at a delta, or delta at an epsilon, from whatever tells the noise. */
+static int from_source(const struct account_options *options, bool want_epsilon)
+{
+    struct tremolo_certified bound = {0.0, 0.0, 0.0};
     int sources = check_one_source(options);
     if (sources != CLI_DONE) {
         return sources;
     }
     if (options->pld_file != NULL) {
-        return account_from_pld(options, true);
+        return account_from_pld(options, want_epsilon);
     }
-    if (given(options->rho)) {
-        return account_print_or_fail(
-            options, "epsilon",
-            tremolo_zcdp_epsilon(&epsilon, conversion_of(options), options->rho, options->delta),
-            epsilon);
+    if (!given(options->rho)) {
+        return !want_epsilon && given(options->variance) ? from_discrete(options)
+                                                         : from_noise(options, want_epsilon);
     }
-    return from_noise(options, true);
+    enum tremolo_conversion conversion = conversion_of(options);
+    enum tremolo_status status =
+        want_epsilon ? tremolo_zcdp_epsilon(&bound, conversion, options->rho, options->delta)
+                     : tremolo_zcdp_delta(&bound, conversion, options->rho, options->epsilon);
+    return account_print_or_fail(options, want_epsilon ? "epsilon" : "delta", status, bound);
+}
+
+int account_epsilon(const struct account_options *options)
+{
+    return from_source(options, true);
 }
 
 int account_delta(const struct account_options *options)
 {
-    struct tremolo_certified delta = {0.0, 0.0, 0.0};
-    if (!given(options->epsilon)) {
-        return missing("--epsilon");
-    }
-    int sources = check_one_source(options);
-    if (sources != CLI_DONE) {
-        return sources;
-    }
-    if (options->pld_file != NULL) {
-        return account_from_pld(options, false);
-    }
-    if (given(options->rho)) {
-        return account_print_or_fail(
-            options, "delta",
-            tremolo_zcdp_delta(&delta, conversion_of(options), options->rho, options->epsilon),
-            delta);
-    }
-    if (given(options->variance)) {
-        double shift = given(options->sensitivity) ? options->sensitivity : 1.0;
-        if (!(shift >= 1.0 && shift <= 1e6) || shift != floor(shift)) {
-            return account_fail(CLI_USAGE, "--discrete needs a whole --sensitivity up to 1000000");
-        }
-        return account_print_or_fail(options, "delta",
-                                     tremolo_discrete_gaussian_delta(&delta, options->variance,
-                                                                     (uint32_t)shift,
-                                                                     options->epsilon),
-                                     delta);
-    }
-    return from_noise(options, false);
+    return given(options->epsilon) ? from_source(options, false) : missing("--epsilon");
 }
 
 int account_rho(const struct account_options *options)

@@ -1,19 +1,15 @@
 /* account_figures.c -- `tremolo account figures --out DIRECTORY`.
  *
  * Each figure is a data file and a gnuplot script in the directory, and the SVG
- * that gnuplot makes of them. Anyone can rerun the scripts. All are made in a
- * folder inside the directory and moved out of it at the end, so a failure
- * leaves nothing behind. */
+ * that gnuplot makes of them. Anyone can rerun the scripts. */
 #include "account.h"
+#include "files.h"
 #include "programs.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { FOLDER_BYTES = 4096, PATH_BYTES = FOLDER_BYTES + 64 };
 
@@ -55,18 +51,13 @@ static bool write_rounds(FILE *data)
     return good;
 }
 
+/* By a mu, or with 0 by the budget of epsilon 1. */
 static double miss(double mu, double rate)
 {
-    struct tremolo_certified rate_missed;
-    enum tremolo_status status = tremolo_tradeoff_gaussian(&rate_missed, mu, rate);
-    return status == TREMOLO_OK ? rate_missed.lower : NAN;
-}
-
-static double miss_by_budget(double epsilon, double rate)
-{
-    struct tremolo_certified rate_missed;
-    enum tremolo_status status = tremolo_tradeoff_budget(&rate_missed, epsilon, FIGURE_DELTA, rate);
-    return status == TREMOLO_OK ? rate_missed.lower : NAN;
+    struct tremolo_certified missed;
+    enum tremolo_status status = mu > 0 ? tremolo_tradeoff_gaussian(&missed, mu, rate)
+                                        : tremolo_tradeoff_budget(&missed, 1.0, FIGURE_DELTA, rate);
+    return status == TREMOLO_OK ? missed.lower : NAN;
 }
 
 static bool write_tradeoff(FILE *data)
@@ -75,7 +66,7 @@ static bool write_tradeoff(FILE *data)
     for (int i = 0; i <= 200 && good; i++) {
         double rate = (double)i / 200.0;
         good = fprintf(data, "%.4f %.10g %.10g %.10g %.10g\n", rate, miss(0.26805, rate),
-                       miss(1.0, rate), miss(2.0, rate), miss_by_budget(1.0, rate)) > 0;
+                       miss(1.0, rate), miss(2.0, rate), miss(0.0, rate)) > 0;
     }
     return good;
 }
@@ -141,26 +132,22 @@ static void path_of(char path[PATH_BYTES], const char *directory, size_t i)
     (void)snprintf(path, PATH_BYTES, "%s/%s.%s", directory, figures[i / 3].name, suffixes[i % 3]);
 }
 
-static bool write_data(const char *directory, size_t number)
+/* The data and the script of a figure. */
+static bool write_files(const char *directory, size_t number)
 {
     char path[PATH_BYTES];
     path_of(path, directory, 3 * number);
-    FILE *file = fopen(path, "w");
-    bool good = file != NULL && figures[number].write(file);
-    return file != NULL && fclose(file) == 0 && good;
-}
-
-static bool write_script(const char *directory, size_t number)
-{
-    char path[PATH_BYTES];
+    FILE *data = fopen(path, "w");
+    bool good = data != NULL && figures[number].write(data);
+    good = data != NULL && fclose(data) == 0 && good;
     path_of(path, directory, 3 * number + 1);
-    FILE *file = fopen(path, "w");
-    bool good = file != NULL &&
-                fprintf(file,
-                        "set terminal svg size 900,440 background 'white'\nset output '%s.svg'\n"
-                        "set grid\n%s",
-                        figures[number].name, figures[number].script) > 0;
-    return file != NULL && fclose(file) == 0 && good;
+    FILE *script = good ? fopen(path, "w") : NULL;
+    good = script != NULL &&
+           fprintf(script,
+                   "set terminal svg size 900,440 background 'white'\nset output '%s.svg'\n"
+                   "set grid\n%s",
+                   figures[number].name, figures[number].script) > 0;
+    return script != NULL && fclose(script) == 0 && good;
 }
 
 static bool load_script(FILE *script, const void *context)
@@ -169,22 +156,23 @@ static bool load_script(FILE *script, const void *context)
     return fprintf(script, "load '%s.gp'\n", figure->name) > 0;
 }
 
-/* Whether a figure of ours is in the directory already; its name in `path`. */
-static bool find_earlier(char path[PATH_BYTES], const char *directory)
+/* Is no figure of ours in the directory already? */
+static int check_earlier(const struct account_options *options)
 {
-    for (size_t i = 0; i < FILES; i++) {
-        path_of(path, directory, i);
-        if (access(path, F_OK) == 0) {
-            return true;
-        }
+    int code = CLI_DONE;
+    for (size_t i = 0; i < FILES && code == CLI_DONE; i++) {
+        char path[PATH_BYTES];
+        path_of(path, options->out, i);
+        code = cli_check_new("account", path, options->force);
     }
-    return false;
+    return code;
 }
 
-static int make_all(const char *work)
+static int make_all(const char *work, const void *unused)
 {
+    (void)unused;
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        if (!write_data(work, i) || !write_script(work, i)) {
+        if (!write_files(work, i)) {
             return account_fail(CLI_FAILED, "cannot write into '%s': %s", work, strerror(errno));
         }
         if (!program_gnuplot(work, load_script, &figures[i])) {
@@ -193,29 +181,6 @@ static int make_all(const char *work)
         }
     }
     return CLI_DONE;
-}
-
-static int publish(const char *work, const char *directory)
-{
-    for (size_t i = 0; i < FILES; i++) {
-        char from[PATH_BYTES], to[PATH_BYTES];
-        path_of(from, work, i);
-        path_of(to, directory, i);
-        if (rename(from, to) != 0) {
-            return account_fail(CLI_FAILED, "%s: %s", to, strerror(errno));
-        }
-    }
-    return CLI_DONE;
-}
-
-static void clear(const char *work)
-{
-    for (size_t i = 0; i < FILES; i++) {
-        char path[PATH_BYTES];
-        path_of(path, work, i);
-        (void)unlink(path);
-    }
-    (void)rmdir(work);
 }
 
 static int say_where(const struct account_options *options)
@@ -239,28 +204,13 @@ static int say_where(const struct account_options *options)
 
 int account_figures(const struct account_options *options)
 {
-    static const char folder[] = "/.making-XXXXXX";
-    char path[PATH_BYTES], work[FOLDER_BYTES];
-    if (strlen(options->out) + sizeof folder > sizeof work) {
+    static const char *const last[] = {NULL};
+    if (strlen(options->out) >= FOLDER_BYTES) {
         return account_fail(CLI_USAGE, "the directory's name is too long");
     }
-    if (!options->force && find_earlier(path, options->out)) {
-        return account_fail(CLI_USAGE, "%s is there already; --force replaces it", path);
-    }
-    bool made = mkdir(options->out, 0777) == 0;
-    if (!made && errno != EEXIST) {
-        return account_fail(CLI_FAILED, "cannot make '%s': %s", options->out, strerror(errno));
-    }
-    (void)snprintf(work, sizeof work, "%s%s", options->out, folder);
-    int code = mkdtemp(work) != NULL ? make_all(work)
-                                     : account_fail(CLI_FAILED, "cannot write into '%s': %s",
-                                                    options->out, strerror(errno));
+    int code = check_earlier(options);
     if (code == CLI_DONE) {
-        code = publish(work, options->out);
-    }
-    clear(work);
-    if (code != CLI_DONE && made) {
-        (void)rmdir(options->out);
+        code = cli_fill_folder("account", options->out, last, make_all, NULL);
     }
     return code == CLI_DONE ? say_where(options) : code;
 }

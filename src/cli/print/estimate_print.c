@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "coefficients.h"
-#include "convergence.h"
 #include "guarantee_print.h"
 #include "members.h"
 #include "tremolo_privacy.h"
@@ -66,14 +65,20 @@ static void print_interval(const json_t *row)
     }
 }
 
-static void print_row(const json_t *row, int width)
+static void print_rows(const json_t *rows)
 {
-    coefficients_print_name(member_text(row, "name"), width);
-    print_number(row, "estimate", "%.5g", 12);
-    print_number(row, "standard_error", "%.4g", 12);
-    print_number(row, "z", "%.2f", 8);
-    print_number(row, "p", "%.3g", 9);
-    print_interval(row);
+    int width = widest_name(rows);
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        coefficients_print_name(member_text(row, "name"), width);
+        print_number(row, "estimate", "%.5g", 12);
+        print_number(row, "standard_error", "%.4g", 12);
+        print_number(row, "z", "%.2f", 8);
+        print_number(row, "p", "%.3g", 9);
+        print_interval(row);
+    }
 }
 
 static void print_hidden(const json_t *sentences)
@@ -94,17 +99,11 @@ static void print_table(const json_t *document)
     const json_t *rows = json_object_get(document, "coefficients");
     double degrees = member_number(json_object_get(document, "inference"), "degrees");
     char caption[COEFFICIENTS_CAPTION_BYTES];
-    int width = widest_name(rows);
-    size_t index;
-    json_t *row;
     coefficients_caption(caption, document);
     (void)printf("Coefficients (unbiased, for conclusions).\n%s:\n", caption);
-    (void)printf("%*s %12s %12s %8s %9s  %g%% interval\n", width, "", "Estimate", "Std. Error",
-                 "t value", "Pr(>|t|)", 100 * member_number(document, "level"));
-    json_array_foreach(rows, index, row)
-    {
-        print_row(row, width);
-    }
+    (void)printf("%*s %12s %12s %8s %9s  %g%% interval\n", widest_name(rows), "", "Estimate",
+                 "Std. Error", "t value", "Pr(>|t|)", 100 * member_number(document, "level"));
+    print_rows(rows);
     (void)printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
     if (!isnan(degrees)) {
         (void)printf("p values and intervals: Student's t, %g degrees of freedom", degrees);
@@ -184,17 +183,6 @@ static void print_diagnostics(const json_t *document, bool explain)
 
 /* ---------------------------------------------------------------- tails */
 
-static void print_robust(const json_t *rows)
-{
-    int width = widest_name(rows);
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
-        print_row(row, width);
-    }
-}
-
 /* What honest devices can hardly have sent, and the table without it. */
 static void print_tails(const json_t *tails)
 {
@@ -224,7 +212,7 @@ static void print_tails(const json_t *tails)
         if (json_is_array(robust)) {
             (void)printf("Coefficients without the %lld report%s beyond honest noise:\n", set_aside,
                          plural(set_aside));
-            print_robust(robust);
+            print_rows(robust);
         }
     }
 }
@@ -321,6 +309,31 @@ static void print_predicted(const json_t *document)
         print_number(row, "estimate", "%.5g", 12);
         (void)putchar('\n');
     }
+}
+
+/* The bound as printed in the paper is shown under that name only, beside the corrected one and the
+ * reason why it does not hold. Both bound the excess of half the mean squared error, in scaled
+ * units, of the averaged iterate. */
+void convergence_print(const json_t *convergence, const char *where)
+{
+    if (!json_is_object(convergence)) {
+        printf("Gradient variance: no eigenvalue of the moment is above 0 at this noise\n");
+        return;
+    }
+    printf("Gradient variance at %s %.4g, at most %.4g for |beta| <= %.4g, |x| <= %.4g, "
+           "|y| <= %.4g\n",
+           where, member_number(convergence, "gradient_variance"),
+           member_number(convergence, "gradient_variance_bound"),
+           member_number(convergence, "beta_bound"), member_number(convergence, "feature_bound"),
+           member_number(convergence, "response_bound"));
+    printf("Excess loss after %.0f rounds: at most %.4g (corrected, step 1/2L, L = %.4g); as "
+           "printed %.4g\n",
+           member_number(convergence, "rounds"), member_number(convergence, "excess_loss_bound"),
+           member_number(convergence, "smoothness"),
+           member_number(convergence, "excess_loss_as_printed"));
+    coefficients_paragraph(
+        "The bound as printed does not hold: it divides by the number of devices a variance that "
+        "holds that division already, and its step 1/L leaves the proof no room for noise.");
 }
 
 static void print_guarantee(const json_t *guarantee, bool explain)

@@ -106,8 +106,8 @@ int plan_figure(const struct plan_options *options)
         snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
         return cli_fail(CLI_USAGE, "plan", "gnuplot cannot take the figure's name");
     }
-    if (!options->force && access(path, F_OK) == 0) {
-        return cli_fail(CLI_USAGE, "plan", "%s exists; --force replaces it", path);
+    if (cli_check_new("plan", path, options->force) != CLI_DONE) {
+        return CLI_USAGE;
     }
     const struct drawing drawing = {&options->request, part, terminal};
     if (!program_gnuplot(NULL, write_all, &drawing)) {

@@ -5,8 +5,8 @@
 
 #include "cli.h"
 #include "coefficients.h"
-#include "convergence.h"
 #include "estimate_json.h"
+#include "estimate_show.h"
 #include "guarantee_json.h"
 #include "guarantee_print.h"
 #include "plan.h"
@@ -329,18 +329,6 @@ static void print_advice(const struct tremolo_plan_answer *answer)
         (void)snprintf(text, sizeof text, "What to do: ask another question.");
     }
     coefficients_paragraph(text);
-}
-
-int plan_print_json(const struct plan_options *options, const struct tremolo_plan_answer *answer)
-{
-    json_t *document = plan_document(&options->request, answer);
-    if (document == NULL || json_dumpf(document, stdout, ESTIMATE_JSON_PRETTY) != 0) {
-        json_decref(document);
-        return cli_fail(CLI_FAILED, "plan", "the plan could not be written");
-    }
-    (void)putchar('\n');
-    json_decref(document);
-    return CLI_DONE;
 }
 
 void plan_print_text(const struct plan_options *options, const struct tremolo_plan_answer *answer)

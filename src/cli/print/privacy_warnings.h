@@ -4,19 +4,7 @@
 
 #include <stddef.h>
 
-enum privacy_warning_kind {
-    PRIVACY_EPSILON_LARGE,
-    PRIVACY_DISTANCE_SMALL,
-    PRIVACY_GRID_COARSE,
-    PRIVACY_WARNINGS
-};
-
-struct privacy_warning {
-    enum privacy_warning_kind kind;
-    double value; /* epsilon, half ranges, or the share that rounding adds to the sensitivity */
-};
-
-enum { PRIVACY_WARNING_BYTES = 256 };
+enum { PRIVACY_WARNINGS = 3, PRIVACY_WARNING_BYTES = 256 };
 
 /* What may deserve a word; 0: not so. */
 struct privacy_terms {
@@ -25,12 +13,9 @@ struct privacy_terms {
     double rounding; /* what the device's grid adds to the sensitivity, as a share of it */
 };
 
-/* How many there are. */
-size_t privacy_warnings(struct privacy_warning warnings[PRIVACY_WARNINGS],
+/* Sentences without their ends; how many there are. */
+size_t privacy_warnings(char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES],
                         const struct privacy_terms *terms);
-
-/* One of them as a sentence without its end. */
-void privacy_warning_words(char text[PRIVACY_WARNING_BYTES], const struct privacy_warning *warning);
 
 /* All of them, printed as paragraphs. */
 void privacy_warnings_print(const struct privacy_terms *terms);

@@ -53,13 +53,8 @@ static size_t index_of(enum tremolo_experiment_method method)
 
 /* ------------------------------------------------------------------ tables */
 
-static bool write_datasets(const char *folder, const struct tremolo_reproduction_case *cases,
-                           size_t count)
+static void write_datasets(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
-    FILE *file = open_in(folder, "datasets.csv");
-    if (file == NULL) {
-        return false;
-    }
     (void)fputs("task,rows,dimension,r2_ols,paper_rows,paper_dimension,paper_r2_ols\n", file);
     for (size_t c = 0; c < count; c++) {
         const struct tremolo_task *task = cases[c].task;
@@ -67,16 +62,10 @@ static bool write_datasets(const char *folder, const struct tremolo_reproduction
                       cases[c].design.features, cases[c].ols.mean, task->paper_rows,
                       task->paper_dimension, task->paper_r2_ols);
     }
-    return close_well(file);
 }
 
-static bool write_tuning(const char *folder, const struct tremolo_reproduction_case *cases,
-                         size_t count)
+static void write_tuning(FILE *file, const struct tremolo_reproduction_case *cases, size_t count)
 {
-    FILE *file = open_in(folder, "tuning.csv");
-    if (file == NULL) {
-        return false;
-    }
     (void)fputs("task,method,step,ridge,clip,alpha,lambda,omega\n", file);
     size_t methods = tremolo_sweep_paper.method_count;
     for (size_t i = 0; i < count * methods; i++) {
@@ -88,29 +77,22 @@ static bool write_tuning(const char *folder, const struct tremolo_reproduction_c
                       tremolo_experiment_method_name(tuned->method), tuned->step, tuned->ridge,
                       tuned->clip, tuned->alpha, tuned->lambda, tuned->omega);
     }
-    return close_well(file);
 }
 
-static bool write_sweep(const char *folder, const struct tremolo_reproduction_case *cases,
-                        size_t count, const struct tremolo_reproduction *reproduction)
+static void write_sweep(FILE *file, const struct tremolo_reproduction_case *cases, size_t count,
+                        const struct tremolo_reproduction *reproduction)
 {
     const struct tremolo_sweep *sweep = reproduction->sweep;
-    FILE *file = open_in(folder, "sweep.csv");
-    if (file == NULL) {
-        return false;
-    }
+    size_t points = sweep->method_count * sweep->epsilon_count;
     (void)fputs("task,method,epsilon,r2_mean,r2_sd,repeats,r2_ols\n", file);
-    for (size_t c = 0; c < count; c++) {
-        for (size_t m = 0; m < sweep->method_count; m++) {
-            for (size_t e = 0; e < sweep->epsilon_count; e++) {
-                const struct tremolo_sweep_point *point = &cases[c].sweep[m][e];
-                (void)fprintf(file, "%s,%s,%g,%.17g,%.17g,%zu,%.17g\n", cases[c].task->key,
-                              sweep->methods[m].name, sweep->epsilon(e), point->mean, point->sd,
-                              reproduction->repeats, cases[c].ols.mean);
-            }
-        }
+    for (size_t i = 0; i < count * points; i++) {
+        const struct tremolo_reproduction_case *studied = &cases[i / points];
+        size_t m = i % points / sweep->epsilon_count, e = i % sweep->epsilon_count;
+        const struct tremolo_sweep_point *point = &studied->sweep[m][e];
+        (void)fprintf(file, "%s,%s,%g,%.17g,%.17g,%zu,%.17g\n", studied->task->key,
+                      sweep->methods[m].name, sweep->epsilon(e), point->mean, point->sd,
+                      reproduction->repeats, studied->ols.mean);
     }
-    return close_well(file);
 }
 
 /* ----------------------------------------------------------------- figures */
@@ -328,14 +310,9 @@ static void report_any_two(FILE *file, const struct reproduce_options *options, 
         (unsigned long long)options->reproduction.seed, seconds, options->reproduction.threads);
 }
 
-static bool write_report(const char *folder, const struct tremolo_reproduction_case *cases,
-                         size_t count, const struct reproduce_options *options, bool figures,
-                         double seconds)
+static void write_report(FILE *file, const struct tremolo_reproduction_case *cases, size_t count,
+                         const struct reproduce_options *options, bool figures, double seconds)
 {
-    FILE *file = open_in(folder, "report.md");
-    if (file == NULL) {
-        return false;
-    }
     (void)fprintf(file, "# %s\n\n", reproduce_title(options));
     report_datasets(file, cases, count);
     if (!options->any_two) {
@@ -350,15 +327,27 @@ static bool write_report(const char *folder, const struct tremolo_reproduction_c
         (void)fprintf(file, "- [%s](%s.svg)\n", cases[c].task->title, cases[c].task->key);
     }
     (options->any_two ? report_any_two : report_method)(file, options, seconds);
-    return close_well(file);
 }
 
 bool reproduce_write(const char *folder, const struct tremolo_reproduction_case *cases,
                      size_t count, const struct reproduce_options *options, bool figures,
                      double seconds)
 {
-    return write_datasets(folder, cases, count) &&
-           (options->any_two || write_tuning(folder, cases, count)) &&
-           write_sweep(folder, cases, count, &options->reproduction) &&
-           write_report(folder, cases, count, options, figures, seconds);
+    static const char *const names[] = {"datasets.csv", "tuning.csv", "sweep.csv", "report.md"};
+    bool good = true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && good; i++) {
+        FILE *file = i == 1 && options->any_two ? NULL : open_in(folder, names[i]);
+        if (file == NULL) {
+            good = i == 1 && options->any_two; /* of which nothing is tuned */
+            continue;
+        }
+        switch (i) {
+        case 0: write_datasets(file, cases, count); break;
+        case 1: write_tuning(file, cases, count); break;
+        case 2: write_sweep(file, cases, count, &options->reproduction); break;
+        default: write_report(file, cases, count, options, figures, seconds); break;
+        }
+        good = close_well(file);
+    }
+    return good;
 }

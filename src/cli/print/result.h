@@ -11,33 +11,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "coefficients.h"
-#include "options.h"
-#include "tremolo_privacy.h"
-#include "tremolo_regression.h"
-
 enum { RESULT_LINE_BYTES = 4096 };
 
 /* Can a result be saved under this name? CLI_DONE, also without a name (NULL), or the exit
  * code after a message of `command`. Asked before any work is done. */
 int result_check(const char *command, const char *path, bool force);
-
-/* How a result is shown and saved, for a struct with members `json`, `explain`, `save` and
- * `force`. */
-#define RESULT_RULES(type)                                                                         \
-    OPTION_RULE("explain", NULL, FLAG, OPTION_TO(type, explain),                                   \
-                .help = "print the guarantee in full: for a reviewer, for a participant, and for " \
-                        "pairs that differ in other ways"),                                        \
-        OPTION_RULE("json", NULL, FLAG, OPTION_TO(type, json),                                     \
-                    .help = "print the result as JSON"),                                           \
-        OPTION_RULE("save", "FILE", TEXT, OPTION_TO(type, save),                                   \
-                    .help =                                                                        \
-                        "save the result as one .html page, .json document or .csv table, by the " \
-                        "name's end; the file appears whole or not at all"),                       \
-        OPTION_RULE("report", "FILE", TEXT, OPTION_TO(type, save), .hidden = true,                 \
-                    .help = "the former name of --save"),                                          \
-        OPTION_RULE("force", NULL, FLAG, OPTION_TO(type, force),                                   \
-                    .help = "replace files that are there already")
 
 /* The command as it was typed, quoted for a shell; cut where it is too long. */
 void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv);

@@ -11,15 +11,6 @@
 #include "guarantee_print.h"
 #include "tremolo_privacy.h"
 
-int study_print_json(json_t *object)
-{
-    int failed = object == NULL ||
-                 json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0 ||
-                 putchar('\n') == EOF;
-    json_decref(object);
-    return failed ? cli_fail(CLI_FAILED, "study", "cannot write the result") : CLI_DONE;
-}
-
 void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file)
 {
     if (tremolo_base64_encode(text, TREMOLO_STUDY_ID_TEXT_BYTES, tremolo_study_file_id(file),
@@ -143,7 +134,7 @@ static int show_words(const struct tremolo_study_file *file)
     struct tremolo_explanation explanation;
     enum tremolo_status status = tremolo_study_file_explain(&explanation, file, terms->delta);
     if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+        return cli_fail_status("study", status);
     }
     json_t *words = guarantee_words_json(&explanation);
     study_id_text(id, file);
@@ -206,14 +197,14 @@ static int show_json(const struct tremolo_study_file *file)
         status = tremolo_study_file_json(&study, file);
     }
     if (status != TREMOLO_OK) {
-        return cli_fail(cli_exit_of(status), "study", "%s", tremolo_status_sentence(status));
+        return cli_fail_status("study", status);
     }
     study_id_text(id, file);
     json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "id", id, "study",
                                json_loads(study, 0, NULL), "coordinates", coordinates_json(file),
                                "guarantee", guarantee_json(&guarantee, file));
     free(study);
-    return study_print_json(object);
+    return cli_print_json("study", object, true);
 }
 
 int study_show(const struct study_options *options, const struct tremolo_study_file *file)

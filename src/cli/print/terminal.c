@@ -21,23 +21,15 @@ static volatile sig_atomic_t stopping, resized, suspending;
 static struct termios before;
 static bool keyboard_changed;
 
-static void on_stop(int signal_number)
+static void on_signal(int number)
 {
-    (void)signal_number;
-    stopping = 1;
+    *(number == SIGWINCH ? &resized : number == SIGTSTP ? &suspending : &stopping) = 1;
 }
 
-static void on_resize(int signal_number)
-{
-    (void)signal_number;
-    resized = 1;
-}
+/* The last two on a screen only. */
+static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
-static void on_suspend(int signal_number)
-{
-    (void)signal_number;
-    suspending = 1;
-}
+enum { CAUGHT = sizeof caught_signals / sizeof caught_signals[0], CAUGHT_IN_PIPES = CAUGHT - 2 };
 
 static void catch_signal(int number, void (*handler)(int))
 {
@@ -116,13 +108,11 @@ void terminal_open(struct terminal *terminal)
     terminal->screen = isatty(STDOUT_FILENO) != 0 && !dumb;
     terminal->colour = terminal->screen && (no_colour == NULL || no_colour[0] == '\0');
     measure(terminal);
-    catch_signal(SIGINT, on_stop);
-    catch_signal(SIGTERM, on_stop);
-    catch_signal(SIGHUP, on_stop);
     catch_signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < (terminal->screen ? CAUGHT : CAUGHT_IN_PIPES); i++) {
+        catch_signal(caught_signals[i], on_signal);
+    }
     if (terminal->screen) {
-        catch_signal(SIGWINCH, on_resize);
-        catch_signal(SIGTSTP, on_suspend);
         take_over();
     }
 }
@@ -168,11 +158,9 @@ enum terminal_event terminal_wait(struct terminal *terminal, int milliseconds)
     struct pollfd keyboard = {.fd = keyboard_changed ? STDIN_FILENO : -1, .events = POLLIN};
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
     (void)sigemptyset(&caught);
-    (void)sigaddset(&caught, SIGINT);
-    (void)sigaddset(&caught, SIGTERM);
-    (void)sigaddset(&caught, SIGHUP);
-    (void)sigaddset(&caught, SIGWINCH);
-    (void)sigaddset(&caught, SIGTSTP);
+    for (int i = 0; i < CAUGHT; i++) {
+        (void)sigaddset(&caught, caught_signals[i]);
+    }
     (void)sigprocmask(SIG_BLOCK, &caught, &usual);
     int ready = stopping || resized || suspending ? 0 : ppoll(&keyboard, 1, &time, &usual);
     (void)sigprocmask(SIG_SETMASK, &usual, NULL);

@@ -72,6 +72,14 @@ static int paragraph(FILE *out, const struct terminal *terminal, enum terminal_s
     return lines;
 }
 
+/* Why there is nothing newer, and how to leave. */
+static void draw_end(FILE *out, const struct watch *watch, const struct terminal *terminal,
+                     int most)
+{
+    (void)paragraph(out, terminal, STYLE_BAD, watch->trouble, most);
+    line(out, terminal, STYLE_FAINT, "q ends");
+}
+
 /* ---------------------------------------------------------------- the top */
 
 static void draw_title(FILE *out, const struct watch *watch, const struct terminal *terminal)
@@ -372,10 +380,8 @@ static void draw_unclear(FILE *out, const json_t *sentences, const struct termin
 
 static void draw_bottom(FILE *out, const struct watch *watch, const struct terminal *terminal)
 {
-    const char *remark = member_text(watch->answer, "remark");
-    if (remark[0] != '\0') {
-        (void)paragraph(out, terminal, STYLE_CARE, remark, UNCLEAR_LINES_MAX);
-    }
+    (void)paragraph(out, terminal, STYLE_CARE, member_text(watch->answer, "remark"),
+                    UNCLEAR_LINES_MAX);
     draw_unclear(out, json_object_get(watch->answer, "not_identified"), terminal);
     const json_t *guarantee = json_object_get(watch->answer, "guarantee");
     char text[256];
@@ -390,10 +396,7 @@ static void draw_bottom(FILE *out, const struct watch *watch, const struct termi
                        all ? "features and response" : "features only");
         (void)paragraph(out, terminal, STYLE_PLAIN, text, 3);
     }
-    if (watch->trouble[0] != '\0') {
-        (void)paragraph(out, terminal, STYLE_BAD, watch->trouble, 2);
-    }
-    line(out, terminal, STYLE_FAINT, "q ends");
+    draw_end(out, watch, terminal, 2);
 }
 
 static int lines_in(const char *text)
@@ -449,10 +452,7 @@ static void draw_studies(FILE *out, const struct watch *watch, const struct term
     if (json_array_size(json_object_get(watch->answer, "studies")) == 0) {
         line(out, terminal, STYLE_PLAIN, "no studies");
     }
-    if (watch->trouble[0] != '\0') {
-        (void)paragraph(out, terminal, STYLE_BAD, watch->trouble, 2);
-    }
-    line(out, terminal, STYLE_FAINT, "q ends");
+    draw_end(out, watch, terminal, 2);
 }
 
 char *watch_frame(const struct watch *watch, const struct terminal *terminal)
@@ -465,8 +465,7 @@ char *watch_frame(const struct watch *watch, const struct terminal *terminal)
     }
     if (watch->answer == NULL) {
         line(out, terminal, STYLE_BOLD, watch->url);
-        (void)paragraph(out, terminal, STYLE_BAD, watch->trouble, 4);
-        line(out, terminal, STYLE_FAINT, "q ends");
+        draw_end(out, watch, terminal, 4);
     } else if (watch->one_study) {
         draw_study(out, watch, terminal);
     } else {
