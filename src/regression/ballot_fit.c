@@ -4,6 +4,9 @@
  * explains is judged by draws from the same posterior: R^2 of the fit, its mean and the middle
  * of it that the level asks for. Noise was known and the fit is fixed, so no part of the data is needed twice.
  *
+ * Slopes count in part where M does not show that features and response are related at all: a
+ * posterior has slopes of some size whatever is seen, and without a signal each of them costs.
+ *
  * How far weights can matter. Let b solve plain least squares, r its residuals, and let
  * low <= s^2 <= high. The weighted coefficients are b + S^-1 E s^2 a r with S = E s^2 aa', and
  * E (s^2 - k) a r is the same for every k. Projecting (s^2 - k) r / s on s a bounds the
@@ -19,6 +22,8 @@
 #define DRAWS        200
 #define WIDEST_NOISE 0.25 /* of R^2 as M has it, one standard deviation */
 #define WIDEST_R2    0.5  /* an interval at the level 0.95 that is wider says nothing */
+#define LEAST_TRUST  0.2  /* of slopes without a sign of a signal: a third of what they explain */
+#define CLEAR_SDS    3.0  /* so far from nothing a signal is beyond doubt: noise is once in 200 */
 
 /* Loss of theta under M: E s^2 (w - prediction)^2. */
 static double loss(const double *theta, const double *M, size_t n)
@@ -113,6 +118,41 @@ static bool is_told(const double *theta, const struct tremolo_ballot *ballots)
     return total > 2.0 * sqrt(on_total) && sqrt(variance) <= WIDEST_NOISE;
 }
 
+/* What slopes count for, with the posterior mean P of M. Without a signal the covariances of
+ * features and response, squared and by their noise, add up to d give or take sqrt(2 d). */
+static double signal_trust(const struct tremolo_ballot *ballots, const double *P)
+{
+    const double *M = ballots->M;
+    size_t n = ballots->n;
+    size_t w = n - 1;
+    double d = (double)ballots->d;
+    double mean_w = P[w] / P[0];
+    double seen = 0.0;
+    for (size_t i = 1; i < w; i++) {
+        double mean = P[i] / P[0];
+        double both = mean * mean_w;
+        double covariance = M[i * n + w] - mean * M[w] - mean_w * M[i] + both * M[0];
+        double noise = ballot_variance(ballots, i, w) +
+                       mean * mean * ballot_variance(ballots, 0, w) +
+                       mean_w * mean_w * ballot_variance(ballots, 0, i) +
+                       both * both * ballot_variance(ballots, 0, 0);
+        seen += covariance * covariance / noise;
+    }
+    double sds = (seen - d) / sqrt(2.0 * d);
+    return LEAST_TRUST + (1.0 - LEAST_TRUST) * fmin(fmax(sds / CLEAR_SDS, 0.0), 1.0);
+}
+
+/* Slopes by `trust`; the prediction still goes through the means that M has. */
+static void hold_back(double *theta, double trust, const double *M, size_t n)
+{
+    theta[0] = M[n - 1];
+    for (size_t i = 1; i < n - 1; i++) {
+        theta[i] *= trust;
+        theta[0] -= theta[i] * M[i];
+    }
+    theta[0] /= M[0];
+}
+
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
 static bool spectrum(double *values, double *work, const double *M, size_t n)
 {
@@ -185,6 +225,9 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     status = wanted ? ballot_posterior(M, draws, DRAWS, &made.fit.iterations, ballots) : TREMOLO_OK;
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
+    }
+    if (status == TREMOLO_OK && wanted) {
+        hold_back(theta, signal_trust(ballots, M), M, n);
     }
     if (status == TREMOLO_OK) {
         status = describe(&made, theta, M, work, ballots);
