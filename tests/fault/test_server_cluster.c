@@ -104,7 +104,7 @@ static void fold_many(void)
         }
     }
     worker_fold(&worker);
-    assert_true(worker.lease[0].shard->id_chunks.count > 0);
+    assert_true(worker.lease[0].shard->ids.chunks.count > 0);
     worker_dismiss(&worker);
 }
 

@@ -122,7 +122,7 @@ static void put_chunks(struct encoder *out, const struct shard_chunks *chunks)
 /* What one checkpoint adds; it becomes part of the shard once it is written. */
 struct additions {
     struct shard_chunks ids;     /* all of them, old and new */
-    struct shard_chunks devices; /* likewise */
+    struct shard_chunks samples; /* likewise */
     struct shard_chunks active;  /* sums of the active round, when large */
     bool names;                  /* chunks of names were written */
 };
@@ -130,7 +130,7 @@ struct additions {
 static void free_additions(struct additions *additions)
 {
     free(additions->ids.sequence);
-    free(additions->devices.sequence);
+    free(additions->samples.sequence);
     free(additions->active.sequence);
 }
 
@@ -182,39 +182,37 @@ static enum tremolo_status store_ended(struct shard *shard, const struct place *
     return status;
 }
 
-static enum tremolo_status copy_chunks(struct shard_chunks *copy, const struct shard_chunks *from)
-{
-    copy->sequence = malloc((from->count + 1) * sizeof *copy->sequence);
-    if (copy->sequence == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    if (from->count > 0) {
-        memcpy(copy->sequence, from->sequence, from->count * sizeof *copy->sequence);
-    }
-    copy->count = from->count;
-    return TREMOLO_OK;
-}
-
-static enum tremolo_status store_names(struct additions *additions, const struct shard *shard,
-                                       const struct place *place)
+/* The chunks of names there are, and, if these are to be written down, those of the fresh ones. */
+static enum tremolo_status store_names(struct shard_chunks *chunks, const struct shard_names *names,
+                                       const struct place *place, const struct shard *shard,
+                                       const char *kind, bool write)
 {
     char subject[BUS_NAME_BYTES];
-    enum tremolo_status status = copy_chunks(&additions->ids, &shard->id_chunks);
+    chunks->sequence = malloc((names->chunks.count + 1) * sizeof *chunks->sequence);
+    if (chunks->sequence == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (names->chunks.count > 0) {
+        memcpy(chunks->sequence, names->chunks.sequence,
+               names->chunks.count * sizeof *chunks->sequence);
+    }
+    chunks->count = names->chunks.count;
+    blob_subject(subject, place->tag, shard->number, kind, 0);
+    return write ? store_chunks(chunks, place, subject, names->fresh,
+                                names->fresh_count * IDSET_NAME_BYTES)
+                 : TREMOLO_OK;
+}
+
+static enum tremolo_status store_all_names(struct additions *additions, const struct shard *shard,
+                                           const struct place *place)
+{
+    bool write = shard->ids.fresh_count >= CHECKPOINT_NAMES_MIN;
+    enum tremolo_status status =
+        store_names(&additions->ids, &shard->ids, place, shard, "ids", write);
     if (status == TREMOLO_OK) {
-        status = copy_chunks(&additions->devices, &shard->device_chunks);
+        status = store_names(&additions->samples, &shard->samples, place, shard, "samples", write);
     }
-    if (status != TREMOLO_OK || shard->new_ids.count < CHECKPOINT_NAMES_MIN) {
-        return status;
-    }
-    blob_subject(subject, place->tag, shard->number, "ids", 0);
-    status = store_chunks(&additions->ids, place, subject, shard->new_ids.bytes,
-                          shard->new_ids.count * IDSET_NAME_BYTES);
-    if (status == TREMOLO_OK && shard->named) {
-        blob_subject(subject, place->tag, shard->number, "samples", 0);
-        status = store_chunks(&additions->devices, place, subject, shard->new_devices.bytes,
-                              shard->new_devices.count * IDSET_NAME_BYTES);
-    }
-    additions->names = status == TREMOLO_OK;
+    additions->names = write && status == TREMOLO_OK;
     return status;
 }
 
@@ -269,12 +267,12 @@ static void compose(struct encoder *out, struct additions *additions, struct sha
 {
     out->status = store_ended(shard, place);
     if (out->status == TREMOLO_OK) {
-        out->status = store_names(additions, shard, place);
+        out->status = store_all_names(additions, shard, place);
     }
     put_head(out, shard, mark, additions->names);
     put_active(out, additions, shard, place);
     put_chunks(out, &additions->ids);
-    put_chunks(out, &additions->devices);
+    put_chunks(out, &additions->samples);
     uint8_t *check = encode_room(out, CHECK_BYTES);
     if (check != NULL) {
         (void)crypto_generichash(check, CHECK_BYTES, out->bytes, out->length - CHECK_BYTES, NULL,
@@ -309,17 +307,20 @@ static enum tremolo_status settle(struct bus *bus, const char *key, const struct
     return status;
 }
 
+/* The chunks are exchanged: the old ones are freed with the rest. */
+static void adopt_names(struct shard_names *names, struct shard_chunks *chunks)
+{
+    struct shard_chunks old = names->chunks;
+    names->chunks = *chunks;
+    names->fresh_count = 0;
+    *chunks = old;
+}
+
 static void adopt(struct shard *shard, struct additions *additions)
 {
     if (additions->names) {
-        struct shard_chunks ids = shard->id_chunks;
-        struct shard_chunks devices = shard->device_chunks;
-        shard->id_chunks = additions->ids;
-        shard->device_chunks = additions->devices;
-        additions->ids = ids; /* freed with the rest */
-        additions->devices = devices;
-        shard->new_ids.count = 0;
-        shard->new_devices.count = 0;
+        adopt_names(&shard->ids, &additions->ids);
+        adopt_names(&shard->samples, &additions->samples);
         shard->names_position = shard->position;
     }
 }
@@ -488,8 +489,8 @@ enum tremolo_status checkpoint_decode(struct shard **shard, struct checkpoint_ma
     get_head(&in, made, &found);
     status = in.failed ? TREMOLO_MALFORMED : get_active(&in, made, bus);
     if (status == TREMOLO_OK) {
-        get_chunks(&in, &made->id_chunks);
-        get_chunks(&in, &made->device_chunks);
+        get_chunks(&in, &made->ids.chunks);
+        get_chunks(&in, &made->samples.chunks);
         bool good = !in.failed && in.left == 0 && is_sound(made);
         status = good ? TREMOLO_OK : TREMOLO_MALFORMED;
     }
@@ -519,16 +520,15 @@ enum tremolo_status checkpoint_ended(struct tremolo_moments **moments, struct bu
     return status;
 }
 
-static enum tremolo_status learn_chunks(struct idset *set, const struct source *source,
-                                        const struct shard_chunks *chunks,
-                                        void (*tick)(void *context), void *context)
+static enum tremolo_status learn_names(struct shard_names *names, const struct source *source,
+                                       void (*tick)(void *context), void *context)
 {
     enum tremolo_status status = TREMOLO_OK;
-    for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
+    for (size_t i = 0; i < names->chunks.count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
-        status = read_chunk(&chunk, source, chunks->sequence[i]);
+        status = read_chunk(&chunk, source, names->chunks.sequence[i]);
         if (status == TREMOLO_OK) {
-            status = shard_learn(set, chunk.bytes, chunk.length);
+            status = shard_learn(&names->set, chunk.bytes, chunk.length);
         }
         free(chunk.bytes);
         tick(context);
@@ -542,14 +542,12 @@ enum tremolo_status checkpoint_names(struct shard *shard, struct bus *bus,
     struct source ids = source_of(bus, shard, "ids", 0);
     struct source samples = source_of(bus, shard, "samples", 0);
     /* Once, not step by step; and never more than the chunks can hold, whatever the value says. */
-    uint64_t most = (uint64_t)shard->id_chunks.count * (BUS_MESSAGE_BYTES_MAX / IDSET_NAME_BYTES);
+    uint64_t most = (uint64_t)shard->ids.chunks.count * (BUS_MESSAGE_BYTES_MAX / IDSET_NAME_BYTES);
     uint64_t counted = shard->counts[SHARD_COUNTED];
     enum tremolo_status status =
-        idset_reserve(&shard->ids, (size_t)(counted < most ? counted : most));
+        idset_reserve(&shard->ids.set, (size_t)(counted < most ? counted : most));
     if (status == TREMOLO_OK) {
-        status = learn_chunks(&shard->ids, &ids, &shard->id_chunks, tick, context);
+        status = learn_names(&shard->ids, &ids, tick, context);
     }
-    return status == TREMOLO_OK
-               ? learn_chunks(&shard->devices, &samples, &shard->device_chunks, tick, context)
-               : status;
+    return status == TREMOLO_OK ? learn_names(&shard->samples, &samples, tick, context) : status;
 }

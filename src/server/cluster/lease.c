@@ -244,7 +244,7 @@ static enum tremolo_status load(struct lease *lease, const struct lease_holder *
     if (status == TREMOLO_OK) {
         status = replay(lease, holder);
     }
-    const struct idset *ids = &lease->shard->ids;
+    const struct idset *ids = &lease->shard->ids.set;
     bool whole = ids->count + (ids->has_zero ? 1 : 0) == lease->shard->counts[SHARD_COUNTED];
     bool damaged = status == TREMOLO_MALFORMED || (status == TREMOLO_OK && !whole);
     return damaged ? start_over(lease) : status;

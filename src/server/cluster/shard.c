@@ -40,6 +40,13 @@ enum tremolo_status shard_new(struct shard **shard, struct served_study *served,
     return TREMOLO_OK;
 }
 
+static void free_names(struct shard_names *names)
+{
+    idset_free(&names->set);
+    free(names->fresh);
+    free(names->chunks.sequence);
+}
+
 void shard_free(struct shard *shard)
 {
     if (shard == NULL) {
@@ -51,12 +58,8 @@ void shard_free(struct shard *shard)
     }
     free(shard->ended);
     tremolo_moments_free(shard->moments);
-    idset_free(&shard->ids);
-    idset_free(&shard->devices);
-    free(shard->new_ids.bytes);
-    free(shard->new_devices.bytes);
-    free(shard->id_chunks.sequence);
-    free(shard->device_chunks.sequence);
+    free_names(&shard->ids);
+    free_names(&shard->samples);
     rows_free(&shard->rows);
     free(shard);
 }
@@ -64,24 +67,28 @@ void shard_free(struct shard *shard)
 static enum tremolo_status reserve_names(struct shard_names *names, size_t more)
 {
     size_t capacity = names->capacity < 256 ? 256 : names->capacity;
-    while (capacity < names->count + more) {
+    while (capacity < names->fresh_count + more) {
         capacity *= 2;
     }
-    if (capacity == names->capacity) {
-        return TREMOLO_OK;
+    if (capacity != names->capacity) {
+        uint8_t *fresh = realloc(names->fresh, capacity * IDSET_NAME_BYTES);
+        if (fresh == NULL) {
+            return TREMOLO_NO_MEMORY;
+        }
+        names->fresh = fresh;
+        names->capacity = capacity;
     }
-    uint8_t *bytes = realloc(names->bytes, capacity * IDSET_NAME_BYTES);
-    if (bytes == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    names->bytes = bytes;
-    names->capacity = capacity;
-    return TREMOLO_OK;
+    return idset_reserve(&names->set, more);
 }
 
-static void note_name(struct shard_names *names, const uint8_t *name)
+/* False when it has been used before. */
+static bool use_name(struct shard_names *names, const uint8_t *name, uint64_t hash)
 {
-    memcpy(names->bytes + names->count++ * IDSET_NAME_BYTES, name, IDSET_NAME_BYTES);
+    bool fresh = idset_add(&names->set, name, hash);
+    if (fresh) {
+        memcpy(names->fresh + names->fresh_count++ * IDSET_NAME_BYTES, name, IDSET_NAME_BYTES);
+    }
+    return fresh;
 }
 
 /* Room for all that a segment of `count` records can bring, before it is read. */
@@ -89,16 +96,10 @@ static enum tremolo_status reserve(struct shard *shard, size_t count)
 {
     enum tremolo_status status = rows_reserve(&shard->rows, shard->check.row_values, count);
     if (status == TREMOLO_OK) {
-        status = idset_reserve(&shard->ids, count);
-    }
-    if (status == TREMOLO_OK) {
-        status = reserve_names(&shard->new_ids, count);
+        status = reserve_names(&shard->ids, count);
     }
     if (status == TREMOLO_OK && shard->named) {
-        status = idset_reserve(&shard->devices, count);
-    }
-    if (status == TREMOLO_OK && shard->named) {
-        status = reserve_names(&shard->new_devices, count);
+        status = reserve_names(&shard->samples, count);
     }
     return status;
 }
@@ -144,8 +145,7 @@ static bool take_sample(struct shard *shard, const struct arrival *arrival)
     uint8_t name[IDSET_NAME_BYTES];
     for (uint32_t sample = 0; sample < shard->served->terms->samples; sample++) {
         sample_name(name, shard, arrival, sample);
-        if (idset_add(&shard->devices, name, idset_hash(&shard->devices, name))) {
-            note_name(&shard->new_devices, name);
+        if (use_name(&shard->samples, name, idset_hash(&shard->samples.set, name))) {
             return true;
         }
     }
@@ -165,7 +165,7 @@ static enum shard_fate decide_fate(struct shard *shard, const struct arrival *ar
     if (shard_of(shard->served, arrival, shard->shards) != shard->number) {
         return SHARD_REFUSED;
     }
-    if (idset_has(&shard->ids, arrival->id, arrival->hash)) {
+    if (idset_has(&shard->ids.set, arrival->id, arrival->hash)) {
         return SHARD_REPEATED;
     }
     if (arrival->round != round) {
@@ -174,8 +174,7 @@ static enum shard_fate decide_fate(struct shard *shard, const struct arrival *ar
     if (shard->named && !take_sample(shard, arrival)) {
         return SHARD_REFUSED;
     }
-    (void)idset_add(&shard->ids, arrival->id, arrival->hash);
-    note_name(&shard->new_ids, arrival->id);
+    (void)use_name(&shard->ids, arrival->id, arrival->hash);
     return SHARD_COUNTED;
 }
 
@@ -218,8 +217,8 @@ static void read_block(struct block *block, struct shard *shard, size_t first, u
         check_report(arrival, shard->rows.values + (first + block->count) * shard->check.row_values,
                      &shard->check);
         if (arrival->outcome == OUTCOME_PENDING) {
-            arrival->hash = idset_hash(&shard->ids, arrival->id);
-            idset_prefetch(&shard->ids, arrival->hash);
+            arrival->hash = idset_hash(&shard->ids.set, arrival->id);
+            idset_prefetch(&shard->ids.set, arrival->hash);
         }
         block->count++;
     }

@@ -24,17 +24,19 @@
 enum { SHARD_TAIL_BYTES = 16 };
 #define SHARD_END_MARK "end" /* the bytes of an end marker */
 
-/* Names accepted since they were last written down, one after the other. */
-struct shard_names {
-    uint8_t *bytes;
-    size_t count;
-    size_t capacity;
-};
-
 /* Where stored bytes are: the numbers of their messages, in order. */
 struct shard_chunks {
     uint64_t *sequence;
     size_t count;
+};
+
+/* Names that have been used. */
+struct shard_names {
+    struct idset set; /* all of them */
+    uint8_t *fresh;   /* those that were not written down yet, one after the other */
+    size_t fresh_count;
+    size_t capacity;            /* of `fresh` */
+    struct shard_chunks chunks; /* where the others are */
 };
 
 /* A round that has ended in this shard. */
@@ -70,12 +72,8 @@ struct shard {
     struct tremolo_moments *moments; /* of the active round; NULL after the last */
     struct shard_round *ended;       /* terms->rounds of them, `active` in use */
     uint64_t counts[SHARD_FATES];
-    struct idset ids;
-    struct idset devices;
-    struct shard_names new_ids;
-    struct shard_names new_devices;
-    struct shard_chunks id_chunks;
-    struct shard_chunks device_chunks;
+    struct shard_names ids;
+    struct shard_names samples; /* of devices, where these have names */
     /* Told of every record that counts, unless NULL; anything but OK ends the fold. */
     enum tremolo_status (*counted)(void *context, const struct segment_record *record);
     void *counted_context;

@@ -20,8 +20,9 @@ static struct tremolo_iterate_options options_of(const struct served_study *serv
     };
 }
 
-enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence, struct served_study *served,
-                                    unsigned round)
+/* Debias one round's sums with the vectors exactly as broadcast. Lock held. */
+static enum tremolo_status evidence_of(struct tremolo_debiased **evidence,
+                                       struct served_study *served, unsigned round)
 {
     return tremolo_release_evidence(evidence, served->rounds[round].moments, &served->release,
                                     served->rounds[round].vectors);
@@ -168,7 +169,7 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
     struct replay *replay = context;
     size_t d = replay->served->study->dimension;
     if (round < closed_rounds(replay->served)) {
-        return rounds_evidence(evidence, replay->served, (unsigned)round);
+        return evidence_of(evidence, replay->served, (unsigned)round);
     }
     memcpy(replay->beta, beta, d * sizeof *beta);
     if (vectors > 0) {
@@ -252,7 +253,7 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
         return TREMOLO_NO_MEMORY;
     }
     double *Z = S + d * d;
-    enum tremolo_status status = rounds_evidence(&evidence, served, round);
+    enum tremolo_status status = evidence_of(&evidence, served, round);
     if (status == TREMOLO_OK) {
         tremolo_debias_moments(S, Z, NULL, evidence, options_of(served).intercept);
         *norm = gradient_norm(S, Z, served->rounds[round].beta, d);

@@ -20,10 +20,6 @@ struct served_study;
 /* Compute beta and vectors of round served->opened and open it in memory. */
 TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct served_study *served, int64_t now);
 
-/* Debias one round's sums with the vectors exactly as broadcast. Lock held. */
-TREMOLO_MUST_USE enum tremolo_status rounds_evidence(struct tremolo_debiased **evidence,
-                                                     struct served_study *served, unsigned round);
-
 /* What is estimated from: one round, or all of them, the open one included, with their sums
  * merged and the modulation of each weighted by its share of the reports. */
 struct rounds_told {
