@@ -95,6 +95,14 @@ enum tremolo_status bus_nats_reopen(struct nats_bus *bus);
 /* A copy of a message; without memory `bytes` stays NULL. */
 void bus_nats_take(struct bus_value *value, natsMsg *message);
 
+/* The question to the leader of a stream for its first message at `from` or later. */
+struct bus_nats_question {
+    char subject[BUS_NAME_BYTES];
+    char text[BUS_NAME_BYTES + 64];
+};
+void bus_nats_ask_for(struct bus_nats_question *question, const char *stream, const char *subjects,
+                      uint64_t from);
+
 /* What the leader of a stream answered to a question for a message. */
 enum tremolo_status bus_nats_read_answer(struct nats_bus *bus, struct bus_value *message,
                                          natsMsg *answer);

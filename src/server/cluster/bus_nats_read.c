@@ -34,15 +34,13 @@ static natsStatus open_inbox(struct nats_bus *bus)
 static natsStatus ask(struct nats_bus *bus, const char *stream, const char *subjects, uint64_t from,
                       unsigned number)
 {
-    char subject[BUS_NAME_BYTES];
     char inbox[BUS_NAME_BYTES];
-    char question[BUS_NAME_BYTES + 64];
-    (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", stream);
+    struct bus_nats_question question;
+    bus_nats_ask_for(&question, stream, subjects, from + number);
     (void)snprintf(inbox, sizeof inbox, "%s.%016" PRIx64 ".%" PRIu64, bus->inbox, bus->run,
                    bus->asked + number);
-    (void)snprintf(question, sizeof question, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}",
-                   (from > 0 ? from : 1) + number, subjects);
-    return natsConnection_PublishRequestString(bus->connection, subject, inbox, question);
+    return natsConnection_PublishRequestString(bus->connection, question.subject, inbox,
+                                               question.text);
 }
 
 /* Until all have come, or it has taken too long. Answers to earlier questions are passed over, and so

@@ -3,6 +3,7 @@
 
 #ifdef TREMOLO_HAS_NATS
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -110,22 +111,6 @@ static jsOptions stream_options(void)
     return options;
 }
 
-static enum tremolo_status bus_nats_erase(struct bus *base, const char *key)
-{
-    struct nats_bus *bus = self(base);
-    char subject[BUS_NAME_BYTES];
-    jsOptions options = stream_options();
-    jsErrCode code = (jsErrCode)0;
-    enum tremolo_status status = bus_nats_reopen(bus);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
-    options.Stream.Purge.Subject = subject;
-    natsStatus answer = js_PurgeStream(bus->stream, bucket_stream, &options, &code);
-    return bus_nats_judge(bus, key, answer, code, TREMOLO_NOT_SYNCED);
-}
-
 /* ---------------------------------------------------------------- streams */
 
 /* Base64 as NATS writes it; an absent field is empty. */
@@ -146,6 +131,15 @@ static bool decode_data(struct bus_value *value, const json_t *data)
     }
     value->bytes[value->length] = '\0';
     return true;
+}
+
+void bus_nats_ask_for(struct bus_nats_question *question, const char *stream, const char *subjects,
+                      uint64_t from)
+{
+    (void)snprintf(question->subject, sizeof question->subject, "$JS.API.STREAM.MSG.GET.%s",
+                   stream);
+    (void)snprintf(question->text, sizeof question->text,
+                   "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", from > 0 ? from : 1, subjects);
 }
 
 enum tremolo_status bus_nats_read_answer(struct nats_bus *bus, struct bus_value *message,
@@ -223,8 +217,7 @@ static enum tremolo_status bus_nats_next(struct bus *base, const char *stream, c
                                          uint64_t from, struct bus_value *message)
 {
     struct nats_bus *bus = self(base);
-    char subject[BUS_NAME_BYTES];
-    char question[BUS_NAME_BYTES + 64];
+    struct bus_nats_question question;
     natsMsg *answer = NULL;
     *message = (struct bus_value){0};
     enum tremolo_status status = bus_nats_reopen(bus);
@@ -235,11 +228,9 @@ static enum tremolo_status bus_nats_next(struct bus *base, const char *stream, c
         next_directly(bus, stream, subjects, from, message, &status)) {
         return status;
     }
-    (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", stream);
-    (void)snprintf(question, sizeof question, "{\"seq\":%llu,\"next_by_subj\":\"%s\"}",
-                   (unsigned long long)(from > 0 ? from : 1), subjects);
-    natsStatus answered =
-        natsConnection_RequestString(&answer, bus->connection, subject, question, REQUEST_MS);
+    bus_nats_ask_for(&question, stream, subjects, from);
+    natsStatus answered = natsConnection_RequestString(&answer, bus->connection, question.subject,
+                                                       question.text, REQUEST_MS);
     status = bus_nats_judge(bus, stream, answered, (jsErrCode)0, TREMOLO_NETWORK_FAILED);
     if (status == TREMOLO_OK) {
         status = bus_nats_read_answer(bus, message, answer);
@@ -308,6 +299,13 @@ static enum tremolo_status bus_nats_forget(struct bus *base, const char *stream,
     options.Stream.Purge.Sequence = before;
     natsStatus answer = js_PurgeStream(bus->stream, stream, &options, &code);
     return bus_nats_judge(bus, stream, answer, code, TREMOLO_NOT_SYNCED);
+}
+
+static enum tremolo_status bus_nats_erase(struct bus *base, const char *key)
+{
+    char subject[BUS_NAME_BYTES];
+    (void)snprintf(subject, sizeof subject, "$KV.%s.%s", bucket, key);
+    return bus_nats_forget(base, bucket_stream, subject, 0);
 }
 
 static enum tremolo_status bus_nats_drop(struct bus *base, const char *stream)

@@ -418,8 +418,12 @@ static void gateway_idle(struct writer *writer)
     }
 }
 
-static void free_gateway(struct gateway *gateway)
+static void gateway_end(struct writer *writer)
 {
+    struct gateway *gateway = writer->context;
+    background_stop(&gateway->thread);
+    publish_again_run(&gateway->again, gateway->bus, true);
+    writer->study_count = 0; /* the mirrors have them */
     publish_again_free(&gateway->again);
     if (gateway->bus != NULL) {
         gateway->bus->close(gateway->bus);
@@ -432,15 +436,6 @@ static void free_gateway(struct gateway *gateway)
     }
     background_free(&gateway->thread);
     free(gateway);
-}
-
-static void gateway_end(struct writer *writer)
-{
-    struct gateway *gateway = writer->context;
-    background_stop(&gateway->thread);
-    publish_again_run(&gateway->again, gateway->bus, true);
-    writer->study_count = 0; /* the mirrors have them */
-    free_gateway(gateway);
 }
 
 static const struct backend publishing = {
@@ -559,13 +554,9 @@ enum tremolo_status writer_start_gateway(struct writer **writer,
         status = TREMOLO_NO_MEMORY;
         (void)snprintf(words, words_capacity, "the gateway's thread cannot be started");
     }
-    if (status != TREMOLO_OK) {
-        made->study_count = 0;
-        free_gateway(gateway);
-        writer_free(made);
-        return status;
+    if (status == TREMOLO_OK) {
+        status = writer_run(made, words, words_capacity);
     }
-    status = writer_run(made, words, words_capacity);
     if (status != TREMOLO_OK) {
         gateway_end(made);
         writer_free(made);

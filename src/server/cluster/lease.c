@@ -11,6 +11,7 @@ void lease_init(struct lease *lease, struct mirror *study, unsigned number)
 {
     *lease = (struct lease){.study = study, .number = number};
     cluster_key_of(lease->key, "lease", study->tag, number);
+    cluster_shard_all(lease->subjects, study->tag, number);
 }
 
 void lease_drop(struct lease *lease)
@@ -137,15 +138,13 @@ static enum tremolo_status verify(struct lease *lease, const struct lease_holder
 {
     struct shard *shard = lease->shard;
     struct bus_value message;
-    char subjects[BUS_NAME_BYTES];
     uint8_t tail[SHARD_TAIL_BYTES];
     lease->verified_ms = clock_ms();
     if (shard->position == 0) {
         return TREMOLO_OK;
     }
-    cluster_shard_all(subjects, lease->study->tag, lease->number);
-    enum tremolo_status status =
-        holder->bus->next(holder->bus, lease->study->stream, subjects, shard->position, &message);
+    enum tremolo_status status = holder->bus->next(holder->bus, lease->study->stream,
+                                                   lease->subjects, shard->position, &message);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -162,7 +161,7 @@ static enum tremolo_status verify(struct lease *lease, const struct lease_holder
         return start_over(lease);
     }
     struct bus_state state = {0};
-    status = holder->bus->state(holder->bus, lease->study->stream, subjects, &state);
+    status = holder->bus->state(holder->bus, lease->study->stream, lease->subjects, &state);
     lease->expected = status == TREMOLO_OK ? state.matching : 0;
     return status;
 }
@@ -204,13 +203,12 @@ static bool is_short(struct lease *lease)
 static enum tremolo_status replay(struct lease *lease, const struct lease_holder *holder)
 {
     struct shard *shard = lease->shard;
-    char subjects[BUS_NAME_BYTES];
     uint64_t at = shard->names_position;
     enum tremolo_status status = TREMOLO_OK;
-    cluster_shard_all(subjects, lease->study->tag, lease->number);
     while (at < shard->position && status == TREMOLO_OK) {
         struct bus_value message;
-        status = holder->bus->next(holder->bus, lease->study->stream, subjects, at + 1, &message);
+        status =
+            holder->bus->next(holder->bus, lease->study->stream, lease->subjects, at + 1, &message);
         if (status != TREMOLO_OK) {
             return status;
         }
@@ -345,7 +343,7 @@ static void choose_span(struct lease *lease, size_t largest)
 
 /* False at the end of what is there; *status says whether all went well. What follows the end of a
  * round is read again: a checkpoint comes first. */
-static bool fold_next(struct lease *lease, const struct lease_holder *holder, const char *subjects,
+static bool fold_next(struct lease *lease, const struct lease_holder *holder,
                       enum tremolo_status *status, bool *broken)
 {
     struct bus_value messages[BUS_SPAN_MAX];
@@ -353,9 +351,9 @@ static bool fold_next(struct lease *lease, const struct lease_holder *holder, co
     size_t count = 0;
     size_t largest = 0;
     unsigned ended = shard->active;
-    *status =
-        holder->bus->next_many(holder->bus, lease->study->stream, subjects, shard->position + 1,
-                               lease->slice_ms > 0 ? lease->span : 1, messages, &count);
+    *status = holder->bus->next_many(holder->bus, lease->study->stream, lease->subjects,
+                                     shard->position + 1, lease->slice_ms > 0 ? lease->span : 1,
+                                     messages, &count);
     for (size_t i = 0; i < count; i++) {
         largest = messages[i].length > largest ? messages[i].length : largest;
         if (*status == TREMOLO_OK && shard->active == ended) {
@@ -382,7 +380,6 @@ static void choose_slice(struct lease *lease, const struct lease_holder *holder,
 
 static enum tremolo_status fold_slice(struct lease *lease, const struct lease_holder *holder)
 {
-    char subjects[BUS_NAME_BYTES];
     enum tremolo_status status = TREMOLO_OK;
     int64_t now = clock_ms();
     bool broken = false;
@@ -392,13 +389,12 @@ static enum tremolo_status fold_slice(struct lease *lease, const struct lease_ho
         return TREMOLO_OK;
     }
     lease->polled_ms = now;
-    cluster_shard_all(subjects, lease->study->tag, lease->number);
     unsigned ended = lease->shard->active;
     int64_t slice = lease->slice_ms > 0 ? lease->slice_ms : LEASE_SLICE_MS;
     bool more = true;
     lease->busy = true;
     while (more && !lease->lost && clock_ms() - now < slice && lease->shard->active == ended) {
-        more = fold_next(lease, holder, subjects, &status, &broken);
+        more = fold_next(lease, holder, &status, &broken);
         holder->tick(holder->context);
     }
     lease->busy = false;

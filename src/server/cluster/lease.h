@@ -38,12 +38,13 @@ struct lease {
     struct mirror *study; /* not ours */
     unsigned number;
     char key[BUS_NAME_BYTES];
-    uint64_t revision;   /* revision last seen, or written */
-    char owner[64];      /* as last seen */
-    int64_t changed_ms;  /* when the revision was first seen */
-    int64_t looked_ms;   /* last time we looked */
-    int64_t renewed_ms;  /* of our own lease */
-    struct shard *shard; /* NULL: not ours */
+    char subjects[BUS_NAME_BYTES]; /* of the shard's log */
+    uint64_t revision;             /* revision last seen, or written */
+    char owner[64];                /* as last seen */
+    int64_t changed_ms;            /* when the revision was first seen */
+    int64_t looked_ms;             /* last time we looked */
+    int64_t renewed_ms;            /* of our own lease */
+    struct shard *shard;           /* NULL: not ours */
     struct checkpoint_mark mark;
     bool busy;         /* somebody works on the shard and calls tick: it must stay */
     bool lost;         /* the lease went to another meanwhile */

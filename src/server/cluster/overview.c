@@ -49,11 +49,9 @@ static enum tremolo_status count_behind(uint64_t *messages, struct bus *bus,
 {
     const struct mirror *mirror = study->mirror;
     uint64_t last = study->stream.last;
-    char subjects[BUS_NAME_BYTES];
     struct bus_value next;
-    cluster_shard_all(subjects, mirror->tag, number);
-    enum tremolo_status status =
-        bus->next(bus, mirror->stream, subjects, mirror->shard[number].position + 1, &next);
+    enum tremolo_status status = bus->next(bus, mirror->stream, study->shard[number].lease.subjects,
+                                           mirror->shard[number].position + 1, &next);
     if (status == TREMOLO_OK) {
         *messages = next.revision == 0 || next.revision > last ? 0 : last - next.revision + 1;
         free(next.bytes);

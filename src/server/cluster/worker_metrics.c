@@ -46,11 +46,12 @@ static char *metrics_text(struct worker_counters *counters, size_t *length)
     return prometheus_text(&out, length);
 }
 
+/* The text is handed over; NULL: there was no memory for it. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
                               char *text, size_t length)
 {
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
+        text != NULL ? MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE) : NULL;
     if (response == NULL) {
         free(text);
         return MHD_NO;
@@ -59,6 +60,12 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     enum MHD_Result result = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return result;
+}
+
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
+                                   const char *body)
+{
+    return answer(connection, status, "application/json", strdup(body), strlen(body));
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
@@ -76,21 +83,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     }
     if (strcmp(url, "/metrics") == 0) {
         char *text = metrics_text(metrics->counters, &length);
-        return text != NULL ? answer(connection, 200, "text/plain; version=0.0.4", text, length)
-                            : MHD_NO;
+        return answer(connection, 200, "text/plain; version=0.0.4", text, length);
     }
-    bool health = strcmp(url, "/healthz") == 0;
+    if (strcmp(url, "/healthz") != 0) {
+        return answer_text(connection, 404, "{\"status\":404}");
+    }
     bool well = clock_ms() - atomic_load(&metrics->counters->turn_ms) < STALE_MS;
-    const char *body = !health ? "{\"status\":404}"
-                       : well  ? "{\"status\":\"ok\"}"
-                               : "{\"status\":\"stuck\"}";
-    char *text = strdup(body);
-    return text != NULL ? answer(connection,
-                                 !health ? 404
-                                 : well  ? 200
-                                         : 503,
-                                 "application/json", text, strlen(text))
-                        : MHD_NO;
+    return well ? answer_text(connection, 200, "{\"status\":\"ok\"}")
+                : answer_text(connection, 503, "{\"status\":\"stuck\"}");
 }
 
 enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,

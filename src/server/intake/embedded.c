@@ -458,7 +458,7 @@ static enum tremolo_status settle_rounds(struct writer *writer, char *words, siz
                            served->id_text, served->opened - 1);
             return TREMOLO_STORE_FAILED;
         }
-        status = served_put_final(store, served);
+        status = served_put_final(store, served, served->opened - 1);
         served->round_limit = served->opened;
     }
     status = status == TREMOLO_OK ? store->sync(store) : status;

@@ -133,9 +133,7 @@ static enum tremolo_status end_rounds(struct rescue *rescue)
 {
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < rescue->check->count && status == TREMOLO_OK; i++) {
-        uint8_t last[2] = {(uint8_t)(rescue->newest[i] >> 8), (uint8_t)rescue->newest[i]};
-        status = rescue->to->put(rescue->to, "final", rescue->check->studies[i]->id,
-                                 STORE_STUDY_BYTES, last, sizeof last);
+        status = served_put_final(rescue->to, rescue->check->studies[i], rescue->newest[i]);
     }
     return status;
 }

@@ -238,8 +238,9 @@ void served_checkpointed(struct served_study *served)
     tremolo_moments_rest(newest->moments);
 }
 
-enum tremolo_status served_put_final(struct store *store, const struct served_study *served)
+enum tremolo_status served_put_final(struct store *store, const struct served_study *served,
+                                     unsigned last)
 {
-    uint8_t value[2] = {(uint8_t)((served->opened - 1) >> 8), (uint8_t)(served->opened - 1)};
+    uint8_t value[2] = {(uint8_t)(last >> 8), (uint8_t)last};
     return store->put(store, "final", served->id, STORE_STUDY_BYTES, value, sizeof value);
 }

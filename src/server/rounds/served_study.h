@@ -143,9 +143,9 @@ TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
 TREMOLO_MUST_USE enum tremolo_status
 served_put_round(struct store *store, const struct served_study *served, unsigned round);
 
-/* Stage that the newest round is the last: others may have been broadcast elsewhere. */
-TREMOLO_MUST_USE enum tremolo_status served_put_final(struct store *store,
-                                                      const struct served_study *served);
+/* Stage that round `last` is the last: others may have been broadcast elsewhere. */
+TREMOLO_MUST_USE enum tremolo_status
+served_put_final(struct store *store, const struct served_study *served, unsigned last);
 
 /* Stage what was encoded under the study's tag and a number; the bytes are freed. */
 TREMOLO_MUST_USE enum tremolo_status served_put_encoded(struct store *store, const char *kind,
