@@ -16,9 +16,10 @@ struct check_arguments {
 
 static const struct option_rule rules[] = {
     OPTION_RULE("rescue", "NEW", TEXT, OPTION_TO(struct check_arguments, rescued),
-                .help = "make this directory and copy into it what is sound: studies that this version "
-                        "serves, rounds and reports; sums are made again, and studies in rounds "
-                        "end with the newest round that is left"),
+                .help =
+                    "make this directory and copy into it what is sound: studies that this version "
+                    "serves, rounds and reports; sums are made again, and studies in rounds "
+                    "end with the newest round that is left"),
     OPTION_RULE("json", NULL, FLAG, OPTION_TO(struct check_arguments, json),
                 .help = "the findings as JSON"),
 };

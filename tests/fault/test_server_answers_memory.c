@@ -34,7 +34,9 @@ natsStatus js_GetStreamInfo(jsStreamInfo **info, jsCtx *stream, const char *name
     (void)stream;
     (void)name;
     (void)options;
-    (void)code;
+    if (code != NULL) {
+        *code = (jsErrCode)0;
+    }
     return NATS_ERR; /* so it may have several copies */
 }
 

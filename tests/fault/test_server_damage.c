@@ -263,7 +263,7 @@ static void fill_with_another_version(char id[TREMOLO_STUDY_ID_TEXT_BYTES],
     assert_status(store->each(store, "study", keep_ballots, found), TREMOLO_OK);
     char *weight = memmem(found->value, found->length, "\"response_weight\":", 18);
     assert_non_null(weight);
-    weight[18] = weight[18] == '9' ? '8' : (char)(weight[18] + 1);
+    weight[18] = weight[18] == '9' ? '8' : '9';
     assert_status(
         store->put(store, "study", found->key, found->key_length, found->value, found->length),
         TREMOLO_OK);
