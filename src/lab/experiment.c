@@ -309,7 +309,8 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
         outcome->of_study = options->study != NULL && memcmp(fleet->study.id, options->study->id,
                                                              TREMOLO_STUDY_ID_BYTES) == 0;
         if (options->release == TREMOLO_RELEASE_SAMPLE) {
-            outcome->mechanism = tremolo_release_mechanism(&fleet->release, (double)fleet->rows);
+            outcome->mechanism =
+                tremolo_release_mechanism(&fleet->release, (double)fleet->setup.rows);
             outcome->noise_sd = ldexp(1, fleet->study.noise_log2) / fleet->study.unit;
         }
         if (options->save != NULL) {

@@ -38,10 +38,10 @@ static bool is_study(const struct tremolo_study *ours, const struct tremolo_stud
 }
 
 /* The integers of the release that the devices make. */
-static enum tremolo_status fill_study(struct fleet *fleet, const struct fleet_setup *setup)
+static enum tremolo_status fill_study(struct fleet *fleet)
 {
-    const struct tremolo_mechanism_request *request = &setup->request;
-    if (setup->release == TREMOLO_RELEASE_SAMPLE) {
+    const struct tremolo_mechanism_request *request = &fleet->setup.request;
+    if (fleet->setup.release == TREMOLO_RELEASE_SAMPLE) {
         return tremolo_mechanism_fill(&fleet->study, &fleet->scales, request);
     }
     enum tremolo_status status = tremolo_mechanism_ballot(
@@ -55,23 +55,23 @@ static enum tremolo_status fill_study(struct fleet *fleet, const struct fleet_se
     return status;
 }
 
-static enum tremolo_status prepare_study(struct fleet *fleet, const struct fleet_setup *setup)
+static enum tremolo_status prepare_study(struct fleet *fleet)
 {
+    const struct fleet_setup *setup = &fleet->setup;
     const struct tremolo_bounds whole = TREMOLO_HOST_BOUNDS;
     const struct tremolo_bounds typical = {-TREMOLO_STUDY_RAW_TYPICAL, TREMOLO_STUDY_RAW_TYPICAL};
     bool ballots = setup->release == TREMOLO_RELEASE_BALLOT;
-    size_t d = setup->request.dimension;
-    fleet->bounds = malloc(d * sizeof *fleet->bounds);
+    fleet->bounds = malloc(fleet->d * sizeof *fleet->bounds);
     if (fleet->bounds == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t i = 0; i < d; i++) {
+    for (size_t i = 0; i < fleet->d; i++) {
         fleet->bounds[i] = ballots ? typical : whole;
     }
     fleet->study.bounds = fleet->bounds;
     fleet->study.response_bounds = whole;
     memcpy(fleet->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES);
-    enum tremolo_status status = fill_study(fleet, setup);
+    enum tremolo_status status = fill_study(fleet);
     if (status == TREMOLO_OK) {
         if (!ballots) {
             fleet->release =
@@ -91,12 +91,12 @@ static enum tremolo_status prepare_rounds(struct fleet *fleet)
 {
     size_t vectors = (size_t)fleet->study.vectors * fleet->d;
     fleet->wire_vectors = calloc(vectors + 1, sizeof *fleet->wire_vectors);
-    fleet->buckets = malloc(fleet->rows);
+    fleet->buckets = malloc(fleet->setup.rows);
     if (fleet->buckets == NULL || fleet->wire_vectors == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t r = 0; r < fleet->rows; r++) {
-        uint64_t half[2] = {tremolo_random_hash(fleet->seed, r), r};
+    for (size_t r = 0; r < fleet->setup.rows; r++) {
+        uint64_t half[2] = {tremolo_random_hash(fleet->setup.seed, r), r};
         uint8_t id[16];
         memcpy(id, half, sizeof id);
         fleet->buckets[r] = (uint8_t)tremolo_bucket_of(id);
@@ -110,22 +110,17 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    made->rows = setup->rows;
+    made->setup = *setup;
     made->d = setup->request.dimension;
-    made->seed = setup->seed;
-    made->threads = setup->threads;
     made->bulk = !setup->core && setup->reports == NULL;
-    made->progress = setup->progress;
-    made->reports = setup->reports;
-    made->response_private = setup->request.response_private;
-    enum tremolo_status status = prepare_study(made, setup);
+    enum tremolo_status status = prepare_study(made);
     if (status == TREMOLO_OK) {
         made->width = tremolo_row_values(&made->study);
         status = prepare_rounds(made);
     }
     if (status == TREMOLO_OK) {
         bool kept = made->bulk && setup->release == TREMOLO_RELEASE_SAMPLE;
-        status = kept ? fleet_bulk_prepare(made, setup) : fleet_core_prepare(made, setup);
+        status = kept ? fleet_bulk_prepare(made) : fleet_core_prepare(made);
     }
     if (status != TREMOLO_OK) {
         fleet_free(made);
@@ -195,7 +190,7 @@ static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size
         size_t block = at_most(count - done, FLEET_BLOCK_ROWS);
         int16_t *at = rows + done * fleet->width;
         status = make_block(at, fleet, from + done, block, &worker->pass);
-        status = tremolo_progress_add(fleet->progress, block, status);
+        status = tremolo_progress_add(fleet->setup.progress, block, status);
     }
     return status;
 }
@@ -205,13 +200,14 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct fleet *fleet = worker->fleet;
-    size_t batch = at_most(fleet->rows / fleet->threads + 1, FLEET_BATCH_ROWS);
+    size_t batch = at_most(fleet->setup.rows / fleet->setup.threads + 1, FLEET_BATCH_ROWS);
     batch = (batch + FLEET_BLOCK_ROWS - 1) / FLEET_BLOCK_ROWS * FLEET_BLOCK_ROWS;
     int16_t *rows = malloc(batch * fleet->width * sizeof *rows);
     worker->status = rows == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
-    for (size_t from = worker->number * batch; from < fleet->rows && worker->status == TREMOLO_OK;
-         from += fleet->threads * batch) {
-        size_t count = at_most(fleet->rows - from, batch);
+    for (size_t from = worker->number * batch;
+         from < fleet->setup.rows && worker->status == TREMOLO_OK;
+         from += fleet->setup.threads * batch) {
+        size_t count = at_most(fleet->setup.rows - from, batch);
         worker->status = make_batch(rows, worker, from, count);
         if (worker->status == TREMOLO_OK) {
             worker->status = tremolo_release_fold(worker->moments, &fleet->study, rows,
@@ -245,7 +241,7 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
 {
     struct worker workers[TREMOLO_MAX_FOLD_THREADS] = {{0}};
     enum tremolo_status status = TREMOLO_OK;
-    for (unsigned t = 0; t < fleet->threads && status == TREMOLO_OK; t++) {
+    for (unsigned t = 0; t < fleet->setup.threads && status == TREMOLO_OK; t++) {
         workers[t] = (struct worker){.fleet = fleet, .pass = *pass, .number = t};
         workers[t].moments = t == 0 ? moments : NULL;
         if (t > 0) {
@@ -253,9 +249,9 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
         }
     }
     if (status == TREMOLO_OK) {
-        status = run_workers(workers, fleet->threads);
+        status = run_workers(workers, fleet->setup.threads);
     }
-    for (unsigned t = 1; t < fleet->threads; t++) {
+    for (unsigned t = 1; t < fleet->setup.threads; t++) {
         if (status == TREMOLO_OK) {
             status = tremolo_moments_merge(moments, workers[t].moments);
         }

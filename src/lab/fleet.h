@@ -57,14 +57,10 @@ struct fleet_device {
 };
 
 struct fleet {
-    size_t rows, d;
+    struct fleet_setup setup; /* X and y are read when it is made, and not later */
+    size_t d;
     size_t width; /* integers of a report's row */
-    uint64_t seed;
-    unsigned threads;
     bool bulk;
-    const struct tremolo_progress *progress;
-    FILE *reports;
-    bool response_private;
     struct tremolo_study study;
     struct tremolo_mechanism_scales scales;
     struct tremolo_sample_release release; /* without V */
@@ -108,8 +104,8 @@ struct fleet_pass {
     uint64_t stream; /* of the noise in bulk */
 };
 
-enum tremolo_status fleet_core_prepare(struct fleet *fleet, const struct fleet_setup *setup);
-enum tremolo_status fleet_bulk_prepare(struct fleet *fleet, const struct fleet_setup *setup);
+enum tremolo_status fleet_core_prepare(struct fleet *fleet);
+enum tremolo_status fleet_bulk_prepare(struct fleet *fleet);
 
 /* Write `count` rows of `width` integers of the devices from `from`. */
 enum tremolo_status fleet_core_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,

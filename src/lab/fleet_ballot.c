@@ -282,7 +282,7 @@ void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t 
     struct exact_noise source;
     struct expand_keys keys;
     struct ballot_point point;
-    exact_noise_seed(&source, tremolo_random_hash(fleet->seed, pass->stream), from);
+    exact_noise_seed(&source, tremolo_random_hash(fleet->setup.seed, pass->stream), from);
     for (size_t r = 0; r < count; r++) {
         uint32_t id[TREMOLO_REPORT_ID_BYTES / 4];
         exact_noise_words(&source, id, sizeof id / sizeof *id);

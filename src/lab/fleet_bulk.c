@@ -70,18 +70,18 @@ void fleet_bulk_sample(int32_t *base, int16_t *response, const struct tremolo_st
     *response = (int16_t)scale(raw[d], &study->response_bounds, TREMOLO_RESPONSE_MAX);
 }
 
-enum tremolo_status fleet_bulk_prepare(struct fleet *fleet, const struct fleet_setup *setup)
+enum tremolo_status fleet_bulk_prepare(struct fleet *fleet)
 {
     size_t coordinates = tremolo_study_coordinates(&fleet->study);
     int32_t raw[TREMOLO_MAX_COORDINATES + 1];
     enum tremolo_status status = TREMOLO_OK;
-    fleet->base = calloc(fleet->rows * coordinates + LANES, sizeof *fleet->base);
-    fleet->response = calloc(fleet->rows, sizeof *fleet->response);
+    fleet->base = calloc(fleet->setup.rows * coordinates + LANES, sizeof *fleet->base);
+    fleet->response = calloc(fleet->setup.rows, sizeof *fleet->response);
     if (fleet->base == NULL || fleet->response == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t r = 0; r < fleet->rows && status == TREMOLO_OK; r++) {
-        status = fleet_raw_row(raw, setup, r);
+    for (size_t r = 0; r < fleet->setup.rows && status == TREMOLO_OK; r++) {
+        status = fleet_raw_row(raw, &fleet->setup, r);
         if (status == TREMOLO_OK) {
             fleet_bulk_sample(fleet->base + r * coordinates, &fleet->response[r], &fleet->study,
                               raw);
@@ -179,7 +179,7 @@ static void put_rows(int16_t *rows, const int32_t *value, const struct fleet *fl
         for (size_t i = 0; i < coordinates; i++) {
             row[i] = (int16_t)value[r * coordinates + i];
         }
-        if (!fleet->response_private) {
+        if (!fleet->setup.request.response_private) {
             row[coordinates] = fleet->response[from + r];
         }
     }
@@ -200,7 +200,7 @@ enum tremolo_status fleet_bulk_block(int16_t *rows, const struct fleet *fleet, s
         free(angles);
         return TREMOLO_NO_MEMORY;
     }
-    exact_noise_seed(&source, tremolo_random_hash(fleet->seed, pass->stream), from);
+    exact_noise_seed(&source, tremolo_random_hash(fleet->setup.seed, pass->stream), from);
     memcpy(value, fleet->base + from * tremolo_study_coordinates(study), padded * sizeof *value);
     if (waves > 0) {
         exact_noise_words(&source, angles, waves);

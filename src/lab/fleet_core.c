@@ -38,19 +38,19 @@ enum tremolo_status fleet_raw_row(int32_t *raw, const struct fleet_setup *setup,
     return status;
 }
 
-enum tremolo_status fleet_core_prepare(struct fleet *fleet, const struct fleet_setup *setup)
+enum tremolo_status fleet_core_prepare(struct fleet *fleet)
 {
     size_t n = fleet->d + 1;
     enum tremolo_status status = TREMOLO_OK;
-    fleet->raw = malloc(fleet->rows * n * sizeof *fleet->raw);
+    fleet->raw = malloc(fleet->setup.rows * n * sizeof *fleet->raw);
     if (fleet->study.rounds > 1) {
-        fleet->devices = calloc(fleet->rows, sizeof *fleet->devices);
+        fleet->devices = calloc(fleet->setup.rows, sizeof *fleet->devices);
     }
     if (fleet->raw == NULL || (fleet->study.rounds > 1 && fleet->devices == NULL)) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t r = 0; r < fleet->rows && status == TREMOLO_OK; r++) {
-        status = fleet_raw_row(fleet->raw + r * n, setup, r);
+    for (size_t r = 0; r < fleet->setup.rows && status == TREMOLO_OK; r++) {
+        status = fleet_raw_row(fleet->raw + r * n, &fleet->setup, r);
     }
     return status;
 }
@@ -94,7 +94,8 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
     const struct tremolo_sample sample = {.features = raw, .response = raw[fleet->d]};
     struct tremolo_platform platform = tremolo_host_memory_platform(&device->memory);
     platform.entropy = draw_entropy;
-    device->key = tremolo_random_hash(tremolo_random_hash(fleet->seed, number), pass->round.number);
+    device->key =
+        tremolo_random_hash(tremolo_random_hash(fleet->setup.seed, number), pass->round.number);
     device->counter = 0;
     enum tremolo_status status = TREMOLO_OK;
     if (pass->round.number == 0) {
@@ -104,10 +105,10 @@ static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t 
         status = tremolo_device_report(work, bytes, &length, &fleet->study, &pass->round, &sample,
                                        &platform);
     }
-    if (status == TREMOLO_OK && fleet->reports != NULL) {
+    if (status == TREMOLO_OK && fleet->setup.reports != NULL) {
         const uint8_t head[2] = {(uint8_t)length, (uint8_t)(length >> 8)};
-        bool written = fwrite(head, sizeof head, 1, fleet->reports) == 1 &&
-                       fwrite(bytes, length, 1, fleet->reports) == 1;
+        bool written = fwrite(head, sizeof head, 1, fleet->setup.reports) == 1 &&
+                       fwrite(bytes, length, 1, fleet->setup.reports) == 1;
         status = written ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
     }
     uint8_t bucket = 0;
