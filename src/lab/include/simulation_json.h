@@ -13,16 +13,13 @@ json_t *simulation_document(const struct tremolo_simulation *simulation,
 
 enum { SIMULATION_SENTENCE_BYTES = 1024 };
 
-/* How many values were clamped, and in which columns most; "" and null where nothing is. Ballots
+/* How many values were clamped, and in which columns most; "" where nothing is. Ballots
  * cut the response alone: the document has that in numbers, and where coefficients are shown it is
  * said beside them. */
 void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
                               const struct tremolo_simulation *simulation,
                               const struct tremolo_design *design,
                               const struct tremolo_simulation_result *result);
-json_t *simulation_clamped_json(const struct tremolo_simulation *simulation,
-                                const struct tremolo_design *design,
-                                const struct tremolo_simulation_result *result);
 
 double simulation_mean(const double *values, size_t count);
 double simulation_sd(const double *values, size_t count);
