@@ -6,6 +6,7 @@
 #define TREMOLO_CLI_H
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,8 +45,9 @@ struct cli_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-/* The command at a place in the list of all; NULL after the last one. */
+/* The command at a place in the list of all, or of a name; NULL where there is none. */
 const struct cli_command *cli_command_at(size_t place);
+const struct cli_command *cli_command_named(const char *name);
 
 /* Print "tremolo COMMAND: ..." to stderr and return the code, so that a
  * command can end with `return cli_fail(...)`. */
@@ -71,6 +73,10 @@ int cli_fail_status(const char *command, enum tremolo_status status);
 
 /* Print an object, which is consumed, on one line or `pretty`; NULL is a failure, too. */
 int cli_print_json(const char *command, json_t *object, bool pretty);
+
+/* Block the signals that end a server, and with `hangup` SIGHUP, so that sigwait() gets them, and
+ * ignore SIGPIPE: nothing runs in a handler. */
+void cli_hold_signals(sigset_t *signals, bool hangup);
 
 /* CLI_DONE when a file may be written there, or the exit code after a message. */
 int cli_check_new(const char *command, const char *path, bool force);

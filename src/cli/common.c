@@ -127,3 +127,15 @@ int cli_check_new(const char *command, const char *path, bool force)
                ? CLI_DONE
                : cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", path);
 }
+
+void cli_hold_signals(sigset_t *signals, bool hangup)
+{
+    (void)sigemptyset(signals);
+    (void)sigaddset(signals, SIGTERM);
+    (void)sigaddset(signals, SIGINT);
+    if (hangup) {
+        (void)sigaddset(signals, SIGHUP);
+    }
+    (void)pthread_sigmask(SIG_BLOCK, signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}

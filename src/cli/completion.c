@@ -72,17 +72,6 @@ static void propose(const char *begun, const char *dashes, const char *word, siz
     }
 }
 
-static const struct cli_command *command_named(const char *name)
-{
-    const struct cli_command *command = NULL;
-    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
-        if (strcmp(command->name, name) == 0) {
-            break;
-        }
-    }
-    return command;
-}
-
 /* The option that a word is, when it takes a value. */
 static const struct option_rule *waits_for_value(const struct cli_command *command,
                                                  const char *word)
@@ -148,7 +137,7 @@ static void propose_all(const char *const *words, size_t count)
         }
         return;
     }
-    command = command_named(words[0]);
+    command = cli_command_named(words[0]);
     if (command == NULL) {
         return;
     }
@@ -186,7 +175,8 @@ static int run(int argc, char **argv)
     if (!options_parse(&given, &nothing, &code, &cli_completion, argc, argv)) {
         return code;
     }
-    const struct cli_command *command = given.operands > 0 ? command_named(given.operand[0]) : NULL;
+    const struct cli_command *command =
+        given.operands > 0 ? cli_command_named(given.operand[0]) : NULL;
     switch (given.action - actions) {
     case BASH: (void)fputs(bash, stdout); break;
     case ZSH: (void)fputs(zsh, stdout); break;

@@ -89,23 +89,29 @@ static int start_server(struct demo *demo)
     return CLI_DONE;
 }
 
+/* POST a body as the operator, or GET without one; *answer is the caller's. */
+static int ask(json_t **answer, const struct demo *demo, const char *url, const char *body,
+               const char *failed)
+{
+    struct fetch fetch = {.url = url, .body = body, .token = body != NULL ? demo->token : NULL};
+    bool good = fetch_run(&fetch) == 0 && fetch.status / 100 == 2;
+    *answer = good ? json_loads(fetch.answer, 0, NULL) : NULL;
+    free(fetch.answer);
+    return *answer != NULL ? CLI_DONE
+                           : cli_fail(CLI_FAILED, "demo", "%s (%ld)", failed, fetch.status);
+}
+
 static int create_study(struct demo *demo, size_t study)
 {
     char url[128];
+    json_t *answer = NULL;
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/studies",
                    tremolo_server_port(demo->server));
-    struct fetch fetch = {.url = url, .body = tremolo_demo_study[study].json, .token = demo->token};
-    if (fetch_run(&fetch) != 0 || fetch.status != 201) {
-        free(fetch.answer);
-        return cli_fail(CLI_FAILED, "demo", "the study was not taken (%ld)", fetch.status);
-    }
-    json_t *answer = json_loads(fetch.answer, 0, NULL);
-    const char *id = json_string_value(json_object_get(answer, "id"));
+    int code = ask(&answer, demo, url, tremolo_demo_study[study].json, "the study was not taken");
     (void)snprintf(demo->study_url[study], sizeof demo->study_url[study], "%s/%s", url,
-                   id != NULL ? id : "");
+                   member_text(answer, "id"));
     json_decref(answer);
-    free(fetch.answer);
-    return CLI_DONE;
+    return code;
 }
 
 static int create_studies(struct demo *demo)
@@ -123,13 +129,11 @@ static int create_studies(struct demo *demo)
 static int close_round(const struct demo *demo, size_t study)
 {
     char url[300];
+    json_t *answer = NULL;
     (void)snprintf(url, sizeof url, "%s/round/close?round=%u", demo->study_url[study], demo->round);
-    struct fetch fetch = {.url = url, .body = "", .token = demo->token};
-    bool good = fetch_run(&fetch) == 0 && fetch.status == 200;
-    free(fetch.answer);
-    return good ? CLI_DONE
-                : cli_fail(CLI_FAILED, "demo", "round %u did not end (%ld)", demo->round + 1,
-                           fetch.status);
+    int code = ask(&answer, demo, url, "", "a round did not end");
+    json_decref(answer);
+    return code;
 }
 
 /* ---------------------------------------------------------------- devices */
@@ -353,19 +357,6 @@ static void print_guarantee(const json_t *answer, const char *title)
     guarantee_print(guarantee, member_number(guarantee, "delta"));
 }
 
-static int fetch_estimate(json_t **answer, const char *study_url)
-{
-    char url[300];
-    (void)snprintf(url, sizeof url, "%s/estimate", study_url);
-    struct fetch fetch = {.url = url};
-    bool good = fetch_run(&fetch) == 0 && fetch.status == 200;
-    *answer = good ? json_loads(fetch.answer, 0, NULL) : NULL;
-    free(fetch.answer);
-    return *answer != NULL
-               ? CLI_DONE
-               : cli_fail(CLI_FAILED, "demo", "there is no estimate (%ld)", fetch.status);
-}
-
 static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO_STUDIES],
                       const double *raw, double took)
 {
@@ -394,7 +385,9 @@ static int print_results(const struct demo *demo, double took)
     json_t *answer[TREMOLO_DEMO_STUDIES] = {NULL};
     int code = CLI_DONE;
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
-        code = fetch_estimate(&answer[i], demo->study_url[i]);
+        char url[300];
+        (void)snprintf(url, sizeof url, "%s/estimate", demo->study_url[i]);
+        code = ask(&answer[i], demo, url, NULL, "there is no estimate");
     }
     if (code == CLI_DONE && !raw_least_squares(raw, &raw[TREMOLO_DEMO_FEATURES], demo)) {
         code = cli_fail(CLI_FAILED, "demo", "least squares on the raw data failed");
@@ -406,19 +399,6 @@ static int print_results(const struct demo *demo, double took)
         json_decref(answer[i]);
     }
     return code;
-}
-
-static void stay(const struct demo *demo)
-{
-    sigset_t signals;
-    int number;
-    (void)printf("the server stays at http://127.0.0.1:%u until interrupted\n",
-                 tremolo_server_port(demo->server));
-    (void)fflush(stdout);
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigwait(&signals, &number);
 }
 
 /* ---------------------------------------------------------------- command */
@@ -449,12 +429,10 @@ static int run(int argc, char **argv)
     if (code != CLI_DONE) {
         return code;
     }
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)signal(SIGPIPE, SIG_IGN);
     if (demo.stay) {
-        (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+        cli_hold_signals(&signals, false);
+    } else {
+        (void)signal(SIGPIPE, SIG_IGN);
     }
     code = read_policies(&demo);
     if (code == CLI_DONE) {
@@ -476,7 +454,11 @@ static int run(int argc, char **argv)
                      demo.data);
     }
     if (code == CLI_DONE && demo.stay) {
-        stay(&demo);
+        int number;
+        (void)printf("the server stays at http://127.0.0.1:%u until interrupted\n",
+                     tremolo_server_port(demo.server));
+        (void)fflush(stdout);
+        (void)sigwait(&signals, &number);
     }
     tremolo_server_stop(demo.server);
     free(demo.token);

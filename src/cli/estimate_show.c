@@ -36,19 +36,16 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
 
 static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)
 {
-    static const char path[] = "/estimate";
     char url[2048];
-    if (!fetch_address(url, sizeof url - sizeof path, where)) {
-        return cli_fail(CLI_USAGE, command, "the address is too long");
-    }
-    if (strstr(url, "/studies/") == NULL) {
+    int code = fetch_join(url, sizeof url, command, where, "/estimate");
+    if (code == CLI_DONE && strstr(url, "/studies/") == NULL) {
+        *strrchr(url, '/') = '\0';
         return cli_fail(CLI_USAGE, command,
                         "%s is no study's address, which ends in /v1/studies/ and its id; 'tremolo "
                         "status %s' lists them",
                         url, url);
     }
-    memcpy(url + strlen(url), path, sizeof path);
-    return fetch_text(text, command, url, ca_file);
+    return code == CLI_DONE ? fetch_text(text, command, url, ca_file) : code;
 }
 
 static int read_estimate(char **text, const char *command, const char *where,

@@ -30,6 +30,16 @@ bool fetch_address(char *url, size_t bytes, const char *given)
     return written > 0 && (size_t)written < bytes;
 }
 
+int fetch_join(char *url, size_t bytes, const char *command, const char *given, const char *path)
+{
+    size_t room = strlen(path) + 1;
+    if (!fetch_address(url, bytes - room, given)) {
+        return cli_fail(CLI_USAGE, command, "the address is too long");
+    }
+    memcpy(url + strlen(url), path, room);
+    return CLI_DONE;
+}
+
 int fetch_run(struct fetch *fetch)
 {
     struct transport *transport = transport_new(&(struct transport_options){

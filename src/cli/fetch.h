@@ -24,6 +24,9 @@ struct fetch {
  * (/v1/studies/ID), no slash at the end. False when it does not fit. */
 bool fetch_address(char *url, size_t bytes, const char *given);
 
+/* The same with a path behind it, or the exit code after a message of `command`. */
+int fetch_join(char *url, size_t bytes, const char *command, const char *given, const char *path);
+
 /* 0 when any answer came. */
 int fetch_run(struct fetch *fetch);
 

@@ -51,11 +51,7 @@ static int run(int argc, char **argv)
         options.worker.port = options.metrics.port;
     }
     options.worker.log = options.quiet ? NULL : stderr;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    cli_hold_signals(&signals, false);
     if (tremolo_worker_start(&worker, &options.worker, words, sizeof words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "fold", "%s", words);
     }

@@ -28,6 +28,15 @@ const struct cli_command *cli_command_at(size_t place)
     return place < COMMAND_COUNT ? commands[place] : NULL;
 }
 
+const struct cli_command *cli_command_named(const char *name)
+{
+    size_t place = 0;
+    while (place < COMMAND_COUNT && strcmp(name, commands[place]->name) != 0) {
+        place++;
+    }
+    return cli_command_at(place);
+}
+
 static int run_version(int argc, char **argv)
 {
     (void)argc;
@@ -52,15 +61,14 @@ static void print_commands(FILE *stream)
 
 static int run_help(int argc, char **argv)
 {
-    for (size_t i = 0; argc >= 2 && i < COMMAND_COUNT; i++) {
-        if (strcmp(argv[1], commands[i]->name) == 0 && commands[i] != &help) {
-            char option[] = "--help";
-            char *arguments[] = {argv[1], argc >= 3 ? argv[2] : option, option, NULL};
-            return commands[i]->run(3, arguments);
-        }
+    const struct cli_command *command = argc >= 2 ? cli_command_named(argv[1]) : NULL;
+    if (command == NULL || command == &help) {
+        print_commands(stdout);
+        return CLI_DONE;
     }
-    print_commands(stdout);
-    return CLI_DONE;
+    char option[] = "--help";
+    char *arguments[] = {argv[1], argc >= 3 ? argv[2] : option, option, NULL};
+    return command->run(3, arguments);
 }
 
 static const char *canonical_name(const char *name)
@@ -102,10 +110,6 @@ int main(int argc, char **argv)
         return CLI_USAGE;
     }
     const char *name = canonical_name(argv[1]);
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i]->name) == 0) {
-            return finish(name, commands[i]->run(argc - 1, argv + 1));
-        }
-    }
-    return no_such_command(name);
+    const struct cli_command *command = cli_command_named(name);
+    return command != NULL ? finish(name, command->run(argc - 1, argv + 1)) : no_such_command(name);
 }

@@ -13,13 +13,6 @@
 
 enum { RULES_MAX = 96 };
 
-/* A reader of one command line. */
-struct reader {
-    const struct cli_command *command;
-    struct options_given *given;
-    void *options;
-};
-
 /* ---------------------------------------------------------------- lists of words */
 
 /* Place of a word in a list with a space between; -1 when it is not in it. */
@@ -189,13 +182,14 @@ const char *options_take_address(void *address, const char *text)
     return "a numeric address and a port, like 127.0.0.1:8787 or [::1]:8787";
 }
 
-static int take(const struct reader *reader, const struct option_rule *rule, const char *text)
+static int take(void *options, const struct options_given *given, const struct option_rule *rule,
+                const char *text)
 {
     char sentence[OPTIONS_SENTENCE_BYTES];
     const char *wanted = NULL;
     if (rule->take != NULL) {
-        wanted = rule->take((char *)reader->options + rule->offset, text);
-    } else if (!store(reader->options, rule, text)) {
+        wanted = rule->take((char *)options + rule->offset, text);
+    } else if (!store(options, rule, text)) {
         options_wanted(sentence, rule);
         wanted = sentence;
     }
@@ -203,27 +197,26 @@ static int take(const struct reader *reader, const struct option_rule *rule, con
         return CLI_DONE;
     }
     return wanted[0] == '\0' ? (int)CLI_USAGE
-                             : cli_fail(CLI_USAGE, reader->command->name,
+                             : cli_fail(CLI_USAGE, given->command->name,
                                         "--%s must be %s, not '%s'", rule->name, wanted, text);
 }
 
-static int store_all(const struct reader *reader)
+static int store_all(void *options, const struct options_given *given)
 {
     const double nothing = NAN;
-    const struct options_given *given = reader->given;
     int code = CLI_DONE;
-    for (size_t i = 0; i < reader->command->rule_count; i++) {
-        const struct option_rule *rule = &reader->command->rules[i];
+    for (size_t i = 0; i < given->command->rule_count; i++) {
+        const struct option_rule *rule = &given->command->rules[i];
         if (rule->otherwise != NULL) {
-            code = code == CLI_DONE ? take(reader, rule, rule->otherwise) : code;
+            code = code == CLI_DONE ? take(options, given, rule, rule->otherwise) : code;
         } else if (rule->type == OPTION_NUMBER && rule->name != NULL && rule->take == NULL) {
-            memcpy((char *)reader->options + rule->offset, &nothing, sizeof nothing);
+            memcpy((char *)options + rule->offset, &nothing, sizeof nothing);
         }
     }
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < given->count && code == CLI_DONE; i++) {
             if (given->rule[i]->first == (pass == 0)) {
-                code = take(reader, given->rule[i], given->value[i]);
+                code = take(options, given, given->rule[i], given->value[i]);
             }
         }
     }
@@ -271,10 +264,9 @@ static int unknown(const struct cli_command *command, const char *word)
 }
 
 /* One option and its value, which may be the next word; *used: that was one. */
-static int read_option(const struct reader *reader, bool *used, const char *word, const char *next)
+static int read_option(struct options_given *given, bool *used, const char *word, const char *next)
 {
-    struct options_given *given = reader->given;
-    const struct cli_command *command = reader->command;
+    const struct cli_command *command = given->command;
     size_t length = strcspn(word + 2, "=");
     const struct option_rule *rule =
         strncmp(word, "--", 2) == 0 ? find(command, word + 2, length) : NULL;
@@ -314,10 +306,9 @@ static int no_such_action(const struct cli_command *command, const char *word)
 }
 
 /* The first word that is no option is the action, where there are any. */
-static int read_operand(const struct reader *reader, const char *word)
+static int read_operand(struct options_given *given, const char *word)
 {
-    const struct cli_command *command = reader->command;
-    struct options_given *given = reader->given;
+    const struct cli_command *command = given->command;
     if (command->actions == NULL || given->action != NULL) {
         if (given->operands == OPTIONS_OPERANDS_MAX) {
             return cli_fail(CLI_USAGE, command->name, "more than %d words", OPTIONS_OPERANDS_MAX);
@@ -335,14 +326,14 @@ static int read_operand(const struct reader *reader, const char *word)
 }
 
 /* *help: it was asked for. */
-static int read_words(const struct reader *reader, bool *help, int argc, char **argv)
+static int read_words(struct options_given *given, bool *help, int argc, char **argv)
 {
     bool only_operands = false;
     int code = CLI_DONE;
     for (int i = 1; i < argc && code == CLI_DONE; i++) {
         const char *word = argv[i];
         bool dashed = !only_operands && word[0] == '-' && word[1] != '\0', used = false;
-        bool action_help = reader->command->actions != NULL && i == 1 && strcmp(word, "help") == 0;
+        bool action_help = given->command->actions != NULL && i == 1 && strcmp(word, "help") == 0;
         if (dashed && strcmp(word, "--") == 0) {
             only_operands = true;
         } else if (action_help ||
@@ -351,7 +342,7 @@ static int read_words(const struct reader *reader, bool *help, int argc, char **
             return CLI_DONE;
         } else {
             code =
-                dashed ? read_option(reader, &used, word, argv[i + 1]) : read_operand(reader, word);
+                dashed ? read_option(given, &used, word, argv[i + 1]) : read_operand(given, word);
             i += used;
         }
     }
@@ -360,10 +351,9 @@ static int read_words(const struct reader *reader, bool *help, int argc, char **
 
 /* ---------------------------------------------------------------- together */
 
-static int check_given(const struct reader *reader, const struct option_rule *rule)
+static int check_given(const struct options_given *given, const struct option_rule *rule)
 {
-    const struct options_given *given = reader->given;
-    const char *name = reader->command->name;
+    const char *name = given->command->name;
     if (!options_belongs(rule, given->action)) {
         return cli_fail(CLI_USAGE, name, "--%s does not belong to %s", rule->name,
                         given->action->name);
@@ -378,14 +368,13 @@ static int check_given(const struct reader *reader, const struct option_rule *ru
     return CLI_DONE;
 }
 
-static int check_required(const struct reader *reader)
+static int check_required(const struct options_given *given)
 {
-    const struct cli_command *command = reader->command;
-    const struct cli_action *action = reader->given->action;
+    const struct cli_command *command = given->command;
+    const struct cli_action *action = given->action;
     for (size_t i = 0; i < command->rule_count; i++) {
         const struct option_rule *rule = &command->rules[i];
-        if (!rule->required || !options_belongs(rule, action) ||
-            options_has(reader->given, rule->name)) {
+        if (!rule->required || !options_belongs(rule, action) || options_has(given, rule->name)) {
             continue;
         }
         return action != NULL ? cli_fail(CLI_USAGE, command->name, "%s needs --%s %s, %s",
@@ -396,10 +385,9 @@ static int check_required(const struct reader *reader)
     return CLI_DONE;
 }
 
-static int check_operands(const struct reader *reader)
+static int check_operands(const struct options_given *given)
 {
-    const struct cli_command *command = reader->command;
-    const struct options_given *given = reader->given;
+    const struct cli_command *command = given->command;
     const char *wanted = given->action != NULL ? given->action->operand : command->operand;
     size_t most = wanted == NULL ? 0 : command->operand_most == 0 ? 1 : command->operand_most;
     if (given->operands > most) {
@@ -413,36 +401,35 @@ static int check_operands(const struct reader *reader)
                           wanted, command->name);
 }
 
-static int check_together(const struct reader *reader)
+static int check_together(const struct options_given *given)
 {
-    const struct cli_command *command = reader->command;
+    const struct cli_command *command = given->command;
     int code = CLI_DONE;
-    if (command->actions != NULL && reader->given->action == NULL) {
+    if (command->actions != NULL && given->action == NULL) {
         return no_such_action(command, NULL);
     }
-    for (size_t i = 0; i < reader->given->count && code == CLI_DONE; i++) {
-        code = check_given(reader, reader->given->rule[i]);
+    for (size_t i = 0; i < given->count && code == CLI_DONE; i++) {
+        code = check_given(given, given->rule[i]);
     }
-    code = code == CLI_DONE ? check_operands(reader) : code;
-    return code == CLI_DONE ? check_required(reader) : code;
+    code = code == CLI_DONE ? check_operands(given) : code;
+    return code == CLI_DONE ? check_required(given) : code;
 }
 
 bool options_parse(struct options_given *given, void *options, int *exit_code,
                    const struct cli_command *command, int argc, char **argv)
 {
-    const struct reader reader = {command, given, options};
     bool help = false;
-    *given = (struct options_given){0};
-    *exit_code = read_words(&reader, &help, argc, argv);
+    *given = (struct options_given){.command = command};
+    *exit_code = read_words(given, &help, argc, argv);
     if (*exit_code == CLI_DONE && help) {
         options_print_help(stdout, command, given->action);
         return false;
     }
     if (*exit_code == CLI_DONE) {
-        *exit_code = check_together(&reader);
+        *exit_code = check_together(given);
     }
     if (*exit_code == CLI_DONE) {
-        *exit_code = store_all(&reader);
+        *exit_code = store_all(options, given);
     }
     return *exit_code == CLI_DONE;
 }

@@ -76,6 +76,7 @@ struct option_rule {
 
 /* What a command line has. */
 struct options_given {
+    const struct cli_command *command;
     size_t count;
     const struct option_rule *rule[OPTIONS_GIVEN_MAX];
     const char *value[OPTIONS_GIVEN_MAX];

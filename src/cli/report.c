@@ -26,15 +26,12 @@ struct options {
     unsigned rounds; /* of the study, once it is known */
     double delta;    /* of the policy */
     struct tremolo_client_options client;
-};
-
-/* What the files behind the options hold. */
-struct contents {
-    struct tremolo_policy policy;
-    uint8_t server_key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    /* What the files behind the options hold. */
+    struct tremolo_policy allowed;
+    uint8_t server_key_bytes[TREMOLO_SIGNING_PUBLIC_BYTES];
     uint8_t mac_key[TREMOLO_MAC_KEY_BYTES];
     uint8_t device_id[TREMOLO_DEVICE_ID_MAX];
-    char *sample;
+    char *sample_text;
     size_t sample_length;
 };
 
@@ -79,43 +76,43 @@ static const struct option_rule rules[] = {
 
 /* ---------------------------------------------------------------- files */
 
-static int read_name(struct options *options, struct contents *contents)
+static int read_name(struct options *options)
 {
     size_t length = strlen(options->device) * 3 / 4;
-    if (length < 1 || length > sizeof contents->device_id ||
-        tremolo_base64_decode(contents->device_id, length, options->device) != TREMOLO_OK) {
+    if (length < 1 || length > sizeof options->device_id ||
+        tremolo_base64_decode(options->device_id, length, options->device) != TREMOLO_OK) {
         return cli_fail(CLI_USAGE, "report", "--device must be 1 to %d bytes in base64url",
                         TREMOLO_DEVICE_ID_MAX);
     }
-    options->client.device_id = contents->device_id;
+    options->client.device_id = options->device_id;
     options->client.device_id_length = length;
     return CLI_DONE;
 }
 
-static int read_files(struct options *options, struct contents *contents)
+static int read_files(struct options *options)
 {
     int code = CLI_DONE;
     if (options->policy != NULL) {
-        code = cli_read_policy(&contents->policy, "report", options->policy);
-        options->client.policy = &contents->policy;
-        options->delta = contents->policy.delta;
+        code = cli_read_policy(&options->allowed, "report", options->policy);
+        options->client.policy = &options->allowed;
+        options->delta = options->allowed.delta;
     }
     if (code == CLI_DONE && options->server_key != NULL) {
-        code = cli_read_key(contents->server_key, sizeof contents->server_key,
+        code = cli_read_key(options->server_key_bytes, sizeof options->server_key_bytes,
                             "report: --server-key", options->server_key, false);
-        options->client.server_key = contents->server_key;
+        options->client.server_key = options->server_key_bytes;
     }
     if (code == CLI_DONE && options->key != NULL) {
-        code = cli_read_key(contents->mac_key, sizeof contents->mac_key, "report: --key",
+        code = cli_read_key(options->mac_key, sizeof options->mac_key, "report: --key",
                             options->key, true);
-        options->client.mac_key = contents->mac_key;
+        options->client.mac_key = options->mac_key;
     }
     if (code == CLI_DONE && options->device != NULL) {
-        code = read_name(options, contents);
+        code = read_name(options);
     }
     if (code == CLI_DONE) {
-        code = cli_read_file(&contents->sample, &contents->sample_length, "report", options->sample,
-                             TREMOLO_CLIENT_MAX_SAMPLE_BYTES);
+        code = cli_read_file(&options->sample_text, &options->sample_length, "report",
+                             options->sample, TREMOLO_CLIENT_MAX_SAMPLE_BYTES);
     }
     return code;
 }
@@ -166,12 +163,11 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
     return fflush(stdout) == 0 ? 0 : -1;
 }
 
-static enum tremolo_status run_client(struct tremolo_client *client, struct options *options,
-                                      const struct contents *contents)
+static enum tremolo_status run_client(struct tremolo_client *client, struct options *options)
 {
     struct tremolo_client_receipt receipt;
     enum tremolo_status status =
-        tremolo_client_sample(client, contents->sample, contents->sample_length);
+        tremolo_client_sample(client, options->sample_text, options->sample_length);
     if (status == TREMOLO_OK) {
         status = tremolo_client_sample_number(client, (unsigned)options->sample_number);
     }
@@ -220,13 +216,13 @@ static const char *help_of(enum tremolo_status status, const struct options *opt
     }
 }
 
-static int run_with(struct options *options, struct contents *contents)
+static int run_with(struct options *options)
 {
     struct tremolo_client *client = NULL;
     char why[TREMOLO_CLIENT_WHY_BYTES] = "";
     enum tremolo_status status = tremolo_client_open(&client, why, &options->client, NULL);
     if (status == TREMOLO_OK) {
-        status = run_client(client, options, contents);
+        status = run_client(client, options);
         (void)snprintf(why, sizeof why, "%s", tremolo_client_why(client));
     }
     tremolo_client_close(client);
@@ -236,25 +232,6 @@ static int run_with(struct options *options, struct contents *contents)
     return cli_fail(exit_of(status), "report", "%s%s",
                     why[0] != '\0' ? why : tremolo_status_sentence(status),
                     help_of(status, options));
-}
-
-static int report(struct options *options)
-{
-    struct contents *contents = calloc(1, sizeof *contents);
-    if (contents == NULL) {
-        return cli_fail(CLI_FAILED, "report", "out of memory");
-    }
-    int code = read_files(options, contents);
-    if (code == CLI_DONE) {
-        code = run_with(options, contents);
-    }
-    if (contents->sample != NULL) {
-        sodium_memzero(contents->sample, contents->sample_length);
-        free(contents->sample);
-    }
-    sodium_memzero(contents, sizeof *contents);
-    free(contents);
-    return code;
 }
 
 static int run(int argc, char **argv)
@@ -268,7 +245,16 @@ static int run(int argc, char **argv)
     }
     options.client.give_up_ms =
         options.give_up_seconds > 0 ? (int64_t)options.give_up_seconds * 1000 : 1;
-    return report(&options);
+    code = read_files(&options);
+    if (code == CLI_DONE) {
+        code = run_with(&options);
+    }
+    if (options.sample_text != NULL) {
+        sodium_memzero(options.sample_text, options.sample_length);
+        free(options.sample_text);
+    }
+    sodium_memzero(&options, sizeof options);
+    return code;
 }
 
 const struct cli_command cli_report = {

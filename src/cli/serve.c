@@ -101,19 +101,6 @@ static bool is_exposed(const struct serve_arguments *arguments)
     return options->tls_cert == NULL && !arguments->plain_http && !is_loopback(options->address);
 }
 
-/* What the options must be together: an exit code, after saying why. */
-static int check(const struct serve_arguments *arguments)
-{
-    const struct tremolo_server_options *options = &arguments->options;
-    if (is_exposed(arguments)) {
-        return cli_fail(CLI_USAGE, "serve",
-                        "%s can be reached from outside: give --tls-cert and --tls-key, or "
-                        "--plain-http behind a proxy that does TLS",
-                        options->address);
-    }
-    return CLI_DONE;
-}
-
 static void wait_for_end(struct tremolo_server *server, const sigset_t *signals)
 {
     int signal_number = 0;
@@ -165,16 +152,13 @@ static int run(int argc, char **argv)
         arguments.options.quota = default_quota(&arguments.options);
     }
     arguments.options.log = arguments.quiet ? NULL : stderr;
-    code = check(&arguments);
-    if (code != CLI_DONE) {
-        return code;
+    if (is_exposed(&arguments)) {
+        return cli_fail(CLI_USAGE, "serve",
+                        "%s can be reached from outside: give --tls-cert and --tls-key, or "
+                        "--plain-http behind a proxy that does TLS",
+                        arguments.options.address);
     }
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGHUP);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    cli_hold_signals(&signals, true);
     if (tremolo_server_start(&server, &arguments.options, words, sizeof words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "serve", "%s", words);
     }

@@ -38,8 +38,4 @@ bool simulate_leave_out(struct simulate_options *options, const struct tremolo_t
 /* What simulate_parse() made. */
 void simulate_options_free(struct simulate_options *options);
 
-/* What is said after the estimate. */
-void simulate_print(const struct simulate_options *options, const struct tremolo_design *design,
-                    const struct tremolo_simulation_result *result);
-
 #endif

@@ -60,13 +60,11 @@ static int write_out(const struct study_options *options, const char *text)
 
 static int explain_starter(const struct study_options *options, enum tremolo_status status)
 {
-    switch (status) {
-    case TREMOLO_OK: return CLI_DONE;
-    case TREMOLO_BAD_ARGUMENT:
-        return cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
-                        options->csv, TREMOLO_MAX_DIMENSION + 1);
-    default: return cli_fail_status("study", status);
-    }
+    return status == TREMOLO_OK ? CLI_DONE
+           : status == TREMOLO_BAD_ARGUMENT
+               ? cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
+                          options->csv, TREMOLO_MAX_DIMENSION + 1)
+               : cli_fail_status("study", status);
 }
 
 static int explain_column(const struct study_options *options, const char *const *names,

@@ -68,18 +68,7 @@ static int post(json_t **answer, const struct study_options *options, const char
     return CLI_DONE;
 }
 
-/* "ADDRESS", without slashes at its end, and a path. */
-static int join(char url[TREMOLO_CLIENT_MAX_URL], const char *address, const char *path)
-{
-    size_t room = strlen(path) + 1;
-    if (!fetch_address(url, TREMOLO_CLIENT_MAX_URL - room, address)) {
-        return cli_fail(CLI_USAGE, "study", "the address is too long");
-    }
-    memcpy(url + strlen(url), path, room);
-    return CLI_DONE;
-}
-
-/* The same for what must be a study's address. */
+/* A path below what must be a study's address. */
 static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_options *options,
                       const char *path)
 {
@@ -88,7 +77,7 @@ static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_optio
                         "%s takes the study's address, which ends in /v1/studies/ and its id",
                         options->action);
     }
-    return join(url, options->file, path);
+    return fetch_join(url, TREMOLO_CLIENT_MAX_URL, "study", options->file, path);
 }
 
 /* POST to a path below the study's address. */
@@ -187,7 +176,7 @@ int study_publish(const struct study_options *options, const struct tremolo_stud
     char url[TREMOLO_CLIENT_MAX_URL];
     char *body = NULL;
     json_t *answer = NULL;
-    int code = join(url, options->server, "/v1/studies");
+    int code = fetch_join(url, sizeof url, "study", options->server, "/v1/studies");
     if (code != CLI_DONE) {
         return code;
     }

@@ -153,6 +153,20 @@ static json_t *figures_of(const struct tremolo_simulation *simulation,
                      "points", points_of(result->r2_ols, simulation->repeats));
 }
 
+const char *simulation_scale_words(const struct tremolo_simulation *simulation,
+                                   const struct tremolo_design *design)
+{
+    return simulation->scaling == TREMOLO_SCALING_STANDARD
+               ? "Features were standardised on the training rows, which is not private; real "
+                 "studies use public bounds."
+           : design->low != NULL ? "Features were scaled by the study's public bounds."
+           : simulation->scaling == TREMOLO_SCALING_RANGES
+               ? "Typical ranges were taken from the data, which is not private; real studies "
+                 "state them beforehand."
+               : "Bounds were taken from the data, which is not private; real studies state them "
+                 "beforehand.";
+}
+
 static json_t *how_of(const struct tremolo_simulation *simulation,
                       const struct tremolo_design *design,
                       const struct tremolo_simulation_result *result)
@@ -168,17 +182,7 @@ static json_t *how_of(const struct tremolo_simulation *simulation,
                           tremolo_experiment_method_name(experiment->method),
                           tremolo_calibration_names[experiment->calibration],
                           (unsigned long long)simulation->seed, simulation->repeats));
-    (void)json_array_append_new(
-        how,
-        json_string(simulation->scaling == TREMOLO_SCALING_STANDARD
-                        ? "Features were standardised on the training rows, which is not "
-                          "private; real studies use public bounds."
-                    : design->low != NULL ? "Features were scaled by the study's public bounds."
-                    : simulation->scaling == TREMOLO_SCALING_RANGES
-                        ? "Typical ranges were taken from the data, which is not private; real "
-                          "studies state them beforehand."
-                        : "Bounds were taken from the data, which is not private; real studies "
-                          "state them beforehand."));
+    (void)json_array_append_new(how, json_string(simulation_scale_words(simulation, design)));
     if (design->means) {
         (void)json_array_append_new(
             how, json_string("Columns' means or most frequent levels stand for missing values, "

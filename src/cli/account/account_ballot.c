@@ -4,26 +4,21 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A share as percent, rounded up to a tenth. */
-static double percent_up(struct tremolo_certified share)
-{
-    return fmin(ceil(1000 * share.upper) / 10, 100);
-}
-
 static void print_one(const struct tremolo_rank_law *law, double epsilon, double scale,
                       const struct tremolo_rank_attack *attack)
 {
-    (void)printf("epsilon %.17g, delta 0: any two samples, features and response alike\n"
-                 "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
-                 "best, else among the others\n"
-                 "noise   variance %.4g of one decoded product of a point of norm 1\n"
-                 "attacker right at most\n"
-                 "  %5.1f%%  whatever the two samples are\n"
-                 "  %5.1f%%  on average over reports' ids, if directions are normal and the "
-                 "points' product is not negative\n"
-                 "  %5.1f%%  by epsilon alone\n",
-                 epsilon, law->top, law->first, scale * scale, percent_up(attack->any),
-                 percent_up(attack->correlated), percent_up(attack->budget));
+    (void)printf(
+        "epsilon %.17g, delta 0: any two samples, features and response alike\n"
+        "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
+        "best, else among the others\n"
+        "noise   variance %.4g of one decoded product of a point of norm 1\n"
+        "attacker right at most\n"
+        "  %5.1f%%  whatever the two samples are\n"
+        "  %5.1f%%  on average over reports' ids, if directions are normal and the "
+        "points' product is not negative\n"
+        "  %5.1f%%  by epsilon alone\n",
+        epsilon, law->top, law->first, scale * scale, tremolo_percent_up(attack->any.upper),
+        tremolo_percent_up(attack->correlated.upper), tremolo_percent_up(attack->budget.upper));
 }
 
 static void print_together(const struct account_options *options,
@@ -56,15 +51,12 @@ static int print_json(const struct account_options *options, const struct tremol
 {
     json_t *object = json_object();
     account_put(object, "epsilon", epsilon);
-    (void)json_object_set_new(object, "first", json_integer(law->first));
-    (void)json_object_set_new(object, "top", json_integer(law->top));
-    (void)json_object_set_new(object, "scale", json_real(scale));
-    (void)json_object_set_new(object, "attacker_right",
-                              json_pack("{s:f,s:f,s:f}", "any", attack->any.upper, "correlated",
-                                        attack->correlated.upper, "budget", attack->budget.upper));
-    if (cost != NULL) {
-        (void)json_object_set_new(object, "together", together_json(options, cost));
-    }
+    (void)json_object_update_new(
+        object,
+        json_pack("{s:I,s:I,s:f,s:{s:f,s:f,s:f},s:o*}", "first", (json_int_t)law->first, "top",
+                  (json_int_t)law->top, "scale", scale, "attacker_right", "any", attack->any.upper,
+                  "correlated", attack->correlated.upper, "budget", attack->budget.upper,
+                  "together", cost != NULL ? together_json(options, cost) : NULL));
     return account_print(object);
 }
 

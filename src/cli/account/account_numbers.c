@@ -157,11 +157,9 @@ int account_sigma(const struct account_options *options)
     bool proved =
         options->rule != TREMOLO_RULE_CLASSICAL || options->epsilon <= (double)options->releases;
     if (options->json) {
-        json_t *object = json_object();
-        account_put(object, "sigma", sigma);
-        (void)json_object_set_new(object, "rule", json_string(account_rule_name(options->rule)));
-        (void)json_object_set_new(object, "guaranteed", json_boolean(proved));
-        return account_print(object);
+        return account_print(json_pack(
+            "{s:f,s:f,s:f,s:s,s:b}", "sigma", sigma.value, "lower", sigma.lower, "upper",
+            sigma.upper, "rule", account_rule_name(options->rule), "guaranteed", (int)proved));
     }
     (void)printf("sigma %.17g  (%s rule, rounded up; the least is above %.17g)%s\n", sigma.upper,
                  account_rule_name(options->rule), sigma.lower,
@@ -195,12 +193,9 @@ static int print_bound(const struct account_options *options, const char *name,
     char at[40] = "";
     bool is_epsilon = strcmp(name, "epsilon") == 0; /* which means nothing without its delta */
     if (options->json) {
-        json_t *object = json_object();
-        account_put(object, name, number);
-        if (is_epsilon) {
-            (void)json_object_set_new(object, "delta", json_real(options->delta));
-        }
-        return account_print(object);
+        return account_print(json_pack("{s:f,s:f,s:f,s:o*}", name, number.value, "lower",
+                                       number.lower, "upper", number.upper, "delta",
+                                       is_epsilon ? json_real(options->delta) : NULL));
     }
     if (is_epsilon) {
         (void)snprintf(at, sizeof at, "at delta %g, ", options->delta);

@@ -22,56 +22,40 @@ struct calibration {
     double sensitivity; /* that the calibration believes in */
 };
 
-/* sigma per round, and the exact epsilon those T rounds really cost. */
-static enum tremolo_status calibrate(double *sigma, double *spent,
-                                     const struct calibration *calibration, double true_sensitivity,
-                                     uint64_t releases, double epsilon, double delta)
-{
-    struct tremolo_certified noise;
-    struct tremolo_certified cost;
-    enum tremolo_status status = tremolo_rule_sigma(&noise, calibration->rule, epsilon, delta,
-                                                    calibration->sensitivity, releases, false);
-    if (status == TREMOLO_OK) {
-        status = tremolo_rule_epsilon(&cost, TREMOLO_RULE_EXACT, noise.upper, true_sensitivity,
-                                      releases, delta, false);
-    }
-    if (status == TREMOLO_OK) {
-        *sigma = noise.upper;
-        *spent = cost.upper;
-    }
-    return status;
-}
-
 enum { CALIBRATIONS = 3 };
 
-/* One epsilon under all calibrations, printed or as JSON. */
+/* One epsilon under all calibrations, printed or as JSON: sigma per round, and the exact epsilon
+ * those rounds really cost. */
 static enum tremolo_status compare_row(json_t *rows, const struct calibration *calibrations,
                                        const struct account_options *options, uint64_t releases,
                                        double epsilon, double delta)
 {
     double true_sensitivity = calibrations[CALIBRATIONS - 1].sensitivity;
-    double sigma[CALIBRATIONS];
-    double spent[CALIBRATIONS];
-    for (size_t j = 0; j < CALIBRATIONS; j++) {
-        enum tremolo_status status = calibrate(&sigma[j], &spent[j], &calibrations[j],
-                                               true_sensitivity, releases, epsilon, delta);
-        if (status != TREMOLO_OK) {
-            return status;
+    struct tremolo_certified sigma[CALIBRATIONS], spent[CALIBRATIONS];
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t j = 0; j < CALIBRATIONS && status == TREMOLO_OK; j++) {
+        status = tremolo_rule_sigma(&sigma[j], calibrations[j].rule, epsilon, delta,
+                                    calibrations[j].sensitivity, releases, false);
+        if (status == TREMOLO_OK) {
+            status = tremolo_rule_epsilon(&spent[j], TREMOLO_RULE_EXACT, sigma[j].upper,
+                                          true_sensitivity, releases, delta, false);
         }
     }
-    if (!options->json) {
-        (void)printf("%8g", epsilon);
-        for (size_t j = 0; j < CALIBRATIONS; j++) {
-            (void)printf("  %10.6f  %8.6g", sigma[j], tremolo_digits_up(spent[j], 6));
-        }
-        (void)putchar('\n');
-        return TREMOLO_OK;
+    if (status != TREMOLO_OK) {
+        return status;
     }
     json_t *row = json_pack("{s:f}", "epsilon", epsilon);
+    char line[CALIBRATIONS * 40] = "";
     for (size_t j = 0; j < CALIBRATIONS; j++) {
+        size_t used = strlen(line);
+        (void)snprintf(line + used, sizeof line - used, "  %10.6f  %8.6g", sigma[j].upper,
+                       tremolo_digits_up(spent[j].upper, 6));
         (void)json_object_set_new(
             row, calibrations[j].name,
-            json_pack("{s:f,s:f}", "sigma", sigma[j], "epsilon_spent", spent[j]));
+            json_pack("{s:f,s:f}", "sigma", sigma[j].upper, "epsilon_spent", spent[j].upper));
+    }
+    if (!options->json) {
+        (void)printf("%8g%s\n", epsilon, line);
     }
     (void)json_array_append_new(rows, row);
     return TREMOLO_OK;

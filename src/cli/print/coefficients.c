@@ -8,7 +8,7 @@
 
 #include "members.h"
 
-enum { NAME_WIDTH = 40 };
+enum { NAME_WIDTH = 48 };
 
 /* Characters of UTF-8: bytes that continue none. */
 int coefficients_name_width(const char *name)
@@ -18,6 +18,19 @@ int coefficients_name_width(const char *name)
         count += ((unsigned char)*name & 0xC0) != 0x80;
     }
     return count;
+}
+
+int coefficients_widest(const json_t *rows)
+{
+    int widest = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        int width = coefficients_name_width(member_text(row, "name"));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
 }
 
 void coefficients_print_name(const char *name, int width)

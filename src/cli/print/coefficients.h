@@ -14,9 +14,10 @@ void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *d
  * that reports do not tell; "" where nothing was cut. */
 void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
 
-/* Characters that a name takes in a column, 40 at most; and the name, cut to so many, with
- * blanks up to `width`, where printf would count the bytes of UTF-8. */
+/* Characters that the longest name of some rows takes in a column, 48 at most; and a name, cut to so
+ * many, with blanks up to `width`, where printf would count the bytes of UTF-8. */
 int coefficients_name_width(const char *name);
+int coefficients_widest(const json_t *rows);
 void coefficients_print_name(const char *name, int width);
 
 /* Print a paragraph in lines of at most 80 characters. */

@@ -27,19 +27,6 @@ static const char *stars(double p)
     return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
 }
 
-static int widest_name(const json_t *rows)
-{
-    int widest = 0;
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
-        int width = coefficients_name_width(member_text(row, "name"));
-        widest = width > widest ? width : widest;
-    }
-    return widest;
-}
-
 /* A dash where there is no number. */
 static void print_number(const json_t *row, const char *key, const char *format, int width)
 {
@@ -67,7 +54,7 @@ static void print_interval(const json_t *row)
 
 static void print_rows(const json_t *rows)
 {
-    int width = widest_name(rows);
+    int width = coefficients_widest(rows);
     size_t index;
     json_t *row;
     json_array_foreach(rows, index, row)
@@ -101,8 +88,9 @@ static void print_table(const json_t *document)
     char caption[COEFFICIENTS_CAPTION_BYTES];
     coefficients_caption(caption, document);
     (void)printf("Coefficients (unbiased, for conclusions).\n%s:\n", caption);
-    (void)printf("%*s %12s %12s %8s %9s  %g%% interval\n", widest_name(rows), "", "Estimate",
-                 "Std. Error", "t value", "Pr(>|t|)", 100 * member_number(document, "level"));
+    (void)printf("%*s %12s %12s %8s %9s  %g%% interval\n", coefficients_widest(rows), "",
+                 "Estimate", "Std. Error", "t value", "Pr(>|t|)",
+                 100 * member_number(document, "level"));
     print_rows(rows);
     (void)printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
     if (!isnan(degrees)) {
@@ -295,7 +283,7 @@ static void print_predicted(const json_t *document)
     const json_t *prediction = json_object_get(document, "prediction");
     const json_t *rows = json_object_get(prediction, "coefficients");
     char caption[COEFFICIENTS_CAPTION_BYTES];
-    int width = widest_name(rows);
+    int width = coefficients_widest(rows);
     size_t index;
     json_t *row;
     if (json_array_size(rows) == 0 || json_is_false(json_object_get(prediction, "told"))) {

@@ -10,35 +10,14 @@
 #include "members.h"
 #include "tremolo_privacy.h"
 
-enum { NAME_COLUMNS = 48 };
-
-/* Characters of UTF-8 in so many bytes: bytes that continue none. */
-static int columns_of(const char *name, size_t bytes)
-{
-    int columns = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        columns += ((unsigned char)name[i] & 0xC0) != 0x80;
-    }
-    return columns;
-}
-
-/* Bytes of a name that fit, whole characters only. */
-static size_t bytes_shown(const char *name)
-{
-    size_t bytes = strlen(name);
-    while (columns_of(name, bytes) > NAME_COLUMNS) {
-        bytes--;
-    }
-    return bytes;
-}
+enum { LEAST_WIDTH = 14 }; /* of the column of names */
 
 static void print_row(const json_t *row, int width)
 {
-    const char *name = member_text(row, "name");
-    size_t bytes = bytes_shown(name);
     double distance = member_number(row, "distance");
     double epsilon = member_number(row, "epsilon");
-    (void)printf("%.*s%*s ", (int)bytes, name, width - columns_of(name, bytes), "");
+    coefficients_print_name(member_text(row, "name"), width);
+    (void)putchar(' ');
     if (!isnan(distance)) {
         (void)printf("distance %-9.4g ", distance);
     }
@@ -53,28 +32,14 @@ static void print_row(const json_t *row, int width)
                  tremolo_percent_up(member_number(row, "attacker_right")));
 }
 
-/* Between which columns of names the numbers begin. */
-static int width_of(const json_t *rows)
-{
-    size_t index;
-    json_t *row;
-    int width = 14;
-    json_array_foreach(rows, index, row)
-    {
-        const char *name = member_text(row, "name");
-        int columns = columns_of(name, bytes_shown(name));
-        width = columns > width ? columns : width;
-    }
-    return width;
-}
-
 void guarantee_print_differences(const json_t *rows)
 {
+    int widest = coefficients_widest(rows);
     size_t index;
     json_t *row;
     json_array_foreach(rows, index, row)
     {
-        print_row(row, width_of(rows));
+        print_row(row, widest > LEAST_WIDTH ? widest : LEAST_WIDTH);
     }
     json_array_foreach(rows, index, row)
     {

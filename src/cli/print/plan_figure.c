@@ -14,47 +14,41 @@
 
 enum { POINTS = 60 };
 
+static const struct {
+    const char *end, *terminal;
+} formats[] = {{".svg", "svg size 900,380 dynamic enhanced"},
+               {".png", "png size 900,380 enhanced"},
+               {".pdf", "pdf size 9in,3.8in enhanced"}};
+
 static const char *terminal_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    if (dot != NULL && strcmp(dot, ".svg") == 0) {
-        return "svg size 900,380 dynamic enhanced";
-    }
-    if (dot != NULL && strcmp(dot, ".png") == 0) {
-        return "png size 900,380 enhanced";
-    }
-    if (dot != NULL && strcmp(dot, ".pdf") == 0) {
-        return "pdf size 9in,3.8in enhanced";
+    for (size_t i = 0; dot != NULL && i < sizeof formats / sizeof formats[0]; i++) {
+        if (strcmp(dot, formats[i].end) == 0) {
+            return formats[i].terminal;
+        }
     }
     return NULL;
 }
 
-static void write_devices(FILE *script, const struct tremolo_plan_request *request)
+/* What to expect with more and fewer devices, or with other epsilons. */
+static void write_data(FILE *script, const struct tremolo_plan_request *request, bool epsilons)
 {
-    (void)fputs("$devices << EOD\n", script);
     struct tremolo_plan_request point = *request;
+    (void)fputs(epsilons ? "$epsilons << EOD\n" : "$devices << EOD\n", script);
     for (int i = 0; i <= POINTS; i++) {
         struct tremolo_plan_result result;
-        double devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
-        point.guess.devices = devices;
-        if (devices >= 2.0 && tremolo_plan_expect(&result, &point) == TREMOLO_OK) {
-            (void)fprintf(script, "%.17g %.17g %.17g\n", devices, result.standard_error,
-                          result.standard_error_public);
+        if (epsilons) {
+            point.epsilon = 0.1 * pow(100.0, (double)i / POINTS);
+        } else {
+            point.guess.devices = request->guess.devices * pow(10.0, -2.0 + 4.0 * i / POINTS);
         }
-    }
-    (void)fputs("EOD\n", script);
-}
-
-static void write_epsilons(FILE *script, const struct tremolo_plan_request *request)
-{
-    (void)fputs("$epsilons << EOD\n", script);
-    struct tremolo_plan_request point = *request;
-    for (int i = 0; i <= POINTS; i++) {
-        struct tremolo_plan_result result;
-        point.epsilon = 0.1 * pow(100.0, (double)i / POINTS);
-        if (tremolo_plan_expect(&result, &point) == TREMOLO_OK) {
-            (void)fprintf(script, "%.17g %.17g\n", point.epsilon, result.r2_auto);
+        if (point.guess.devices < 2.0 || tremolo_plan_expect(&result, &point) != TREMOLO_OK) {
+            continue;
         }
+        (void)fprintf(script, "%.17g %.17g %.17g\n", epsilons ? point.epsilon : point.guess.devices,
+                      epsilons ? result.r2_auto : result.standard_error,
+                      result.standard_error_public);
     }
     (void)fputs("EOD\n", script);
 }
@@ -88,8 +82,8 @@ static bool write_all(FILE *script, const void *context)
 {
     const struct drawing *drawing = context;
     (void)fprintf(script, "set terminal %s\nset output '%s'\n", drawing->terminal, drawing->part);
-    write_devices(script, drawing->request);
-    write_epsilons(script, drawing->request);
+    write_data(script, drawing->request, false);
+    write_data(script, drawing->request, true);
     write_script(script, drawing->request);
     return true; /* ferror() tells the rest */
 }

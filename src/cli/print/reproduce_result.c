@@ -12,44 +12,32 @@
 /* Below this the axis would show nothing but one method's blow-up. */
 static const double figure_floor = -0.2;
 
-static json_t *point_of(double epsilon, const struct tremolo_sweep_point *r2)
-{
-    return json_pack("[f,o,o,o]", epsilon, estimate_number(r2->mean), estimate_number(r2->low),
-                     estimate_number(r2->high));
-}
-
+/* Least squares, number method_count, knows no epsilon: one level, the same everywhere. */
 static json_t *series_of(const struct tremolo_reproduction_case *studied,
                          const struct tremolo_sweep *sweep, size_t method)
 {
+    bool reference = method == sweep->method_count;
     json_t *points = json_array();
     for (size_t e = 0; e < sweep->epsilon_count; e++) {
-        (void)json_array_append_new(points,
-                                    point_of(sweep->epsilon(e), &studied->sweep[method][e]));
+        const struct tremolo_sweep_point *r2 =
+            reference ? &studied->ols : &studied->sweep[method][e];
+        (void)json_array_append_new(
+            points, json_pack("[f,o,o,o]", sweep->epsilon(e), estimate_number(r2->mean),
+                              estimate_number(r2->low), estimate_number(r2->high)));
     }
-    return json_pack("{s:s,s:s,s:o}", "name", sweep->methods[method].name, "title",
-                     sweep->methods[method].title, "points", points);
-}
-
-/* Least squares knows no epsilon: one level, the same everywhere. */
-static json_t *reference_of(const struct tremolo_reproduction_case *studied,
-                            const struct tremolo_sweep *sweep)
-{
-    json_t *points = json_array();
-    for (size_t e = 0; e < sweep->epsilon_count; e++) {
-        (void)json_array_append_new(points, point_of(sweep->epsilon(e), &studied->ols));
-    }
-    return json_pack("{s:s,s:s,s:b,s:o}", "name", "ols", "title", "least squares (not private)",
-                     "reference", 1, "points", points);
+    return json_pack("{s:s,s:s,s:o*,s:o}", "name", reference ? "ols" : sweep->methods[method].name,
+                     "title",
+                     reference ? "least squares (not private)" : sweep->methods[method].title,
+                     "reference", reference ? json_true() : NULL, "points", points);
 }
 
 static json_t *figure_of(const struct tremolo_reproduction_case *studied,
                          const struct tremolo_sweep *sweep)
 {
     json_t *series = json_array();
-    for (size_t m = 0; m < sweep->method_count; m++) {
+    for (size_t m = 0; m <= sweep->method_count; m++) {
         (void)json_array_append_new(series, series_of(studied, sweep, m));
     }
-    (void)json_array_append_new(series, reference_of(studied, sweep));
     return json_pack(
         "{s:s,s:s,s:s,s:s,s:s,s:f,s:[f,f],s:o}", "key", studied->task->key, "title",
         studied->task->title, "words",

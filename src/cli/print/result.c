@@ -146,18 +146,6 @@ static void csv_coefficients(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- saving */
 
-static bool write_form(FILE *out, const json_t *result, const char *path)
-{
-    if (ends_in(path, ".html")) {
-        return result_write_html(out, result);
-    }
-    if (ends_in(path, ".csv")) {
-        csv_coefficients(out, result);
-        return true;
-    }
-    return json_dumpf(result, out, ESTIMATE_JSON_PRETTY) == 0 && fputc('\n', out) != EOF;
-}
-
 struct form {
     const json_t *result;
     const char *path;
@@ -166,7 +154,14 @@ struct form {
 static bool write_result(FILE *out, const void *context)
 {
     const struct form *form = context;
-    return write_form(out, form->result, form->path);
+    if (ends_in(form->path, ".html")) {
+        return result_write_html(out, form->result);
+    }
+    if (ends_in(form->path, ".csv")) {
+        csv_coefficients(out, form->result);
+        return true;
+    }
+    return json_dumpf(form->result, out, ESTIMATE_JSON_PRETTY) == 0 && fputc('\n', out) != EOF;
 }
 
 int result_save(const json_t *result, const char *command, const char *path)

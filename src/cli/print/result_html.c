@@ -64,10 +64,10 @@ static void coefficient_row(FILE *out, const json_t *row)
 }
 
 /* A table whose rows are blocks on a phone (dashboard.css); the roles keep it a table. */
-static void begin_stacked(FILE *out, const char *id, const char *caption,
+static void begin_stacked(FILE *out, const char *attributes, const char *caption,
                           const char *const *columns, size_t count)
 {
-    html(out, "<table class=\"stacked\" role=\"table\" id=\"%s\">", id);
+    html(out, "<table %s role=\"table\">", attributes);
     html_element(out, "caption", caption);
     html(out, "<thead role=\"rowgroup\"><tr role=\"row\">");
     for (size_t i = 0; i < count; i++) {
@@ -102,7 +102,8 @@ static void coefficient_table(FILE *out, const json_t *result, const json_t *row
                    100 * (json_is_number(level) ? json_number_value(level) : 0.95));
     const char *const columns[] = {"Coefficient", "Estimate", "Standard error", interval, "t", "p"};
     html(out, "<details open id=\"numbers\"><summary>All numbers</summary>\n");
-    begin_stacked(out, "coefficients", caption, columns, sizeof columns / sizeof columns[0]);
+    begin_stacked(out, "class=\"stacked\" id=\"coefficients\"", caption, columns,
+                  sizeof columns / sizeof columns[0]);
     json_array_foreach(rows, index, row)
     {
         coefficient_row(out, row);
@@ -223,7 +224,8 @@ static void beside(FILE *out, const json_t *result)
          member_number(simulated, "held_out") > 0 ? "rows that were held out"
                                                   : "the training rows");
     if (json_array_size(rows) > 0 && json_array_size(raw) == json_array_size(rows)) {
-        begin_stacked(out, "beside", "", columns, sizeof columns / sizeof columns[0]);
+        begin_stacked(out, "class=\"stacked\" id=\"beside\"", "", columns,
+                      sizeof columns / sizeof columns[0]);
         for (size_t i = 0; i < json_array_size(rows); i++) {
             const json_t *row = json_array_get(rows, i);
             begin_row(out, row);
@@ -385,13 +387,14 @@ static void tails(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- guarantee */
 
-enum { DISTANCE_CELLS = 4 };
-static const char *const distance_label[DISTANCE_CELLS] = {"Distance", "\u03bc", "\u03b5",
-                                                           "Attacker right"};
+static const char *const distance_columns[] = {"Two people", "Distance", "\u03bc", "\u03b5",
+                                               "Attacker right"};
+
+enum { DISTANCE_COLUMNS = sizeof distance_columns / sizeof distance_columns[0] };
 
 static void distance_cell(FILE *out, size_t column, const char *text)
 {
-    html(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_label[column]);
+    html(out, "<td role=\"cell\" data-label=\"%s\"><span>", distance_columns[column]);
     html_minus(out, text);
     html(out, "</span></td>");
 }
@@ -406,26 +409,20 @@ static void distance_row(FILE *out, const json_t *row)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double value = member_number(row, keys[i]);
         (void)snprintf(text, sizeof text, "%.4g", i == 0 ? value : tremolo_digits_up(value, 4));
-        distance_cell(out, i, isnan(value) ? "\u2013" : text);
+        distance_cell(out, i + 1, isnan(value) ? "\u2013" : text);
     }
     (void)snprintf(text, sizeof text, "%.1f%%",
                    tremolo_percent_up(member_number(row, "attacker_right")));
-    distance_cell(out, DISTANCE_CELLS - 1,
+    distance_cell(out, DISTANCE_COLUMNS - 1,
                   isnan(member_number(row, "epsilon")) ? "always: no protection" : text);
     html(out, "</tr>\n");
 }
 
-/* A phone shows each row as a block (dashboard.css); the roles keep it a table. */
 static void distance_table(FILE *out, const json_t *rows)
 {
     size_t index;
     json_t *row;
-    html(out, "<table class=\"distances stacked\" role=\"table\"><thead role=\"rowgroup\"><tr "
-              "role=\"row\"><th scope=\"col\" role=\"columnheader\">Two people</th>");
-    for (size_t i = 0; i < DISTANCE_CELLS; i++) {
-        (void)fprintf(out, "<th scope=\"col\" role=\"columnheader\">%s</th>", distance_label[i]);
-    }
-    html(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
+    begin_stacked(out, "class=\"distances stacked\"", "", distance_columns, DISTANCE_COLUMNS);
     json_array_foreach(rows, index, row)
     {
         distance_row(out, row);

@@ -106,23 +106,21 @@ static void put_study(const struct tremolo_study_file *file, const struct tremol
                      (unsigned)study->rank_first, (unsigned long)study->rank_top,
                      (unsigned)study->constant, (unsigned)study->response_weight);
     }
-    (void)printf("    .noise_log2 = %u,\n    .wire_shift = %u,\n    .wire_bits = %u,\n",
-                 (unsigned)study->noise_log2, (unsigned)study->wire_shift,
-                 (unsigned)study->wire_bits);
-    (void)printf("    .response = %s,\n", study->response == TREMOLO_RESPONSE_PRIVATE
-                                              ? "TREMOLO_RESPONSE_PRIVATE"
-                                              : "TREMOLO_RESPONSE_PUBLIC");
-    (void)printf("    .dimension = %u,\n    .keep = %u,\n    .vectors = %u,\n",
-                 (unsigned)study->dimension, (unsigned)study->keep, (unsigned)study->vectors);
-    (void)printf("    .rounds = %u,\n    .samples = %u,\n", (unsigned)study->rounds,
-                 (unsigned)study->samples);
-    (void)printf("    .unit = %luu,\n    .clip = %luu,\n    .distance = %luu,\n",
-                 (unsigned long)study->unit, (unsigned long)study->clip,
-                 (unsigned long)study->distance);
-    (void)printf("    .amplitude = %luu,\n    .frequency = %luu,\n",
-                 (unsigned long)study->amplitude, (unsigned long)study->frequency);
-    (void)printf("    .bounds = tremolo_the_bounds,\n    .response_bounds = {%ld, %ld}, /* ",
-                 (long)response->low, (long)response->high);
+    (void)printf(
+        "    .noise_log2 = %u,\n    .wire_shift = %u,\n    .wire_bits = %u,\n"
+        "    .response = %s,\n"
+        "    .dimension = %u,\n    .keep = %u,\n    .vectors = %u,\n"
+        "    .rounds = %u,\n    .samples = %u,\n"
+        "    .unit = %luu,\n    .clip = %luu,\n    .distance = %luu,\n"
+        "    .amplitude = %luu,\n    .frequency = %luu,\n"
+        "    .bounds = tremolo_the_bounds,\n    .response_bounds = {%ld, %ld}, /* ",
+        (unsigned)study->noise_log2, (unsigned)study->wire_shift, (unsigned)study->wire_bits,
+        study->response == TREMOLO_RESPONSE_PRIVATE ? "TREMOLO_RESPONSE_PRIVATE"
+                                                    : "TREMOLO_RESPONSE_PUBLIC",
+        (unsigned)study->dimension, (unsigned)study->keep, (unsigned)study->vectors,
+        (unsigned)study->rounds, (unsigned)study->samples, (unsigned long)study->unit,
+        (unsigned long)study->clip, (unsigned long)study->distance, (unsigned long)study->amplitude,
+        (unsigned long)study->frequency, (long)response->low, (long)response->high);
     put_range(tremolo_study_file_coordinate(file, study->dimension));
     (void)printf(" */\n");
     put_id(study);

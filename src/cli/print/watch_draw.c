@@ -39,13 +39,19 @@ static const char *grouped(char text[40], double value)
     return text;
 }
 
+static void styled(FILE *out, const struct terminal *terminal, enum terminal_style style,
+                   const char *text, int columns, bool pad)
+{
+    terminal_style(terminal, out, style);
+    (void)terminal_text(terminal, out, text, columns, pad);
+    terminal_style(terminal, out, STYLE_PLAIN);
+}
+
 /* One line of at most the window's width. */
 static void line(FILE *out, const struct terminal *terminal, enum terminal_style style,
                  const char *text)
 {
-    terminal_style(terminal, out, style);
-    (void)terminal_text(terminal, out, text, terminal->columns, false);
-    terminal_style(terminal, out, STYLE_PLAIN);
+    styled(out, terminal, style, text, terminal->columns, false);
     (void)fputc('\n', out);
 }
 
@@ -86,14 +92,11 @@ static void draw_title(FILE *out, const struct watch *watch, const struct termin
 {
     const char *state = member_text(watch->answer, "state");
     int room = terminal->columns - (int)strlen(state) - 1;
-    terminal_style(terminal, out, STYLE_BOLD);
-    (void)terminal_text(terminal, out, member_text(watch->answer, "title"), room > 0 ? room : 0,
-                        true);
-    terminal_style(terminal, out, STYLE_PLAIN);
+    styled(out, terminal, STYLE_BOLD, member_text(watch->answer, "title"), room > 0 ? room : 0,
+           true);
     (void)fputc(' ', out);
-    terminal_style(terminal, out, strcmp(state, "open") == 0 ? STYLE_GOOD : STYLE_CARE);
-    (void)terminal_text(terminal, out, state, terminal->columns > 8 ? 8 : 0, false);
-    terminal_style(terminal, out, STYLE_PLAIN);
+    styled(out, terminal, strcmp(state, "open") == 0 ? STYLE_GOOD : STYLE_CARE, state,
+           terminal->columns > 8 ? 8 : 0, false);
     (void)fputc('\n', out);
     line(out, terminal, STYLE_FAINT, watch->url);
 }

@@ -21,6 +21,10 @@ void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
                               const struct tremolo_design *design,
                               const struct tremolo_simulation_result *result);
 
+/* By what values were scaled, and whether that is private. */
+const char *simulation_scale_words(const struct tremolo_simulation *simulation,
+                                   const struct tremolo_design *design);
+
 double simulation_mean(const double *values, size_t count);
 double simulation_sd(const double *values, size_t count);
 
