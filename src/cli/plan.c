@@ -91,20 +91,6 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object, numbers only"),
 };
 
-/* What each option alone cannot show. */
-static int check(struct plan_options *options, const struct options_given *given)
-{
-    char error[TREMOLO_PLAN_ERROR_BYTES];
-    if (options->study != NULL && options->devices == 0) {
-        return cli_fail(CLI_USAGE, "plan", "the study limits no devices: say how many, --devices");
-    }
-    return tremolo_plan_settle(&options->request,
-                               options_bits(given, tremolo_plan_option_names, TREMOLO_PLAN_OPTIONS),
-                               "--", error)
-               ? CLI_DONE
-               : cli_fail(CLI_USAGE, "plan", "%s", error);
-}
-
 /* A distance given beside a study of ballots asks for its noisy samples. */
 static void set_release(struct plan_options *options, const struct options_given *given)
 {
@@ -116,12 +102,21 @@ static void set_release(struct plan_options *options, const struct options_given
     }
 }
 
-static void take_guesses(struct plan_options *options)
+/* What the options are together: guesses, and what each alone cannot show. */
+static int settle(struct plan_options *options, const struct options_given *given)
 {
     struct tremolo_plan_request *request = &options->request;
+    char error[TREMOLO_PLAN_ERROR_BYTES];
     request->guess.devices = (double)options->devices;
     request->guess.feature_variance = options->feature_sd * options->feature_sd;
     request->guess.response_variance = options->response_sd * options->response_sd;
+    if (options->study != NULL && options->devices == 0) {
+        return cli_fail(CLI_USAGE, "plan", "the study limits no devices: say how many, --devices");
+    }
+    uint32_t bits = options_bits(given, tremolo_plan_option_names, TREMOLO_PLAN_OPTIONS);
+    return tremolo_plan_settle(request, bits, "--", error)
+               ? CLI_DONE
+               : cli_fail(CLI_USAGE, "plan", "%s", error);
 }
 
 /* ---------------------------------------------------------------- results */
@@ -152,8 +147,7 @@ static int run(int argc, char **argv)
     tremolo_plan_begin(&options.request);
     if (options_parse(&given, &options, &code, &cli_plan, argc, argv)) {
         set_release(&options, &given);
-        take_guesses(&options);
-        code = check(&options, &given);
+        code = settle(&options, &given);
         code = code == CLI_DONE ? answer_request(&options) : code;
     }
     tremolo_study_file_free(options.study);

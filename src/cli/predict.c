@@ -39,26 +39,18 @@ struct rows {
 };
 
 /* Nothing where there is no number. */
-static void put_number(FILE *out, double value)
-{
-    (void)fputc(',', out);
-    if (isfinite(value)) {
-        (void)fprintf(out, "%.10g", value);
-    }
-}
-
 static bool write_rows(FILE *out, const void *context)
 {
     const struct rows *rows = context;
     (void)fputs("row,prediction,mean,standard_error,low,high\r\n", out);
     for (size_t i = 0; i < rows->count; i++) {
         const struct tremolo_predicted *row = &rows->row[i];
+        const double cells[] = {row->prediction, row->mean, row->standard_error, row->low,
+                                row->high};
         (void)fprintf(out, "%zu", i + 1);
-        put_number(out, row->prediction);
-        put_number(out, row->mean);
-        put_number(out, row->standard_error);
-        put_number(out, row->low);
-        put_number(out, row->high);
+        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
+            (void)fprintf(out, isfinite(cells[k]) ? ",%.10g" : ",", cells[k]);
+        }
         (void)fputs("\r\n", out);
     }
     return fflush(out) == 0;

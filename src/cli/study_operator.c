@@ -80,6 +80,14 @@ static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_optio
     return fetch_join(url, TREMOLO_CLIENT_MAX_URL, "study", options->file, path);
 }
 
+/* GET a path below the study's address, which is left in `url`. */
+static int get_study(char **text, char url[TREMOLO_CLIENT_MAX_URL],
+                     const struct study_options *options, const char *path)
+{
+    int code = join_study(url, options, path);
+    return code == CLI_DONE ? fetch_text(text, "study", url, options->ca_file) : code;
+}
+
 /* POST to a path below the study's address. */
 static int post_study(json_t **answer, const struct study_options *options, const char *path,
                       const char *body, long expected)
@@ -218,10 +226,7 @@ static int newest_round(long *round, bool *done, const struct study_options *opt
 {
     char url[TREMOLO_CLIENT_MAX_URL];
     char *text = NULL;
-    int code = join_study(url, options, "/round");
-    if (code == CLI_DONE) {
-        code = fetch_text(&text, "study", url, options->ca_file);
-    }
+    int code = get_study(&text, url, options, "/round");
     if (code != CLI_DONE) {
         return code;
     }
@@ -336,11 +341,8 @@ int study_fetch(struct tremolo_study_file **file, const struct study_options *op
 {
     char url[TREMOLO_CLIENT_MAX_URL];
     char *answer = NULL;
-    int code = join_study(url, options, "");
+    int code = get_study(&answer, url, options, "");
     if (code == CLI_DONE) {
-        code = fetch_text(&answer, "study", url, options->ca_file);
-    }
-    if (code == CLI_DONE && answer != NULL) {
         code = receive(file, url, answer);
     }
     free(answer);

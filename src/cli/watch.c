@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 #include "fetch.h"
@@ -73,12 +72,9 @@ static void refresh(struct watch *watch, const char *ca_file)
 
 static bool show(const struct watch *watch, const struct terminal *terminal)
 {
-    char time_text[32];
-    struct tm parts;
-    time_t now = time(NULL);
-    (void)gmtime_r(&now, &parts);
-    (void)strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    char *text = terminal->screen ? watch_frame(watch, terminal) : watch_line(watch, time_text);
+    char moment[CLI_MOMENT_BYTES];
+    cli_moment(moment);
+    char *text = terminal->screen ? watch_frame(watch, terminal) : watch_line(watch, moment);
     bool good = text != NULL && terminal_show(terminal, text);
     free(text);
     return good;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -76,11 +75,8 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv)
 
 void result_set_made(json_t *document, const char *line)
 {
-    char moment[32];
-    struct tm parts;
-    time_t now = time(NULL);
-    (void)gmtime_r(&now, &parts);
-    (void)strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    char moment[CLI_MOMENT_BYTES];
+    cli_moment(moment);
     json_t *command = json_string(line); /* NULL when somebody typed no UTF-8 */
     (void)json_object_set_new(document, "made",
                               json_pack("{s:s,s:s,s:o}", "version", TREMOLO_VERSION, "time", moment,
