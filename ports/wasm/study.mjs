@@ -13,9 +13,9 @@ const REQUEST_MS = 20000;
 const STUDY_BYTES_MAX = 320 * 1024;
 const ROUND_BYTES_MAX = 2 * 1024 * 1024;
 
-/** @typedef {{ name: string, unit: string, kind: "numeric", low: number, high: number, missing?: number }} NumericFeature
+/** @typedef {{ name: string, unit: string, kind: "numeric", low: number, high: number, typical?: number, missing?: number }} NumericFeature
  *  @typedef {{ name: string, unit: string, kind: "category", levels: string[], missing?: string }} CategoryFeature
- *  @typedef {{ name: string, unit: string, kind: "yes-no", missing?: "yes" | "no" }} YesNoFeature
+ *  @typedef {{ name: string, unit: string, kind: "yes-no", typical?: number, missing?: "yes" | "no" }} YesNoFeature
  *  @typedef {NumericFeature | CategoryFeature | YesNoFeature} Feature
  *  @typedef {{ name: string, unit: string, low: number, high: number }} Response
  *  @typedef {Object} Terms  what the id covers of a study, docs/protocol.md

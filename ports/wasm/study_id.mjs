@@ -3,6 +3,7 @@
  * docs/protocol.md, section 2: BLAKE2b-256 of the study's one encoding in
  * CBOR. The published study writes out every default, so nothing is filled
  * in here. BLAKE2b is RFC 7693; browsers do not bring it. */
+import { coordinatesOf } from "./terms.mjs";
 
 /* ---------------------------------------------------------------- BLAKE2b */
 
@@ -146,13 +147,23 @@ function derivation(study) {
     return [array(...study.features.map(missing)), array(...(study.terms ?? []).map(term))];
 }
 
+/* The ranges that a ballot is scaled by, in studies where not all are the features' own: about what
+ * is typical. */
+function ranges(study) {
+    const own = coordinatesOf({ ...study, protocol: {} });
+    const about = coordinatesOf(study);
+    if (about.every(({ low }, i) => low === own[i].low)) return [];
+    return [array(...about.map(({ low, high }) => array(real(low), real(high))))];
+}
+
 function canonical(study) {
     const { response } = study;
-    const version = (study.protocol.release === 'ballot' ? 2 : study.tremolo) + (isDerived(study) ? 2 : 0);
+    const scaled = ranges(study);
+    const version = (study.protocol.release === 'ballot' ? 2 : study.tremolo) + (isDerived(study) ? 2 : 0) + 4 * scaled.length;
     return Uint8Array.from(array(text('tremolo study'), uint(version), text(study.title), text(study.purpose),
         array(...study.features.map(feature)),
         array(text(response.name), text(response.unit), real(response.low), real(response.high)),
-        ...derivation(study), ...terms(study)));
+        ...derivation(study), ...scaled, ...terms(study)));
 }
 
 /** The 32 bytes of a published study's id.
@@ -176,7 +187,8 @@ export function agreed({ features, response, privacy, protocol: how, limits, mec
     return {
         tremolo: ballot ? 2 : rest.tremolo,
         ...pick(rest, 'title', 'purpose'),
-        features: features.map((from) => pick(from, 'name', 'unit', 'kind', 'missing', ...IN_FEATURE[from.kind])),
+        features: features.map((from) => pick(from, 'name', 'unit', 'kind', 'missing', ...IN_FEATURE[from.kind],
+            ...(ballot && from.kind !== 'category' ? ['typical'] : []))),
         ...(rest.terms === undefined ? {} : { terms: rest.terms.map((from) => (
             typeof from === 'string' ? from : pick(from, 'term', 'low', 'high'))) }),
         response: pick(response, 'name', 'unit', 'low', 'high'),

@@ -10,7 +10,8 @@ const FACTORS_MAX = 4;
 
 /** @typedef {{ column: string, kind: "value" | "levels" | "log", power: number, shift: number }} Factor
  *  @typedef {import("./study.mjs").Feature} Feature
- *  @typedef {{ name: string, unit: string, low: number, high: number, value: (values: number[]) => number }} Coordinate */
+ *  @typedef {{ name: string, unit: string, low: number, high: number, value: (values: number[]) => number }} Coordinate
+ *  @typedef {{ release?: string }} Protocol */
 
 /** @param {string} text
  *  @returns {never} */
@@ -153,11 +154,33 @@ function levelsOf(features) {
     }, /** @type {number[][]} */ ([[]]));
 }
 
+/** How many people one expects to say yes, or to be at one of the levels.
+ * @param {any} feature */
+const shareOf = ({ kind, levels, typical }) => (kind === "category" ? 1 / levels.length : typical ?? 0.5);
+
+/** What one expects of a person, or undefined for the middle of the range.
+ * @param {any[]} used
+ * @param {boolean} plain
+ * @returns {number | undefined} */
+function typicalOf(used, plain) {
+    if (used.every(({ kind }) => kind !== "numeric")) return used.reduce((product, feature) => product * shareOf(feature), 1);
+    return plain ? used[0].typical : undefined;
+}
+
+/** A range of the same width about a value; as it is where that is its middle.
+ * @param {number | undefined} value
+ * @param {{ low: number, high: number }} range */
+function about(value, { low, high }) {
+    const half = high / 2 - low / 2;
+    return value === undefined || value === low / 2 + high / 2 ? { low, high } : { low: value - half, high: value + half };
+}
+
 /** @param {Factor[]} factors
  *  @param {{ low?: number, high?: number }} bounds  of its own
  *  @param {Feature[]} features
+ *  @param {boolean} isBallot
  *  @returns {Coordinate[]} */
-function expand(factors, bounds, features) {
+function expand(factors, bounds, features, isBallot) {
     const places = factors.map(({ column }) => features.findIndex(({ name }) => name === column));
     if (places.includes(-1)) throw new TremoloError("BAD_STUDY", "a term names no feature");
     const used = places.map((place) => features[place]);
@@ -165,27 +188,31 @@ function expand(factors, bounds, features) {
     const plain = factors.length === 1 && kind !== "log" && power === 1 && shift === 0;
     const first = used[0];
     const own = plain && first.kind === "numeric" ? first : { low: 0, high: 1, ...bounds };
+    const range = isBallot ? about(typicalOf(used, plain), own) : { low: own.low, high: own.high };
     const floors = used.map((feature) => (feature.kind === "numeric" ? feature.low : NaN));
     return levelsOf(used).map((levels) => ({
         name: factors.map((factor, i) => factorName(factor, used[i], levels[i])).join(":"),
         unit: plain ? first.unit : "",
-        low: own.low,
-        high: own.high,
+        ...range,
         value: (values) => factors.reduce((product, factor, i) => (
             product * factorValue(values[places[i]], factor, levels[i], floors[i])), 1),
     }));
 }
 
 /** The coordinates of a study in the order of its coefficients. `value` takes a number for each
- * feature: of a category the place of its level, of yes/no 0 or 1.
- * @param {{ features: Feature[], terms?: (string | { term: string, low?: number, high?: number })[] }} study
+ * feature: of a category the place of its level, of yes/no 0 or 1. A ballot's ranges lie about
+ * what is typical.
+ * @param {{ features: Feature[], terms?: (string | { term: string, low?: number, high?: number })[],
+ *   protocol?: Protocol }} study
  * @returns {Coordinate[]} */
-export function coordinatesOf({ features, terms }) {
+export function coordinatesOf({ features, terms, protocol }) {
+    const isBallot = protocol?.release === "ballot";
     if (terms === undefined) {
-        return features.flatMap(({ name }) => expand([{ column: name, kind: "value", power: 1, shift: 0 }], {}, features));
+        return features.flatMap(({ name }) => (
+            expand([{ column: name, kind: "value", power: 1, shift: 0 }], {}, features, isBallot)));
     }
     return terms.flatMap((written) => {
         const { term, ...bounds } = typeof written === "string" ? { term: written } : written;
-        return expand(parseTerm(term), bounds, features);
+        return expand(parseTerm(term), bounds, features, isBallot);
     });
 }

@@ -161,8 +161,8 @@ const char *simulation_scale_words(const struct tremolo_simulation *simulation,
                  "studies use public bounds."
            : design->low != NULL ? "Features were scaled by the study's public bounds."
            : simulation->scaling == TREMOLO_SCALING_RANGES
-               ? "Typical ranges were taken from the data, which is not private; real studies "
-                 "state them beforehand."
+               ? "Typical ranges and values were taken from the data, which is not private; real "
+                 "studies state them beforehand."
                : "Bounds were taken from the data, which is not private; real studies state them "
                  "beforehand.";
 }

@@ -21,18 +21,26 @@ static void shuffle(size_t *order, size_t count, uint64_t seed)
     }
 }
 
+static double mean_of(const double *values, size_t count, size_t stride)
+{
+    double sum = 0;
+    for (size_t r = 0; r < count; r++) {
+        sum += values[r * stride];
+    }
+    return sum / (double)count;
+}
+
 /* Centre and scale of `count` values that lie `stride` apart; false when they
  * are all the same. */
 static bool measure(double *centre, double *scale, const double *values, size_t count,
                     size_t stride, enum tremolo_scaling scaling)
 {
-    double sum = 0, low = values[0], high = values[0], squares = 0;
+    double low = values[0], high = values[0], squares = 0;
+    double mean = mean_of(values, count, stride);
     for (size_t r = 0; r < count; r++) {
-        sum += values[r * stride];
         low = fmin(low, values[r * stride]);
         high = fmax(high, values[r * stride]);
     }
-    double mean = sum / (double)count;
     for (size_t r = 0; r < count; r++) {
         squares += (values[r * stride] - mean) * (values[r * stride] - mean);
     }
@@ -109,6 +117,9 @@ static const char *scale_all(struct tremolo_split *split, const struct tremolo_d
         if (!measure_by(&split->centre[i], &split->scale[i], split->X + i, split->train, split->d,
                         scaling)) {
             return design->name[i];
+        }
+        if (scaling == TREMOLO_SCALING_RANGES) { /* a study's "typical" value */
+            split->centre[i] = mean_of(split->X + i, split->train, split->d);
         }
         apply(split->X + i, rows, split->d, split->centre[i], split->scale[i]);
     }

@@ -226,7 +226,9 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
     }
+    bool told = false;
     if (status == TREMOLO_OK && wanted) {
+        told = is_told(theta, ballots); /* of slopes as they are: small ones are always sure */
         hold_back(theta, signal_trust(ballots, M), M, n);
     }
     if (status == TREMOLO_OK) {
@@ -237,7 +239,7 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     }
     if (wanted) {
         struct verdict verdict = judge(theta, draws, n, level);
-        bool known = verdict.usual <= WIDEST_R2 && is_told(theta, ballots);
+        bool known = told && verdict.usual <= WIDEST_R2;
         made.fit.r2 = known ? verdict.mean : NAN;
         made.r2_low = known ? verdict.low : NAN;
         made.r2_high = known ? verdict.high : NAN;

@@ -176,17 +176,31 @@ static bool has_derivation(const struct tremolo_study_file *file)
     return has;
 }
 
+/* The ranges that samples are scaled by. */
+static void put_ranges(FILE *out, const struct tremolo_study_file *file)
+{
+    put_array(out, file->dimension);
+    for (size_t i = 0; i < file->dimension; i++) {
+        PUT_ARRAY(out, REAL(file->coordinates[i].low), REAL(file->coordinates[i].high));
+    }
+}
+
 static void encode(FILE *out, const struct tremolo_study_file *file)
 {
     bool derived = has_derivation(file);
     uint64_t version =
         file->terms.release == TREMOLO_RELEASE_BALLOT ? STUDY_VERSION_BALLOT : STUDY_VERSION;
-    put_array(out, derived ? 12 : 10);
-    PUT(out, TEXT("tremolo study"), UINT(derived ? version + STUDY_VERSION_DERIVED : version),
-        TEXT(file->terms.title), TEXT(file->terms.purpose));
+    version += derived ? STUDY_VERSION_DERIVED : 0;
+    version += file->typical ? STUDY_VERSION_TYPICAL : 0;
+    put_array(out, (size_t)10 + (derived ? 2 : 0) + (file->typical ? 1 : 0));
+    PUT(out, TEXT("tremolo study"), UINT(version), TEXT(file->terms.title),
+        TEXT(file->terms.purpose));
     put_features(out, file);
     if (derived) {
         put_derivation(out, file);
+    }
+    if (file->typical) {
+        put_ranges(out, file);
     }
     put_terms(out, &file->terms);
     put_mechanism(out, file);

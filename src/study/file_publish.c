@@ -38,10 +38,11 @@ static json_t *features_json(const struct tremolo_study_file *file)
         bool number = feature->kind == TREMOLO_STUDY_NUMERIC;
         (void)json_array_append_new(
             list,
-            json_pack("{s:s, s:s, s:s, s:o*, s:o*, s:o*, s:o*}", "name", feature->name, "unit",
-                      feature->unit, "kind", study_kinds[feature->kind], "low",
+            json_pack("{s:s, s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", feature->name,
+                      "unit", feature->unit, "kind", study_kinds[feature->kind], "low",
                       real_if(number, feature->low), "high", real_if(number, feature->high),
-                      "levels", input_levels_json(input), "missing", input_missing_json(input)));
+                      "levels", input_levels_json(input), "missing", input_missing_json(input),
+                      "typical", real_if(!isnan(feature->typical), feature->typical)));
     }
     return list;
 }

@@ -26,7 +26,7 @@ static const struct study_interval positive = {0, 1e6, true, false};
 enum { SENT_UNSAID = 2 };
 
 static const struct tremolo_study_feature unread = {
-    .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1};
+    .name = "", .unit = "", .high = 1, .missing = NAN, .width = 1, .typical = NAN};
 
 static void refuse_key(struct study_reader *reader, const char *key, const char *where)
 {
@@ -115,10 +115,25 @@ static void read_levels(struct study_reader *reader, struct study_feature *featu
     feature->shown.level_count = count;
 }
 
-static void read_feature(struct study_reader *reader, struct study_feature *feature)
+/* What one expects of a person: noise on a ballot's moments is about that, and costs least there. */
+static void read_typical(struct study_reader *reader, struct tremolo_study_feature *feature,
+                         enum tremolo_release_kind release)
 {
-    static const char *const keys[] = {"name", "unit",   "kind",    "low",
-                                       "high", "levels", "missing", NULL};
+    const struct study_interval within = {feature->low, feature->high, false, false};
+    if (release != TREMOLO_RELEASE_BALLOT) {
+        refuse_key(reader, "typical", "ballots, \"release\": \"ballot\",");
+    } else if (feature->kind == TREMOLO_STUDY_CATEGORY) {
+        refuse_key(reader, "typical", "numbers and yes/no");
+    } else {
+        (void)study_number(reader, &feature->typical, "typical", STUDY_OPTIONAL, &within);
+    }
+}
+
+static void read_feature(struct study_reader *reader, struct study_feature *feature,
+                         enum tremolo_release_kind release)
+{
+    static const char *const keys[] = {"name",   "unit",    "kind",    "low", "high",
+                                       "levels", "missing", "typical", NULL};
     struct tremolo_study_feature *shown = &feature->shown;
     unsigned kind = TREMOLO_STUDY_NUMERIC;
     *shown = unread;
@@ -145,6 +160,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
         refuse_key(reader, "levels", "categories");
     }
     read_missing(reader, shown);
+    read_typical(reader, shown, release);
 }
 
 /* How it says that it is sent, by study_sent; SENT_UNSAID where it does not say. */
@@ -215,6 +231,9 @@ static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
     if (!expand_features(reader, file) ||
         (reader->problems->count == 0 && !study_expand_terms(reader, file))) {
         return false;
+    }
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT && reader->problems->count == 0) {
+        study_centre(file);
     }
     struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
     response->first = file->dimension;
@@ -523,13 +542,14 @@ void study_read_sections(struct study_reader *reader, struct tremolo_study_file 
 {
     reader->at.value = file->root;
     read_head(reader, file);
+    read_release(reader, file);
     if (file->feature_count == 0) {
         study_problem(reader, "features", "must be a list of 1 to %d features",
                       TREMOLO_MAX_DIMENSION);
     }
     for (size_t i = 0; i < file->feature_count; i++) {
         struct study_place before = study_enter_element(reader, "features", i);
-        read_feature(reader, &file->features[i]);
+        read_feature(reader, &file->features[i], file->terms.release);
         study_leave(reader, before);
     }
     unsigned sent = read_response(reader, file);
@@ -540,7 +560,6 @@ void study_read_sections(struct study_reader *reader, struct tremolo_study_file 
     }
     check_names(reader, file);
     file->terms.delta = 1e-5;
-    read_release(reader, file);
     read_privacy(reader, file, sent);
     read_protocol(reader, file);
     read_limits(reader, file);

@@ -219,6 +219,39 @@ bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *
     return good;
 }
 
+/* ---------------------------------------------------------------- what is typical */
+
+/* What one expects of a coordinate; NAN for the middle of its range. */
+static double typical_of(const struct tremolo_study_file *file,
+                         const struct tremolo_derived *derived)
+{
+    double share = 1.0;
+    for (size_t k = 0; k < derived->factors; k++) {
+        const struct tremolo_study_feature *feature =
+            &file->features[derived->factor[k].column].shown;
+        if (feature->kind == TREMOLO_STUDY_NUMERIC) {
+            return tremolo_derived_is_plain(derived) ? feature->typical : NAN;
+        }
+        double yes = isnan(feature->typical) ? 0.5 : feature->typical;
+        share *= feature->kind == TREMOLO_STUDY_CATEGORY ? 1.0 / (double)feature->level_count : yes;
+    }
+    return share;
+}
+
+void study_centre(struct tremolo_study_file *file)
+{
+    for (size_t i = 0; i < file->dimension; i++) {
+        struct tremolo_study_coordinate *at = &file->coordinates[i];
+        double centre = typical_of(file, &file->inputs->feature[i]);
+        double half = at->high / 2 - at->low / 2;
+        if (!isnan(centre) && centre != at->low / 2 + at->high / 2) {
+            at->low = centre - half;
+            at->high = centre + half;
+            file->typical = true;
+        }
+    }
+}
+
 const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file)
 {
     return file->inputs;

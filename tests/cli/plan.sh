@@ -237,7 +237,8 @@ print(max(int(sys.argv[2]), int(json.load(open(sys.argv[1]))["verdict"]["devices
     python3 - "$dir/planned" "$dir"/simulated.? >"$out" <<'PYTHON'
 import json, statistics, sys
 planned, *runs = (json.load(open(path)) for path in sys.argv[1:])
-errors = [row["standard_error"] for run in runs for row in run["coefficients"][:planned["dimension"]]]
+# One that noise hides is larger than all others.
+errors = [row["standard_error"] or float("inf") for run in runs for row in run["coefficients"][:planned["dimension"]]]
 needed = (2.8 * statistics.median(errors)) ** 2 * planned["devices"]
 r2 = sum(run["simulation"]["r2"]["mean"] for run in runs) / len(runs)
 expected, devices = planned["expected"]["r2"], planned["verdict"]["devices_needed"]

@@ -96,7 +96,7 @@ refused "a result without columns" 2 "not there, or not sound" predict "$dir/odd
 refused "one file alone" 2 "takes a result and the data" predict "$dir/result.json"
 
 # What noise hides is not concluded from.
-$tremolo simulate "$dir/people.csv" --response score --features age,sleep,smoker,income --epsilon 1 --seed 2 \
+$tremolo simulate "$dir/people.csv" --response score --features age,sleep,smoker,income --epsilon 1 --seed 4 \
     --save "$dir/hidden.json" >/dev/null 2>&1
 expect "noise may hide every coefficient and R^2, and leave the F test" "$(python3 -c 'import json, sys
 told = json.load(open(sys.argv[1]))
@@ -109,7 +109,7 @@ expect_match "and it is said by what" "$err" 'shrunken'
 
 # Nor is anything predicted where the reports tell nothing at all.
 for form in json html csv; do
-    $tremolo simulate "$dir/people.csv" --response score --features age,sleep --epsilon 0.3 --seed 1 \
+    $tremolo simulate "$dir/people.csv" --response score --features age,sleep --epsilon 0.3 --seed 3 \
         --save "$dir/nothing.$form" >"$dir/shown" 2>&1
 done
 refused "a result that tells nothing predicts nothing" 2 "nothing.json: the reports tell nothing to predict from: " \

@@ -75,6 +75,7 @@ FEATURES = [
     {"name": "smoker", "unit": "", "kind": "yes-no", "missing": "no"},
 ]
 SLEEP = "hours of sleep"
+TYPICAL = {"age": 41.7, "smoker": 0.15} # of the ballot
 
 # The text, its factors (column, what, shift), and bounds of its own.
 TERMS = [
@@ -133,6 +134,24 @@ def choices(factors):
     return rows
 
 
+def about(typical, low, high):
+    """A range of the same width about what is typical."""
+    if typical is None or typical == near(Fraction(low) / 2 + Fraction(high) / 2):
+        return low, high
+    half = minus(high / 2, low / 2)
+    return minus(typical, half), near(Fraction(typical) + Fraction(half))
+
+
+def typical_of(features, plain):
+    if any(feature["kind"] == "numeric" for feature in features):
+        return TYPICAL.get(features[0]["name"]) if plain else None
+    product = 1.0
+    for feature in features:
+        category = feature["kind"] == "category"
+        product = times(product, over(1, len(feature["levels"])) if category else TYPICAL.get(feature["name"], 0.5))
+    return product
+
+
 def coordinates(sample, ballot):
     named = {feature["name"]: feature for feature in FEATURES}
     values = {feature["name"]: number(feature, sample) for feature in FEATURES}
@@ -140,20 +159,24 @@ def coordinates(sample, ballot):
     for _, factors, bounds in TERMS:
         first = named[factors[0][0]]
         plain = len(factors) == 1 and bounds is None and first["kind"] == "numeric"
-        low, high = (first["low"], first["high"]) if plain else bounds or (0, 1)
+        low, high = map(float, (first["low"], first["high"]) if plain else bounds or (0, 1))
+        if ballot:
+            low, high = about(typical_of([named[column] for column, _, _ in factors], plain), low, high)
         for levels in choices(factors):
             product = 1.0
             for (column, what, shift), level in zip(factors, levels):
                 product = times(product, factor(named[column], what, shift, level, values[column]))
-            made.append(raw(product, *reach(float(low), float(high), ballot)))
+            made.append(raw(product, *reach(low, high, ballot)))
     return made
 
 
 def study(ballot):
     terms = [text if bounds is None else {"term": text, "low": bounds[0], "high": bounds[1]}
              for text, _, bounds in TERMS]
+    typical = TYPICAL if ballot else {}
+    features = [{**one, **({"typical": typical[one["name"]]} if one["name"] in typical else {})} for one in FEATURES]
     return {
-        "tremolo": 1, "title": "Terms", "features": FEATURES, "terms": terms,
+        "tremolo": 1, "title": "Terms", "features": features, "terms": terms,
         "response": {"name": "score", "low": 0, "high": 100},
         "privacy": {"epsilon": 8, "neighbours": "any", "protects": "all"},
         "protocol": {"kind": "one-shot", "release": "ballot" if ballot else "sample"},

@@ -33,14 +33,28 @@ static void show_missing(const struct tremolo_study_feature *feature)
     }
 }
 
+static bool is_number(const struct tremolo_derived *derived, const struct tremolo_inputs *inputs)
+{
+    bool number = false;
+    for (size_t k = 0; k < derived->factors; k++) {
+        number |= inputs->input[derived->factor[k].column].kind == TREMOLO_STUDY_NUMERIC;
+    }
+    return number;
+}
+
 /* What a device computes from its features. */
 static void show_terms(const struct tremolo_study_file *file)
 {
     const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
     for (size_t i = 0; i < inputs->features; i++) {
         const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(file, i);
-        if (!tremolo_derived_is_plain(&inputs->feature[i])) {
+        if (tremolo_derived_is_plain(&inputs->feature[i])) {
+            continue;
+        }
+        if (is_number(&inputs->feature[i], inputs)) {
             (void)printf("computed %s, %g to %g\n", at->name, at->low, at->high);
+        } else {
+            (void)printf("computed %s, 0 or 1\n", at->name);
         }
     }
 }
@@ -62,6 +76,9 @@ static void show_features(const struct tremolo_study_file *file)
         for (size_t j = 0; j < feature->level_count; j++) {
             (void)printf("%s%s%s", j == 0 ? ", " : "; ", feature->levels[j],
                          j == 0 ? " (reference)" : "");
+        }
+        if (!isnan(feature->typical)) {
+            (void)printf(", typically %g", feature->typical);
         }
         show_missing(feature);
         (void)printf("%s\n", !last ? ""

@@ -86,7 +86,7 @@ struct tremolo_split {
 enum tremolo_scaling {
     TREMOLO_SCALING_STANDARD, /* mean 0, variance 1 on the training rows */
     TREMOLO_SCALING_BOUNDS,   /* least value -1, largest 1 on the training rows */
-    TREMOLO_SCALING_RANGES,   /* tremolo_study_typical_range(): 5% of them below -1, 5% above 1 */
+    TREMOLO_SCALING_RANGES,   /* half a typical range is 1, features about their mean */
 };
 
 /* Shuffle by `seed`, split by the given shares and scale. NO_MEMORY, or

@@ -112,9 +112,12 @@ struct tremolo_study_feature {
                      * nothing does, and a sample without it is refused */
     size_t first;   /* its first coordinate, unless the study has terms */
     size_t width;   /* how many it has: 1, or levels - 1 */
+    double typical; /* what one expects of a person, a number or the share of yes, in a ballot;
+                     * NAN: the middle of low and high */
 };
 
-/* One coordinate after expansion: "name", or "name=level". Its centre
+/* One coordinate after expansion: "name", or "name=level". Of a ballot its range lies about what
+ * is typical: of each of k levels 1/k. Its centre
  * (low + high) / 2 and half range (high - low) / 2 are what struct
  * tremolo_units calls centre and scale. */
 struct tremolo_study_coordinate {
