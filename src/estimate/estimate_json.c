@@ -223,8 +223,7 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
     double degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
     return json_pack(
         "{s:i, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, "
-        "s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
+        "s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
         "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title), "study",
         text(estimate->study), "release", text(estimate->release), "inputs",
         inputs_json(estimate->inputs), "response", "name", text(estimate->response), "unit",
