@@ -68,6 +68,10 @@ bool cli_parse_long(long *value, const char *text);
 /* The same for a whole number, which may be written 50k, 2M, 1e6 or 50,000. */
 bool cli_parse_count(uint64_t *count, const char *text);
 
+/* A count as people read it, "1,234,567"; 0 for what is not finite. Returns `text`. */
+enum { CLI_GROUPED_BYTES = 40 };
+const char *cli_grouped(char text[CLI_GROUPED_BYTES], double value);
+
 /* The exit code that a library status stands for: 3 for the privacy range,
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);

@@ -99,7 +99,8 @@ static json_t *learnt_words(const struct tremolo_reproduction_case *cases, size_
                             const struct tremolo_sweep *sweep)
 {
     size_t e = answer_place(sweep);
-    json_t *words = json_sprintf("R\u00b2 at epsilon %g, best private method beside raw data: ",
+    json_t *words = json_sprintf("R\u00b2 of the best private method at epsilon %g, of what least "
+                                 "squares has on raw data: ",
                                  sweep->epsilon(e));
     for (size_t c = 0; c < count; c++) {
         json_t *one = best_words(&cases[c], sweep, e);
@@ -123,8 +124,8 @@ static json_t *answers_of(const struct tremolo_reproduction_case *cases, size_t 
                      options->reproduction.splits == 1 ? "" : "s"),
         "title", "Private", "text",
         options->any_two ? "Any two people, at the epsilon of the axis"
-                         : "People at distance 1 at most, features only, delta 1e-5, at the "
-                           "epsilon of the axis");
+                         : "Features only, and only between people at most 1 apart in standard "
+                           "deviations: epsilon as on the axis, at delta 1e-5");
 }
 
 int reproduce_save(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "coefficients.h"
 #include "html.h"
 #include "members.h"
@@ -263,7 +264,7 @@ static void prediction(FILE *out, const json_t *result)
         html(out, ": the share of the response's variance that the prediction explains, "
                   "estimated from the reports alone");
     } else {
-        html(out, "No R<sup>2</sup> can be estimated from the reports at this noise");
+        html(out, "From the reports alone no R<sup>2</sup> can be told at this noise");
     }
     if (json_is_false(json_object_get(predicted, "told"))) {
         html(out, ", and they tell nothing to predict from yet</p></section>\n");
@@ -467,8 +468,10 @@ static void guarantee(FILE *out, const json_t *result)
         html(out, "</div><div><div class=\"plot square\" id=\"tradeoff\"></div>\n");
         tradeoff(out, json_object_get(promise, "tradeoff"));
         html(out, "</div></div>\n");
-        html_element(out, "h3", "The same for two people who differ in other ways");
-        distance_table(out, json_object_get(promise, "differences"));
+        if (json_array_size(json_object_get(promise, "differences")) > 1) {
+            html_element(out, "h3", "The same for two people who differ in other ways");
+            distance_table(out, json_object_get(promise, "differences"));
+        }
     } else {
         html_element(out, "p", "Nothing is promised: the computation read raw data.");
     }
@@ -577,14 +580,19 @@ static void printed(FILE *out, const json_t *result)
 /* An estimate's size and state in one line; other documents bring theirs. */
 static void summary(FILE *out, const json_t *result)
 {
-    char text[160];
+    char text[160], number[CLI_GROUPED_BYTES];
     long long reports = member_integer(result, "reports");
+    long long rounds = member_integer(result, "rounds");
     const char *state = member_text(result, "state");
-    int used = snprintf(text, sizeof text, "%lld report%s", reports, reports == 1 ? "" : "s");
-    if (state[0] != '\0') {
-        (void)snprintf(text + used, sizeof text - (size_t)used, ", %.20s, round %lld of %lld",
-                       state, member_integer(result, "round") + 1,
-                       member_integer(result, "rounds"));
+    int used = snprintf(text, sizeof text, "%s report%s", cli_grouped(number, (double)reports),
+                        reports == 1 ? "" : "s");
+    if (state[0] != '\0') { /* "done" is the protocol's word; the pages say "closed" */
+        used += snprintf(text + used, sizeof text - (size_t)used, ", %.20s",
+                         strcmp(state, "done") == 0 ? "closed" : state);
+    }
+    if (state[0] != '\0' && rounds > 1) {
+        (void)snprintf(text + used, sizeof text - (size_t)used, ", round %lld of %lld",
+                       member_integer(result, "round") + 1, rounds);
     }
     html_element(
         out, "p class=\"purpose\"",

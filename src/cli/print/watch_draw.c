@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "forest.h"
 #include "members.h"
 #include "tremolo_privacy.h"
@@ -22,22 +23,6 @@ enum {
     PLOT_COLUMNS_MIN = 11,
     UNCLEAR_LINES_MAX = 12,
 };
-
-/* 1,234,567 */
-static const char *grouped(char text[40], double value)
-{
-    char digits[32];
-    (void)snprintf(digits, sizeof digits, "%.0f", isfinite(value) ? fmin(value, 1e15) : 0);
-    size_t length = strlen(digits), used = 0;
-    for (size_t i = 0; i < length && used + 2 < 40; i++) {
-        if (i > 0 && (length - i) % 3 == 0) {
-            text[used++] = ',';
-        }
-        text[used++] = digits[i];
-    }
-    text[used] = '\0';
-    return text;
-}
 
 static void styled(FILE *out, const struct terminal *terminal, enum terminal_style style,
                    const char *text, int columns, bool pad)
@@ -115,8 +100,8 @@ static void draw_counts(FILE *out, const struct watch *watch, const struct termi
 {
     char reports[40], devices[40], rate[32], text[320];
     (void)snprintf(text, sizeof text, "reports %s   devices %s   %s a second",
-                   grouped(reports, member_number(watch->answer, "reports")),
-                   grouped(devices, member_number(watch->history, "devices")),
+                   cli_grouped(reports, member_number(watch->answer, "reports")),
+                   cli_grouped(devices, member_number(watch->history, "devices")),
                    rate_text(rate, watch, 3, "-"));
     line(out, terminal, STYLE_PLAIN, text);
     const char *key;
@@ -128,7 +113,7 @@ static void draw_counts(FILE *out, const struct watch *watch, const struct termi
         if (json_number_value(value) > 0 && used + 80 < sizeof text) {
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%.32s %s",
                                      used > 0 ? "   " : "", key,
-                                     grouped(count, json_number_value(value)));
+                                     cli_grouped(count, json_number_value(value)));
         }
     }
     if (used > 0) {
@@ -170,11 +155,11 @@ static void draw_round(FILE *out, const struct watch *watch, const struct termin
     const json_t *close = json_object_get(json_object_get(watch->study, "protocol"), "close");
     double wanted = member_number(close, "reports");
     int used = snprintf(text, sizeof text, "round %s of %s   %s",
-                        grouped(number, member_number(watch->answer, "round") + 1),
-                        grouped(last, rounds), grouped(reports, count));
+                        cli_grouped(number, member_number(watch->answer, "round") + 1),
+                        cli_grouped(last, rounds), cli_grouped(reports, count));
     if (wanted > 0) {
-        used +=
-            snprintf(text + used, sizeof text - (size_t)used, " of %s ", grouped(target, wanted));
+        used += snprintf(text + used, sizeof text - (size_t)used, " of %s ",
+                         cli_grouped(target, wanted));
         int room = terminal->columns - used - 2;
         room = room > 40 ? 40 : room;
         if (room >= 8) {
@@ -447,7 +432,7 @@ static void draw_studies(FILE *out, const struct watch *watch, const struct term
     json_array_foreach(json_object_get(watch->answer, "studies"), index, study)
     {
         (void)snprintf(text, sizeof text, "%12s reports  %-5s round %.0f of %.0f  %s",
-                       grouped(reports, member_number(study, "reports")),
+                       cli_grouped(reports, member_number(study, "reports")),
                        member_text(study, "state"), member_number(study, "round") + 1,
                        member_number(study, "rounds"), member_text(study, "title"));
         line(out, terminal, STYLE_PLAIN, text);
