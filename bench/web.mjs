@@ -51,7 +51,9 @@ async function refreshing() {
 
 /* Tasks of the page's main thread since it began to load; those within a task are parts of it. */
 function tasksOf(events) {
-    const begin = events.findLast((one) => one.name === 'navigationStart' && one.args.data?.documentLoaderURL?.startsWith('http'));
+    const starts = events.filter((one) => one.name === 'navigationStart');
+    /* A trace may lack the event of the page itself; from the empty one before it on is a little more, never less. */
+    const begin = starts.findLast((one) => one.args.data?.documentLoaderURL?.startsWith('http')) ?? starts.at(-1);
     const thread = events.find((one) => one.name === 'thread_name' && one.pid === begin.pid && one.args.name === 'CrRendererMain').tid;
     let end = begin.ts;
     return events.filter((one) => one.pid === begin.pid && one.tid === thread && one.ph === 'X' && one.name.endsWith('RunTask'))
