@@ -3,7 +3,7 @@
 import * as api from './common/api.js';
 import { BrowserDevice, Refused, receive } from './participant/browser_device.js';
 import { contributeSection } from './participant/contribute.js';
-import { element, section } from './common/dom.js';
+import { element, nextTask, section } from './common/dom.js';
 import { gauge } from './study/gauge.js';
 import { guaranteeSection } from './study/guarantee.js';
 import { leavingPart } from './participant/leaving.js';
@@ -60,7 +60,7 @@ function attackerPart(study, promise) {
     return node;
 }
 
-/* Everything is ready before anything is shown, so that nothing jumps. */
+/* Everything is ready before anything is shown, so that nothing jumps; made in several tasks. */
 async function build() {
     const [published, promise] = await Promise.all([api.published(id), api.guarantee(id)]);
     const trusted = await receive(published, id);
@@ -71,8 +71,10 @@ async function build() {
     }
     const contribute = contributeSection(study, device, id);
     const begun = contribute.begin();
-    const parts = [headOf(study), shortSection(promise), contribute.node, trustSection(trusted),
-        section('For the curious', leavingPart(study, device), attackerPart(study, promise), askedPart(study))];
+    await nextTask();
+    const parts = [headOf(study), shortSection(promise), contribute.node, trustSection(trusted)];
+    await nextTask();
+    parts.push(section('For the curious', leavingPart(study, device), attackerPart(study, promise), askedPart(study)));
     await begun;
     main.replaceChildren(...parts);
 }

@@ -60,7 +60,7 @@ await test('the list names every study and leads to it', async () => {
     await page.waitForFunction(() => document.querySelectorAll('.study').length === 1);
     assert.equal(await page.getByRole('searchbox').inputValue(), 'FIFTY');
     assert.match(await page.locator('.study .in-devices').textContent(), /^3,000 of about [0-9,]+$/);
-    assert.match(await page.locator('.study .badge').textContent(), /hardly any, [0-9.]+%/);
+    assert.match(await page.locator('.study .badge').textContent(), /hardly any attacker right [0-9.]+%/);
     await page.getByRole('searchbox').fill('no such thing');
     await page.getByText('No study has that in its title.').waitFor();
     await page.getByRole('searchbox').fill('');
@@ -70,6 +70,36 @@ await test('the list names every study and leads to it', async () => {
     await page.getByRole('link', { name: 'Take part' }).click();
     await page.waitForURL('**/studies/*/about');
     await closing(opened);
+});
+
+/* An answer of the server, changed on its way. */
+const changed = (page, path, change) => page.route(path, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: change(await response.json()) });
+});
+
+await test('a full page of the list comes whole, in order and without a jump', async () => {
+    const { page, faults } = await open('about:blank');
+    await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, total: 60, matching: 60,
+        studies: Array.from({ length: 25 }, (_, i) => ({ ...answer.studies[i % 4], id: `${i}`, title: `study ${i}`, state: i === 1 ? 'done' : 'open' })) }));
+    await page.setViewportSize({ width: 412, height: 823 });
+    await page.goto(`${setting.url}/`);
+    await page.getByText('1 to 25 of 60').waitFor();
+    assert.deepEqual(await page.$$eval('.study th a', (all) => all.map((one) => one.textContent)), Array.from({ length: 25 }, (_, i) => `study ${i}`));
+    assert.ok(await layoutShift(page) < 0.05);
+    await page.close();
+    assert.deepEqual(faults.filter((fault) => !fault.startsWith('request to')), []);
+});
+
+await test('a study that closed without reports promises nothing more', async () => {
+    const { page } = await open('about:blank');
+    await changed(page, '**/history', (history) => ({ ...history, state: 'done' }));
+    await page.goto(at(setting.markup));
+    await ready(page);
+    assert.match(await page.textContent('.answers3 .lead'), /^Nothing was learnt: 0 of about [0-9,]+ devices$/);
+    assert.equal(await page.textContent('.answer .amount'), 'Nothing');
+    assert.doesNotMatch(await page.innerText('main'), /\byet\b|appear here once/);
+    await page.close();
 });
 
 await test('a mistyped address is answered by a page', async () => {
@@ -126,6 +156,7 @@ await test('three answers: learnt, certain, private', async () => {
     const told = estimate.coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0);
     assert.match(await page.textContent('.answers3 .lead'), /goe?s? with (a )?(higher|lower) .*: .*, between .* and /);
     assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3 effects`);
+    assert.equal(await page.textContent('.answer .pips'), '●'.repeat(told.length) + '○'.repeat(3 - told.length));
     const shown = await page.textContent('.answers3');
     assert.match(shown, /R², between [0-9.]+% and [0-9.]+%/);
     assert.equal(estimate.guarantee.strength, 'hardly');
@@ -169,14 +200,20 @@ await test('coefficients over devices are kept through the history', async () =>
     const { convergence } = await ask(setting.plain, 'history');
     assert.ok(convergence.length >= 3 && convergence.at(-1).devices <= DEVICES);
     assert.ok(convergence.every(({ estimate, low, high }) => estimate.length === 3 && low.length === 3 && high.length === 3));
-    assert.match(await opened.page.textContent('.multiples'), /told from zero since|visible at about/);
-    /* Drawn without being scrolled to; a projection is drawn apart from what was seen, and only where there is one. */
-    const { coefficients } = await ask(setting.plain, 'estimate');
+    assert.match(await opened.page.textContent('.multiples'), /clearly not zero since|visible at about|may be zero/);
+    const tops = await opened.page.$$eval('.multiples svg', (all) => all.map((one) => one.getBoundingClientRect().top));
+    assert.equal(new Set(tops.map(Math.round)).size, 1, 'charts of a row begin at one height');
+    assert.ok((await opened.page.$$eval('.multiples svg .axis-label', (all) => all.map((one) => one.textContent))).every((text) => text === 'devices'));
+    /* Drawn without being scrolled to; a projection is drawn apart from what was seen, and only where it comes to something. */
+    const { coefficients, devices_needed: needed } = await ask(setting.plain, 'estimate');
     await opened.page.waitForFunction(() => [...document.querySelectorAll('.multiples .line:not(.ahead)')].filter((one) => one.getAttribute('d')).length === 3);
     const charts = await opened.page.$$eval('.multiples svg', (all) => all.map((svg) => (
         { dashed: Boolean(svg.querySelector('.line.ahead')?.getAttribute('d')), said: svg.textContent.includes('projected') })));
     const isTold = ({ low, high }) => low > 0 || high < 0;
-    assert.deepEqual(charts, coefficients.slice(0, -1).map((row) => ({ dashed: !isTold(row), said: !isTold(row) })));
+    const rows = coefficients.slice(0, -1);
+    const reached = rows.filter((row) => !isTold(row)).map(({ estimate, low, high }) => ((high - low) / 2 / estimate) ** 2).concat((needed ?? 0) / DEVICES);
+    const isAhead = Math.max(1, ...reached.filter((times) => times <= 30)) * 1.1 >= 1.5;
+    assert.deepEqual(charts, rows.map((row) => ({ dashed: isAhead && !isTold(row), said: isAhead && !isTold(row) })));
     await closing(opened);
 });
 
@@ -218,6 +255,7 @@ await test('rounds: gradient and coefficients of each', async () => {
     assert.equal(rounds.length, 3);
     assert.equal(await opened.page.locator('[aria-label="Table of rounds"]').count(), 1);
     assert.ok(!await opened.page.getByText('Take part').isVisible(), 'nobody can take part in a study that is closed');
+    assert.equal(await opened.page.textContent('.status .line'), '2,000 devices · closed after 3 rounds · 0 refused');
     await screenshot(opened.page, 'rounds');
     await closing(opened);
 });

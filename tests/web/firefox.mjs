@@ -39,6 +39,10 @@ await test('Firefox: a study’s page has its three answers and its results', as
     assert.deepEqual(values, coefficients.slice(0, -1).map((row) => row.estimate * row.range));
     const [top, bar] = await browser.run('return ["#coefficients .known .interval", "#coefficients .known .middle"].map((one) => document.querySelector(one).getBoundingClientRect().width);');
     assert.ok(top > 0 && bar > 0, 'intervals are not drawn');
+    assert.equal(await browser.run('return document.querySelector(".answer .pips").textContent;'), '●'.repeat(told) + '○'.repeat(3 - told));
+    await browser.until('return document.querySelectorAll(".multiples .axis-label").length === 3;', 'the charts');
+    const tops = await browser.run('return [...document.querySelectorAll(".multiples svg")].map((one) => Math.round(one.getBoundingClientRect().top));');
+    assert.equal(new Set(tops).size, 1, 'charts of a row begin at one height');
     await picture('study');
 });
 

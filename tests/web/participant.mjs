@@ -60,6 +60,7 @@ async function fill(page) {
     for (const input of await page.$$('form input[type=number]')) await input.fill('50');
     for (const select of await page.$$('form select')) await select.selectOption({ index: 2 });
     await page.check('#consent');
+    await page.locator('.preview :is(table, dl)').waitFor(); /* it pushes the button down, which a click must not miss */
 }
 
 async function contribute(page) {

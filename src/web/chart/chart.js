@@ -7,9 +7,10 @@ import { select } from 'd3-selection';
 import { measureAs } from './text.js';
 import { turn } from './turns.js';
 
-export { fitted, widthOf } from './text.js';
+export { fitted, lineHeight, widthOf } from './text.js';
 
 let charts = 0;
+const WIDTH_LEAST = 100; /* with less there is no room for an axis, let alone for what it shows */
 
 /**
  * @typedef {Object} Frame
@@ -39,7 +40,7 @@ export function chart(container, options, draw, measure) {
     let width = 0; /* told by the observer: asking for it would lay out the page in the middle of drawing */
 
     function redraw() {
-        if (data === null || width === 0) return;
+        if (data === null || width < WIDTH_LEAST) return;
         measureAs(svg.node());
         const size = measure(data, width);
         const { top, right, bottom, left } = { ...options.margin, ...size };
@@ -50,7 +51,7 @@ export function chart(container, options, draw, measure) {
     }
 
     const ask = turn(container, redraw);
-    const askIfReady = () => { if (data !== null && width > 0) ask(); };
+    const askIfReady = () => { if (data !== null && width >= WIDTH_LEAST) ask(); };
     new ResizeObserver(([{ contentRect }]) => {
         const now = Math.round(contentRect.width);
         if (now === width) return;

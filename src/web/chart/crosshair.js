@@ -4,10 +4,9 @@
  * the focus: a screen reader reads its value, and a click into the chart leads to it. */
 import { element } from '../common/dom.js';
 import { number } from '../common/format.js';
-import { layer, widthOf } from './chart.js';
+import { layer, lineHeight, widthOf } from './chart.js';
 import { styleOf } from './names.js';
 
-const LINE = 18;
 const PAD = 9;
 const MOST = 9; /* lines whose values are shown at once: those next to the pointer */
 
@@ -39,18 +38,19 @@ function heading(view, at) {
 
 /* The box beside the line, on the side where there is more room. */
 function drawBox(group, view, place, lines) {
+    const line = lineHeight() + 1;
     const wide = Math.max(...lines.map((one) => widthOf(one.name ? `${one.name}  ${one.text}` : one.text) + (one.name ? 26 : 0)));
     const width = Math.min(wide + 2 * PAD, view.width + view.left);
     const right = place + 12 + width <= view.width || place < view.width / 2;
     const x = Math.max(-view.left, Math.min(right ? place + 12 : place - 12 - width, view.width - width));
     const box = layer(group, 'box').attr('transform', `translate(${x},0)`);
-    layer(box, 'ground', 'rect').attr('width', width).attr('height', lines.length * LINE + PAD).attr('rx', 6);
+    layer(box, 'ground', 'rect').attr('width', width).attr('height', lines.length * line + PAD).attr('rx', 6);
     const rows = layer(box, 'words').selectAll('g').data(lines);
     rows.exit().remove();
     const entered = rows.enter().append('g');
     entered.append('path');
     entered.append('text').attr('dy', '0.35em');
-    const all = entered.merge(rows).attr('transform', (_, i) => `translate(${PAD},${i * LINE + LINE / 2 + PAD / 2})`);
+    const all = entered.merge(rows).attr('transform', (_, i) => `translate(${PAD},${i * line + line / 2 + PAD / 2})`);
     all.select('path').attr('class', (one) => `line ${one.style ?? ''}`).attr('d', (one) => (one.name ? 'M0,0H18' : null));
     all.select('text').attr('x', (one) => (one.name ? 26 : 0)).text((one) => (one.name ? `${one.name}  ${one.text}` : one.text));
 }

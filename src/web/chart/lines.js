@@ -10,14 +10,15 @@ import scaleLog from 'd3-scale/src/log.js';
 import { select } from 'd3-selection';
 import { area, line } from 'd3-shape';
 import { shortCount } from '../common/format.js';
-import { chart, drawAxis, fitted, layer, widthOf } from './chart.js';
+import { chart, drawAxis, fitted, layer, lineHeight, widthOf } from './chart.js';
 import { crosshair } from './crosshair.js';
-import { drawEndNames, drawLegend, NAME_HEIGHT, namesLayout, styleOf } from './names.js';
+import { drawEndNames, drawLegend, namesLayout, styleOf } from './names.js';
 import { saveButtons } from './save.js';
 
 const MARGIN = { top: 14, right: 16, bottom: 30, left: 52 };
 const TITLE_HEIGHT = 22;
 const MARK_GAP = 12;
+const LOG_TICKS_MIN = 3;
 let clips = 0;
 
 /**
@@ -91,12 +92,18 @@ function stand(x, values, format) {
     });
 }
 
-/* As many ticks as there is room for. On a logarithmic axis those of 1, 2 and 5, or of 1 alone. */
+/* On a logarithmic axis those of 1, 2 and 5, or of 1 alone; all where the axis is short. */
+function logTicks(x) {
+    const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+    const withDigits = (digits) => x.ticks(50).filter((value) => digits.includes(leading(value)));
+    const usual = [[1, 2, 5], [1, 3], [1]].map(withDigits);
+    return usual[0].length < LOG_TICKS_MIN ? [x.ticks(50), withDigits([1, 2, 4, 6, 8]), ...usual] : usual;
+}
+
+/* As many ticks as there is room for. */
 function ticksOf(x, data, format) {
     const [from, to] = x.domain();
-    const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
-    const candidates = data.log
-        ? [[1, 2, 5], [1, 3], [1]].map((digits) => x.ticks(50).filter((value) => digits.includes(leading(value))))
+    const candidates = data.log ? logTicks(x)
         : [12, 10, 8, 6, 5, 4, 3, 2].map((many) => x.ticks(many).filter((value) => !data.whole || Number.isInteger(value)));
     const fitting = candidates.find((values) => values.length > 0 && stand(x, values, format));
     return fitting ?? [from, to];
@@ -127,7 +134,7 @@ function drawMarks(plot, data, x, height) {
     const all = entered.merge(marks).attr('transform', (mark) => `translate(${mark.at},0)`);
     all.select('line').attr('y2', height).attr('visibility', (mark) => (mark.wordsOnly ? 'hidden' : null));
     all.select('text').attr('text-anchor', (mark) => (mark.isLeft ? 'end' : 'start'))
-        .attr('x', (mark) => (mark.isLeft ? -MARK_GAP / 2 : MARK_GAP / 2)).attr('y', (mark) => 12 + 15 * mark.row).text((mark) => mark.label);
+        .attr('x', (mark) => (mark.isLeft ? -MARK_GAP / 2 : MARK_GAP / 2)).attr('y', (mark) => 12 + lineHeight() * mark.row).text((mark) => mark.label);
 }
 
 /* What was seen, and what is projected from its last point on. */
@@ -184,7 +191,7 @@ function drawTitles(plot, data, size, width, height) {
 /* Margins, and where the names go: everything that depends on how wide texts are. */
 function measure(data, width, height) {
     const names = namesLayout(data.series, width, height - MARGIN.top - MARGIN.bottom - 2 * TITLE_HEIGHT);
-    const legend = names.rows.length * NAME_HEIGHT;
+    const legend = names.rows.length * lineHeight();
     const top = MARGIN.top + (data.y ? TITLE_HEIGHT - 6 : 0) + legend;
     const bottom = MARGIN.bottom + (data.x ? TITLE_HEIGHT : 0);
     const y = yScale(data, 1);

@@ -1,8 +1,7 @@
 /* names.js -- the names of lines: at their right ends where there is room, each joined to its line,
  * or else in rows above the plot. */
-import { fitted, layer, widthOf } from './chart.js';
+import { fitted, layer, lineHeight, widthOf } from './chart.js';
 
-export const NAME_HEIGHT = 17;
 const NAME_GAP = 26;       /* from the plot to a name, for what joins them */
 const NAMES_SHARE = 0.38;  /* of the width that names may take */
 const SWATCH = 26;
@@ -17,7 +16,7 @@ export const styleOf = (series, i) => (series.reference ? 'reference' : `s${i % 
 export function namesLayout(series, width, height) {
     if (series.length < 2 || series.length > MOST) return { right: 0, rows: [] };
     const widest = Math.max(...series.map((one) => widthOf(one.name)));
-    if (widest + NAME_GAP <= NAMES_SHARE * width && series.length * NAME_HEIGHT <= height) {
+    if (widest + NAME_GAP <= NAMES_SHARE * width && series.length * lineHeight() <= height) {
         return { right: Math.ceil(widest) + NAME_GAP, rows: [] };
     }
     const rows = [];
@@ -40,12 +39,12 @@ export function spread(ends, height) {
     let least = 0;
     for (const one of sorted) {
         one.y = Math.max(one.end, least);
-        least = one.y + NAME_HEIGHT;
+        least = one.y + lineHeight();
     }
     let most = height;
     for (const one of sorted.toReversed()) {
         one.y = Math.min(one.y, most);
-        most = one.y - NAME_HEIGHT;
+        most = one.y - lineHeight();
     }
     return sorted;
 }
@@ -66,13 +65,13 @@ export function drawEndNames(plot, ends, width, height) {
 /** The same in rows above the plot. */
 export function drawLegend(plot, rows, left, top, width) {
     const items = rows.flatMap((row, i) => row.map(({ one, x }) => ({ ...one, at: x, row: i })));
-    const groups = layer(plot, 'legend').attr('transform', `translate(${-left},${-top + NAME_HEIGHT / 2})`)
+    const groups = layer(plot, 'legend').attr('transform', `translate(${-left},${-top + lineHeight() / 2})`)
         .selectAll('g').data(items, (one) => one.name);
     groups.exit().remove();
     const entered = groups.enter().append('g');
     entered.append('path');
     entered.append('text').attr('x', SWATCH).attr('dy', '0.35em');
-    const all = entered.merge(groups).attr('transform', (one) => `translate(${one.at},${one.row * NAME_HEIGHT})`);
+    const all = entered.merge(groups).attr('transform', (one) => `translate(${one.at},${one.row * lineHeight()})`);
     all.select('path').attr('class', (one) => `line ${one.style}`).attr('d', `M0,0H${SWATCH - 6}`);
     all.select('text').text((one) => fitted(one.name, width - SWATCH));
 }

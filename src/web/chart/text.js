@@ -2,12 +2,18 @@
 
 let canvas = null;
 let font = '16px sans-serif';
+let size = 14; /* of letters, in pixels */
+const LINE = 1.22; /* from one line of text to the next, in letters' sizes */
 
 /** From now on texts are measured as those of this node are drawn. */
 export function measureAs(node) {
     const style = getComputedStyle(node);
+    size = parseFloat(style.fontSize);
     font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
+
+/** How far texts stand below one another, in pixels: readers choose how large letters are. */
+export const lineHeight = () => Math.round(LINE * size);
 
 /** The width of a text, in pixels. */
 export function widthOf(text) {

@@ -29,6 +29,17 @@ export function setText(node, text) {
     if (node.textContent !== wanted) node.textContent = wanted;
 }
 
+const FRAME_MS_MAX = 100; /* a page that nobody sees has no frames */
+
+/** Resolves in a task of its own, so that a slow phone answers a touch in between. */
+export const nextTask = () => new Promise((resolve) => { setTimeout(resolve); });
+
+/** The same after a frame was drawn: what was added until now is laid out apart from what comes next. */
+export const nextFrame = () => new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, FRAME_MS_MAX);
+});
+
 export function show(node, visible) {
     if (node.hidden === visible) node.hidden = !visible;
 }

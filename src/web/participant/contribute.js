@@ -105,7 +105,7 @@ function formOf(study, device, budget, submitted) {
     const valuesOf = () => fields.map((one) => one.querySelector('input, select').value);
     const button = element('button', { type: 'submit', class: 'go', text: 'Send once' });
     const form = element('form', { class: 'answers', autocomplete: 'off' });
-    form.append(step(1, 'Your answers', ...fields),
+    form.append(step(1, 'Your answers', element('div', { class: 'fields' }, ...fields)),
         step(2, 'What will leave your device', previewPart(study, device, valuesOf, form)),
         step(3, 'Send', budget, element('div', { class: 'consent' }, element('input', { type: 'checkbox', id: 'consent', required: 'required' }),
             element('label', { for: 'consent', text: consentWords(study) })), button));

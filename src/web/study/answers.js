@@ -6,6 +6,7 @@ import { gauge } from './gauge.js';
 import { about, featureRows, learnt, sentenceNodes, sentenceText } from './learnt.js';
 
 const OTHERS_SHOWN = 2;
+const PIPS_MOST = 12; /* effects that are drawn one by one beside their count */
 
 function card(title, ...children) {
     return element('div', { class: 'answer' }, element('h2', { text: title }), ...children);
@@ -54,6 +55,9 @@ function explainedSentence({ r2, r2_low: low, r2_high: high, response }) {
     return ['Together they explain ', percent(r2), ' of what ', { name: response.name }, ' varies by (R², between ', percent(low), ' and ', percent(high), ').'];
 }
 
+/* A filled dot for each effect that is told, a hollow one for each of the others: a count, not a probability. */
+const pipsOf = (told, of) => (of > PIPS_MOST ? '' : '●'.repeat(told) + '○'.repeat(of - told));
+
 /** What is counted, so that nobody takes "2 of 3" for a probability. */
 export function certainWords(told, of, level) {
     if (told === 0) return `${of === 1 ? 'It' : 'Each of them'} may still be zero, at a confidence of ${level}%.`;
@@ -65,17 +69,21 @@ export function certainWords(told, of, level) {
 
 function certainCard() {
     const amount = element('p', { class: 'amount' });
+    const pips = element('p', { class: 'pips', 'aria-hidden': 'true' });
     const words = element('p', { class: 'words' });
     const explained = element('p', { class: 'facts' });
     const setExplained = sentence(explained);
     return {
-        node: card('Certain', amount, words, explained),
+        node: card('Certain', amount, pips, words, explained),
         update(document) {
             const { told, of } = learnt(document);
             const known = featureRows(document).length > 0;
-            setText(amount, known ? `${told.length} of ${counted(of, 'effect')}` : 'Not yet');
-            setText(words, known ? certainWords(told.length, of, number(100 * document.level, 3))
-                : 'Before two devices have reported nothing can be said.');
+            const nothing = document.state === 'done' ? ['Nothing', 'It closed before two devices had reported.']
+                : ['Not yet', 'Before two devices have reported nothing can be said.'];
+            setText(amount, known ? `${told.length} of ${counted(of, 'effect')}` : nothing[0]);
+            setText(pips, pipsOf(told.length, of));
+            show(pips, pips.textContent !== '');
+            setText(words, known ? certainWords(told.length, of, number(100 * document.level, 3)) : nothing[1]);
             const parts = explainedSentence(document);
             setExplained(parts);
             show(explained, parts.length > 0);

@@ -21,7 +21,7 @@ function bar(parts) {
 
 /** How the costs of several reports add up. */
 export function addsUp(ballot) {
-    return ballot ? 'Costs add up plainly: two ballots of ε 2 cost ε 4.'
+    return ballot ? 'Costs add up plainly: two ballots of ε\u00a02 cost ε\u00a04.'
         : 'Noise adds up by squares: two equal reports cost about 1.4 times as much as one, four cost twice as much.';
 }
 
@@ -53,6 +53,6 @@ export function limitsSentence(takes, { epsilonPerStudy: one, epsilonTotal: all 
 /** What a study takes of a whole budget, in percent, for people who have none of it spent. */
 export function studyBudget(takes, policy, isPast, ballot) {
     const fits = takes <= 100 * (1 + 1e-6);
-    return element('div', { class: 'budget' }, bar(fits ? [['takes', takes], ['left', 100 - takes]] : [['takes', 100]]),
+    return element('div', { class: 'budget' }, bar(fits ? [[isPast ? 'takes past' : 'takes', takes], ['left', 100 - takes]] : [['takes past', 100]]),
         element('p', { class: 'facts', text: `${limitsSentence(takes, policy, isPast)} ${addsUp(ballot)}` }));
 }

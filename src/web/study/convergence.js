@@ -12,7 +12,8 @@ import { toldSince, visibleAt } from './projection.js';
 const SHOWN = 12; /* charts; the others are folded away */
 const AHEAD = 30; /* times as many devices, at most, are looked ahead */
 const AHEAD_STEPS = 24;
-const HEIGHT = 170;
+const ROOM_AHEAD = 1.5; /* times as many devices must fit on the axis before a projection can be seen */
+const HEIGHT = 200;
 
 /* The points of one coefficient, over its whole range, and where it stands now. */
 function pointsOf(history, row, place, devices) {
@@ -24,11 +25,15 @@ function pointsOf(history, row, place, devices) {
     return [...past, { devices, middle: known ? times(row.estimate) : null, low: known ? times(row.low) : null, high: known ? times(row.high) : null }];
 }
 
-function words(points, row, needed) {
+function words(points, row, { needed, isOver }) {
     const last = points.at(-1);
-    if (isTold(row)) return `told from zero since ${about(toldSince(points) ?? last.devices)} devices`;
-    const projected = visibleAt(last);
-    if (last.middle !== null && projected !== null) return `visible at about ${about(projected)} devices, if it is as large as it seems`;
+    if (isTold(row)) return `clearly not zero since ${about(toldSince(points) ?? last.devices)} devices`;
+    if (last.middle !== null) {
+        const projected = visibleAt(last) ?? Infinity;
+        /* What is next to zero would give a number of devices that is noise itself. */
+        return projected <= AHEAD * last.devices ? `visible at about ${about(projected)} devices, if it is as large as it seems`
+            : `may be zero; to tell would ${isOver ? 'have taken' : 'take'} more than ${about(AHEAD * last.devices)} devices`;
+    }
     return needed === null ? 'hidden by the noise' : `hidden by the noise; planned for about ${about(needed)} devices`;
 }
 
@@ -59,15 +64,19 @@ function toCome({ devices, middle, low, high }, until) {
     });
 }
 
+const hasRoomAhead = (devices, until) => until >= ROOM_AHEAD * devices;
+
 /* One line with its band, from where something is known on; of one that is not told yet, also how it
  * goes on if it stays where it is. */
-function linesOf(row, points, { devices: [from, until], limit, needed }) {
+function linesOf(row, points, { devices: [from, until], limit, needed, y }) {
     const last = points.at(-1);
     const seen = points.filter(({ devices }) => devices >= from).map(({ devices, middle, low, high }) => ({ x: devices, y: middle, low, high }));
-    const ahead = isTold(row) ? [] : toCome(last, until);
+    const ahead = isTold(row) || !hasRoomAhead(last.devices, until) ? [] : toCome(last, until);
     const planned = needed !== null && needed >= from && needed <= until ? [{ x: needed, label: 'planned' }] : [];
     return {
         log: true,
+        x: 'devices',
+        y,
         domain: [-limit, limit],
         include: [0],
         xInclude: [from, until],
@@ -88,7 +97,7 @@ function multiple() {
         node: element('div', {}, element('h3', {}, name), line, plot),
         update({ row, points, frame }) {
             setText(name, row.name);
-            setText(line, words(points, row, frame.needed));
+            setText(line, words(points, row, frame));
             chart.update(linesOf(row, points, frame));
         },
     };
@@ -103,9 +112,9 @@ function evidenceOf({ inference, reports }, { rounds }) {
 const urgency = ({ row, points }) => (isTold(row) ? 0 : visibleAt(points.at(-1)) ?? Infinity);
 
 export function convergenceSection(study) {
-    const unit = study.response.unit ? ` (${study.response.unit})` : '';
-    const lead = element('p', { class: 'facts' }, 'Each chart: the change of ', element('bdi', { text: study.response.name }),
-        `${unit} over a feature’s whole range, with its 95% interval, against the number of devices, on a logarithmic axis. Grey ones are not told from zero yet; dashed, right of “now”, is no data but what would come if they stayed where they are. “Planned”: effects of a usual size show from there.`);
+    const { name, unit } = study.response;
+    const lead = element('p', { class: 'facts' }, 'How the change of ', element('bdi', { text: name }),
+        ' over a feature’s whole range, with its 95% interval, settles as devices come in. Blue: clearly not zero. Grey: it may be zero. Dashed, right of “now”: no data, but what would come if it stayed where it is. “Planned”: effects of a usual size show from there.');
     const first = element('div', { class: 'multiples' });
     const rest = element('div', { class: 'multiples' });
     const summary = element('summary');
@@ -121,11 +130,12 @@ export function convergenceSection(study) {
         update({ estimate, history }) {
             const rows = featureRows(estimate);
             const devices = evidenceOf(estimate, history);
-            const seen = rows.some((row) => row.identified) || (history.convergence ?? []).some((point) => point.estimate.some((one) => one !== null));
-            show(node, seen && devices >= 2);
-            if (node.hidden) return;
             const items = rows.map((row, place) => ({ row, points: pointsOf(history, row, place, devices) }));
-            const frame = { devices: devicesShown(items, devices, estimate.devices_needed), limit: limitOf(rows, estimate.response.range), needed: estimate.devices_needed };
+            const frame = { devices: devicesShown(items, devices, estimate.devices_needed), limit: limitOf(rows, estimate.response.range), needed: estimate.devices_needed, y: unit || name, isOver: estimate.state === 'done' };
+            /* One point alone shows nothing that the results do not, unless there is something to come. */
+            const seen = items.map(({ points }) => points.filter((point) => point.middle !== null).length);
+            show(node, seen.some((many) => many > 1) || (seen.includes(1) && hasRoomAhead(devices, frame.devices[1])));
+            if (node.hidden) return;
             const chosen = items.length > SHOWN ? items.slice().sort((a, b) => urgency(a) - urgency(b)) : items;
             updateFirst(chosen.slice(0, SHOWN).map((item) => ({ ...item, frame })));
             folded = chosen.slice(SHOWN).map((item) => ({ ...item, frame }));

@@ -47,11 +47,10 @@ export function protectionSentence(guarantee) {
     if (guarantee === null) return 'The data were read as they are: nothing is protected.';
     const { right } = protection(guarantee);
     const guess = (share) => (share === null || share >= 1 ? 'always' : `at most ${atMost(share)} of the time`);
-    const clear = guarantee.protects === 'features' ? ' That is about the features: the response is sent as it is.' : '';
+    const clear = guarantee.protects === 'features' ? ' The response is sent as it is.' : '';
     if (isForAnyTwo(guarantee)) return `Guessing between any two people, an attacker is right ${guess(right)}; a coin is right 50%.${clear}`;
-    const far = guarantee.any_two === null ? 'Any two people can be told apart.'
-        : `Between any two people: ${guess(guarantee.any_two.attacker_right)}.`;
-    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(right)}; a coin is right 50%. ${far}${clear}`;
+    const far = guess(guarantee.any_two?.attacker_right ?? null);
+    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(right)}, between any two ${far}; a coin is right 50%.${clear}`;
 }
 
 /** Why it is amber, or nothing. */
@@ -90,6 +89,18 @@ function picture() {
     };
 }
 
+/* What the marks stand for, where there are two: {alike, others}, or null. */
+function marksOf(guarantee) {
+    const anyTwo = anyTwoOf(guarantee);
+    return anyTwo === null ? null : { alike: `people alike: ${atMost(protection(guarantee).right)}`, others: `any two: ${atMost(anyTwo)}` };
+}
+
+/* In a list there is room for the numbers, and for what they are of: a bare "79%" would read as how private it is. */
+function rightWords(guarantee) {
+    const anyTwo = anyTwoOf(guarantee);
+    return `attacker right ${atMost(protection(guarantee).right)}${anyTwo === null ? '' : ` and ${atMost(anyTwo)}`}`;
+}
+
 const anyTwoOf = (guarantee) => (isForAnyTwo(guarantee) ? null : guarantee.any_two?.attacker_right ?? 1);
 
 /** The gauge with its sentence. */
@@ -100,7 +111,10 @@ export function gauge() {
     const caution = element('p', { class: 'past' });
     const ends = element('p', { class: 'ends', 'aria-hidden': 'true' }, element('span', { text: '50%, a coin' }), element('span', { text: '100%' }));
     const names = element('p', { class: 'bands', 'aria-hidden': 'true' }, ...BANDS.map((band) => element('span', { text: band.short ?? band.name })));
-    const scale = element('div', {}, ends, drawn.svg, names);
+    const alike = element('span', { class: 'mark-alike' });
+    const others = element('span', { class: 'mark-others' });
+    const marks = element('p', { class: 'legend', 'aria-hidden': 'true' }, alike, others);
+    const scale = element('div', {}, ends, drawn.svg, names, marks);
     const node = element('div', { class: 'protection' }, name, scale, sentence, caution);
     return {
         node,
@@ -109,7 +123,11 @@ export function gauge() {
             node.classList.toggle('amber', amber);
             setText(name, right === null ? 'Not private' : `Protection: ${words}`);
             show(scale, right !== null);
+            const two = right === null ? null : marksOf(guarantee);
             if (right !== null) drawn.mark(right, anyTwoOf(guarantee));
+            show(marks, two !== null);
+            setText(alike, two?.alike ?? '');
+            setText(others, two?.others ?? '');
             setText(sentence, protectionSentence(guarantee));
             setText(caution, protectionCaution(guarantee));
             show(caution, caution.textContent !== '');
@@ -121,8 +139,9 @@ export function gauge() {
 export function badge() {
     const drawn = picture();
     const name = element('span', { class: 'band-name' });
+    const numbers = element('span', { class: 'facts' });
     const sentence = element('span', { class: 'unseen' });
-    const node = element('span', { class: 'badge' }, drawn.svg, name, sentence);
+    const node = element('span', { class: 'badge' }, drawn.svg, name, ' ', numbers, sentence);
     return {
         node,
         update(guarantee) {
@@ -130,7 +149,8 @@ export function badge() {
             node.classList.toggle('amber', amber);
             drawn.svg.toggleAttribute('hidden', right === null);
             if (right !== null) drawn.mark(right, anyTwoOf(guarantee));
-            setText(name, right === null ? 'not private' : `${words}, ${atMost(right)}`);
+            setText(name, right === null ? 'not private' : words);
+            setText(numbers, right === null ? '' : rightWords(guarantee));
             setText(sentence, ` ${protectionSentence(guarantee)}`);
             node.title = protectionSentence(guarantee);
         },

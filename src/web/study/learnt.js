@@ -29,11 +29,20 @@ function stepOf({ range }) {
 /** "hours" -> "hour", "thousands a day" -> "thousand a day". */
 export const ofOne = (unit) => unit.replace(/^(\p{L}{2,}[^s\s])s\b/u, '$1');
 
-function perWords(row) {
+/* A unit after its number, as parts: it is a name like others. */
+const unitParts = (unit) => (unit ? [' ', { name: unit }] : []);
+
+function perParts(row) {
     const step = stepOf(row);
     const unit = row.unit ?? '';
-    if (step === 1) return unit === '' ? ' per unit' : ` per ${ofOne(unit)}`;
-    return ` per ${step >= 1 ? count(step) : number(step)}${unit === '' ? '' : ` ${unit}`}`;
+    if (step === 1) return unit === '' ? [' per unit'] : [' per ', { name: ofOne(unit) }];
+    return [` per ${step >= 1 ? count(step) : number(step)}`, ...unitParts(unit)];
+}
+
+/* One digit less than in the table is easier to read, unless an end would look like zero. */
+function sentenceError({ low, high }, error) {
+    const isZero = (value) => Number(roundedTo(value, 10 * error).replace('−', '-').replaceAll(',', '')) === 0;
+    return isZero(low) || isZero(high) ? error : 10 * error;
 }
 
 const endsInS = (word) => /[^s]s$/.test(word);
@@ -53,13 +62,13 @@ function subject(row) {
 /** One effect: "More steps go with a lower pulse: −0.54 beats a minute per thousand a day, between −0.95 and −0.12". */
 export function effectSentence(row, response) {
     const step = isChoice(row) ? 1 : stepOf(row);
-    const error = row.standard_error ?? (row.high - row.low) / 4;
-    const shown = (value) => roundedTo(value * step, error * step);
+    const error = sentenceError({ low: row.low * step, high: row.high * step }, step * (row.standard_error ?? (row.high - row.low) / 4));
+    const shown = (value) => roundedTo(value * step, error);
     const more = row.estimate > 0 ? 'higher ' : 'lower ';
-    const unit = response.unit ? ` ${response.unit}` : '';
     const than = isChoice(row) && row.from !== 'no' ? [' than ', { name: row.from }] : [];
     return [...subject(row), endsInS(response.name) ? more : `a ${more}`, { name: response.name }, ...than,
-        `: ${shown(row.estimate)}${unit}${isChoice(row) ? '' : perWords(row)}, between ${shown(row.low)} and ${shown(row.high)}`];
+        `: ${shown(row.estimate)}`, ...unitParts(response.unit), ...(isChoice(row) ? [] : perParts(row)),
+        `, between ${shown(row.low)} and ${shown(row.high)}`];
 }
 
 /** A count as people say one that is a guess: two digits, rounded up. */

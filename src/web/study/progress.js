@@ -17,7 +17,6 @@ function refusedOf(outcomes) {
 function roundWords(study, history) {
     const wanted = study.protocol.close?.reports;
     const place = `round ${history.round + 1} of ${history.rounds_planned}`;
-    if (history.state === 'done') return 'all rounds are closed';
     if (history.state === 'closing') return `${place} is closing`;
     return wanted ? `${place}, which has ${count(history.round_reports)} of the ${counted(wanted, 'report')} that close it` : place;
 }
@@ -25,7 +24,11 @@ function roundWords(study, history) {
 /** The line's words, one for each thing. */
 export function statusWords(study, history) {
     const { amount, unit } = rate(history.rate);
-    const arriving = history.state === 'done' ? 'closed' : history.rate === null ? 'rate not known yet' : amount === '0' ? 'none arriving now' : `${amount} reports ${unit}`;
+    if (history.state === 'done') {
+        const rounds = isIterative(study) ? `closed after ${counted(history.rounds.length, 'round')}` : 'closed';
+        return [`${counted(history.devices, 'device')}`, rounds, `${count(refusedOf(history.outcomes))} refused`];
+    }
+    const arriving = history.rate === null ? 'rate not known yet' : amount === '0' ? 'none arriving now' : `${amount} reports ${unit}`;
     return [`${counted(history.devices, 'device')}`, arriving, ...(isIterative(study) ? [roundWords(study, history)] : []),
         `${count(refusedOf(history.outcomes))} refused`];
 }

@@ -136,6 +136,9 @@ function axis() {
 
 const cell = (label, ...nodes) => element('td', { role: 'cell', class: label, 'data-label': label }, ...nodes);
 
+/* What the number is, where the table's head is not seen. Not a "±": that would read as the interval's half. */
+const errorLabel = () => element('span', { 'aria-hidden': 'true', class: 'error-label', text: 's.e. ' });
+
 /* Over what the number is: "over 58 years", "per year", "yes rather than no". */
 function overWhat({ from, to, unit, range }, mode) {
     if ((to ?? null) !== null) return `${to} rather than ${from}`;
@@ -162,7 +165,7 @@ function knownRow() {
     const parts = Object.fromEntries(['estimate', 'standard_error', 'low', 'high', 'p'].map((key) => [key, element('data', { class: key })]));
     const spoken = element('span', { class: 'unseen' }, 'between ', parts.low, ' and ', parts.high);
     const node = element('tr', { role: 'row', class: 'known' }, name.node, cell('plotted', drawn.svg, spoken),
-        cell('value', parts.estimate), cell('error', element('span', { 'aria-hidden': 'true', class: 'plus', text: '± ' }), parts.standard_error), cell('chance', parts.p));
+        cell('value', parts.estimate), cell('error', errorLabel(), parts.standard_error), cell('chance', parts.p));
     return {
         node,
         update({ one, scale, decimals, mode }) {
@@ -202,7 +205,7 @@ function interceptRow() {
     const p = element('data', { class: 'p' });
     const between = element('span', { class: 'facts' }, 'between ', low, ' and ', high);
     const node = element('tr', { role: 'row' }, name.node, cell('plotted', between), cell('value', value),
-        cell('error', element('span', { 'aria-hidden': 'true', class: 'plus', text: '± ' }), error), cell('chance', p));
+        cell('error', errorLabel(), error), cell('chance', p));
     return {
         node,
         update(row, decimals) {
@@ -242,9 +245,9 @@ let panels = 0;
 /* ---------------------------------------------------------------- panel */
 
 function captionOf({ response, level }, mode) {
-    const unit = response.unit ? ` (${response.unit})` : '';
+    const unit = response.unit ? [' (', { name: response.unit }, ')'] : [];
     const change = mode === WHOLE ? 'while a feature goes from its lowest to its highest value' : 'with one more unit of a feature';
-    return ['How much ', { name: response.name }, `${unit} changes ${change}, all others equal, with ${number(100 * level, 3)}% intervals. Blue ones exclude zero.`];
+    return ['How much ', { name: response.name }, ...unit, ` changes ${change}, all others equal, with ${number(100 * level, 3)}% intervals. Blue ones exclude zero.`];
 }
 
 /** The panel; `update(document)` fills it. `id` names its table. */
@@ -306,8 +309,8 @@ export function resultsPanel(id = 'coefficients') {
         show(tools, anyKnown && (ranged || rows.length > MANY));
         show(caption, anyKnown);
         show(table, rows.length > 0);
-        setText(none, rows.length > 0 ? '' : 'Coefficients appear here once they can be told from the noise.');
-        show(none, rows.length === 0);
+        setText(none, rows.length > 0 || given.state === 'done' ? '' : 'Coefficients appear here once they can be told from the noise.');
+        show(none, none.textContent !== '');
         if (rows.length === 0) return;
         setCaption(given);
         const effects = rows.map((row, place) => effect(row, place, mode));

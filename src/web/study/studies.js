@@ -3,7 +3,7 @@
  * The server finds and sorts (GET /v1/studies), so ten thousand studies cost the page what twenty-five do.
  * What is asked stands in the address: it survives a reload, and can be handed on. */
 import * as api from '../common/api.js';
-import { element, keyed, setText, show } from '../common/dom.js';
+import { element, keyed, nextFrame, setText, show } from '../common/dom.js';
 import { count, counted, moment } from '../common/format.js';
 import { badge } from './gauge.js';
 import { PAGE } from '../common/list_path.js';
@@ -11,6 +11,7 @@ import { about, effectSentence, sentenceNodes, sentenceText } from './learnt.js'
 import { stateChip } from './state.js';
 
 const TYPING_MS = 250;
+const ROWS_AT_ONCE = 6;
 /* What the server sorts by, and which way is the usual one. */
 const COLUMNS = [
     { name: 'Study', sort: 'title', order: 'up' },
@@ -48,7 +49,7 @@ function rememberInAddress({ search, sort, order, page }) {
 
 const cell = (label, ...nodes) => element('td', { role: 'cell', 'data-label': label, class: `in-${label.toLowerCase().replace(' ', '-')}` }, ...nodes);
 
-/* How many came, of how many it takes; a bar while nothing is told. */
+/* How many came, of how many it takes; a bar until they are there. */
 function devicesCell() {
     const amount = element('span', { class: 'amount' });
     const needed = element('span', { class: 'facts' });
@@ -58,19 +59,20 @@ function devicesCell() {
         update({ devices, summary }) {
             const wanted = summary?.devices_needed ?? null;
             setText(amount, count(devices));
-            setText(needed, wanted === null ? '' : devices < wanted ? ` of about ${about(wanted)}` : `, about ${about(wanted)} needed`);
-            bar.value = wanted === null ? 0 : Math.min(1, devices / wanted);
+            const lacks = wanted !== null && devices < wanted;
+            setText(needed, wanted === null ? '' : lacks ? ` of about ${about(wanted)}` : ` about ${about(wanted)} needed`);
+            bar.value = lacks ? devices / wanted : 0;
             bar.setAttribute('aria-label', 'devices of those needed');
-            show(bar, wanted !== null);
+            show(bar, lacks);
         },
     };
 }
 
-function learntParts({ summary, devices }) {
+function learntParts({ summary, devices, state }) {
     if (summary === null) return ['…'];
-    if (summary.strongest === null) return [devices > 0 ? 'Nothing yet' : 'No reports yet'];
+    if (summary.strongest === null) return [`${devices > 0 ? 'Nothing' : 'No reports'}${state === 'done' ? '' : ' yet'}`];
     const rest = summary.told - 1;
-    return [...effectSentence(summary.strongest, summary.response), rest > 0 ? `; ${counted(rest, 'other effect')}` : ''];
+    return [...effectSentence(summary.strongest, summary.response), rest > 0 ? `; ${counted(rest, 'more effect')}` : ''];
 }
 
 function learntCell() {
@@ -147,7 +149,7 @@ function heads(wish, change) {
         update() {
             cells.forEach(({ column, arrow, node }) => {
                 const chosen = wish.sort === column.sort;
-                setText(arrow, chosen ? { up: ' ▲', down: ' ▼' }[wish.order] : '');
+                setText(arrow, chosen ? { up: ' ▲', down: ' ▼' }[wish.order] : ' ↕');
                 if (chosen) node.setAttribute('aria-sort', wish.order === 'up' ? 'ascending' : 'descending');
                 else node.removeAttribute('aria-sort');
             });
@@ -208,6 +210,12 @@ export function studiesView(main) {
             wish.page = Math.ceil(answer.matching / PAGE) - 1;
             await refresh();
             return;
+        }
+        /* Rows that are new appear a few at a time, so that a phone is never laying out for long. */
+        for (let shown = Math.max(body.children.length, ROWS_AT_ONCE); shown < answer.studies.length; shown += ROWS_AT_ONCE) {
+            update(answer.studies.slice(0, shown));
+            await nextFrame();
+            if (asked !== JSON.stringify(wish)) return;
         }
         update(answer.studies);
         pages.update(answer.studies.length, answer.matching);

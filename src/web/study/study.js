@@ -6,7 +6,7 @@ import { answers } from './answers.js';
 import * as api from '../common/api.js';
 import { coefficientsSection } from './coefficients.js';
 import { convergenceSection } from './convergence.js';
-import { element, show } from '../common/dom.js';
+import { element, nextTask, show } from '../common/dom.js';
 import { listed } from '../common/format.js';
 import { guaranteeSection } from './guarantee.js';
 import { progressSection } from './progress.js';
@@ -17,8 +17,6 @@ import { termsSection } from './terms.js';
 
 const NAMES_SAID = 8;
 const AT_ONCE = 3; /* sections that appear together: the first screen */
-/* Every section is made and filled in a task of its own, so that a slow phone stays responsive. */
-const nextTask = () => new Promise((resolve) => { setTimeout(resolve); });
 
 function question(study) {
     const names = study.features.map((feature) => feature.name);
@@ -60,7 +58,8 @@ export function studyView(main, id) {
             element('p', { class: 'purpose', text: study.purpose || question(study), dir: 'auto' }));
     }
 
-    /* The skeleton gives way to the whole first screen; the others follow below it. */
+    /* The skeleton gives way to the whole first screen; the others follow below it, each made and filled in a
+     * task of its own. */
     async function build(study, data) {
         makers = makersOf(study, id);
         while (sections.length < makers.length) {
@@ -77,8 +76,9 @@ export function studyView(main, id) {
     }
 
     return async () => {
-        const [published, estimate, history] = await Promise.all([
+        const [published, answered, history] = await Promise.all([
             makers === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
+        const estimate = { ...answered, state: history.state }; /* which knows when the study's last day is over, too */
         state.update(history.state);
         show(takePart, history.state !== 'done');
         if (makers === null) return build(published.study, { estimate, history });

@@ -13,7 +13,7 @@ export function boundsOf(feature) {
 }
 
 function row(feature, role) {
-    return element('tr', {}, element('th', { scope: 'row', text: feature.name, dir: 'auto' }),
+    return element('tr', {}, element('th', { scope: 'row' }, element('bdi', { text: feature.name })),
         element('td', { text: boundsOf(feature), dir: 'auto' }), element('td', { text: role }));
 }
 
