@@ -45,6 +45,16 @@ struct letter {
 
 static int pipe_end = -1;
 
+#ifdef TREMOLO_SANITIZED
+/* Each of 1,800 children gets a copy of the page tables, so the parent must not keep hundreds of
+ * megabytes of freed memory; a child frees less than this in its whole life. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=2";
+}
+#endif
+
 static void send_letter(const uint8_t *bytes, size_t length)
 {
     struct letter letter = {.length = length};
