@@ -2,6 +2,7 @@
 
     generate.py json FILE      the vectors as JSON, one case a line
     generate.py header FILE    the same as a C header for bare metal
+    generate.py json FILE header FILE    both, computed once
 
 Everything is derived from mechanism.py and from fixed strings, so the output
 never changes unless the mechanism does. A case is one study on one device: a
@@ -455,10 +456,13 @@ def write_header(out, cases, name, refused):
 
 def main():
     writers = {"json": write_json, "header": write_header}
-    if len(sys.argv) != 3 or sys.argv[1] not in writers:
+    kinds, files = sys.argv[1::2], sys.argv[2::2]
+    if not kinds or len(kinds) != len(files) or not set(kinds) <= set(writers):
         sys.exit(__doc__)
-    with open(sys.argv[2], "w", encoding="ascii") as out:
-        writers[sys.argv[1]](out, *all_vectors())
+    vectors = all_vectors()
+    for kind, file in zip(kinds, files):
+        with open(file, "w", encoding="ascii") as out:
+            writers[kind](out, *vectors)
 
 
 if __name__ == "__main__":
