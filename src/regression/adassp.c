@@ -17,6 +17,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* That the ridge suffices fails with this probability, as in the paper's experiments. */
 static const double failure = 0.05;
@@ -49,9 +50,7 @@ static bool least_eigenvalue(double *least, double *work, const double *A, size_
                              double delta, struct tremolo_random *random)
 {
     double values[TREMOLO_MAX_FEATURES + 1];
-    for (size_t i = 0; i < n * n; i++) {
-        work[i] = A[i];
-    }
+    memcpy(work, A, n * n * sizeof *A);
     bool good = linear_eigen(values, work, n);
     *least = good ? fmax(0.0, values[0] + sd * tremolo_random_normal(random) -
                                   sd * sqrt(log(6.0 / delta)))
@@ -106,31 +105,24 @@ enum tremolo_status tremolo_adassp(double *beta, double *intercept, const double
     double sd_response = options->noise_sd * 2.0 * options->response_bound *
                          (options->response_private ? sqrt(1.0 + r * r) : r);
     struct tremolo_random random = tremolo_random_from(options->seed, 0);
-    double *A = linear_new(n * n), *work = linear_new(n * n), *z = linear_new(n);
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (A == NULL || work == NULL || z == NULL) {
-        goto done;
+    double *A, *work, *z;
+    double *memory = LINEAR_NEW({&A, n * n}, {&work, n * n}, {&z, n});
+    enum tremolo_status status = TREMOLO_NOT_CONVERGED;
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
     add_rows(A, z, X, y, rows, dimension, options);
-    status = least_eigenvalue(&least, work, A, n, options->noise_sd * (r * r + 1.0), options->delta,
-                              &random)
-                 ? TREMOLO_OK
-                 : TREMOLO_NOT_CONVERGED;
-    if (status == TREMOLO_OK) {
+    if (least_eigenvalue(&least, work, A, n, options->noise_sd * (r * r + 1.0), options->delta,
+                         &random)) {
         double count = (double)n;
         double needed = sd_products * sqrt(count * log(2.0 * count * count / failure));
         add_noise(A, z, n, sd_products, sd_response, &random);
         status = solve(z, work, A, n, fmax(0.0, needed - least), sd_products);
     }
-    for (size_t j = 0; j < dimension && status == TREMOLO_OK; j++) {
-        beta[j] = z[j + 1];
-    }
     if (status == TREMOLO_OK) {
+        memcpy(beta, z + 1, dimension * sizeof *beta);
         *intercept = z[0];
     }
-done:
-    free(A);
-    free(work);
-    free(z);
+    free(memory);
     return status;
 }

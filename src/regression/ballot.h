@@ -44,8 +44,8 @@ double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j)
 TREMOLO_MUST_USE enum tremolo_status ballot_solve(double *theta, double *inverse, const double *M,
                                                   size_t n);
 
-/* The posterior mean of M (n * n), and `count` draws of it one after the other unless
- * `draws` is NULL; see ballot_posterior.c. *iterations counts the chain's moves. */
+/* The posterior mean of M (n * n), and `count` draws of it one after the other; see
+ * ballot_posterior.c. *iterations counts the chain's moves. */
 TREMOLO_MUST_USE enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count,
                                                       size_t *iterations,
                                                       const struct tremolo_ballot *ballots);

@@ -448,33 +448,15 @@ bool density_new(struct density *density, const struct tremolo_ballot *ballots)
     size_t g = (q + TILE) / TILE * TILE;
     *density = (struct density){
         .ballots = ballots, .at = layout_of(d, q), .n = ballots->n, .d = d, .r = r, .q = q, .g = g};
-    struct {
-        double **at;
-        size_t size;
-    } const arrays[] = {{&density->O, d * d},   {&density->G, d * g},   {&density->OG, d * g},
-                        {&density->HG, d * g},  {&density->C, g * g},   {&density->part, q},
-                        {&density->root, q},    {&density->mean, r},    {&density->scale, r},
-                        {&density->own, d},     {&density->square, d},  {&density->slope, d},
-                        {&density->joint, d},   {&density->pull, d},    {&density->tied[0], q},
-                        {&density->tied[1], q}, {&density->seen, q * d}};
-    size_t size = 0;
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-        size += arrays[k].size;
-    }
-    double *memory = linear_new(size);
-    if (memory == NULL) {
+    density->memory = LINEAR_NEW({&density->O, d * d}, {&density->G, d * g}, {&density->OG, d * g},
+                                 {&density->HG, d * g}, {&density->C, g * g}, {&density->part, q},
+                                 {&density->root, q}, {&density->mean, r}, {&density->scale, r},
+                                 {&density->own, d}, {&density->square, d}, {&density->slope, d},
+                                 {&density->joint, d}, {&density->pull, d}, {&density->tied[0], q},
+                                 {&density->tied[1], q}, {&density->seen, q * d});
+    if (density->memory == NULL) {
         return false;
-    }
-    density->memory = memory;
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-        *arrays[k].at = memory;
-        memory += arrays[k].size;
     }
     set_up(density);
     return true;
-}
-
-void density_drop(struct density *density)
-{
-    free(density->memory);
 }

@@ -67,8 +67,8 @@ struct density {
     double mass;
 };
 
+/* False when there is no memory; free density->memory. */
 bool density_new(struct density *density, const struct tremolo_ballot *ballots);
-void density_drop(struct density *density);
 
 /* Minus the log density at a position, up to a constant, and its gradient. */
 double density_energy(struct density *density, double *gradient, const double *position);

@@ -73,18 +73,13 @@ static enum tremolo_status score_set_of(struct score_set *set, const struct trem
     size_t n = ballots->n;
     size_t p = n - 1;
     double z = tremolo_normal_quantile(0.5 + 0.5 * level);
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    double *P = linear_new(n * n);
-    double *T = linear_new(n * n);
-    if (P == NULL || T == NULL) {
-        goto done;
+    double *P, *T;
+    double *memory = LINEAR_NEW({&P, n * n}, {&T, n * n});
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
     memcpy(P, ballots->M, n * n * sizeof *P);
     double largest = positive_part(P, T, n);
-    status = TREMOLO_NOT_CONVERGED;
-    if (largest < 0.0) {
-        goto done;
-    }
     /* The response's noise may be larger in the first equation than in the others; where it is
      * smaller, that of the features is not, and the equation counts as the others do. */
     double response = ballot_variance(ballots, 1, p);
@@ -98,14 +93,13 @@ static enum tremolo_status score_set_of(struct score_set *set, const struct trem
             T[i * n + j] = score - z * z * (noise + largest * P[i * n + j] / ballots->devices);
         }
     }
-    status = score_from_quadric(set, T, p);
-done:
-    free(P);
-    free(T);
+    enum tremolo_status status =
+        largest < 0.0 ? TREMOLO_NOT_CONVERGED : score_from_quadric(set, T, p);
+    free(memory);
     return status;
 }
 
-static enum tremolo_status leave_out(struct analysis *analysis, double *work, double *M,
+static enum tremolo_status leave_out(struct analysis *analysis, double *M,
                                      const struct tremolo_ballot *ballots)
 {
     size_t n = ballots->n;
@@ -115,12 +109,10 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *work, do
             continue;
         }
         (void)ballot_moments(M, ballots, b);
-        double *row = analysis->left_out + analysis->groups * analysis->p;
-        for (size_t i = 0; i < p; i++) {
-            memcpy(work + i * p, M + i * n, p * sizeof *M);
-        }
+        double *row = analysis->left_out + analysis->groups * p;
+        linear_block(analysis->inverse, M, p, n);
         memcpy(row, M + p * n, p * sizeof *M);
-        enum tremolo_status status = linear_solve(row, work, p);
+        enum tremolo_status status = linear_solve(row, analysis->inverse, p);
         if (status != TREMOLO_OK) {
             return status;
         }
@@ -151,31 +143,21 @@ static enum tremolo_status analyse(struct analysis *analysis, const struct tremo
                                    double level)
 {
     size_t n = ballots->n;
-    size_t p = n - 1;
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    *analysis = (struct analysis){.p = p,
-                                  .devices = ballots->devices,
-                                  .left_out = linear_new(TREMOLO_BUCKETS * p),
-                                  .beta = linear_new(p),
-                                  .covariance = linear_new(p * p)};
-    double *inverse = linear_new(p * p);
     double *M = linear_new(n * n);
-    if (!analysis->left_out || !analysis->beta || !analysis->covariance || !inverse || !M) {
-        goto done;
-    }
-    status = ballot_solve(analysis->beta, inverse, ballots->M, n);
+    enum tremolo_status status =
+        analysis_new(analysis, n - 1) && M != NULL
+            ? ballot_solve(analysis->beta, analysis->inverse, ballots->M, n)
+            : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
-        status = sandwich(analysis->covariance, inverse, analysis->beta, ballots);
+        status = sandwich(analysis->covariance, analysis->inverse, analysis->beta, ballots);
     }
     if (status == TREMOLO_OK) {
         status = score_set_of(&analysis->score, ballots, level);
     }
     if (status == TREMOLO_OK) {
         analysis->devices_needed = planned_devices(ballots);
-        status = leave_out(analysis, inverse, M, ballots);
+        status = leave_out(analysis, M, ballots);
     }
-done:
-    free(inverse);
     free(M);
     if (status != TREMOLO_OK) {
         analysis_drop(analysis);
@@ -183,16 +165,16 @@ done:
     return status;
 }
 
-/* The line for weights on own coefficients; scaled ones are w_scale (beta, h theta_0) and
- * w_mean is part of the intercept. */
+/* The line for own coefficient j; scaled ones are w_scale (beta, h theta_0) and w_mean is part
+ * of the intercept. */
 static void line(struct tremolo_coefficient *row, const struct analysis *analysis,
-                 const struct tremolo_ballot *ballots, const struct tremolo_units *units,
-                 const double *own, double level)
+                 const struct tremolo_ballot *ballots, const struct tremolo_units *units, size_t j,
+                 double level)
 {
     size_t d = ballots->d;
     double scaled[BALLOT_MAX];
     double weights[BALLOT_MAX];
-    double constant = infer_carry(scaled, own, d, true, units);
+    double constant = infer_carry(scaled, j, d, true, units);
     for (size_t i = 0; i < d; i++) {
         weights[i + 1] = ballots->w_scale * scaled[i];
     }
@@ -213,11 +195,8 @@ enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,
     if (status != TREMOLO_OK) {
         return status;
     }
-    double own[BALLOT_MAX] = {0};
     for (size_t j = 0; j <= ballots->d; j++) {
-        own[j] = 1.0;
-        line(&rows[j], &analysis, ballots, units, own, level);
-        own[j] = 0.0;
+        line(&rows[j], &analysis, ballots, units, j, level);
     }
     analysis_drop(&analysis);
     return TREMOLO_OK;

@@ -237,9 +237,7 @@ double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j)
 enum tremolo_status ballot_solve(double *theta, double *inverse, const double *M, size_t n)
 {
     size_t p = n - 1;
-    for (size_t i = 0; i < p; i++) {
-        memcpy(inverse + i * p, M + i * n, p * sizeof *M);
-    }
+    linear_block(inverse, M, p, n);
     enum tremolo_status status = linear_inverse(inverse, p);
     if (status == TREMOLO_OK) {
         linear_apply(theta, inverse, M + p * n, p);

@@ -20,6 +20,7 @@
 struct chain {
     struct density density;
     double *memory;
+    double *M;        /* density.n^2 */
     double *position; /* density.at.count each */
     double *gradient;
     double *momentum;
@@ -167,7 +168,7 @@ static struct length length_of(size_t d)
     return d <= 64 ? (struct length){80, 200, 30} : (struct length){60, 100, 28};
 }
 
-static void run(double *mean, double *draws, size_t count, struct chain *chain, double *M,
+static void run(double *mean, double *draws, size_t count, struct chain *chain,
                 struct length length)
 {
     size_t size = chain->density.n * chain->density.n;
@@ -189,13 +190,13 @@ static void run(double *mean, double *draws, size_t count, struct chain *chain, 
             step *= 1.0 + (chance - WANTED) * (k < length.warm / 2 ? 0.3 : 0.08);
             continue;
         }
-        density_moments(M, &chain->density, chain->position);
+        density_moments(chain->M, &chain->density, chain->position);
         for (size_t i = 0; i < size; i++) {
-            mean[i] += M[i] / (double)length.moves;
+            mean[i] += chain->M[i] / (double)length.moves;
         }
         size_t due = (k - length.warm + 1) * count / length.moves;
-        for (; draws != NULL && kept < due; kept++) {
-            memcpy(draws + kept * size, M, size * sizeof *draws);
+        for (; kept < due; kept++) {
+            memcpy(draws + kept * size, chain->M, size * sizeof *draws);
         }
     }
 }
@@ -207,15 +208,10 @@ static bool chain_new(struct chain *chain, const struct tremolo_ballot *ballots)
         return false;
     }
     size_t count = chain->density.at.count;
-    chain->memory = linear_new(6 * count);
-    chain->position = chain->memory;
-    if (chain->memory != NULL) {
-        chain->gradient = chain->position + count;
-        chain->momentum = chain->gradient + count;
-        chain->next = chain->momentum + count;
-        chain->next_gradient = chain->next + count;
-        chain->pace = chain->next_gradient + count;
-    }
+    chain->memory =
+        LINEAR_NEW({&chain->M, ballots->n * ballots->n}, {&chain->position, count},
+                   {&chain->gradient, count}, {&chain->momentum, count}, {&chain->next, count},
+                   {&chain->next_gradient, count}, {&chain->pace, count});
     return chain->memory != NULL;
 }
 
@@ -225,15 +221,13 @@ enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count, 
     struct chain chain;
     struct length length = length_of(ballots->d);
     enum tremolo_status status = TREMOLO_NO_MEMORY;
-    double *M = linear_new(ballots->n * ballots->n);
-    if (chain_new(&chain, ballots) && M != NULL) {
+    if (chain_new(&chain, ballots)) {
         density_start(chain.position, &chain.density);
-        run(mean, draws, count, &chain, M, length);
+        run(mean, draws, count, &chain, length);
         *iterations = length.warm + length.moves;
         status = TREMOLO_OK;
     }
-    density_drop(&chain.density);
+    free(chain.density.memory);
     free(chain.memory);
-    free(M);
     return status;
 }

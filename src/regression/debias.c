@@ -27,52 +27,34 @@ static bool release_is_sane(const struct tremolo_sample_release *release)
            release->largest >= 0.0 && isfinite(release->largest);
 }
 
-static bool bucket_new(struct bucket *bucket, size_t n)
-{
-    bucket->sum = linear_new(n);
-    bucket->product = linear_new(n * n);
-    return bucket->sum != NULL && bucket->product != NULL;
-}
-
-static void bucket_free(struct bucket *bucket)
-{
-    free(bucket->sum);
-    free(bucket->product);
-}
-
 static struct tremolo_debiased *evidence_new(size_t d, size_t buckets)
 {
-    struct tremolo_debiased *evidence = calloc(1, sizeof *evidence);
-    if (evidence == NULL) {
-        return NULL;
-    }
     size_t n = d + 1;
-    evidence->d = d;
-    evidence->n = n;
-    evidence->buckets = buckets;
-    evidence->bias = linear_new(n * n);
-    bool complete = bucket_new(&evidence->all, n) && evidence->bias != NULL;
-    for (size_t b = 0; b < buckets; b++) {
-        complete = bucket_new(&evidence->bucket[b], n) && complete;
-    }
-    if (!complete) {
-        tremolo_debias_free(evidence);
+    size_t size = n + n * n + (n + n * n) % 2; /* of a bucket */
+    struct tremolo_debiased *made = calloc(1, sizeof *made);
+    double *bias, *sums;
+    double *memory = LINEAR_NEW({&bias, n * n}, {&sums, (buckets + 1) * size});
+    if (made == NULL || memory == NULL) {
+        free(made);
+        free(memory);
         return NULL;
     }
-    return evidence;
+    *made = (struct tremolo_debiased){
+        .d = d, .n = n, .buckets = buckets, .memory = memory, .bias = bias};
+    for (size_t b = 0; b <= buckets; b++) {
+        struct bucket *bucket = b < buckets ? &made->bucket[b] : &made->all;
+        bucket->product = sums + b * size;
+        bucket->sum = bucket->product + n * n;
+    }
+    return made;
 }
 
 void tremolo_debias_free(struct tremolo_debiased *evidence)
 {
-    if (evidence == NULL) {
-        return;
+    if (evidence != NULL) {
+        free(evidence->memory);
+        free(evidence);
     }
-    for (size_t b = 0; b < evidence->buckets; b++) {
-        bucket_free(&evidence->bucket[b]);
-    }
-    bucket_free(&evidence->all);
-    free(evidence->bias);
-    free(evidence);
 }
 
 /* Wire units per scaled unit of each coordinate, keep included. */
@@ -277,12 +259,13 @@ static void add_round(struct tremolo_debiased *pool, const struct tremolo_debias
         pool->bias[i] += weight * round->bias[i];
     }
     for (size_t b = 0; b < pool->buckets; b++) {
-        pool->bucket[b].count = round->bucket[b].count;
+        struct bucket *sums = &pool->bucket[b];
+        sums->count = round->bucket[b].count;
         for (size_t i = 0; i < n; i++) {
-            pool->bucket[b].sum[i] += weight * round->bucket[b].sum[i];
+            sums->sum[i] += weight * round->bucket[b].sum[i];
         }
         for (size_t i = 0; i < n * n; i++) {
-            pool->bucket[b].product[i] += weight * round->bucket[b].product[i];
+            sums->product[i] += weight * round->bucket[b].product[i];
         }
     }
 }

@@ -31,11 +31,11 @@ struct source {
     size_t buckets;
 };
 
-/* The statistics of one M, one after the other. */
+/* Where the statistics of one M are, one after the other. The d + 1 coefficients in own units
+ * come first. */
 struct layout {
-    size_t coefficients; /* d + 1 of them, own units */
-    size_t scores;       /* d */
-    size_t inflations;   /* d, logarithms */
+    size_t scores;     /* d */
+    size_t inflations; /* d, logarithms */
     size_t loss;
     size_t width;
 };
@@ -44,19 +44,12 @@ struct replicates {
     struct layout at;
     size_t groups;
     double share[TREMOLO_BUCKETS]; /* devices of all / of the one left out */
-    double *value;                 /* of all, then without each bucket: (groups + 1) * width */
-    double *off;                   /* groups * width: their cross products are the covariance */
-    bool positive;                 /* S was, every time: else scores and loss alone hold */
+    double *memory;
+    double *value;           /* of all, then without each bucket: (groups + 1) * width */
+    double *off;             /* groups * width: their cross products are the covariance */
+    double *M, *S, *inverse; /* of the last one */
+    bool positive;           /* S was, every time: else scores and loss alone hold */
 };
-
-static struct layout layout_of(size_t d)
-{
-    return (struct layout){.coefficients = 0,
-                           .scores = d + 1,
-                           .inflations = 2 * d + 1,
-                           .loss = 3 * d + 1,
-                           .width = 3 * d + 2};
-}
 
 static double bucket_count(const struct source *source, size_t b)
 {
@@ -64,6 +57,12 @@ static double bucket_count(const struct source *source, size_t b)
 }
 
 /* ---------------------------------------------------------------- moments */
+
+/* Where coordinate i of (1, x, y) stands in (x, 1, y). */
+static size_t place(size_t i, size_t d)
+{
+    return i == 0 ? d : i <= d ? i - 1 : i;
+}
 
 static enum tremolo_status sample_moments(double *M, const struct tremolo_debiased *evidence,
                                           size_t skip)
@@ -75,19 +74,11 @@ static enum tremolo_status sample_moments(double *M, const struct tremolo_debias
     if (status != TREMOLO_OK) {
         return status;
     }
-    for (size_t i = 0; i < n * n; i++) { /* (x, 1, y) to (1, x, y) */
-        size_t row = i / n;
-        size_t column = i % n;
-        size_t from = (row == 0   ? d
-                       : row <= d ? row - 1
-                                  : row) *
-                          n +
-                      (column == 0   ? d
-                       : column <= d ? column - 1
-                                     : column);
+    for (size_t i = 0; i < n * n; i++) {
+        size_t from = place(i / n, d) * n + place(i % n, d);
         M[i] = system.raw[from] - system.bias[from];
     }
-    system_drop(&system);
+    free(system.memory);
     return TREMOLO_OK;
 }
 
@@ -147,37 +138,32 @@ static double loss_of(const double *M, size_t d, const double *beta, double inte
     return linear_form(c, M, c, d + 2);
 }
 
-struct scratch {
-    double *M, *S, *inverse;
-};
-
-/* Fill one row of replicates; `positive` becomes false when S is not. */
-static void statistics(double *row, bool *positive, const struct layout *at,
-                       const struct scratch *scratch, size_t d, const double *beta,
-                       double intercept, const struct tremolo_units *units)
+/* Fill the row of replicates with that many groups from M. */
+static void statistics(struct replicates *made, size_t d, const double *beta, double intercept,
+                       const struct tremolo_units *units)
 {
     size_t n = d + 2;
-    const double *M = scratch->M;
+    const double *M = made->M;
     double slope[TREMOLO_MAX_FEATURES];
-    double *score = row + at->scores;
+    double *own = made->value + made->groups * made->at.width;
+    double *score = own + made->at.scores;
     for (size_t i = 0; i < d; i++) {
         score[i] = M[(i + 1) * n + d + 1] - M[i + 1] * M[d + 1];
     }
-    row[at->loss] = loss_of(M, d, beta, intercept);
-    if (!invert(scratch->inverse, scratch->S, M, d)) {
-        *positive = false;
+    own[made->at.loss] = loss_of(M, d, beta, intercept);
+    if (!invert(made->inverse, made->S, M, d)) {
+        made->positive = false;
         return;
     }
-    linear_apply(slope, scratch->inverse, score, d);
+    linear_apply(slope, made->inverse, score, d);
     double constant = M[d + 1] - linear_dot(slope, M + 1, d);
-    double *own = row + at->coefficients;
     memcpy(own, slope, d * sizeof *own);
     own[d] = constant;
     if (units != NULL) {
         tremolo_fit_to_own(own, &own[d], slope, constant, d, units);
     }
     for (size_t i = 0; i < d; i++) {
-        row[at->inflations + i] = log(scratch->S[i * d + i]) + log(scratch->inverse[i * d + i]);
+        own[made->at.inflations + i] = log(made->S[i * d + i]) + log(made->inverse[i * d + i]);
     }
 }
 
@@ -218,24 +204,18 @@ static enum tremolo_status replicate(struct replicates *made, const struct sourc
 {
     size_t d = source->d;
     double devices = 0.0;
-    struct scratch scratch = {linear_new((d + 2) * (d + 2)), linear_new(d * d), linear_new(d * d)};
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (scratch.M == NULL || scratch.S == NULL || scratch.inverse == NULL) {
-        goto done;
-    }
-    status = joint_moments(scratch.M, source, TREMOLO_BUCKETS);
+    enum tremolo_status status = joint_moments(made->M, source, TREMOLO_BUCKETS);
     if (status == TREMOLO_OK) {
-        statistics(made->value, &made->positive, &made->at, &scratch, d, beta, intercept, units);
+        statistics(made, d, beta, intercept, units);
     }
     for (size_t b = 0; b < source->buckets; b++) {
         devices += bucket_count(source, b);
     }
     for (size_t b = 0; status == TREMOLO_OK && b < source->buckets; b++) {
         if (bucket_count(source, b) > 0.0) {
-            status = joint_moments(scratch.M, source, b);
+            status = joint_moments(made->M, source, b);
             made->share[made->groups++] = devices / bucket_count(source, b);
-            statistics(made->value + made->groups * made->at.width, &made->positive, &made->at,
-                       &scratch, d, beta, intercept, units);
+            statistics(made, d, beta, intercept, units);
         }
     }
     if (status == TREMOLO_OK && made->groups < 2) {
@@ -244,10 +224,6 @@ static enum tremolo_status replicate(struct replicates *made, const struct sourc
     if (status == TREMOLO_OK) {
         deviate(made);
     }
-done:
-    free(scratch.M);
-    free(scratch.S);
-    free(scratch.inverse);
     return status;
 }
 
@@ -336,10 +312,12 @@ static enum tremolo_status diagnose(struct tremolo_diagnosis *diagnosis,
                                     const struct tremolo_units *units, double level)
 {
     size_t d = source->d;
-    struct replicates made = {.at = layout_of(d), .positive = true};
-    made.value = linear_new((TREMOLO_BUCKETS + 1) * made.at.width);
-    made.off = linear_new(TREMOLO_BUCKETS * made.at.width);
-    enum tremolo_status status = made.value != NULL && made.off != NULL
+    size_t width = 3 * d + 2;
+    struct replicates made = {.at = {d + 1, 2 * d + 1, 3 * d + 1, width}, .positive = true};
+    made.memory = LINEAR_NEW({&made.value, (TREMOLO_BUCKETS + 1) * width},
+                             {&made.off, TREMOLO_BUCKETS * width}, {&made.M, (d + 2) * (d + 2)},
+                             {&made.S, d * d}, {&made.inverse, d * d});
+    enum tremolo_status status = made.memory != NULL
                                      ? replicate(&made, source, beta, fit->intercept, units)
                                      : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
@@ -349,8 +327,7 @@ static enum tremolo_status diagnose(struct tremolo_diagnosis *diagnosis,
         diagnosis->residual_sd = residual_of(&made, fit->residual_variance, scale, t);
         status = tell(diagnosis, &made, d, t);
     }
-    free(made.value);
-    free(made.off);
+    free(made.memory);
     return status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
 }
 

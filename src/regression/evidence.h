@@ -27,7 +27,8 @@ struct tremolo_debiased {
     double noise; /* per feature coordinate, scaled units^2 */
     bool response_private;
     double largest; /* second moment of a coordinate that bounds allow; 0 unknown */
-    double *bias;   /* n * n */
+    double *memory;
+    double *bias; /* n * n */
     struct bucket bucket[TREMOLO_BUCKETS];
     struct bucket all; /* their sum */
 };

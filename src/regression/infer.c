@@ -38,11 +38,10 @@ enum tremolo_status system_take(struct system *system, const struct tremolo_debi
     size_t p = d + (intercept ? 1 : 0);
     size_t q = p + 1;
     double mean[TREMOLO_MAX_FEATURES + 1];
-    double *raw = linear_new(n * n);
-    *system = (struct system){.p = p, .q = q, .raw = linear_new(q * q), .bias = linear_new(q * q)};
-    if (raw == NULL || system->raw == NULL || system->bias == NULL) {
-        free(raw);
-        system_drop(system);
+    double *raw;
+    *system = (struct system){.p = p, .q = q};
+    system->memory = LINEAR_NEW({&raw, n * n}, {&system->raw, q * q}, {&system->bias, q * q});
+    if (system->memory == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     system->devices = evidence_raw(raw, mean, evidence, false, skip);
@@ -61,16 +60,7 @@ enum tremolo_status system_take(struct system *system, const struct tremolo_debi
     if (intercept) {
         system->raw[d * q + d] = 1.0;
     }
-    free(raw);
     return TREMOLO_OK;
-}
-
-void system_drop(struct system *system)
-{
-    free(system->raw);
-    free(system->bias);
-    system->raw = NULL;
-    system->bias = NULL;
 }
 
 /* S and Z of S beta = Z. */
@@ -100,12 +90,18 @@ static enum tremolo_status solve(double *beta, double *inverse, const struct sys
 
 /* ---------------------------------------------------------------- standard errors */
 
+bool analysis_new(struct analysis *analysis, size_t p)
+{
+    *analysis = (struct analysis){.p = p};
+    analysis->memory = LINEAR_NEW({&analysis->left_out, TREMOLO_BUCKETS * p}, {&analysis->beta, p},
+                                  {&analysis->covariance, p * p}, {&analysis->inverse, p * p});
+    return analysis->memory != NULL;
+}
+
 void analysis_drop(struct analysis *analysis)
 {
-    free(analysis->left_out);
-    free(analysis->beta);
-    free(analysis->covariance);
-    score_drop(&analysis->score);
+    free(analysis->memory);
+    free(analysis->score.memory);
 }
 
 /* covariance <- S^-1 Omega S^-1 / K */
@@ -137,7 +133,7 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
     return status;
 }
 
-static enum tremolo_status leave_out(struct analysis *analysis, double *work,
+static enum tremolo_status leave_out(struct analysis *analysis,
                                      const struct tremolo_debiased *evidence, bool intercept)
 {
     for (size_t b = 0; b < evidence->buckets; b++) {
@@ -151,14 +147,13 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *work,
             return status;
         }
         double *row = analysis->left_out + analysis->groups * analysis->p;
-        equations(work, row, &part);
-        status = linear_solve(row, work, analysis->p);
-        system_drop(&part);
+        equations(analysis->inverse, row, &part);
+        status = linear_solve(row, analysis->inverse, analysis->p);
+        free(part.memory);
         if (status != TREMOLO_OK) {
             return status;
         }
-        analysis->share[analysis->groups] = analysis->devices / count;
-        analysis->groups++;
+        analysis->share[analysis->groups++] = evidence->devices / count;
     }
     return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
 }
@@ -193,30 +188,19 @@ static enum tremolo_status analyse(struct analysis *analysis,
     if (status != TREMOLO_OK) {
         return status;
     }
-    size_t p = system.p;
-    *analysis = (struct analysis){.p = p, .devices = system.devices};
-    analysis->beta = linear_new(p);
-    analysis->covariance = linear_new(p * p);
-    analysis->left_out = linear_new(TREMOLO_BUCKETS * p);
-    double *inverse = linear_new(p * p);
-    if (!analysis->beta || !analysis->covariance || !analysis->left_out || !inverse) {
-        status = TREMOLO_NO_MEMORY;
-        goto done;
-    }
-    status = solve(analysis->beta, inverse, &system);
+    status = analysis_new(analysis, system.p) ? solve(analysis->beta, analysis->inverse, &system)
+                                              : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
-        status = sandwich(analysis->covariance, inverse, analysis->beta, &system);
+        status = sandwich(analysis->covariance, analysis->inverse, analysis->beta, &system);
     }
     if (status == TREMOLO_OK) {
         status = score_new(&analysis->score, &system, level);
     }
     if (status == TREMOLO_OK) {
         analysis->devices_needed = planned_devices(evidence);
-        status = leave_out(analysis, inverse, evidence, intercept);
+        status = leave_out(analysis, evidence, intercept);
     }
-done:
-    free(inverse);
-    system_drop(&system);
+    free(system.memory);
     if (status != TREMOLO_OK) {
         analysis_drop(analysis);
     }
@@ -267,17 +251,18 @@ void analysis_describe(struct tremolo_coefficient *row, const struct analysis *a
     *row = line;
 }
 
-double infer_carry(double *scaled, const double *own, size_t d, bool intercept,
+double infer_carry(double *scaled, size_t j, size_t d, bool intercept,
                    const struct tremolo_units *units)
 {
-    memcpy(scaled, own, (d + (intercept ? 1 : 0)) * sizeof *own);
+    memset(scaled, 0, (d + (intercept ? 1 : 0)) * sizeof *scaled);
+    scaled[j] = 1.0;
     if (units == NULL) {
         return 0.0;
     }
-    double on_constant = intercept ? own[d] : 0.0;
+    double on_constant = j == d ? 1.0 : 0.0;
     for (size_t i = 0; i < d; i++) {
         double slope = units->response_scale / units->feature_scale[i];
-        scaled[i] = slope * (own[i] - on_constant * units->feature_centre[i]);
+        scaled[i] = slope * (scaled[i] - on_constant * units->feature_centre[i]);
     }
     if (intercept) {
         scaled[d] = units->response_scale * on_constant;
@@ -285,16 +270,11 @@ double infer_carry(double *scaled, const double *own, size_t d, bool intercept,
     return on_constant * units->response_centre;
 }
 
-static bool level_is_sane(double level)
-{
-    return level > 0.0 && level < 1.0;
-}
-
 enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
                                   const struct tremolo_debiased *evidence,
                                   const struct tremolo_units *units, bool intercept, double level)
 {
-    if (rows == NULL || evidence == NULL || !level_is_sane(level)) {
+    if (rows == NULL || evidence == NULL || !(level > 0.0 && level < 1.0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     struct analysis analysis;
@@ -302,13 +282,10 @@ enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
     if (status != TREMOLO_OK) {
         return status;
     }
-    double own[INFER_MAX] = {0};
     double scaled[INFER_MAX];
     for (size_t j = 0; j < analysis.p; j++) {
-        own[j] = 1.0;
-        double constant = infer_carry(scaled, own, evidence->d, intercept, units);
+        double constant = infer_carry(scaled, j, evidence->d, intercept, units);
         analysis_describe(&rows[j], &analysis, scaled, constant, level);
-        own[j] = 0.0;
     }
     analysis_drop(&analysis);
     return TREMOLO_OK;

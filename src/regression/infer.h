@@ -15,19 +15,20 @@ struct system {
     size_t p;
     size_t q;
     double devices;
+    double *memory;
     double *raw;  /* q * q, noise included */
     double *bias; /* q * q */
 };
 
-/* Allocate and fill; `skip` as in evidence_raw. NO_MEMORY or OK. */
+/* Allocate and fill; `skip` as in evidence_raw. NO_MEMORY or OK; free system->memory. */
 TREMOLO_MUST_USE enum tremolo_status system_take(struct system *system,
                                                  const struct tremolo_debiased *evidence,
                                                  bool intercept, size_t skip);
-void system_drop(struct system *system);
 
 /* The score-test set of w'beta for any w; see score.c. */
 struct score_set {
     size_t p;
+    double *memory;
     double *inverse; /* of the quadric's matrix, p * p */
     double *centre;  /* p */
     double minimum;  /* of the quadric; at most 0 when it is convex */
@@ -40,7 +41,6 @@ TREMOLO_MUST_USE enum tremolo_status score_new(struct score_set *set, const stru
 /* The same from the quadric's matrix T ((p + 1)^2), sign as in score.c. */
 TREMOLO_MUST_USE enum tremolo_status score_from_quadric(struct score_set *set, const double *T,
                                                         size_t p);
-void score_drop(struct score_set *set);
 enum tremolo_interval_shape score_interval(double *low, double *high, const struct score_set *set,
                                            const double *w);
 
@@ -50,23 +50,26 @@ struct analysis {
     size_t p;
     size_t groups;                 /* buckets in use */
     double share[TREMOLO_BUCKETS]; /* K / m of each */
-    double *left_out;              /* groups * p: estimates without one bucket */
-    double *beta;                  /* p */
-    double *covariance;            /* p * p, sandwich */
+    double *memory;
+    double *left_out;   /* groups * p: estimates without one bucket */
+    double *beta;       /* p */
+    double *covariance; /* p * p, sandwich */
+    double *inverse;    /* p * p: what the estimate was solved with, or room for work */
     struct score_set score;
-    double devices;
     double devices_needed;
 };
 
+/* False when there is no memory; drop it all the same. */
+bool analysis_new(struct analysis *analysis, size_t p);
 void analysis_drop(struct analysis *analysis);
 
 /* The line for w'beta + constant. */
 void analysis_describe(struct tremolo_coefficient *row, const struct analysis *analysis,
                        const double *w, double constant, double level);
 
-/* Carry weights on own coefficients (d of them, then the intercept) to weights on
- * the scaled ones; the return value is the part that no coefficient touches. */
-double infer_carry(double *scaled, const double *own, size_t d, bool intercept,
+/* Weights on the scaled coefficients (d of them, then the intercept) that make own coefficient
+ * j; the return value is the part that no coefficient touches. */
+double infer_carry(double *scaled, size_t j, size_t d, bool intercept,
                    const struct tremolo_units *units);
 
 #endif

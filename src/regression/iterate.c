@@ -102,6 +102,7 @@ enum tremolo_status tremolo_directions(double *V, size_t vectors, const double *
 struct iteration {
     size_t d;
     const struct tremolo_iterate_options *options;
+    double *memory;
     double *S;
     double *scratch;
     double *V;
@@ -223,11 +224,10 @@ enum tremolo_status tremolo_iterate(double *last, double *average, double *poole
     }
     double from_pool[TREMOLO_MAX_FEATURES];
     enum tremolo_status status = TREMOLO_NO_MEMORY;
-    it.S = linear_new(dimension * dimension);
-    it.scratch = linear_new(dimension * dimension);
-    it.V = linear_new(dimension * (options->vectors + 1));
+    it.memory = LINEAR_NEW({&it.S, dimension * dimension}, {&it.scratch, dimension * dimension},
+                           {&it.V, dimension * (options->vectors + 1)});
     it.rounds = calloc(options->rounds, sizeof(struct tremolo_debiased *));
-    if (!it.S || !it.scratch || !it.V || !it.rounds) {
+    if (it.memory == NULL || it.rounds == NULL) {
         goto done;
     }
     status = TREMOLO_OK;
@@ -255,8 +255,6 @@ done:
         tremolo_debias_free(it.rounds[t]);
     }
     free(it.rounds);
-    free(it.S);
-    free(it.scratch);
-    free(it.V);
+    free(it.memory);
     return status;
 }

@@ -24,6 +24,27 @@ double *linear_new(size_t count)
     return calloc(count > 0 ? count : 1, sizeof(double));
 }
 
+double *linear_new_arrays(const struct linear_array *arrays, size_t count)
+{
+    size_t size = 0;
+    for (size_t k = 0; k < count; k++) {
+        size += arrays[k].count + arrays[k].count % 2;
+    }
+    double *memory = linear_new(size);
+    for (size_t k = 0, used = 0; memory != NULL && k < count; k++) {
+        *arrays[k].at = memory + used;
+        used += arrays[k].count + arrays[k].count % 2;
+    }
+    return memory;
+}
+
+void linear_block(double *to, const double *from, size_t d, size_t n)
+{
+    for (size_t i = 0; i < d; i++) {
+        memcpy(to + i * d, from + i * n, d * sizeof *to);
+    }
+}
+
 bool linear_cholesky(double *A, size_t n)
 {
     lapack_int size = (lapack_int)n;
@@ -98,11 +119,10 @@ enum tremolo_status linear_sandwich(double *C, const double *A, const double *B,
 enum tremolo_status linear_inverse(double *A, size_t n)
 {
     enum tremolo_status status = TREMOLO_OK;
-    double *vectors = linear_new(n * n);
-    double *values = linear_new(n);
-    if (vectors == NULL || values == NULL) {
-        status = TREMOLO_NO_MEMORY;
-        goto done;
+    double *vectors, *values;
+    double *memory = LINEAR_NEW({&vectors, n * n}, {&values, n});
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
     memcpy(vectors, A, n * n * sizeof *A);
     if (!linear_eigen(values, vectors, n)) {
@@ -122,8 +142,7 @@ enum tremolo_status linear_inverse(double *A, size_t n)
                    vectors + k * n, 1, A, (int)n);
     }
 done:
-    free(vectors);
-    free(values);
+    free(memory);
     return status;
 }
 

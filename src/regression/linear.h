@@ -14,6 +14,21 @@
 /* A NULL-safe array of doubles, zeroed; NULL when out of memory. */
 double *linear_new(size_t count);
 
+/* Several of them in one piece of memory, which is returned and freed as one; NULL when there is
+ * none. Each begins at a multiple of 16 bytes, as those of linear_new() do. */
+struct linear_array {
+    double **at;
+    size_t count;
+};
+double *linear_new_arrays(const struct linear_array *arrays, size_t count);
+#define LINEAR_NEW(...)                                                                            \
+    linear_new_arrays((const struct linear_array[]){__VA_ARGS__},                                  \
+                      sizeof((const struct linear_array[]){__VA_ARGS__}) /                         \
+                          sizeof(struct linear_array))
+
+/* to <- the first d rows and columns of `from` (n * n). */
+void linear_block(double *to, const double *from, size_t d, size_t n);
+
 /* Factor the positive definite A (n * n) in place; the lower triangle of A (upper
  * in row-major reading) holds the factor. False when A is not positive definite. */
 bool linear_cholesky(double *A, size_t n);

@@ -21,10 +21,12 @@ enum { REFINEMENTS = 6 };
 struct problem {
     lapack_int rows;
     lapack_int columns;
-    double *X;     /* scaled, column-major */
-    double *scale; /* column j of X is 2^-e times the design's */
-    double *qr;    /* factored copy */
+    double *memory; /* of all arrays of doubles */
+    double *X;      /* scaled, column-major */
+    double *scale;  /* column j of X is 2^-e times the design's */
+    double *qr;     /* factored copy */
     double *tau;
+    double *inverse; /* columns^2 */
     lapack_int *pivot;
     long double *solution; /* columns; extended, or rounding one coefficient would move the rest */
     long double *residual; /* rows */
@@ -37,32 +39,21 @@ static bool problem_allocate(struct problem *p, size_t rows, size_t columns)
 {
     p->rows = (lapack_int)rows;
     p->columns = (lapack_int)columns;
-    p->X = linear_new(rows * columns);
-    p->qr = linear_new(rows * columns);
-    p->scale = linear_new(columns);
-    p->tau = linear_new(columns);
     p->pivot = calloc(columns, sizeof *p->pivot);
     p->solution = calloc(columns, sizeof *p->solution);
     p->residual = calloc(rows, sizeof *p->residual);
-    p->f = linear_new(rows);
-    p->g = linear_new(columns);
-    p->h = linear_new(columns);
-    return p->X && p->qr && p->scale && p->tau && p->pivot && p->solution && p->residual && p->f &&
-           p->g && p->h;
+    p->memory = LINEAR_NEW({&p->X, rows * columns}, {&p->qr, rows * columns}, {&p->scale, columns},
+                           {&p->tau, columns}, {&p->inverse, columns * columns}, {&p->f, rows},
+                           {&p->g, columns}, {&p->h, columns});
+    return p->pivot && p->solution && p->residual && p->memory;
 }
 
 static void problem_free(struct problem *p)
 {
-    free(p->X);
-    free(p->qr);
-    free(p->scale);
-    free(p->tau);
+    free(p->memory);
     free(p->pivot);
     free(p->solution);
     free(p->residual);
-    free(p->f);
-    free(p->g);
-    free(p->h);
 }
 
 static void load_design(struct problem *p, const double *X, size_t dimension)
@@ -157,13 +148,10 @@ static bool correct(struct problem *p)
 }
 
 /* Squared length of row j of R^-1 P', the factor of coefficient j's variance. */
-static enum tremolo_status variances(double *variance, const struct problem *p)
+static void variances(double *variance, const struct problem *p)
 {
     size_t columns = (size_t)p->columns;
-    double *inverse = linear_new(columns * columns);
-    if (inverse == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
+    double *inverse = p->inverse;
     for (size_t k = 0; k < columns; k++) {
         inverse[k * columns + k] = 1.0;
     }
@@ -176,8 +164,6 @@ static enum tremolo_status variances(double *variance, const struct problem *p)
         }
         variance[p->pivot[j] - 1] = sum;
     }
-    free(inverse);
-    return TREMOLO_OK;
 }
 
 static double total_of_squares(const double *y, size_t rows, bool centred)
@@ -224,10 +210,8 @@ enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard
             goto done;
         }
     }
-    status = variances(variance, &p);
-    if (status != TREMOLO_OK) {
-        goto done;
-    }
+    status = TREMOLO_OK;
+    variances(variance, &p);
     double rss = 0.0;
     for (size_t i = 0; i < rows; i++) {
         rss += (double)(p.residual[i] * p.residual[i]);

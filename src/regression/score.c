@@ -30,42 +30,35 @@ static enum tremolo_status quadric(double *T, const struct system *system, doubl
 {
     size_t p = system->p;
     size_t q = system->q;
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    double *factor = linear_new(p * p);
-    double *H = linear_new(p * q); /* column k: (M - D)_x e_k */
-    double *B = linear_new(p * q); /* column k: D_x e_k */
-    double *solved = linear_new(p * q * 2);
-    if (!factor || !H || !B || !solved) {
-        goto done;
+    double *factor;
+    double *H; /* column k: (M - D)_x e_k; then those of B */
+    double *solved;
+    double *memory = LINEAR_NEW({&factor, p * p}, {&H, 2 * p * q}, {&solved, 2 * p * q});
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
+    double *B = H + p * q; /* column k: D_x e_k */
+    linear_block(factor, system->raw, p, q);
     for (size_t i = 0; i < p; i++) {
-        memcpy(factor + i * p, system->raw + i * q, p * sizeof *factor);
         for (size_t k = 0; k < q; k++) {
             B[k * p + i] = system->bias[i * q + k];
             H[k * p + i] = system->raw[i * q + k] - system->bias[i * q + k];
         }
     }
-    status = TREMOLO_SINGULAR;
-    if (!linear_cholesky(factor, p)) {
-        goto done;
+    bool positive = linear_cholesky(factor, p);
+    if (positive) {
+        memcpy(solved, H, 2 * p * q * sizeof *H);
+        linear_cholesky_solve(solved, factor, p, 2 * q);
     }
-    memcpy(solved, H, p * q * sizeof *H);
-    memcpy(solved + p * q, B, p * q * sizeof *B);
-    linear_cholesky_solve(solved, factor, p, 2 * q);
-    for (size_t i = 0; i < q; i++) {
+    for (size_t i = 0; positive && i < q; i++) {
         for (size_t k = 0; k < q; k++) {
             double score = linear_dot(H + i * p, solved + k * p, p);
             double extra = linear_dot(B + i * p, solved + p * q + k * p, p);
             T[i * q + k] = system->devices * score - c * (system->raw[i * q + k] + extra);
         }
     }
-    status = TREMOLO_OK;
-done:
-    free(factor);
-    free(H);
-    free(B);
-    free(solved);
-    return status;
+    free(memory);
+    return positive ? TREMOLO_OK : TREMOLO_SINGULAR;
 }
 
 enum tremolo_status score_from_quadric(struct score_set *set, const double *T, size_t p)
@@ -73,34 +66,28 @@ enum tremolo_status score_from_quadric(struct score_set *set, const double *T, s
     size_t q = p + 1;
     double values[INFER_MAX];
     double right[INFER_MAX];
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    *set = (struct score_set){.p = p, .inverse = linear_new(p * p), .centre = linear_new(p)};
-    double *vectors = linear_new(p * p);
-    if (set->inverse == NULL || set->centre == NULL || vectors == NULL) {
-        goto done;
+    double *vectors;
+    *set = (struct score_set){.p = p};
+    set->memory = LINEAR_NEW({&set->inverse, p * p}, {&set->centre, p}, {&vectors, p * p});
+    if (set->memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
-    for (size_t i = 0; i < p; i++) {
-        memcpy(set->inverse + i * p, T + i * q, p * sizeof *T);
-        right[i] = T[i * q + p];
-    }
-    memcpy(vectors, set->inverse, p * p * sizeof *vectors);
-    status = TREMOLO_NOT_CONVERGED;
+    linear_block(set->inverse, T, p, q);
+    linear_block(vectors, T, p, q);
     if (!linear_eigen(values, vectors, p)) {
-        goto done;
+        return TREMOLO_NOT_CONVERGED;
     }
     for (size_t k = 0; k < p; k++) {
         set->negative += values[k] < 0.0;
+        right[k] = T[k * q + p];
     }
-    status = linear_inverse(set->inverse, p);
+    enum tremolo_status status = linear_inverse(set->inverse, p);
     set->usable = status == TREMOLO_OK;
     if (set->usable) {
         linear_apply(set->centre, set->inverse, right, p);
         set->minimum = T[p * q + p] - linear_dot(right, set->centre, p);
     }
-    status = status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
-done:
-    free(vectors);
-    return status;
+    return status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
 }
 
 enum tremolo_status score_new(struct score_set *set, const struct system *system, double level)
@@ -120,12 +107,6 @@ enum tremolo_status score_new(struct score_set *set, const struct system *system
     }
     free(T);
     return status;
-}
-
-void score_drop(struct score_set *set)
-{
-    free(set->inverse);
-    free(set->centre);
 }
 
 enum tremolo_interval_shape score_interval(double *low, double *high, const struct score_set *set,

@@ -72,9 +72,7 @@ static bool prior_of_features(struct search *search, double *loss, double *G, co
     double v[TREMOLO_MAX_FEATURES];
     double trace = 0.0;
     double logdet = 0.0;
-    for (size_t i = 0; i < d; i++) {
-        memcpy(inverse + i * d, P + i * n, d * sizeof *P);
-    }
+    linear_block(inverse, P, d, n);
     if (!linear_positive_inverse(inverse, &logdet, d)) {
         return false;
     }
@@ -413,9 +411,7 @@ static void turn(double *to, const struct search *search, const double *from, do
 {
     size_t d = search->d;
     size_t n = search->n;
-    for (size_t i = 0; i < d; i++) {
-        memcpy(work + i * d, from + i * n, d * sizeof *from);
-    }
+    linear_block(work, from, d, n);
     linear_multiply(search->gram, work, search->basis, d, false);
     linear_multiply(work, search->basis, search->gram, d, true);
     for (size_t i = 0; i < d; i++) {
@@ -431,9 +427,7 @@ static bool turn_problem(struct search *search)
     const struct shrink_problem *problem = search->problem;
     size_t d = search->d;
     size_t n = search->n;
-    for (size_t i = 0; i < d; i++) {
-        memcpy(search->basis + i * d, problem->raw + i * n, d * sizeof *problem->raw);
-    }
+    linear_block(search->basis, problem->raw, d, n);
     if (!linear_eigen(search->m, search->basis, d)) {
         return false;
     }
@@ -456,8 +450,8 @@ static void turn_back(double *beta, double *S, struct search *search)
     memset(beta, 0, d * sizeof *beta);
     for (size_t k = 0; k < d; k++) {
         linear_add(beta, search->beta[k], search->basis + k * d, d);
-        memcpy(search->scaled + k * d, search->P + k * n, d * sizeof *S);
     }
+    linear_block(search->scaled, search->P, d, n);
     linear_multiply(search->gram, search->basis, search->scaled, d, false);
     for (size_t i = 0; i < d; i++) {
         for (size_t j = 0; j < d; j++) {
@@ -477,19 +471,16 @@ static void turn_back(double *beta, double *S, struct search *search)
 /* All matrices lie in one piece of memory; NULL when there is none. */
 static double *search_allocate(struct search *search)
 {
-    double **const matrices[] = {&search->basis, &search->D,        &search->P,
-                                 &search->G,     &search->next_P,   &search->next_G,
-                                 &search->step,  &search->inverse,  &search->scaled,
-                                 &search->gram,  &search->diagonal, &search->tilt};
-    enum { MATRICES = sizeof matrices / sizeof *matrices };
     size_t size = search->n * search->n;
-    double *memory = linear_new((MATRICES + 2 * PAIRS) * size);
-    for (size_t k = 0; memory != NULL && k < MATRICES; k++) {
-        *matrices[k] = memory + k * size;
-    }
-    for (size_t k = 0; memory != NULL && k < PAIRS; k++) {
-        search->moved[k] = memory + (MATRICES + 2 * k) * size;
-        search->turned[k] = search->moved[k] + size;
+    double *memory =
+        LINEAR_NEW({&search->basis, size}, {&search->D, size}, {&search->P, size},
+                   {&search->G, size}, {&search->next_P, size}, {&search->next_G, size},
+                   {&search->step, size}, {&search->inverse, size}, {&search->scaled, size},
+                   {&search->gram, size}, {&search->diagonal, size}, {&search->tilt, size},
+                   {&search->moved[0], PAIRS * size}, {&search->turned[0], PAIRS * size});
+    for (size_t k = 1; memory != NULL && k < PAIRS; k++) {
+        search->moved[k] = search->moved[0] + k * size;
+        search->turned[k] = search->turned[0] + k * size;
     }
     return memory;
 }
