@@ -14,6 +14,7 @@
  * which for k = 2 low high / (low + high) is at most ((high - low)/(high + low))^2 E s^2 r^2. */
 #include "ballot.h"
 #include "linear.h"
+#include "shrink.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,14 +119,13 @@ static bool is_told(const double *theta, const struct tremolo_ballot *ballots)
     return total > 2.0 * sqrt(on_total) && sqrt(variance) <= WIDEST_NOISE;
 }
 
-/* What slopes count for, with the posterior mean P of M. Without a signal the covariances of
- * features and response, squared and by their noise, add up to d give or take sqrt(2 d). */
+/* What slopes count for, with the posterior mean P of M: by the covariances of features and
+ * response, squared and by their noise. */
 static double signal_trust(const struct tremolo_ballot *ballots, const double *P)
 {
     const double *M = ballots->M;
     size_t n = ballots->n;
     size_t w = n - 1;
-    double d = (double)ballots->d;
     double mean_w = P[w] / P[0];
     double seen = 0.0;
     for (size_t i = 1; i < w; i++) {
@@ -138,8 +138,7 @@ static double signal_trust(const struct tremolo_ballot *ballots, const double *P
                        both * both * ballot_variance(ballots, 0, 0);
         seen += covariance * covariance / noise;
     }
-    double sds = (seen - d) / sqrt(2.0 * d);
-    return LEAST_TRUST + (1.0 - LEAST_TRUST) * fmin(fmax(sds / CLEAR_SDS, 0.0), 1.0);
+    return shrink_trust(seen, 1.0, (double)ballots->d, LEAST_TRUST, CLEAR_SDS);
 }
 
 /* Slopes by `trust`; the prediction still goes through the means that M has. */
@@ -156,24 +155,8 @@ static void hold_back(double *theta, double trust, const double *M, size_t n)
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
 static bool spectrum(double *values, double *work, const double *M, size_t n)
 {
-    size_t p = n - 1;
-    for (size_t i = 0; i < p; i++) {
-        memcpy(work + i * p, M + i * n, p * sizeof *M);
-    }
-    return linear_eigen(values, work, p);
-}
-
-static double noise_ratio(const struct tremolo_ballot *ballots, double smallest)
-{
-    double noise = sqrt(ballot_variance(ballots, 0, 1));
-    return smallest > 0.0 ? noise * sqrt((double)ballots->d) / smallest : INFINITY;
-}
-
-static double shift_max(const struct tremolo_ballot *ballots)
-{
-    double least = ballots->h * ballots->h + ballots->rest;
-    double most = least + (double)ballots->d;
-    return (most - least) / (most + least);
+    linear_block(work, M, n - 1, n);
+    return linear_eigen(values, work, n - 1);
 }
 
 static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double *theta,
@@ -186,8 +169,11 @@ static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double
     if (!spectrum(values, work, ballots->M, n)) {
         return TREMOLO_NOT_CONVERGED;
     }
-    fit->noise_ratio = noise_ratio(ballots, values[0]);
-    fit->shift_max = shift_max(ballots);
+    double noise = sqrt(ballot_variance(ballots, 0, 1));
+    double least = ballots->h * ballots->h + ballots->rest; /* of 1/s^2 */
+    double most = least + (double)ballots->d;
+    fit->noise_ratio = values[0] > 0.0 ? noise * sqrt((double)ballots->d) / values[0] : INFINITY;
+    fit->shift_max = (most - least) / (most + least);
     for (size_t i = 0; i < p; i++) {
         fit->fit.negative += values[i] < 0.0;
     }
@@ -213,16 +199,15 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     size_t n = ballots->n;
     double theta[BALLOT_MAX];
     struct tremolo_ballot_fit made = {.fit.r2 = NAN, .r2_low = NAN, .r2_high = NAN};
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
     bool wanted = method == TREMOLO_METHOD_AUTO;
-    double *M = linear_new(n * n);
-    double *work = linear_new(n * n);
-    double *draws = linear_new(wanted ? DRAWS * n * n : 1);
-    if (M == NULL || work == NULL || draws == NULL) {
-        goto done;
+    double *M, *work, *draws;
+    double *memory = LINEAR_NEW({&M, n * n}, {&work, n * n}, {&draws, wanted ? DRAWS * n * n : 0});
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
     memcpy(M, ballots->M, n * n * sizeof *M);
-    status = wanted ? ballot_posterior(M, draws, DRAWS, &made.fit.iterations, ballots) : TREMOLO_OK;
+    enum tremolo_status status =
+        wanted ? ballot_posterior(M, draws, DRAWS, &made.fit.iterations, ballots) : TREMOLO_OK;
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
     }
@@ -249,8 +234,6 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     }
     *fit = made;
 done:
-    free(M);
-    free(work);
-    free(draws);
+    free(memory);
     return status;
 }

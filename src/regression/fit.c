@@ -17,47 +17,12 @@
 #define MEAN_NEAR   0.004 /* with this variance */
 #define MEAN_WIDE   0.15  /* else with this one */
 
+/* Debiased, about the means when there is an intercept. */
 struct moments {
-    double *raw; /* n * n */
-    double *S;   /* d * d */
-    double *Z;   /* d */
-    double *values;
-    double mean[TREMOLO_MAX_FEATURES + 1];
+    double *S; /* d * d */
+    double Z[TREMOLO_MAX_FEATURES];
     double yy;
-    double devices;
 };
-
-static bool moments_take(struct moments *moments, const struct tremolo_debiased *evidence,
-                         bool centred)
-{
-    size_t d = evidence->d;
-    size_t n = evidence->n;
-    moments->raw = linear_new(n * n);
-    moments->S = linear_new(d * d);
-    moments->Z = linear_new(d);
-    moments->values = linear_new(d);
-    if (!moments->raw || !moments->S || !moments->Z || !moments->values) {
-        return false;
-    }
-    moments->devices =
-        evidence_raw(moments->raw, moments->mean, evidence, centred, TREMOLO_BUCKETS);
-    for (size_t i = 0; i < d; i++) {
-        for (size_t j = 0; j < d; j++) {
-            moments->S[i * d + j] = moments->raw[i * n + j] - evidence->bias[i * n + j];
-        }
-        moments->Z[i] = moments->raw[i * n + d] - evidence->bias[i * n + d];
-    }
-    moments->yy = moments->raw[n * n - 1] - evidence->bias[n * n - 1];
-    return true;
-}
-
-static void moments_drop(struct moments *moments)
-{
-    free(moments->raw);
-    free(moments->S);
-    free(moments->Z);
-    free(moments->values);
-}
 
 static size_t count_negative(const double *values, size_t d)
 {
@@ -83,21 +48,21 @@ static double condition_of(const double *values, size_t d)
 static enum tremolo_status solve_ridge(double *beta, struct tremolo_fit *fit,
                                        struct moments *moments, size_t d, double ridge)
 {
-    double solution[TREMOLO_MAX_FEATURES] = {0};
-    if (!linear_eigen(moments->values, moments->S, d)) {
+    double solution[TREMOLO_MAX_FEATURES] = {0}, values[TREMOLO_MAX_FEATURES];
+    if (!linear_eigen(values, moments->S, d)) {
         return TREMOLO_NOT_CONVERGED;
     }
-    size_t negative = count_negative(moments->values, d);
+    size_t negative = count_negative(values, d);
     for (size_t k = 0; k < d; k++) {
-        moments->values[k] += ridge;
+        values[k] += ridge;
     }
-    double condition = condition_of(moments->values, d);
+    double condition = condition_of(values, d);
     if (!(condition * (double)d * DBL_EPSILON < 1.0)) {
         return TREMOLO_SINGULAR;
     }
     for (size_t k = 0; k < d; k++) {
         const double *u = moments->S + k * d;
-        double weight = linear_dot(u, moments->Z, d) / moments->values[k];
+        double weight = linear_dot(u, moments->Z, d) / values[k];
         for (size_t i = 0; i < d; i++) {
             solution[i] += weight * u[i];
         }
@@ -106,7 +71,7 @@ static enum tremolo_status solve_ridge(double *beta, struct tremolo_fit *fit,
     double explained = 2.0 * linear_dot(beta, moments->Z, d);
     for (size_t k = 0; k < d; k++) {
         double along = linear_dot(moments->S + k * d, beta, d);
-        explained -= (moments->values[k] - ridge) * along * along;
+        explained -= (values[k] - ridge) * along * along;
     }
     *fit = (struct tremolo_fit){
         .r2 = explained / moments->yy,
@@ -117,58 +82,53 @@ static enum tremolo_status solve_ridge(double *beta, struct tremolo_fit *fit,
     return TREMOLO_OK;
 }
 
-static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit,
-                                      struct moments *moments,
+/* S is overwritten; `raw` holds n * n. */
+static enum tremolo_status solve_auto(double *beta, struct tremolo_fit *fit, double *S, double *raw,
                                       const struct tremolo_debiased *evidence, bool centred)
 {
     size_t d = evidence->d;
-    double solution[TREMOLO_MAX_FEATURES];
-    struct shrink_result result;
-    struct shrink_problem problem = {
+    double solution[TREMOLO_MAX_FEATURES], values[TREMOLO_MAX_FEATURES];
+    struct tremolo_fit made;
+    double devices = evidence_raw(raw, NULL, evidence, centred, TREMOLO_BUCKETS);
+    const struct shrink_problem problem = {
         .d = d,
-        .devices = centred ? moments->devices - 1.0 : moments->devices,
+        .devices = centred ? devices - 1.0 : devices,
         .noise = evidence->noise,
         .largest = evidence->largest,
-        .raw = moments->raw,
+        .raw = raw,
         .bias = evidence->bias,
     };
-    if (!linear_eigenvalues(moments->values, moments->S, d)) {
+    if (!linear_eigenvalues(values, S, d)) {
         return TREMOLO_NOT_CONVERGED;
     }
-    size_t negative = count_negative(moments->values, d);
-    enum tremolo_status status = shrink_solve(solution, moments->S, &result, &problem);
+    size_t negative = count_negative(values, d);
+    enum tremolo_status status = shrink_solve(solution, S, &made, &problem);
     if (status != TREMOLO_OK) {
         return status;
     }
-    if (!linear_eigenvalues(moments->values, moments->S, d)) {
+    if (!linear_eigenvalues(values, S, d)) {
         return TREMOLO_NOT_CONVERGED;
     }
     memcpy(beta, solution, d * sizeof *beta);
-    *fit = (struct tremolo_fit){
-        .r2 = result.identified ? 1.0 - result.residual_variance / result.response_variance : NAN,
-        .residual_variance = result.residual_variance,
-        .condition = condition_of(moments->values, d),
-        .negative = negative,
-        .iterations = result.iterations,
-        .shrink_features = result.pseudo_features,
-        .shrink_beta = result.pseudo_beta,
-    };
+    *fit = made;
+    fit->condition = condition_of(values, d);
+    fit->negative = negative;
     return TREMOLO_OK;
 }
 
-/* A coordinate's mean, for `auto`. Where it is noisy, in a small study by more than
+/* A coordinate's mean, shrunk for `auto`. Where it is noisy, in a small study by more than
  * the coordinate itself varies, bounds still put zero in the middle of what is
  * possible: the posterior mean under a prior of two normals about zero, of which
  * the narrow one is believed until the reports speak against it. */
-static double likely_mean(const struct tremolo_debiased *evidence, size_t coordinate, double mean,
-                          double devices)
+static double mean_of(const struct tremolo_debiased *evidence, size_t coordinate, bool shrunk)
 {
     static const double share[2] = {MEAN_MIDDLE, 1.0 - MEAN_MIDDLE};
     static const double variance[2] = {MEAN_NEAR, MEAN_WIDE};
-    double noise = evidence->bias[coordinate * evidence->n + coordinate] / devices;
+    double mean = evidence->all.sum[coordinate] / evidence->devices;
+    double noise = evidence->bias[coordinate * evidence->n + coordinate] / evidence->devices;
     double mass = 0.0;
     double sum = 0.0;
-    if (!(noise > 0.0) || !(evidence->largest > 0.0)) {
+    if (!shrunk || !(noise > 0.0) || !(evidence->largest > 0.0)) {
         return mean;
     }
     for (int k = 0; k < 2; k++) {
@@ -184,18 +144,6 @@ static double likely_mean(const struct tremolo_debiased *evidence, size_t coordi
     return mean * sum / mass;
 }
 
-/* What the prediction is when every feature is zero. */
-static double intercept_of(const struct tremolo_debiased *evidence, const double *beta,
-                           const double *mean, double devices, bool shrunk)
-{
-    size_t d = evidence->d;
-    double intercept = shrunk ? likely_mean(evidence, d, mean[d], devices) : mean[d];
-    for (size_t i = 0; i < d; i++) {
-        intercept -= beta[i] * (shrunk ? likely_mean(evidence, i, mean[i], devices) : mean[i]);
-    }
-    return intercept;
-}
-
 enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
                                 const struct tremolo_debiased *evidence,
                                 const struct tremolo_fit_options *options)
@@ -204,29 +152,77 @@ enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
         !(options->ridge >= 0.0) || !isfinite(options->ridge)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct moments moments = {0};
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    struct moments moments;
+    enum tremolo_status status = TREMOLO_BAD_ARGUMENT;
     size_t d = evidence->d;
-    if (!moments_take(&moments, evidence, options->intercept)) {
-        goto done;
+    bool centred = options->intercept;
+    double *raw;
+    double *memory = LINEAR_NEW({&moments.S, d * d}, {&raw, evidence->n * evidence->n});
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
+    tremolo_debias_moments(moments.S, moments.Z, &moments.yy, evidence, centred);
     switch (options->method) {
     case TREMOLO_METHOD_AUTO:
-        status = solve_auto(beta, fit, &moments, evidence, options->intercept);
+        status = solve_auto(beta, fit, moments.S, raw, evidence, centred);
         break;
     case TREMOLO_METHOD_ONE_SHOT:
         status = solve_ridge(beta, fit, &moments, d, options->ridge);
         break;
     case TREMOLO_METHOD_UNBIASED: status = solve_ridge(beta, fit, &moments, d, 0.0); break;
-    default: status = TREMOLO_BAD_ARGUMENT; break;
     }
-    if (status == TREMOLO_OK && options->intercept) {
-        fit->intercept = intercept_of(evidence, beta, moments.mean, moments.devices,
-                                      options->method == TREMOLO_METHOD_AUTO);
+    free(memory);
+    if (status == TREMOLO_OK && centred) {
+        bool shrunk = options->method == TREMOLO_METHOD_AUTO;
+        fit->intercept = mean_of(evidence, d, shrunk);
+        for (size_t i = 0; i < d; i++) {
+            fit->intercept -= beta[i] * mean_of(evidence, i, shrunk);
+        }
     }
-done:
-    moments_drop(&moments);
     return status;
+}
+
+/* ---------------------------------------------------------------- the share explained */
+
+/* (2 b'Z - b'S b) / yy of the reports of all buckets but `skip`. */
+static double share_without(double *raw, const struct tremolo_debiased *evidence,
+                            const double *beta, bool centred, size_t skip)
+{
+    size_t d = evidence->d, n = evidence->n;
+    double explained = 0.0;
+    (void)evidence_raw(raw, NULL, evidence, centred, skip);
+    for (size_t i = 0; i < n * n; i++) {
+        raw[i] -= evidence->bias[i];
+    }
+    for (size_t i = 0; i < d; i++) {
+        explained += beta[i] * (2.0 * raw[i * n + d] - linear_dot(raw + i * n, beta, d));
+    }
+    return explained / raw[n * n - 1];
+}
+
+enum tremolo_status tremolo_fit_r2_error(double *error, const struct tremolo_debiased *evidence,
+                                         const double *beta, bool centred)
+{
+    double share[TREMOLO_BUCKETS];
+    double mean = 0.0, squares = 0.0;
+    size_t used = 0;
+    double *raw = linear_new(evidence->n * evidence->n);
+    if (raw == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t b = 0; b < evidence->buckets; b++) {
+        if (evidence->bucket[b].count > 0.0) {
+            share[used] = share_without(raw, evidence, beta, centred, b);
+            mean += share[used++];
+        }
+    }
+    free(raw);
+    mean /= (double)used;
+    for (size_t i = 0; i < used; i++) {
+        squares += (share[i] - mean) * (share[i] - mean);
+    }
+    *error = used > 1 ? sqrt(squares * (double)(used - 1) / (double)used) : NAN;
+    return TREMOLO_OK;
 }
 
 void tremolo_fit_to_own(double *own_beta, double *own_intercept, const double *beta,

@@ -56,6 +56,7 @@
 #define LARGEST_SIGNAL  0.98
 #define IDENTIFIED_SDS  2.0 /* by which yy, S and Z must stand out for an R^2 */
 #define CLEAR_SDS       1.5 /* by which Z must stand out for whole coefficients */
+#define LEAST_TRUST     0.5 /* keeps 3/4 of what is explained, at 1/4 of the cost of nothing */
 #define EVEN_SHARE      (1.0 / 3.0)
 #define QUADRATURE      256
 
@@ -198,14 +199,10 @@ static double choose_trust(double excess, double sd, double noise, double most)
     return signal / (signal + noise);
 }
 
-/* Coefficients are halved where |Z|^2 does not exceed what it is without any signal, d
- * times `null` give or take sqrt(2 d) times it, and whole where it clearly does. Half
- * of a coefficient keeps three quarters of what it explains and pays one quarter
- * of what it costs where there is nothing to explain. */
-static double signal_trust(double z2, double null, double d)
+double shrink_trust(double squares, double null, double d, double least, double clear_sds)
 {
-    double sds = (z2 - d * null) / (sqrt(2.0 * d) * null);
-    return 0.5 + 0.5 * fmin(fmax(sds / CLEAR_SDS, 0.0), 1.0);
+    double sds = (squares - d * null) / (sqrt(2.0 * d) * null);
+    return least + (1.0 - least) * fmin(fmax(sds / clear_sds, 0.0), 1.0);
 }
 
 /* False when the response or the features show nothing to work with. */
@@ -251,7 +248,8 @@ static bool choose_constants(struct shrink_constants *constants,
         plausible(problem, mu, mean, sd) * plausible(problem, yy, raw_yy - response_noise, yy_sd);
     constants->trust =
         response_noise > 0.0 ? choose_trust(excess, signal_sd, (double)d * z_noise, most) : 1.0;
-    constants->trust *= signal_trust(z2, (noise + floor_mu) * raw_yy / K, (double)d);
+    constants->trust *=
+        shrink_trust(z2, (noise + floor_mu) * raw_yy / K, (double)d, LEAST_TRUST, CLEAR_SDS);
     constants->identified = mean >= IDENTIFIED_SDS * sd &&
                             raw_yy - response_noise >= IDENTIFIED_SDS * yy_sd &&
                             excess >= IDENTIFIED_SDS * sqrt(2.0 * (double)d) * z_noise;
@@ -261,7 +259,7 @@ static bool choose_constants(struct shrink_constants *constants,
 /* ---------------------------------------------------------------- entry */
 
 /* Nothing to learn from: predict the mean. */
-static void answer_nothing(double *beta, double *S, struct shrink_result *result,
+static void answer_nothing(double *beta, double *S, struct tremolo_fit *fit,
                            const struct shrink_problem *problem)
 {
     size_t d = problem->d;
@@ -270,18 +268,18 @@ static void answer_nothing(double *beta, double *S, struct shrink_result *result
     for (size_t i = 0; i < d; i++) {
         S[i * d + i] = 1.0;
     }
-    double yy = problem->raw[(d + 1) * (d + 1) - 1];
-    *result = (struct shrink_result){.residual_variance = yy, .response_variance = yy};
+    *fit =
+        (struct tremolo_fit){.r2 = NAN, .residual_variance = problem->raw[(d + 1) * (d + 1) - 1]};
 }
 
-enum tremolo_status shrink_solve(double *beta, double *S, struct shrink_result *result,
+enum tremolo_status shrink_solve(double *beta, double *S, struct tremolo_fit *fit,
                                  const struct shrink_problem *problem)
 {
     struct shrink_constants constants;
     size_t evaluations = 0;
     double s2 = 0.0;
     if (!choose_constants(&constants, problem)) {
-        answer_nothing(beta, S, result, problem);
+        answer_nothing(beta, S, fit, problem);
         return TREMOLO_OK;
     }
     enum tremolo_status status = shrink_search(beta, S, &s2, &evaluations, problem, &constants);
@@ -293,12 +291,12 @@ enum tremolo_status shrink_solve(double *beta, double *S, struct shrink_result *
     for (size_t i = 0; i < problem->d; i++) {
         beta[i] *= trust;
     }
-    *result = (struct shrink_result){
-        .residual_variance = s2 + explained - trust * (2.0 - trust) * explained,
-        .response_variance = s2 + explained,
-        .identified = constants.identified,
-        .pseudo_features = constants.nu,
-        .pseudo_beta = constants.kappa,
+    double residual = s2 + explained - trust * (2.0 - trust) * explained;
+    *fit = (struct tremolo_fit){
+        .r2 = constants.identified ? 1.0 - residual / (s2 + explained) : NAN,
+        .residual_variance = residual,
+        .shrink_features = constants.nu,
+        .shrink_beta = constants.kappa,
         .iterations = evaluations,
     };
     return TREMOLO_OK;

@@ -26,24 +26,19 @@ struct shrink_constants {
     double nu;
     double kappa;
     double yy;
-    double trust; /* by which beta is multiplied */
-    bool identified;
+    double trust;    /* by which beta is multiplied */
+    bool identified; /* noise leaves enough of yy, S and Z to speak of an R^2 */
 };
 #define SHRINK_OMEGA 0.15 /* pseudo-devices that pull s2 to yy */
 
-struct shrink_result {
-    double residual_variance;
-    double response_variance;
-    double pseudo_features; /* nu */
-    double pseudo_beta;     /* kappa */
-    bool identified;        /* noise leaves enough of yy, S and Z to speak of an R^2 */
-    size_t iterations;
-};
-
-/* beta: d numbers; S: the estimated positive definite moment, d * d. */
-TREMOLO_MUST_USE enum tremolo_status shrink_solve(double *beta, double *S,
-                                                  struct shrink_result *result,
+/* beta: d numbers; S: the estimated positive definite moment, d * d. The fit has neither
+ * intercept nor what follows from S. */
+TREMOLO_MUST_USE enum tremolo_status shrink_solve(double *beta, double *S, struct tremolo_fit *fit,
                                                   const struct shrink_problem *problem);
+
+/* What coefficients count for where a sum of d squares does not exceed what it is without any
+ * signal, d times `null` give or take sqrt(2 d) times it: `least`, and 1 from `clear_sds` on. */
+double shrink_trust(double squares, double null, double d, double least, double clear_sds);
 
 /* The maximum of the penalised likelihood: beta, S, the residual's variance. */
 TREMOLO_MUST_USE enum tremolo_status shrink_search(double *beta, double *S, double *s2,
