@@ -22,16 +22,13 @@
 #include <string.h>
 
 /* covariance <- inverse (Omega + sampling) inverse */
-static enum tremolo_status sandwich(double *covariance, const double *inverse, const double *theta,
-                                    const struct tremolo_ballot *ballots)
+static void sandwich(struct analysis *analysis, const struct tremolo_ballot *ballots)
 {
     size_t n = ballots->n;
     size_t p = n - 1;
     const double *M = ballots->M;
-    double *omega = linear_new(p * p);
-    if (omega == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
+    const double *theta = analysis->beta;
+    double *omega = analysis->covariance;
     double residual = M[p * n + p] - linear_dot(theta, M + p * n, p);
     double sampling = fmax(residual, 0.0) / ballots->devices;
     for (size_t i = 0; i < p; i++) {
@@ -43,9 +40,7 @@ static enum tremolo_status sandwich(double *covariance, const double *inverse, c
         }
         omega[i * p + i] = sum + sampling * M[i * n + i];
     }
-    enum tremolo_status status = linear_sandwich(covariance, inverse, omega, p);
-    free(omega);
-    return status;
+    linear_sandwich(omega, analysis->work, analysis->inverse, p);
 }
 
 /* M <- its positive part; returns the largest eigenvalue, or -1 when LAPACK does not
@@ -110,9 +105,9 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *M,
         }
         (void)ballot_moments(M, ballots, b);
         double *row = analysis->left_out + analysis->groups * p;
-        linear_block(analysis->inverse, M, p, n);
+        linear_block(analysis->work, M, p, n);
         memcpy(row, M + p * n, p * sizeof *M);
-        enum tremolo_status status = linear_solve(row, analysis->inverse, p);
+        enum tremolo_status status = linear_solve(row, analysis->work, p);
         if (status != TREMOLO_OK) {
             return status;
         }
@@ -149,9 +144,7 @@ static enum tremolo_status analyse(struct analysis *analysis, const struct tremo
             ? ballot_solve(analysis->beta, analysis->inverse, ballots->M, n)
             : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
-        status = sandwich(analysis->covariance, analysis->inverse, analysis->beta, ballots);
-    }
-    if (status == TREMOLO_OK) {
+        sandwich(analysis, ballots);
         status = score_set_of(&analysis->score, ballots, level);
     }
     if (status == TREMOLO_OK) {

@@ -94,7 +94,8 @@ bool analysis_new(struct analysis *analysis, size_t p)
 {
     *analysis = (struct analysis){.p = p};
     analysis->memory = LINEAR_NEW({&analysis->left_out, TREMOLO_BUCKETS * p}, {&analysis->beta, p},
-                                  {&analysis->covariance, p * p}, {&analysis->inverse, p * p});
+                                  {&analysis->covariance, p * p}, {&analysis->inverse, p * p},
+                                  {&analysis->work, p * p});
     return analysis->memory != NULL;
 }
 
@@ -105,32 +106,25 @@ void analysis_drop(struct analysis *analysis)
 }
 
 /* covariance <- S^-1 Omega S^-1 / K */
-static enum tremolo_status sandwich(double *covariance, const double *inverse, const double *beta,
-                                    const struct system *system)
+static void sandwich(struct analysis *analysis, const struct system *system)
 {
     size_t p = system->p;
     size_t q = system->q;
     double b[INFER_MAX];
     double tilt[INFER_MAX];
-    memcpy(b, beta, p * sizeof *b);
+    memcpy(b, analysis->beta, p * sizeof *b);
     b[p] = -1.0;
-    double *omega = linear_new(p * p);
-    if (omega == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
     double residual = linear_form(b, system->raw, b, q);
     for (size_t i = 0; i < p; i++) {
         tilt[i] = linear_dot(system->bias + i * q, b, q);
     }
     for (size_t i = 0; i < p; i++) {
         for (size_t j = 0; j < p; j++) {
-            omega[i * p + j] =
+            analysis->covariance[i * p + j] =
                 (residual * system->raw[i * q + j] + tilt[i] * tilt[j]) / system->devices;
         }
     }
-    enum tremolo_status status = linear_sandwich(covariance, inverse, omega, p);
-    free(omega);
-    return status;
+    linear_sandwich(analysis->covariance, analysis->work, analysis->inverse, p);
 }
 
 static enum tremolo_status leave_out(struct analysis *analysis,
@@ -147,8 +141,8 @@ static enum tremolo_status leave_out(struct analysis *analysis,
             return status;
         }
         double *row = analysis->left_out + analysis->groups * analysis->p;
-        equations(analysis->inverse, row, &part);
-        status = linear_solve(row, analysis->inverse, analysis->p);
+        equations(analysis->work, row, &part);
+        status = linear_solve(row, analysis->work, analysis->p);
         free(part.memory);
         if (status != TREMOLO_OK) {
             return status;
@@ -191,9 +185,7 @@ static enum tremolo_status analyse(struct analysis *analysis,
     status = analysis_new(analysis, system.p) ? solve(analysis->beta, analysis->inverse, &system)
                                               : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
-        status = sandwich(analysis->covariance, analysis->inverse, analysis->beta, &system);
-    }
-    if (status == TREMOLO_OK) {
+        sandwich(analysis, &system);
         status = score_new(&analysis->score, &system, level);
     }
     if (status == TREMOLO_OK) {

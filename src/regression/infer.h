@@ -54,7 +54,8 @@ struct analysis {
     double *left_out;   /* groups * p: estimates without one bucket */
     double *beta;       /* p */
     double *covariance; /* p * p, sandwich */
-    double *inverse;    /* p * p: what the estimate was solved with, or room for work */
+    double *inverse;    /* p * p: of the matrix that was solved */
+    double *work;       /* p * p */
     struct score_set score;
     double devices_needed;
 };

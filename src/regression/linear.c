@@ -104,16 +104,10 @@ void linear_gram(double *C, double factor, const double *rows, size_t n, size_t 
                 1.0, C, (int)n);
 }
 
-enum tremolo_status linear_sandwich(double *C, const double *A, const double *B, size_t n)
+void linear_sandwich(double *B, double *work, const double *A, size_t n)
 {
-    double *half = linear_new(n * n);
-    if (half == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    linear_multiply(half, B, A, n, false);
-    linear_multiply(C, A, half, n, false);
-    free(half);
-    return TREMOLO_OK;
+    linear_multiply(work, B, A, n, false);
+    linear_multiply(B, A, work, n, false);
 }
 
 enum tremolo_status linear_inverse(double *A, size_t n)

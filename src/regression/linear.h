@@ -54,8 +54,8 @@ void linear_multiply(double *C, const double *A, const double *B, size_t n, bool
  * j <= i. */
 void linear_gram(double *C, double factor, const double *rows, size_t n, size_t count);
 
-/* C <- A B A. NO_MEMORY or OK. */
-enum tremolo_status linear_sandwich(double *C, const double *A, const double *B, size_t n);
+/* B <- A B A; `work` holds n * n. */
+void linear_sandwich(double *B, double *work, const double *A, size_t n);
 
 /* Invert the symmetric, possibly indefinite A in place through its eigenvalues.
  * SINGULAR when the smallest is below n * 2^-52 of the largest in size. */

@@ -25,42 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* T <- K (M-D)_x' M_xx^-1 (M-D)_x - c (M + D_x' M_xx^-1 D_x), q * q. */
-static enum tremolo_status quadric(double *T, const struct system *system, double c)
-{
-    size_t p = system->p;
-    size_t q = system->q;
-    double *factor;
-    double *H; /* column k: (M - D)_x e_k; then those of B */
-    double *solved;
-    double *memory = LINEAR_NEW({&factor, p * p}, {&H, 2 * p * q}, {&solved, 2 * p * q});
-    if (memory == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    double *B = H + p * q; /* column k: D_x e_k */
-    linear_block(factor, system->raw, p, q);
-    for (size_t i = 0; i < p; i++) {
-        for (size_t k = 0; k < q; k++) {
-            B[k * p + i] = system->bias[i * q + k];
-            H[k * p + i] = system->raw[i * q + k] - system->bias[i * q + k];
-        }
-    }
-    bool positive = linear_cholesky(factor, p);
-    if (positive) {
-        memcpy(solved, H, 2 * p * q * sizeof *H);
-        linear_cholesky_solve(solved, factor, p, 2 * q);
-    }
-    for (size_t i = 0; positive && i < q; i++) {
-        for (size_t k = 0; k < q; k++) {
-            double score = linear_dot(H + i * p, solved + k * p, p);
-            double extra = linear_dot(B + i * p, solved + p * q + k * p, p);
-            T[i * q + k] = system->devices * score - c * (system->raw[i * q + k] + extra);
-        }
-    }
-    free(memory);
-    return positive ? TREMOLO_OK : TREMOLO_SINGULAR;
-}
-
 enum tremolo_status score_from_quadric(struct score_set *set, const double *T, size_t p)
 {
     size_t q = p + 1;
@@ -90,22 +54,44 @@ enum tremolo_status score_from_quadric(struct score_set *set, const double *T, s
     return status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
 }
 
+/* From T = K (M-D)_x' M_xx^-1 (M-D)_x - z^2 (M + D_x' M_xx^-1 D_x), q * q. */
 enum tremolo_status score_new(struct score_set *set, const struct system *system, double level)
 {
+    size_t p = system->p;
     size_t q = system->q;
     double z = tremolo_normal_quantile(0.5 + 0.5 * level);
-    *set = (struct score_set){.p = system->p};
-    double *T = linear_new(q * q);
-    if (T == NULL) {
+    enum tremolo_status status = TREMOLO_OK;
+    double *T, *factor, *solved;
+    double *H; /* column k: (M - D)_x e_k; then those of B */
+    double *memory =
+        LINEAR_NEW({&T, q * q}, {&factor, p * p}, {&H, 2 * p * q}, {&solved, 2 * p * q});
+    *set = (struct score_set){.p = p};
+    if (memory == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = quadric(T, system, z * z);
-    if (status == TREMOLO_OK) {
-        status = score_from_quadric(set, T, system->p);
-    } else if (status == TREMOLO_SINGULAR) {
-        status = TREMOLO_OK; /* not usable: every set is the whole line */
+    double *B = H + p * q; /* column k: D_x e_k */
+    linear_block(factor, system->raw, p, q);
+    for (size_t i = 0; i < p; i++) {
+        for (size_t k = 0; k < q; k++) {
+            B[k * p + i] = system->bias[i * q + k];
+            H[k * p + i] = system->raw[i * q + k] - system->bias[i * q + k];
+        }
     }
-    free(T);
+    if (!linear_cholesky(factor, p)) {
+        goto done; /* not usable: every set is the whole line */
+    }
+    memcpy(solved, H, 2 * p * q * sizeof *H);
+    linear_cholesky_solve(solved, factor, p, 2 * q);
+    for (size_t i = 0; i < q; i++) {
+        for (size_t k = 0; k < q; k++) {
+            double score = linear_dot(H + i * p, solved + k * p, p);
+            double extra = linear_dot(B + i * p, solved + p * q + k * p, p);
+            T[i * q + k] = system->devices * score - z * z * (system->raw[i * q + k] + extra);
+        }
+    }
+    status = score_from_quadric(set, T, p);
+done:
+    free(memory);
     return status;
 }
 
