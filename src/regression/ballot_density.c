@@ -22,7 +22,6 @@
  * which IEEE 754 rounds the same everywhere. */
 #include "ballot_arithmetic.h"
 #include "ballot_density.h"
-#include "ballot_prior.h"
 #include "linear.h"
 
 #include <math.h>
@@ -77,11 +76,6 @@ double density_logarithm(double value)
     return x + power * 0.693147180559945309;
 }
 
-double density_dot(const double *a, const double *b, size_t n)
-{
-    return dot(a, b, n);
-}
-
 /* ---------------------------------------------------------------- where a position lies */
 
 INLINE double log_variance(const struct density *density, const double *position, size_t i)
@@ -91,9 +85,8 @@ INLINE double log_variance(const struct density *density, const double *position
                            : VARIANCE_CENTRE + VARIANCE_SPREAD * t;
 }
 
-static double share(const struct density *density, const double *position, bool response)
+double density_share(double logit, bool response)
 {
-    double logit = position[density->at.share + response];
     logit = response ? WSHARE_CENTRE + WSHARE_SPREAD * logit : SHARE_CENTRE + SHARE_SPREAD * logit;
     return 1.0 / (1.0 + exponential(-logit));
 }
@@ -142,8 +135,8 @@ INLINE void place(struct density *density, const double *position)
     const double *root = density->root;
     double h2 = density->ballots->h * density->ballots->h;
     double total = h2 + density->ballots->rest;
-    density->common = share(density, position, false);
-    density->explained = share(density, position, true);
+    density->common = density_share(position[density->at.share], false);
+    density->explained = density_share(position[density->at.share + 1], true);
     take_parts(density, position);
     for (size_t k = 0; k < q; k++) {
         density->root[k] = sqrt(density->common * density->part[k]);

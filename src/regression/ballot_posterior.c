@@ -5,7 +5,7 @@
  * (ballot_density.c), taken over a Hamiltonian Monte Carlo chain started where the noisy M lies.
  * Seed, length and order of operations are fixed, and so is how each is rounded: the same sums
  * give the same result. */
-#include "ballot.h"
+#include "ballot_arithmetic.h"
 #include "ballot_density.h"
 #include "linear.h"
 #include "tremolo_random.h"
@@ -54,10 +54,7 @@ static void steer(double *to, double factor, const struct chain *chain, const do
     }
     for (size_t k = 0; k < chain->density.factors; k++) {
         const double *V = chain->density.seen + k * d;
-        double along = factor * chain->lag[k] * density_dot(V, from + b, d);
-        for (size_t i = 0; i < d; i++) {
-            to[b + i] -= along * V[i];
-        }
+        add(to + b, -(factor * chain->lag[k] * dot(V, from + b, d)), V, d);
     }
 }
 
@@ -68,7 +65,7 @@ static double move(struct chain *chain, double *now, double step, size_t steps)
     for (size_t i = 0; i < count; i++) {
         chain->momentum[i] = draw(&chain->random);
     }
-    double kinetic = 0.5 * density_dot(chain->momentum, chain->momentum, count);
+    double kinetic = 0.5 * dot(chain->momentum, chain->momentum, count);
     memcpy(chain->next, chain->position, count * sizeof(double));
     memcpy(chain->next_gradient, chain->gradient, count * sizeof(double));
     double there = *now;
@@ -78,8 +75,7 @@ static double move(struct chain *chain, double *now, double step, size_t steps)
         there = density_energy(&chain->density, chain->next_gradient, chain->next);
         steer(chain->momentum, s + 1 < steps ? -step : -0.5 * step, chain, chain->next_gradient);
     }
-    double gain =
-        *now + kinetic - there - 0.5 * density_dot(chain->momentum, chain->momentum, count);
+    double gain = *now + kinetic - there - 0.5 * dot(chain->momentum, chain->momentum, count);
     double chance = gain >= 0.0 ? 1.0 : gain > -600.0 ? density_exponential(gain) : 0.0;
     if (tremolo_random_uniform(&chain->random) < chance) {
         double *swap = chain->position;
@@ -97,13 +93,13 @@ static double move(struct chain *chain, double *now, double step, size_t steps)
 static double curvature(struct chain *chain)
 {
     size_t count = chain->density.at.count;
-    double square = density_dot(chain->momentum, chain->momentum, count);
+    double square = dot(chain->momentum, chain->momentum, count);
     for (size_t i = 0; i < count; i++) {
         chain->next[i] = chain->position[i] + NUDGE * chain->momentum[i];
     }
     (void)density_energy(&chain->density, chain->next_gradient, chain->next);
-    double along = density_dot(chain->momentum, chain->next_gradient, count) -
-                   density_dot(chain->momentum, chain->gradient, count);
+    double along = dot(chain->momentum, chain->next_gradient, count) -
+                   dot(chain->momentum, chain->gradient, count);
     double found = along / (NUDGE * square);
     return found > 1.0 ? found : 1.0;
 }

@@ -7,7 +7,6 @@
  *     prior(shares) prior(A, b, t) |d(A, b, t) / d(F, slopes, own, residual)|.
  * Each of them takes a random step, accepted as Metropolis would. */
 #include "ballot_density.h"
-#include "ballot_prior.h"
 
 #include <math.h>
 
@@ -24,11 +23,6 @@ struct kept {
     double own[2];                      /* sum of log own variances about the centre, squares */
     double residual;
 };
-
-static double logistic(double x)
-{
-    return 1.0 / (1.0 + density_exponential(-x));
-}
 
 static struct kept keep(const struct density *density)
 {
@@ -59,8 +53,8 @@ static double energy_of(const struct density *density, const struct kept *kept,
 {
     size_t q = density->q;
     double d = (double)density->d;
-    double common = logistic(SHARE_CENTRE + SHARE_SPREAD * shares->logit[0]);
-    double explained = logistic(WSHARE_CENTRE + WSHARE_SPREAD * shares->logit[1]);
+    double common = density_share(shares->logit[0], false);
+    double explained = density_share(shares->logit[1], true);
     double sum = shares->logit[0] * shares->logit[0] + shares->logit[1] * shares->logit[1];
     double apart = density_logarithm(1.0 - common);
     double part[DENSITY_FACTORS_MAX];
@@ -91,8 +85,8 @@ static void take(double *position, const struct density *density, const struct s
     size_t q = density->q;
     double root[DENSITY_FACTORS_MAX];
     double total = 0.0;
-    double common = logistic(SHARE_CENTRE + SHARE_SPREAD * shares->logit[0]);
-    double explained = logistic(WSHARE_CENTRE + WSHARE_SPREAD * shares->logit[1]);
+    double common = density_share(shares->logit[0], false);
+    double explained = density_share(shares->logit[1], true);
     position[at->share] = shares->logit[0];
     position[at->share + 1] = shares->logit[1];
     for (size_t k = 0; k < q; k++) {

@@ -6,7 +6,6 @@
  * factors and beside them. */
 #include "ballot_arithmetic.h"
 #include "ballot_density.h"
-#include "ballot_prior.h"
 
 #include <math.h>
 #include <string.h>

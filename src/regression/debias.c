@@ -158,16 +158,6 @@ double tremolo_debias_noise(const struct tremolo_debiased *evidence)
     return evidence->noise;
 }
 
-static void centre(double *raw, const double *mean, double count, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            raw[i * n + j] =
-                (raw[i * n + j] - mean[i] * mean[j]) * (count / fmax(count - 1.0, 1.0));
-        }
-    }
-}
-
 double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *evidence,
                     bool centred, size_t skip)
 {
@@ -183,8 +173,8 @@ double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *ev
     for (size_t i = 0; i < n * n; i++) {
         raw[i] = (all->product[i] - (whole ? 0.0 : without->product[i])) / count;
     }
-    if (centred) {
-        centre(raw, means, count, n);
+    for (size_t i = 0; centred && i < n * n; i++) {
+        raw[i] = (raw[i] - means[i / n] * means[i % n]) * (count / fmax(count - 1.0, 1.0));
     }
     if (mean != NULL) {
         memcpy(mean, means, n * sizeof *mean);

@@ -236,32 +236,3 @@ void tremolo_fit_to_own(double *own_beta, double *own_intercept, const double *b
     }
     *own_intercept = constant;
 }
-
-/* What features add to a prediction beyond the reach. */
-static double beyond(const double *x, const double *beta, size_t dimension, double reach)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < dimension; i++) {
-        sum += fabs(x[i]) > reach ? beta[i] * (x[i] - copysign(reach, x[i])) : 0.0;
-    }
-    return sum;
-}
-
-double tremolo_r2(const double *beta, double intercept, const double *X, const double *y,
-                  size_t rows, size_t dimension, double reach)
-{
-    double mean = 0.0;
-    for (size_t i = 0; i < rows; i++) {
-        mean += y[i] / (double)rows;
-    }
-    double residual = 0.0;
-    double total = 0.0;
-    for (size_t i = 0; i < rows; i++) {
-        const double *x = X + i * dimension;
-        double error = y[i] - intercept - linear_dot(x, beta, dimension);
-        error += beyond(x, beta, dimension, reach);
-        residual += error * error;
-        total += (y[i] - mean) * (y[i] - mean);
-    }
-    return 1.0 - residual / total;
-}

@@ -232,18 +232,14 @@ enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
     return TREMOLO_OK;
 }
 
-static void mirror(struct bucket_sums *sums, size_t n)
+/* The lower triangle is copied from the upper one only here. */
+static void answer(struct tremolo_sums *sums, struct bucket_sums *from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < i; j++) {
-            sums->product[i * n + j] = sums->product[j * n + i];
+            from->product[i * n + j] = from->product[j * n + i];
         }
     }
-}
-
-static void answer(struct tremolo_sums *sums, struct bucket_sums *from, size_t n)
-{
-    mirror(from, n);
     *sums = (struct tremolo_sums){n, from->count, from->sum, from->product};
 }
 

@@ -1,4 +1,4 @@
-/* ols.c -- ordinary least squares on raw data, as accurately as doubles allow.
+/* ols.c -- ordinary least squares on raw data, as accurately as doubles allow, and R^2 there.
  *
  * Columns are scaled by powers of two (exactly), factored by Householder QR with
  * column pivoting, and the solution is refined on the augmented system
@@ -177,6 +177,29 @@ static double total_of_squares(const double *y, size_t rows, bool centred)
         total += (y[i] - mean) * (y[i] - mean);
     }
     return total;
+}
+
+/* What features add to a prediction beyond the reach. */
+static double beyond(const double *x, const double *beta, size_t dimension, double reach)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < dimension; i++) {
+        sum += fabs(x[i]) > reach ? beta[i] * (x[i] - copysign(reach, x[i])) : 0.0;
+    }
+    return sum;
+}
+
+double tremolo_r2(const double *beta, double intercept, const double *X, const double *y,
+                  size_t rows, size_t dimension, double reach)
+{
+    double residual = 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        const double *x = X + i * dimension;
+        double error = y[i] - intercept - linear_dot(x, beta, dimension);
+        error += beyond(x, beta, dimension, reach);
+        residual += error * error;
+    }
+    return 1.0 - residual / total_of_squares(y, rows, true);
 }
 
 enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard_error, double *r2,
