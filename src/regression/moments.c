@@ -66,21 +66,28 @@ enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments)
     return TREMOLO_OK;
 }
 
+int64_t *tremolo_sums_new(struct bucket_sums *bucket, size_t count, size_t sums, size_t products)
+{
+    int64_t *storage = calloc(count * (sums + products), sizeof *storage);
+    for (size_t b = 0; storage != NULL && b < count; b++) {
+        bucket[b].sum = storage + b * (sums + products);
+        bucket[b].product = products > 0 ? bucket[b].sum + sums : NULL;
+    }
+    return storage;
+}
+
 struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products)
 {
     struct tremolo_moments *made = calloc(1, sizeof *made);
-    int64_t *storage = calloc((TREMOLO_BUCKETS + 1) * (sums + products), sizeof *storage);
-    if (made == NULL || storage == NULL) {
-        free(made);
-        free(storage);
+    if (made == NULL) {
         return NULL;
     }
     made->sums = sums;
     made->products = products;
-    made->storage = storage;
-    for (size_t b = 0; b <= TREMOLO_BUCKETS; b++) {
-        made->bucket[b].sum = storage + b * (sums + products);
-        made->bucket[b].product = products > 0 ? made->bucket[b].sum + sums : NULL;
+    made->storage = tremolo_sums_new(made->bucket, TREMOLO_BUCKETS + 1, sums, products);
+    if (made->storage == NULL) {
+        free(made);
+        return NULL;
     }
     return made;
 }
@@ -105,6 +112,13 @@ enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t
     }
     *moments = made;
     return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_moments_new_like(struct tremolo_moments **moments, bool ballots,
+                                             size_t n, int feature_max, int response_max)
+{
+    return ballots ? tremolo_moments_new_ballots(moments, n, response_max != 0)
+                   : tremolo_moments_new(moments, n, feature_max, response_max);
 }
 
 void tremolo_moments_free(struct tremolo_moments *moments)

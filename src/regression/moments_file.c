@@ -127,41 +127,92 @@ size_t tremolo_moments_encoded_bytes(const struct tremolo_moments *moments)
     return bytes;
 }
 
-static uint8_t *put_ballots(uint8_t *at, const struct bucket_sums *sums,
-                            const struct tremolo_moments *moments)
+/* ---------------------------------------------------------------- the sums of a bucket */
+
+/* Where sums are written to, or else read from; one order serves both. */
+struct coder {
+    uint8_t *to;
+    const uint8_t *from;
+    bool good; /* what was read is possible */
+};
+
+/* One sum over `count` reports of which none has more than `bound`. Both are small enough for
+ * their product not to overflow: with a bound of 2^30 count <= 2^33, with one of 2^37, that of
+ * ballots with a public response, count <= 2^26. */
+static void code(struct coder *coder, int64_t *sum, uint64_t count, int64_t bound, bool square)
 {
-    at = put(at, sums->count, 8);
-    for (size_t part = 0; part < moments->ballot_parts; part++) {
-        for (size_t i = 0; i < moments->n; i++) {
-            at = put(at, (uint64_t)sums->sum[part * moments->stride + i], 8);
-        }
+    if (coder->to != NULL) {
+        coder->to = put(coder->to, (uint64_t)*sum, 8);
+        return;
     }
-    for (size_t i = moments->ballot_parts * moments->stride; i < moments->sums; i++) {
-        at = put(at, (uint64_t)sums->sum[i], 8);
-    }
-    return at;
+    int64_t limit = (int64_t)count * bound;
+    *sum = get_signed(&coder->from);
+    coder->good = coder->good && *sum <= limit && *sum >= (square ? 0 : -limit);
 }
 
-static uint8_t *put_bucket(uint8_t *at, const struct bucket_sums *sums, size_t n)
+static int64_t bound_of(const struct tremolo_moments *moments, size_t coordinate)
 {
-    at = put(at, sums->count, 8);
+    return coordinate + 1 == moments->n ? moments->response_max : moments->feature_max;
+}
+
+static void code_rows(struct coder *coder, const struct bucket_sums *sums,
+                      const struct tremolo_moments *moments)
+{
+    size_t n = moments->n;
     for (size_t i = 0; i < n; i++) {
-        at = put(at, (uint64_t)sums->sum[i], 8);
+        code(coder, &sums->sum[i], sums->count, bound_of(moments, i), false);
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i; j < n; j++) {
-            at = put(at, (uint64_t)sums->product[i * n + j], 8);
+            code(coder, &sums->product[i * n + j], sums->count,
+                 bound_of(moments, i) * bound_of(moments, j), i == j);
         }
     }
-    return at;
+}
+
+static void code_ballots(struct coder *coder, const struct bucket_sums *sums,
+                         const struct tremolo_moments *moments)
+{
+    int64_t bound = TREMOLO_MAX_BALLOT_VALUE;
+    for (size_t part = 0; part < moments->ballot_parts; part++) {
+        for (size_t i = 0; i < moments->n; i++) {
+            code(coder, &sums->sum[part * moments->stride + i], sums->count, bound, false);
+        }
+        bound *= moments->response_max;
+    }
+    bound = moments->response_max;
+    for (size_t i = moments->ballot_parts * moments->stride; i < moments->sums; i++) {
+        code(coder, &sums->sum[i], sums->count, bound, bound > moments->response_max);
+        bound *= moments->response_max;
+    }
+}
+
+static void code_sums(struct coder *coder, const struct bucket_sums *sums,
+                      const struct tremolo_moments *moments)
+{
+    (moments->ballot_parts > 0 ? code_ballots : code_rows)(coder, sums, moments);
 }
 
 static uint8_t *put_sums(uint8_t *at, const struct bucket_sums *sums,
                          const struct tremolo_moments *moments)
 {
-    return moments->ballot_parts > 0 ? put_ballots(at, sums, moments)
-                                     : put_bucket(at, sums, moments->n);
+    struct coder coder = {.to = put(at, sums->count, 8)};
+    code_sums(&coder, sums, moments);
+    return coder.to;
 }
+
+static bool get_sums(struct tremolo_moments *moments, struct bucket_sums *sums, const uint8_t **at)
+{
+    sums->count = get(at, 8);
+    struct coder coder = {.from = *at, .good = sums->count <= tremolo_moments_reports_max(moments)};
+    if (coder.good) {
+        code_sums(&coder, sums, moments);
+    }
+    *at = coder.from;
+    return coder.good;
+}
+
+/* ---------------------------------------------------------------- writing */
 
 static uint8_t *put_tail(uint8_t *at, const struct tremolo_moments *moments)
 {
@@ -211,75 +262,7 @@ enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments
     return TREMOLO_OK;
 }
 
-static int64_t bound_of(const struct tremolo_moments *moments, size_t coordinate)
-{
-    return coordinate + 1 == moments->n ? moments->response_max : moments->feature_max;
-}
-
-/* count and bounds are small enough for the products here not to overflow:
- * count <= 2^33, bound * bound < 2^30. */
-static bool possible(int64_t value, uint64_t count, int64_t bound, bool square)
-{
-    int64_t limit = (int64_t)count * bound;
-    return value <= limit && value >= (square ? 0 : -limit);
-}
-
-static bool get_bucket(struct tremolo_moments *moments, struct bucket_sums *sums,
-                       const uint8_t **at)
-{
-    size_t n = moments->n;
-    bool good = true;
-    sums->count = get(at, 8);
-    if (sums->count > TREMOLO_MAX_FOLD_REPORTS) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sums->sum[i] = get_signed(at);
-        good = good && possible(sums->sum[i], sums->count, bound_of(moments, i), false);
-    }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = i; j < n; j++) {
-            int64_t value = get_signed(at);
-            sums->product[i * n + j] = value;
-            good = good && possible(value, sums->count, bound_of(moments, i) * bound_of(moments, j),
-                                    i == j);
-        }
-    }
-    return good;
-}
-
-/* With a public response count <= 2^26, and 80 * 32767^2 < 2^37. */
-static bool get_ballots(struct tremolo_moments *moments, struct bucket_sums *sums,
-                        const uint8_t **at)
-{
-    bool good = true;
-    int64_t limit = TREMOLO_MAX_BALLOT_VALUE;
-    sums->count = get(at, 8);
-    if (sums->count > tremolo_moments_reports_max(moments)) {
-        return false;
-    }
-    for (size_t part = 0; part < moments->ballot_parts; part++) {
-        for (size_t i = 0; i < moments->n; i++) {
-            int64_t value = get_signed(at);
-            sums->sum[part * moments->stride + i] = value;
-            good = good && possible(value, sums->count, limit, false);
-        }
-        limit *= moments->response_max;
-    }
-    limit = moments->response_max;
-    for (size_t i = moments->ballot_parts * moments->stride; i < moments->sums; i++) {
-        sums->sum[i] = get_signed(at);
-        good = good && possible(sums->sum[i], sums->count, limit, limit > moments->response_max);
-        limit *= moments->response_max;
-    }
-    return good;
-}
-
-static bool get_sums(struct tremolo_moments *moments, struct bucket_sums *sums, const uint8_t **at)
-{
-    return moments->ballot_parts > 0 ? get_ballots(moments, sums, at)
-                                     : get_bucket(moments, sums, at);
-}
+/* ---------------------------------------------------------------- reading */
 
 /* Reports beyond the cut are among all, bucket by bucket. */
 static bool get_beyond(struct tremolo_moments *moments, const struct head *head, const uint8_t *at,
@@ -336,18 +319,6 @@ static enum tremolo_status get_tail(struct tremolo_moments *moments, const struc
     return good && get_beyond(moments, head, at, end) ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
-static bool head_sound(const struct head *head)
-{
-    if (head->version == VERSION_BALLOTS) {
-        return head->n >= 1 && head->n <= TREMOLO_MAX_BALLOT_ENTRIES &&
-               head->feature_max == TREMOLO_MAX_BALLOT_VALUE &&
-               (head->response_max == 0 || head->response_max == TREMOLO_MAX_FOLD_VALUE);
-    }
-    return head->n >= 2 && head->n <= TREMOLO_MAX_FOLD_COORDINATES && head->feature_max >= 1 &&
-           head->feature_max <= TREMOLO_MAX_FOLD_VALUE && head->response_max >= 1 &&
-           head->response_max <= TREMOLO_MAX_FOLD_VALUE;
-}
-
 static enum tremolo_status get_head(struct head *head, const uint8_t **at, size_t length)
 {
     if (length < HEADER_BYTES || memcmp(*at, magic, sizeof magic) != 0) {
@@ -363,16 +334,12 @@ static enum tremolo_status get_head(struct head *head, const uint8_t **at, size_
     head->n = (size_t)get(at, 2);
     head->feature_max = (size_t)get(at, 2);
     head->response_max = (size_t)get(at, 2);
-    bool good = get(at, 4) == TREMOLO_BUCKETS && head_sound(head) &&
+    bool ballots_sound = head->feature_max == TREMOLO_MAX_BALLOT_VALUE &&
+                         (head->response_max == 0 || head->response_max == TREMOLO_MAX_FOLD_VALUE);
+    bool good = get(at, 4) == TREMOLO_BUCKETS &&
+                (head->version != VERSION_BALLOTS || ballots_sound) &&
                 (head->tail ? length >= least_bytes(head) : length == least_bytes(head));
     return good ? TREMOLO_OK : TREMOLO_MALFORMED;
-}
-
-static enum tremolo_status new_of(struct tremolo_moments **made, const struct head *head)
-{
-    return head->version == VERSION_ROWS
-               ? tremolo_moments_new(made, head->n, (int)head->feature_max, (int)head->response_max)
-               : tremolo_moments_new_ballots(made, head->n, head->response_max != 0);
 }
 
 enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, const uint8_t *bytes,
@@ -392,8 +359,12 @@ enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, con
         return TREMOLO_MALFORMED;
     }
     struct tremolo_moments *made = NULL;
-    status = new_of(&made, &head);
-    bool good = status == TREMOLO_OK;
+    status = tremolo_moments_new_like(&made, head.version == VERSION_BALLOTS, head.n,
+                                      (int)head.feature_max, (int)head.response_max);
+    if (status != TREMOLO_OK) {
+        return status == TREMOLO_BAD_ARGUMENT ? TREMOLO_MALFORMED : status;
+    }
+    bool good = true;
     for (size_t b = 0; b < TREMOLO_BUCKETS && good; b++) {
         good = get_sums(made, &made->bucket[b], &at);
     }

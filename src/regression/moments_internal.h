@@ -70,6 +70,13 @@ struct tremolo_moments {
 /* An object with its sums and no workspace, or NULL. */
 struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products);
 
+/* Memory for `count` buckets and their sums, zeroed; NULL when there is none. */
+int64_t *tremolo_sums_new(struct bucket_sums *bucket, size_t count, size_t sums, size_t products);
+
+/* Of rows or of ballots. */
+enum tremolo_status tremolo_moments_new_like(struct tremolo_moments **moments, bool ballots,
+                                             size_t n, int feature_max, int response_max);
+
 /* Add `entries` sums and the count. */
 void tremolo_sums_add(struct bucket_sums *into, const struct bucket_sums *from, size_t entries);
 

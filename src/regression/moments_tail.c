@@ -24,26 +24,20 @@ enum tremolo_status tremolo_tail_new(struct tremolo_moments *moments,
     if (!limits_sound(limits, moments->n)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    size_t entries = moments->sums + moments->products;
     struct moments_tail *tail = calloc(1, sizeof *tail);
-    uint64_t *counts = calloc(2 * moments->n, sizeof *counts);
-    int64_t *storage = calloc(TREMOLO_BUCKETS * entries, sizeof *storage);
-    if (tail == NULL || counts == NULL || storage == NULL) {
-        free(tail);
-        free(counts);
-        free(storage);
+    if (tail == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    tail->limits = *limits;
-    tail->high = counts;
-    tail->low = counts + moments->n;
-    tail->storage = storage;
-    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        tail->bucket[b].sum = storage + b * entries;
-        tail->bucket[b].product =
-            moments->products > 0 ? tail->bucket[b].sum + moments->sums : NULL;
-    }
     moments->tail = tail;
+    tail->limits = *limits;
+    tail->high = calloc(2 * moments->n, sizeof *tail->high);
+    tail->storage =
+        tremolo_sums_new(tail->bucket, TREMOLO_BUCKETS, moments->sums, moments->products);
+    if (tail->high == NULL || tail->storage == NULL) {
+        tremolo_moments_unwatch(moments);
+        return TREMOLO_NO_MEMORY;
+    }
+    tail->low = tail->high + moments->n;
     return TREMOLO_OK;
 }
 
@@ -223,10 +217,8 @@ enum tremolo_status tremolo_moments_within(struct tremolo_moments **within,
     if (moments == NULL || moments->tail == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status =
-        moments->ballot_parts > 0
-            ? tremolo_moments_new_ballots(&made, moments->n, moments->response_max != 0)
-            : tremolo_moments_new(&made, moments->n, moments->feature_max, moments->response_max);
+    enum tremolo_status status = tremolo_moments_new_like(
+        &made, moments->ballot_parts > 0, moments->n, moments->feature_max, moments->response_max);
     if (status != TREMOLO_OK) {
         return status;
     }
