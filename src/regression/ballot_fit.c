@@ -51,17 +51,11 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-struct verdict {
-    double mean, sd;
-    double usual;     /* width of the interval at the level 0.95 */
-    double low, high; /* of that at the level asked for */
-};
-
 /* The share p of sorted draws; beyond the outermost two it is told by a normal tail. */
-static double quantile(const double *sorted, double p, const struct verdict *verdict)
+static double quantile(const double *sorted, double p, double mean, double sd)
 {
     double at = p * (DRAWS - 1);
-    double outer = verdict->mean + verdict->sd * tremolo_normal_quantile(p);
+    double outer = mean + sd * tremolo_normal_quantile(p);
     if (at < 1.0) {
         return fmin(outer, sorted[1]);
     }
@@ -72,23 +66,27 @@ static double quantile(const double *sorted, double p, const struct verdict *ver
     return sorted[below] + (at - floor(at)) * (sorted[below + 1] - sorted[below]);
 }
 
-static struct verdict judge(const double *theta, const double *draws, size_t n, double level)
+/* R^2 and its interval, unless the one at the level 0.95 is too wide to say anything. */
+static void judge(struct tremolo_ballot_fit *fit, const double *theta, const double *draws,
+                  size_t n, double level)
 {
     double r2[DRAWS];
-    struct verdict verdict = {0};
+    double mean = 0.0;
+    double variance = 0.0;
     for (size_t k = 0; k < DRAWS; k++) {
         r2[k] = share_explained(theta, draws + k * n * n, n);
-        verdict.mean += r2[k] / DRAWS;
+        mean += r2[k] / DRAWS;
     }
     for (size_t k = 0; k < DRAWS; k++) {
-        verdict.sd += (r2[k] - verdict.mean) * (r2[k] - verdict.mean) / DRAWS;
+        variance += (r2[k] - mean) * (r2[k] - mean) / DRAWS;
     }
-    verdict.sd = sqrt(verdict.sd);
+    double sd = sqrt(variance);
     qsort(r2, DRAWS, sizeof *r2, by_size);
-    verdict.usual = quantile(r2, 0.975, &verdict) - quantile(r2, 0.025, &verdict);
-    verdict.low = quantile(r2, 0.5 - 0.5 * level, &verdict);
-    verdict.high = fmin(quantile(r2, 0.5 + 0.5 * level, &verdict), 1.0);
-    return verdict;
+    if (quantile(r2, 0.975, mean, sd) - quantile(r2, 0.025, mean, sd) <= WIDEST_R2) {
+        fit->fit.r2 = mean;
+        fit->r2_low = quantile(r2, 0.5 - 0.5 * level, mean, sd);
+        fit->r2_high = fmin(quantile(r2, 0.5 + 0.5 * level, mean, sd), 1.0);
+    }
 }
 
 /* Where little is seen the posterior is mostly its prior, and sure of it. So nothing is said of
@@ -222,12 +220,8 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     if (status != TREMOLO_OK) {
         goto done;
     }
-    if (wanted) {
-        struct verdict verdict = judge(theta, draws, n, level);
-        bool known = told && verdict.usual <= WIDEST_R2;
-        made.fit.r2 = known ? verdict.mean : NAN;
-        made.r2_low = known ? verdict.low : NAN;
-        made.r2_high = known ? verdict.high : NAN;
+    if (told) {
+        judge(&made, theta, draws, n, level);
     }
     for (size_t i = 0; i < ballots->d; i++) {
         beta[i] = ballots->w_scale * theta[i + 1];

@@ -75,23 +75,26 @@ static void centre_response(struct tremolo_ballot *ballots,
     ballots->w_square = fmax(square, least);
 }
 
+/* The first `size` rows and columns of M, both triangles, from sums of the upper one. */
+static void take_triangle(double *M, size_t n, size_t size, const int64_t *row, double unit)
+{
+    for (size_t i = 0; i < size; i++) {
+        for (size_t j = i; j < size; j++) {
+            double half = i == j ? 1.0 : sqrt(0.5);
+            M[i * n + j] = half * unit * (double)row[entry(i, j, size)];
+            M[j * n + i] = M[i * n + j];
+        }
+    }
+}
+
 static void take_private(double *M, const struct tremolo_ballot *ballots,
                          const struct tremolo_ballot_sums *sums, double unit)
 {
     size_t n = ballots->n;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = i; j < n; j++) {
-            double half = i == j ? 1.0 : sqrt(0.5);
-            M[i * n + j] = half * unit * (double)sums->row[entry(i, j, n)];
-        }
-    }
+    take_triangle(M, n, n, sums->row, unit);
     M[n - 1] /= CONSTANT_TIMES;
+    M[(n - 1) * n] = M[n - 1];
     M[n * n - 1] /= SQUARE_TIMES;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++) {
-            M[i * n + j] = M[j * n + i];
-        }
-    }
 }
 
 static void take_public(double *M, const struct tremolo_ballot *ballots,
@@ -101,13 +104,7 @@ static void take_public(double *M, const struct tremolo_ballot *ballots,
     size_t p = n - 1;
     double h = ballots->h;
     double mean = ballots->w_mean;
-    for (size_t i = 0; i < p; i++) {
-        for (size_t j = i; j < p; j++) {
-            double half = i == j ? 1.0 : sqrt(0.5);
-            M[i * n + j] = half * unit * (double)sums->row[entry(i, j, p)];
-            M[j * n + i] = M[i * n + j];
-        }
-    }
+    take_triangle(M, n, p, sums->row, unit);
     for (size_t i = 0; i < p; i++) {
         double half = i == 0 ? 1.0 : sqrt(0.5);
         double times_y = half * unit * (double)sums->row_y[i] / scale;

@@ -142,14 +142,10 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
                                          double half_width, double power, double effect)
 {
     struct guess guess;
-    struct tremolo_plan_result now;
     if (devices == NULL || input == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = take(&guess, input);
-    if (status == TREMOLO_OK) {
-        status = tremolo_plan(&now, input);
-    }
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -165,7 +161,7 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
     if (isinf(wanted)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    double ratio = now.standard_error / wanted;
+    double ratio = sqrt(one_coefficient(&guess, guess.noise, guess.residual)) / wanted;
     double identified = guess.noise / (TREMOLO_PLAN_RATIO_SAMPLE * smallest(&guess));
     double needed = fmax(guess.K * ratio * ratio, guess.d * identified * identified);
     if (!(needed <= MAX_DEVICES)) {

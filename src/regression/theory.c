@@ -86,17 +86,17 @@ struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergen
 
 /* Take S, its norm and the residual from evidence at `beta` (d numbers, standing
  * for b*), about zero as in the paper. mechanism, rounds, B, R and M stay. Noise
- * can make tr S and the residual negative: they count as 0 then. SINGULAR when
+ * can make tr S and the residual negative: they count as 0 then. False when
  * no eigenvalue of S is above 0. */
-static enum tremolo_status take(struct tremolo_convergence_input *input,
-                                const struct tremolo_debiased *evidence, const double *beta)
+static bool take(struct tremolo_convergence_input *input, const struct tremolo_debiased *evidence,
+                 const double *beta)
 {
     size_t d = evidence->d;
     double Z[TREMOLO_MAX_FEATURES], slope[TREMOLO_MAX_FEATURES], values[TREMOLO_MAX_FEATURES];
     double yy = 0.0, trace = 0.0;
     double *S = linear_new(d * d);
     if (S == NULL) {
-        return TREMOLO_NO_MEMORY;
+        return false;
     }
     tremolo_debias_moments(S, Z, &yy, evidence, false);
     for (size_t i = 0; i < d; i++) {
@@ -105,17 +105,17 @@ static enum tremolo_status take(struct tremolo_convergence_input *input,
     linear_apply(slope, S, beta, d);
     double fitted = linear_dot(beta, slope, d);
     double along = linear_dot(beta, Z, d);
-    bool solved = linear_eigen(values, S, d);
+    bool found = linear_eigen(values, S, d) && values[d - 1] > 0.0;
     free(S);
-    if (!solved || !(values[d - 1] > 0.0)) {
-        return solved ? TREMOLO_SINGULAR : TREMOLO_NOT_CONVERGED;
+    if (!found) {
+        return false;
     }
     input->smoothness = values[d - 1];
     input->trace = fmax(trace, 0.0);
     input->beta_norm2 = linear_dot(beta, beta, d);
     input->residual_ms = fmax(yy - 2.0 * along + fitted, 0.0);
     input->beta_cross = fitted - along;
-    return TREMOLO_OK;
+    return true;
 }
 
 struct tremolo_convergence_answer
@@ -123,7 +123,7 @@ tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
                            const struct tremolo_debiased *evidence, const double *beta)
 {
     struct tremolo_convergence_answer made = {.input = *input};
-    made.known = take(&made.input, evidence, beta) == TREMOLO_OK;
+    made.known = take(&made.input, evidence, beta);
     if (!(made.input.B > 0.0)) {
         made.input.B = sqrt(made.input.beta_norm2);
     }
