@@ -1,16 +1,19 @@
 # web.sh -- a real browser for the tests: Debian's chromium, driven by
-# playwright-core from npm.
+# playwright-core from npm. Its headless shell, where it is there: the same engine without
+# the windows around it, which take two thirds of the processor's time and show nothing
+# of a page. tests/e2e/browser.sh has the whole browser.
 #
 # The packages are pinned by tests/web/package-lock.json and installed once,
 # into the build directory. Without browser, node or registry there is nothing to
 # drive, and the tests are skipped with the reason.
 npm_home=${BUILD:-build}/npm
 screenshots=${BUILD:-build}/screenshots
+browser=$(command -v chromium-headless-shell || command -v chromium)
 
 # skip_unless_browser NAME: one TAP line and the end, when something is missing.
 skip_unless_browser() {
-    for program in chromium node npm; do
-        if ! command -v $program >/dev/null; then
+    for program in "${browser:-chromium}" node npm; do
+        if ! command -v "$program" >/dev/null; then
             echo "ok 1 - $1 # SKIP $program is not installed ('tools/setup test' brings it)"
             exit 0
         fi
@@ -30,6 +33,6 @@ install_packages='
 
 # run_web SCRIPT [ARGUMENTS]: a script of tests/web with what it may use.
 run_web() {
-    NPM_HOME=$npm_home SCREENSHOTS=$screenshots TREMOLO=$tremolo \
+    NPM_HOME=$npm_home BROWSER=$browser SCREENSHOTS=$screenshots TREMOLO=$tremolo \
         DEVICE_PACKAGE=${BUILD:-build}/npm-package/tremolo-device node --import ./tests/web/resolve.mjs "$@"
 }

@@ -1,4 +1,4 @@
-/* browser.mjs -- a real Chromium, fresh each time, and pages that are watched.
+/* browser.mjs -- a real Chromium ($BROWSER), fresh each time, and pages that are watched.
  *
  * Every page notes what it must not do: errors on the console or in scripts,
  * policy violations, and requests to any other host. */
@@ -24,7 +24,7 @@ let opened = 0;
  * that are open at once share a process, as starting one takes longer than most tests. */
 export async function openBrowser(options = {}) {
     opened++;
-    chromiumRuns ??= chromium.launch({ executablePath: '/usr/bin/chromium', headless: true, args: FLAGS, timeout: PATIENCE_MS });
+    chromiumRuns ??= chromium.launch({ executablePath: process.env.BROWSER, headless: true, args: FLAGS, timeout: PATIENCE_MS });
     const context = await (await chromiumRuns).newContext(options);
     context.setDefaultTimeout(PATIENCE_MS);
     return {
