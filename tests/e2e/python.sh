@@ -56,9 +56,8 @@ run_pytest() {
     done <"$log.tap"
     [ $code -eq 0 ] || { report "pytest ends well" no "exit $code"; sed 's/^/# /' "$log" | tail -n 60; }
 }
-run_pytest "$tests"
-# Doctests of the package as it is installed.
-run_pytest --doctest-modules --pyargs tremolo
+# With them the doctests of the package as it is installed: both import the same packages.
+run_pytest --doctest-modules --pyargs "$tests" tremolo
 (cd "$build/python/python" && timeout 300 "$venv/bin/python" -m mypy --cache-dir "$build/mypy") >"$log" 2>&1
 expect_match "mypy --strict finds nothing" "$log" '^Success: no issues found'
 BUILD=$build sh python/tests/gateway.sh "$venv/bin/python" || report "the gateway's tests end well" no "exit $?"
