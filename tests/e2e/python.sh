@@ -18,7 +18,7 @@ if [ ! -e "$venv/.ready" ]; then
     python3 -m venv "$venv" || skip "no virtual environment can be made"
     # Most of these files are never imported: Python compiles those that are.
     timeout 600 "$venv/bin/pip" -q install --no-compile 'setuptools>=68' wheel cffi numpy pandas scikit-learn matplotlib tqdm pytest mypy \
-        types-cffi jsonschema nbclient nbformat ipykernel >"$log" 2>&1 ||
+        types-cffi jsonschema nbformat ipython >"$log" 2>&1 ||
         skip "pip cannot install NumPy and the other packages: $(tail -n 1 "$log")"
     touch "$venv/.ready"
 fi
