@@ -293,10 +293,18 @@ fuzz: $(DEPS) $(BUILD)/.setup-test
 test-sanitize: test-asan test-asan-python test-msan test-tsan
 # Enough to name every line of a trace; variables' places would take a fifth of the compiler's time.
 TRACED := -O1 -g1
-# The server under load with every data race reported.
+# The server under load with every data race reported. What the server depends on, and the command that
+# starts it, are compiled anew; host, lab and the other commands, whose code does not run in it, are those
+# of the plain build.
 .PHONY: test-tsan
-test-tsan: $(DEPS) $(BUILD)/.setup-test $(BUILD)/bin/tests/e2e/swarm
-	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/tsan CC=gcc CFLAGS="$(TRACED)" SANITIZE=thread $(BUILD)/tsan/tremolo
+TSAN_MODULES := server $(USES_server)
+tsan_objects = $(patsubst $(BUILD)/obj/%,$(BUILD)/tsan/obj/%,$(1))
+TSAN_LIBRARY = $(foreach object,$(LIBRARY_OBJECTS),$(if $(filter $(addprefix $(BUILD)/obj/src/,$(addsuffix /%,$(TSAN_MODULES))),\
+                 $(filter-out %/web/table.o,$(object))),$(call tsan_objects,$(object)),$(object)))
+TSAN_COMMAND = $(foreach object,$(CLI_OBJECTS),$(if $(filter %/main.o %/serve.o,$(object)),$(call tsan_objects,$(object)),$(object)))
+test-tsan: $(DEPS) $(BUILD)/.setup-test $(BUILD)/tremolo $(BUILD)/bin/tests/e2e/swarm
+	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/tsan CC=gcc CFLAGS="$(TRACED)" SANITIZE=thread \
+	  LIBRARY_OBJECTS="$(TSAN_LIBRARY)" CLI_OBJECTS="$(TSAN_COMMAND)" $(BUILD)/tsan/tremolo
 	@BUILD=$(BUILD)/tsan PLAIN=$(BUILD) tools/run-tests tests/sanitize/server_threads.sh
 test-asan: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) BUILD=$(BUILD)/asan CC=gcc CFLAGS="$(TRACED)" SANITIZE=address,undefined \
