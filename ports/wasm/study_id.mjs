@@ -3,7 +3,6 @@
  * docs/protocol.md, section 2: BLAKE2b-256 of the study's one encoding in
  * CBOR. The published study writes out every default, so nothing is filled
  * in here. BLAKE2b is RFC 7693; browsers do not bring it. */
-import { coordinatesOf } from "./terms.mjs";
 
 /* ---------------------------------------------------------------- BLAKE2b */
 
@@ -147,18 +146,15 @@ function derivation(study) {
     return [array(...study.features.map(missing)), array(...(study.terms ?? []).map(term))];
 }
 
-/* The ranges that a ballot is scaled by, in studies where not all are the features' own: about what
- * is typical. */
-function ranges(study) {
-    const own = coordinatesOf({ ...study, protocol: {} });
-    const about = coordinatesOf(study);
-    if (about.every(({ low }, i) => low === own[i].low)) return [];
-    return [array(...about.map(({ low, high }) => array(real(low), real(high))))];
+/* What a ballot's features say is typical, where ranges need not be the written ones. */
+function typical({ features, terms: written, protocol: how }) {
+    const has = written !== undefined || features.some((from) => from.typical !== undefined || from.kind === 'category');
+    return has && how.release === 'ballot' ? [array(...features.map((from) => bound(from.typical)))] : [];
 }
 
 function canonical(study) {
     const { response } = study;
-    const scaled = ranges(study);
+    const scaled = typical(study);
     const version = (study.protocol.release === 'ballot' ? 2 : study.tremolo) + (isDerived(study) ? 2 : 0) + 4 * scaled.length;
     return Uint8Array.from(array(text('tremolo study'), uint(version), text(study.title), text(study.purpose),
         array(...study.features.map(feature)),

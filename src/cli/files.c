@@ -300,7 +300,11 @@ int cli_fill_folder(const char *command, const char *out, const char *const *las
         return cli_fail(CLI_USAGE, command, "the folder's name is too long");
     }
     if ((!made && errno != EEXIST) || mkdtemp(work) == NULL) {
-        return cli_fail(CLI_FAILED, command, "%s: %s", out, strerror(errno));
+        int why = errno;
+        if (made) {
+            (void)rmdir(out);
+        }
+        return cli_fail(CLI_FAILED, command, "%s: %s", out, strerror(why));
     }
     int code = make(work, context);
     if (code == CLI_DONE) {

@@ -211,6 +211,7 @@ static const char *help_of(enum tremolo_status status, const struct options *opt
         return options->server_key != NULL
                    ? "; is the file of --server-key this server's?"
                    : "; if the server has another key now, --server-key FILE gives it";
+    case TREMOLO_BAD_ARGUMENT: return options->device == NULL ? "; --device and --key do" : "";
     case TREMOLO_LEDGER_MISSING: return "; --enrol does, on its first use only";
     default: return "";
     }

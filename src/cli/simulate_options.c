@@ -120,8 +120,9 @@ static const struct option_rule rules[] = {
                 .help = "of the file; found by its first line unless given"),
     OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds ranges",
                 .help = "scale columns to variance 1, to -1..1 between their least and largest "
-                        "value, or so that nine of ten values lie in -1..1, on the training rows; "
-                        "by the guarantee unless given. None of it is private: real studies state "
+                        "value, or so that half the range that nine of ten lie in is 1, features "
+                        "about their mean, on the training rows; by the guarantee unless given. "
+                        "None of it is private: real studies state "
                         "bounds or ranges beforehand"),
     {.help = "The guarantee:"},
     OPTION_RULE("epsilon", "E", NUMBER, TO_EXPERIMENT(epsilon), OPTION_ABOVE(0, 1e6),

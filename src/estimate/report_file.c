@@ -56,7 +56,12 @@ static json_t *study_json(const struct tremolo_study *study)
     json_t *made = study_integers_json(json_pack("{s:s}", "id", id), study, all_integers);
     if (study->release == TREMOLO_RELEASE_BALLOT) {
         json_t *ballot = json_pack("{s:s}", "release", "ballot");
-        (void)json_object_update_new(made, study_integers_json(ballot, study, ballot_integers));
+        /* Without it a file of ballots would be read as noisy samples. */
+        if (json_object_update_new(made, study_integers_json(ballot, study, ballot_integers)) !=
+            0) {
+            json_decref(made);
+            return NULL;
+        }
     }
     return made;
 }

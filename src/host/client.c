@@ -219,8 +219,7 @@ static enum tremolo_status prepare_study(struct tremolo_client *client)
     bool keys = tremolo_study_file_terms(client->study)->enrolment == TREMOLO_STUDY_KEYS;
     if (keys && client->device_name[0] == '\0') {
         return client_fails(client, TREMOLO_BAD_ARGUMENT,
-                            "the study takes enrolled devices only; give this one's name and key "
-                            "(--device, --key)");
+                            "the study takes enrolled devices only; give this one's name and key");
     }
     if (!keys) {
         client->device_name[0] = '\0'; /* an open study need not know who reports */

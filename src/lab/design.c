@@ -438,6 +438,7 @@ void tremolo_design_free(struct tremolo_design *design)
     free(design->X);
     free(design->y);
     free(design->low);
+    free(design->typical);
     free(design->high);
     tremolo_inputs_free(design->inputs);
     *design = (struct tremolo_design){0};

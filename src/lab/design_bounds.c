@@ -2,7 +2,8 @@
  *
  * Bounds that are read off the data are not private; a study states them
  * beforehand. A column finds its bounds by name; one-hot columns ("region=Sued")
- * lie between 0 and 1 in every study, so the feature's own name is enough. */
+ * lie between 0 and 1 in every study, so the feature's own name is enough. What is
+ * typical is kept beside them: ballots are scaled about it, noisy samples are not. */
 #include "tremolo_design.h"
 
 #include <math.h>
@@ -39,12 +40,13 @@ static bool is_level(const struct tremolo_study_file *file, const char *name)
     return false;
 }
 
-static bool bounds_of(double *low, double *high, const struct tremolo_study_file *file,
-                      const char *name)
+static bool bounds_of(struct tremolo_design *design, size_t i,
+                      const struct tremolo_study_file *file, const char *name)
 {
     const struct tremolo_study_coordinate *found = coordinate_named(file, name);
-    *low = found != NULL ? found->low : 0;
-    *high = found != NULL ? found->high : 1;
+    design->low[i] = found != NULL ? found->written[0] : 0;
+    design->high[i] = found != NULL ? found->written[1] : 1;
+    design->typical[i] = found != NULL ? (found->low + found->high) / 2 : 0.5;
     return found != NULL || is_level(file, name);
 }
 
@@ -54,7 +56,7 @@ static const char *fill(struct tremolo_design *design, const struct tremolo_stud
     size_t d = design->features;
     for (size_t i = 0; i <= d; i++) {
         const char *name = i < d ? design->name[i] : design->response;
-        if (!bounds_of(&design->low[i], &design->high[i], file, name)) {
+        if (!bounds_of(design, i, file, name)) {
             return name;
         }
     }
@@ -75,7 +77,8 @@ bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_st
     take_unit(design, study);
     design->low = calloc(design->features + 1, sizeof *design->low);
     design->high = calloc(design->features + 1, sizeof *design->high);
-    if (design->low == NULL || design->high == NULL) {
+    design->typical = calloc(design->features + 1, sizeof *design->typical);
+    if (design->low == NULL || design->high == NULL || design->typical == NULL) {
         (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
         return false;
     }
@@ -108,6 +111,8 @@ bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low
     memcpy(highs, high, count * sizeof *highs);
     free(design->low);
     free(design->high);
+    free(design->typical);
+    design->typical = NULL;
     design->low = lows;
     design->high = highs;
     return true;

@@ -91,11 +91,13 @@ static bool allocate(struct tremolo_split *split, size_t rows)
 }
 
 /* By public bounds, which nothing in the data can change. */
-static void scale_by_bounds(struct tremolo_split *split, const struct tremolo_design *design)
+static void scale_by_bounds(struct tremolo_split *split, const struct tremolo_design *design,
+                            enum tremolo_scaling scaling)
 {
     size_t rows = split->train + split->valid + split->test, d = split->d;
+    bool typical = scaling == TREMOLO_SCALING_RANGES && design->typical != NULL;
     for (size_t i = 0; i < d; i++) {
-        split->centre[i] = (design->low[i] + design->high[i]) / 2;
+        split->centre[i] = typical ? design->typical[i] : (design->low[i] + design->high[i]) / 2;
         split->scale[i] = (design->high[i] - design->low[i]) / 2;
         apply(split->X + i, rows, d, split->centre[i], split->scale[i]);
     }
@@ -110,7 +112,7 @@ static const char *scale_all(struct tremolo_split *split, const struct tremolo_d
 {
     size_t rows = split->train + split->valid + split->test;
     if (scaling != TREMOLO_SCALING_STANDARD && design->low != NULL) {
-        scale_by_bounds(split, design);
+        scale_by_bounds(split, design, scaling);
         return NULL;
     }
     for (size_t i = 0; i < split->d; i++) {
@@ -118,8 +120,10 @@ static const char *scale_all(struct tremolo_split *split, const struct tremolo_d
                         scaling)) {
             return design->name[i];
         }
-        if (scaling == TREMOLO_SCALING_RANGES) { /* a study's "typical" value */
-            split->centre[i] = mean_of(split->X + i, split->train, split->d);
+        if (scaling == TREMOLO_SCALING_RANGES) { /* what a study may call typical */
+            double mean = mean_of(split->X + i, split->train, split->d);
+            double middle = split->centre[i], half = split->scale[i];
+            split->centre[i] = fmin(fmax(mean, middle - half), middle + half);
         }
         apply(split->X + i, rows, split->d, split->centre[i], split->scale[i]);
     }

@@ -176,31 +176,43 @@ static bool has_derivation(const struct tremolo_study_file *file)
     return has;
 }
 
-/* The ranges that samples are scaled by. */
-static void put_ranges(FILE *out, const struct tremolo_study_file *file)
+/* What is typical of each feature. */
+static void put_typical(FILE *out, const struct tremolo_study_file *file)
 {
-    put_array(out, file->dimension);
-    for (size_t i = 0; i < file->dimension; i++) {
-        PUT_ARRAY(out, REAL(file->coordinates[i].low), REAL(file->coordinates[i].high));
+    put_array(out, file->feature_count);
+    for (size_t i = 0; i < file->feature_count; i++) {
+        PUT(out, real_unless_nan(file->features[i].shown.typical));
     }
+}
+
+/* Has a ballot ranges that need not be the written ones? */
+static bool has_typical(const struct tremolo_study_file *file)
+{
+    bool has = json_object_get(file->root, "terms") != NULL;
+    for (size_t i = 0; i < file->feature_count; i++) {
+        const struct tremolo_study_feature *feature = &file->features[i].shown;
+        has = has || !isnan(feature->typical) || feature->kind == TREMOLO_STUDY_CATEGORY;
+    }
+    return has && file->terms.release == TREMOLO_RELEASE_BALLOT;
 }
 
 static void encode(FILE *out, const struct tremolo_study_file *file)
 {
     bool derived = has_derivation(file);
+    bool typical = has_typical(file);
     uint64_t version =
         file->terms.release == TREMOLO_RELEASE_BALLOT ? STUDY_VERSION_BALLOT : STUDY_VERSION;
     version += derived ? STUDY_VERSION_DERIVED : 0;
-    version += file->typical ? STUDY_VERSION_TYPICAL : 0;
-    put_array(out, (size_t)10 + (derived ? 2 : 0) + (file->typical ? 1 : 0));
+    version += typical ? STUDY_VERSION_TYPICAL : 0;
+    put_array(out, (size_t)10 + (derived ? 2 : 0) + (typical ? 1 : 0));
     PUT(out, TEXT("tremolo study"), UINT(version), TEXT(file->terms.title),
         TEXT(file->terms.purpose));
     put_features(out, file);
     if (derived) {
         put_derivation(out, file);
     }
-    if (file->typical) {
-        put_ranges(out, file);
+    if (typical) {
+        put_typical(out, file);
     }
     put_terms(out, &file->terms);
     put_mechanism(out, file);

@@ -336,7 +336,8 @@ size_t tremolo_study_file_extents(struct tremolo_extent *extents,
         if (derive) {
             const struct tremolo_study_coordinate *at = &file->coordinates[i];
             extents[count] = (struct tremolo_extent){at->name, "", at->high - at->low, 2};
-            count += at->low != 0 || at->high != 1;
+            count += i == file->dimension ||
+                     !tremolo_inputs_are_answers(file->inputs, &file->inputs->feature[i]);
         } else {
             const struct tremolo_study_feature *at = &file->features[i].shown;
             extents[count] = (struct tremolo_extent){at->name, at->unit, at->high - at->low, 2};

@@ -194,7 +194,8 @@ void study_set_coordinate(struct tremolo_study_file *file, size_t index,
                                           .from = yes_no ? "no" : from,
                                           .to = yes_no ? "yes" : level,
                                           .low = low,
-                                          .high = high};
+                                          .high = high,
+                                          .written = {low, high}};
 }
 
 static void add_coordinate(struct tremolo_study_file *file, size_t index,

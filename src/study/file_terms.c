@@ -61,10 +61,9 @@ static void bound_term(struct study_reader *reader, struct written *term,
 {
     const struct tremolo_input *input = &inputs->input[derived->factor[0].column];
     bool plain = tremolo_derived_is_plain(derived);
-    bool binary = true; /* of answers and levels alone, and so between 0 and 1 */
+    bool answers = tremolo_inputs_are_answers(inputs, derived);
     for (size_t k = 0; k < derived->factors; k++) {
         const struct tremolo_input *factor = &inputs->input[derived->factor[k].column];
-        binary = binary && factor->kind != TREMOLO_STUDY_NUMERIC;
         if (derived->factor[k].kind == TREMOLO_FACTOR_LOG && !(factor->low > 0)) {
             study_problem(reader, "",
                           "takes the logarithm of %s, whose low must then be above 0: smaller "
@@ -72,7 +71,7 @@ static void bound_term(struct study_reader *reader, struct written *term,
                           factor->name);
         }
     }
-    if (!plain && !binary) {
+    if (!plain && !answers) {
         if (json_is_object(reader->at.value)) {
             study_read_bounds(reader, &term->low, &term->high);
         } else {
@@ -226,12 +225,13 @@ static double typical_of(const struct tremolo_study_file *file,
                          const struct tremolo_derived *derived)
 {
     double share = 1.0;
+    if (!tremolo_inputs_are_answers(file->inputs, derived)) {
+        size_t column = derived->factor[0].column;
+        return tremolo_derived_is_plain(derived) ? file->features[column].shown.typical : NAN;
+    }
     for (size_t k = 0; k < derived->factors; k++) {
         const struct tremolo_study_feature *feature =
             &file->features[derived->factor[k].column].shown;
-        if (feature->kind == TREMOLO_STUDY_NUMERIC) {
-            return tremolo_derived_is_plain(derived) ? feature->typical : NAN;
-        }
         double yes = isnan(feature->typical) ? 0.5 : feature->typical;
         share *= feature->kind == TREMOLO_STUDY_CATEGORY ? 1.0 / (double)feature->level_count : yes;
     }
@@ -247,7 +247,6 @@ void study_centre(struct tremolo_study_file *file)
         if (!isnan(centre) && centre != at->low / 2 + at->high / 2) {
             at->low = centre - half;
             at->high = centre + half;
-            file->typical = true;
         }
     }
 }

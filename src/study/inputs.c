@@ -132,6 +132,17 @@ void tremolo_inputs_free(struct tremolo_inputs *inputs)
 
 /* ---------------------------------------------------------------- using */
 
+bool tremolo_inputs_are_answers(const struct tremolo_inputs *inputs,
+                                const struct tremolo_derived *derived)
+{
+    for (size_t k = 0; k < derived->factors; k++) {
+        if (inputs->input[derived->factor[k].column].kind == TREMOLO_STUDY_NUMERIC) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool tremolo_inputs_derive(const struct tremolo_inputs *inputs)
 {
     for (size_t i = 0; inputs != NULL && i < inputs->features; i++) {

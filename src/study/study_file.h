@@ -13,7 +13,7 @@ enum {
     STUDY_VERSION = 1,
     STUDY_VERSION_BALLOT = 2,  /* of the encoding alone: studies of samples keep their ids */
     STUDY_VERSION_DERIVED = 2, /* more, with terms or fillings: others keep their ids */
-    STUDY_VERSION_TYPICAL = 4, /* more, where a ballot's ranges are not the written ones */
+    STUDY_VERSION_TYPICAL = 4, /* more, where a ballot's ranges need not be the written ones */
     STUDY_MAX_TERM_BYTES = 512,
     STUDY_COORDINATE_NAME_BYTES = 2 * TREMOLO_STUDY_MAX_NAME + 2, /* "feature=level" */
     STUDY_MAX_ROUNDS = 1000,
@@ -35,7 +35,6 @@ struct tremolo_study_file {
     struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
     struct tremolo_study device;
     struct tremolo_inputs *inputs;
-    bool typical; /* some coordinate's range is not the written one */
     uint8_t *canonical;
     size_t canonical_length;
 };

@@ -195,7 +195,7 @@ static void test_rows_must_agree(void **state)
         {"checkpoint", 3, true, 0x04, "belongs to no study"},  /* a tag that is not there */
         {"round", 17, true, 0x04, "is not one of it, or not the next"},
         {"round", 3, true, 0x04, "belongs to no study"},
-        {"study", 3, true, 0x04, "holds another study"},
+        {"study", 3, true, 0x04, "by this version its id is"},
     };
     struct writer *writer = start_writer(open_store());
     (void)state;

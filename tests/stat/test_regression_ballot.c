@@ -183,8 +183,9 @@ static void test_related_features(void **state)
 
 /* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(4.5 K
  * (h g mass)^2) when protected, as a share of the response's.
- * Beyond that, slopes without a signal may cost 0.011, a standard error more than they did when
- * it was chosen how far they are held back: to hold them back more loses more where a signal is weak. */
+ * Beyond that, slopes without a signal may cost 0.013: they cost 0.0095 at most when it was
+ * chosen how far they are held back, and the mean of 40 draws has a standard error of 0.0015, so
+ * that other draws fail once in 100: to hold them back more loses more where a signal is weak. */
 static void check_no_signal(size_t d, bool response_public, double c)
 {
     struct made_population made = made_population(d, response_public, 2000, c);
@@ -199,7 +200,7 @@ static void check_no_signal(size_t d, bool response_public, double c)
     double r2 = mean_r2(&made, 40, 31 + d);
     print_message("# no signal, %zu features%s, c %.2f: R^2 %.4f, the mean alone %.4f\n", d,
                   response_public ? " only" : "", c, r2, -floor_share);
-    assert_true(r2 >= -floor_share - 0.011);
+    assert_true(r2 >= -floor_share - 0.013);
 }
 
 static void test_no_signal_costs_little_more_than_the_mean(void **state)

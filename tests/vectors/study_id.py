@@ -86,43 +86,12 @@ def derivation(study):
     return [list(map(missing, study["features"])), list(map(term, study.get("terms", [])))]
 
 
-def share(entry):
-    return 1 / len(entry["levels"]) if entry["kind"] == "category" else entry.get("typical", 0.5)
-
-
-def coordinates(study):
-    """Range and typical value of each coordinate; of terms only those without back quotes."""
-    features = {entry["name"]: entry for entry in study["features"]}
-    for written in study.get("terms", list(features)):
-        text = written if isinstance(written, str) else written["term"]
-        factors = [factor.strip("` ").removeprefix("C(").removesuffix(")") for factor in text.split(":")]
-        used = [features.get(name) for name in factors]
-        plain = len(used) == 1 and used[0] is not None
-        low, high, typical = 0.0, 1.0, None
-        if None not in used and all(entry["kind"] != "numeric" for entry in used):
-            typical = 1.0
-            for entry in used:
-                typical *= share(entry)
-        else:
-            bounds = used[0] if plain else written
-            low, high = float(bounds["low"]), float(bounds["high"])
-            typical = used[0].get("typical") if plain else None
-        middle = low / 2 + high / 2
-        times = 1
-        for entry in used:
-            times *= len(entry["levels"]) - 1 if entry is not None and entry["kind"] == "category" else 1
-        for _ in range(times):
-            yield low, high, middle if typical is None else float(typical)
-
-
-def ranges(study):
-    """The ranges that a ballot is scaled by, where one is not the written one."""
-    made, own = [], True
-    for low, high, typical in coordinates(study):
-        if typical != low / 2 + high / 2:
-            low, high, own = typical - (high / 2 - low / 2), typical + (high / 2 - low / 2), False
-        made.append([low, high])
-    return [] if own else [made]
+def typical(study):
+    """What a ballot's features say is typical, where its ranges need not be the written ones."""
+    features = study["features"]
+    if "terms" not in study and not any("typical" in one or one["kind"] == "category" for one in features):
+        return []
+    return [[float(one["typical"]) if "typical" in one else None for one in features]]
 
 
 def canonical(study):
@@ -130,7 +99,7 @@ def canonical(study):
     is_ballot = study["protocol"].get("release") == "ballot"
     promised, protocol, integers = ballot(study) if is_ballot else sample(study)
     derived = derivation(study)
-    scaled = ranges(study) if is_ballot else []
+    scaled = typical(study) if is_ballot else []
     return encode([
         "tremolo study", (2 if is_ballot else 1) + (2 if derived else 0) + 4 * len(scaled), study["title"], study["purpose"],
         [feature(entry) for entry in study["features"]],

@@ -59,8 +59,8 @@ async function outcome(page, words) {
 async function fill(page) {
     for (const input of await page.$$('form input[type=number]')) await input.fill('50');
     for (const select of await page.$$('form select')) await select.selectOption({ index: 2 });
+    await page.locator('.preview :is(table, dl)').waitFor(); /* it pushes what follows down, which a click must not miss */
     await page.check('#consent');
-    await page.locator('.preview :is(table, dl)').waitFor(); /* it pushes the button down, which a click must not miss */
 }
 
 async function contribute(page) {

@@ -48,11 +48,11 @@ def fit(
         return Result(_at(_fetch(where), level))
     place = ffi.new("char **")
     if os.path.isdir(where):
-        words = room(256)
+        words = room(512)
         chosen = ffi.NULL if study is None else ffi.new("char[]", utf8(study, "study"))
         path = utf8(where, "the path")
         status = run(
-            lambda _: lib.tremolo_server_offline(place, path, chosen, level, words, 256), "reading", False
+            lambda _: lib.tremolo_server_offline(place, path, chosen, level, words, 512), "reading", False
         )
         check(status, text(words), where)
         return Result(take_text(place[0]))

@@ -33,15 +33,6 @@ static void show_missing(const struct tremolo_study_feature *feature)
     }
 }
 
-static bool is_number(const struct tremolo_derived *derived, const struct tremolo_inputs *inputs)
-{
-    bool number = false;
-    for (size_t k = 0; k < derived->factors; k++) {
-        number |= inputs->input[derived->factor[k].column].kind == TREMOLO_STUDY_NUMERIC;
-    }
-    return number;
-}
-
 /* What a device computes from its features. */
 static void show_terms(const struct tremolo_study_file *file)
 {
@@ -51,7 +42,7 @@ static void show_terms(const struct tremolo_study_file *file)
         if (tremolo_derived_is_plain(&inputs->feature[i])) {
             continue;
         }
-        if (is_number(&inputs->feature[i], inputs)) {
+        if (!tremolo_inputs_are_answers(inputs, &inputs->feature[i])) {
             (void)printf("computed %s, %g to %g\n", at->name, at->low, at->high);
         } else {
             (void)printf("computed %s, 0 or 1\n", at->name);

@@ -37,6 +37,7 @@ struct tremolo_design {
     double *X;                     /* rows * features, row by row */
     double *y;
     double *low, *high; /* public bounds of the features, then of the response; or NULL */
+    double *typical;    /* what is typical, as long; NULL: the middles */
     struct tremolo_inputs *inputs; /* the raw columns, and how features follow from them */
     bool means;                    /* stand for missing values, which is not private */
     char remark

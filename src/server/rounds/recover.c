@@ -87,8 +87,10 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
         return status;
     }
     if (key_length != STORE_STUDY_BYTES || memcmp(made->id, key, STORE_STUDY_BYTES) != 0) {
-        name_row(words, words_capacity, key, key_length, "holds another study, ", "",
-                 made->id_text);
+        name_row(words, words_capacity, key, key_length,
+                 "is another study, or one that an older version gave another id and serves; by "
+                 "this version its id is ",
+                 "", made->id_text);
         served_free(made);
         return TREMOLO_MALFORMED;
     }

@@ -52,6 +52,10 @@ void tremolo_inputs_free(struct tremolo_inputs *inputs); /* accepts NULL */
 /* Is some feature computed, so that people who differ in one column differ in several? */
 bool tremolo_inputs_derive(const struct tremolo_inputs *inputs); /* false for NULL */
 
+/* Is a feature made of answers and levels alone, and so 0 or 1? */
+bool tremolo_inputs_are_answers(const struct tremolo_inputs *inputs,
+                                const struct tremolo_derived *derived);
+
 /* Fill in what stands for missing values; false when one is missing that nothing stands for. */
 bool tremolo_inputs_complete(double *values, const struct tremolo_inputs *inputs);
 

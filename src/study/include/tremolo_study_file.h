@@ -127,6 +127,7 @@ struct tremolo_study_coordinate {
     const char *to;
     double low;
     double high;
+    double written[2]; /* low and high without regard to what is typical */
 };
 
 enum tremolo_study_protocol {
