@@ -325,6 +325,7 @@ await test('ballots of two browsers are accepted and counted', async () => {
             assert.equal((await shownBudget(page))[0], 100);
             for (const input of await page.$$('form input[type=number]')) await input.fill(values);
             for (const select of await page.$$('form select')) await select.selectOption({ index: 1 });
+            await page.locator('.preview :is(table, dl)').waitFor();
             await page.check('#consent');
             await page.click('.go');
             await outcome(page, 'accepted');
