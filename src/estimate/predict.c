@@ -19,6 +19,7 @@ struct tremolo_prediction {
     char *response;
     size_t features;
     double level, degrees;
+    double reach;       /* half ranges from the middle that a feature counts to */
     double quantile;    /* of Student's t for the level; NAN without degrees */
     double *shrunken;   /* features, then intercept */
     double *unbiased;   /* the same; NAN where noise hides it; NULL: none */
@@ -80,6 +81,7 @@ static bool take(struct tremolo_prediction *made, const json_t *root, char *erro
     const json_t *prediction = json_object_get(root, "prediction");
     const char *response =
         json_string_value(json_object_get(json_object_get(root, "response"), "name"));
+    const char *release = json_string_value(json_object_get(root, "release"));
     if (!estimate_document_is(root)) {
         return fail(error, "this is no estimate; 'tremolo fit --save FILE.json' writes one");
     }
@@ -101,6 +103,8 @@ static bool take(struct tremolo_prediction *made, const json_t *root, char *erro
     made->level = number_or_nan(json_object_get(root, "level"));
     made->degrees = number_or_nan(json_object_get(json_object_get(root, "inference"), "degrees"));
     made->response = strdup(response != NULL ? response : "");
+    made->reach =
+        release != NULL && strcmp(release, "ballot") == 0 ? TREMOLO_STUDY_REACH : INFINITY;
     if (made->shrunken == NULL || made->response == NULL || !all_finite(made->shrunken, p)) {
         return fail(error, "its coefficients for prediction are not sound");
     }
@@ -190,6 +194,22 @@ static double product(const double *w, const double *values, size_t count)
     return sum;
 }
 
+/* A device counts what lies further as lying there. A computed feature has bounds of its own,
+ * which the document does not have, and is left as it is, as one without a range is. */
+static void hold_within_reach(double *w, const struct tremolo_prediction *prediction)
+{
+    const struct tremolo_inputs *inputs = prediction->inputs;
+    for (size_t i = 0; i < prediction->features; i++) {
+        const struct tremolo_input *input = &inputs->input[inputs->feature[i].factor[0].column];
+        double middle = input->low / 2 + input->high / 2;
+        double most = prediction->reach * (input->high / 2 - input->low / 2);
+        if (input->kind == TREMOLO_STUDY_NUMERIC && isfinite(most) &&
+            tremolo_derived_is_plain(&inputs->feature[i])) {
+            w[i] = fmin(fmax(w[i], middle - most), middle + most);
+        }
+    }
+}
+
 static void say_mean(struct tremolo_predicted *predicted,
                      const struct tremolo_prediction *prediction, const double *w)
 {
@@ -221,6 +241,7 @@ bool tremolo_predict(struct tremolo_predicted *predicted,
         !tremolo_inputs_features(w, prediction->inputs, filled)) {
         return false;
     }
+    hold_within_reach(w, prediction);
     w[p - 1] = 1.0;
     predicted->prediction = product(w, prediction->shrunken, p);
     if (tremolo_prediction_has_intervals(prediction)) {

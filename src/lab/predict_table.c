@@ -9,6 +9,9 @@
 
 #include "tremolo_words.h"
 
+/* What simulate takes at most, too. */
+static const double VALUE_MAX = 1e100;
+
 /* Where each input stands in the table. */
 static bool find_columns(size_t *column, const struct tremolo_inputs *inputs,
                          const struct tremolo_table *table, char *error)
@@ -54,7 +57,13 @@ static bool read_cell(double *value, const struct tremolo_table *table, size_t r
     bool good = input->kind == TREMOLO_STUDY_NUMERIC
                     ? tremolo_table_number_at(value, table, row, column)
                     : tremolo_input_read(value, input, tremolo_table_cell(table, row, column));
-    return good || refuse_cell(error, table, row, column, input);
+    if (!good) {
+        return refuse_cell(error, table, row, column, input);
+    }
+    return fabs(*value) <= VALUE_MAX ||
+           refuse(error, "%s %zu, column '%.60s': '%.40s' is beyond %g, the largest taken",
+                  table->place, tremolo_table_line(table, row), table->name[column],
+                  tremolo_table_cell(table, row, column), VALUE_MAX);
 }
 
 static bool is_beyond(const double *values, const struct tremolo_inputs *inputs)

@@ -160,5 +160,17 @@ expect_match "and fills as it says" "$out" ' 0 rows dropped for missing values$'
 predict "$dir/study.json" "$dir/holes.csv"
 expect "every row has a prediction" "$? $(awk -F, 'NR > 1 && $2 == ""' "$out" | wc -l)" "0 0"
 expect_match "rows beyond the study's bounds are counted" "$err" 'rows have a number outside the bounds'
+cat >"$dir/far.csv" <<'DATA'
+age,sleep,income,platform
+342,7,20000,web
+1e12,7,20000,web
+341,7,20000,web
+DATA
+predict "$dir/study.json" "$dir/far.csv"
+expect "a feature of ballots counts up to eight half ranges" \
+    "$? $(tr -d '\r' <"$out" | cut -d, -f2- | awk 'NR == 2 { at = $0 } NR > 2 { print ($0 == at) }' | tr '\n' ' ')" "0 1 0 "
+sed 's/1e12/1e101/' "$dir/far.csv" >"$dir/other.csv"
+refused "a number that simulate would refuse" 2 "line 3, column 'age': '1e101' is beyond 1e\+100, the largest taken" \
+    predict "$dir/study.json" "$dir/other.csv"
 refused "--without cannot leave out a part of a term" 2 "the terms say which there are" \
     simulate "$dir/holes.csv" --study "$dir/terms.json" --without age
