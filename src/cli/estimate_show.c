@@ -22,7 +22,7 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
     }
     members_clean(document);
     if (!wish->json) {
-        estimate_print(document, wish->explain);
+        estimate_print(document, wish->explain, wish->full != NULL ? wish->full : "--explain");
     } else {
         code = cli_print_json(command, json_incref(document), true);
     }

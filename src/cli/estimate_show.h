@@ -14,6 +14,7 @@ struct estimate_wish {
     double level;        /* of a server's or directory's intervals; 0: as they are */
     bool json;
     bool explain;                 /* the guarantee in full, not in a few lines */
+    const char *full;             /* what prints it in full; NULL: --explain */
     const char *save;             /* save it under this name, too; NULL: no */
     bool force;                   /* and replace what is there */
     char line[RESULT_LINE_BYTES]; /* the command as typed, for the file */
@@ -43,8 +44,9 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
 int estimate_find(const char *command, const char *where, const struct estimate_wish *wish);
 
 /* Print a document on the terminal: the table in the manner of R's summary of a linear
- * model, the prediction and the guarantee, which `explain` has in full. (estimate_print.c) */
-void estimate_print(const json_t *document, bool explain);
+ * model, the prediction and the guarantee, which `explain` has in full and whose short form names `full` for
+ * it. (estimate_print.c) */
+void estimate_print(const json_t *document, bool explain, const char *full);
 
 /* What the paper's theorems say of a protocol of rounds, from a document's "convergence"; `where`
  * names b*: "the estimate" or "the guess". */

@@ -69,7 +69,9 @@ static int show(const struct status_arguments *arguments)
     char url[1024 + sizeof path];
     char *text = NULL;
     if (strstr(arguments->url, "/v1/studies/") != NULL) {
-        const struct estimate_wish wish = {.ca_file = arguments->ca_file, .json = arguments->json};
+        const struct estimate_wish wish = {.ca_file = arguments->ca_file,
+                                           .json = arguments->json,
+                                           .full = "'tremolo fit URL --explain'"};
         return estimate_find("status", arguments->url, &wish);
     }
     (void)snprintf(url, sizeof url, "%s%s", arguments->url, path);

@@ -324,11 +324,11 @@ void convergence_print(const json_t *convergence, const char *where)
         "holds that division already, and its step 1/L leaves the proof no room for noise.");
 }
 
-static void print_guarantee(const json_t *guarantee, bool explain)
+static void print_guarantee(const json_t *guarantee, bool explain, const char *full)
 {
     if (json_is_object(guarantee) && !explain) {
         (void)putchar('\n');
-        guarantee_print_short(guarantee);
+        guarantee_print_short(guarantee, full);
     } else if (json_is_object(guarantee)) {
         (void)printf("\nPrivacy: epsilon %.4g, delta %g\n",
                      tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
@@ -337,7 +337,7 @@ static void print_guarantee(const json_t *guarantee, bool explain)
     }
 }
 
-void estimate_print(const json_t *document, bool explain)
+void estimate_print(const json_t *document, bool explain, const char *full)
 {
     print_heading(document);
     if (member_text(document, "remark")[0] != '\0') {
@@ -356,5 +356,5 @@ void estimate_print(const json_t *document, bool explain)
         json_object_get(document, "convergence") != NULL) {
         convergence_print(json_object_get(document, "convergence"), "the estimate");
     }
-    print_guarantee(json_object_get(document, "guarantee"), explain);
+    print_guarantee(json_object_get(document, "guarantee"), explain, full);
 }

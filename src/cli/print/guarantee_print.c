@@ -85,7 +85,7 @@ void guarantee_print(const json_t *guarantee, double delta)
     guarantee_print_differences(rows);
 }
 
-void guarantee_print_short(const json_t *guarantee)
+void guarantee_print_short(const json_t *guarantee, const char *full)
 {
     char text[1024];
     char who[128] = "any two people";
@@ -98,13 +98,13 @@ void guarantee_print_short(const json_t *guarantee)
     (void)snprintf(
         text, sizeof text,
         "Privacy: epsilon %.4g, delta %g, for %s%s. Who must tell the two apart, at even "
-        "odds, is right at most %.1f%% of the time. --explain says it in full.",
+        "odds, is right at most %.1f%% of the time. %s says it in full.",
         tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
         member_number(guarantee, "delta"), who,
         strcmp(member_text(guarantee, "protects"), "features") == 0
             ? "; responses are sent in the clear"
             : "",
-        tremolo_percent_up(member_number(guarantee, "attacker_right")));
+        tremolo_percent_up(member_number(guarantee, "attacker_right")), full);
     coefficients_paragraph(text);
     if (!any) { /* whoever chose a distance sees what it leaves out */
         (void)printf("For two people who differ in other ways:\n");

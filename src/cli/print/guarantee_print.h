@@ -12,7 +12,8 @@ void guarantee_print(const json_t *guarantee, double delta);
 void guarantee_print_differences(const json_t *rows);
 
 /* The guarantee in three lines or so, after a result: what is promised, to whom, and what an
- * attacker achieves; of a promise at a distance the differences, too. */
-void guarantee_print_short(const json_t *guarantee);
+ * attacker achieves; of a promise at a distance the differences, too. `full` is the command or option
+ * that says it in full. */
+void guarantee_print_short(const json_t *guarantee, const char *full);
 
 #endif
