@@ -19,7 +19,10 @@ for lever in 'epsilon 1' 'epsilon 4' '4 features with the same R^2' 'response in
 done
 expect_match "an attacker's success" "$out" '^as planned: ballots +[0-9]+ +0\.[0-9]+ +79\.[0-9]%$'
 expect "the end says what to do" "$(grep -c '^What to do: ' "$out") $(tail -4 "$out" | grep -c '^What to do: ')" "1 1"
+expect_match "and what is guessed of the features" "$out" '^guessed: R.2 0\.5 without privacy, features that are unlike each other, with sd 0\.62 '
 need=$(needed 'as planned: ballots')
+$tremolo plan --dimension 8 --devices 50000 --epsilon 2 --correlation 0.9 >"$out.alike"
+expect_match "a correlation that is given is said" "$out.alike" '^guessed: R.2 0\.5 without privacy, features with correlation 0\.9, with sd 0\.62 '
 $tremolo plan --dimension 8 --devices 1M --epsilon 2 >"$out"
 expect "what is needed does not depend on what there is" "$(needed 'as planned: ballots')" "$need"
 expect_match "which is enough" "$out" '^What to do: go ahead\.$'

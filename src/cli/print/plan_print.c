@@ -50,9 +50,13 @@ static void print_privacy(const struct plan_options *options,
         (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n",
                      answer->noise_sd, sqrt(request->guess.feature_variance));
     } else {
-        (void)printf("guessed: R^2 %g without privacy, features that are unlike each other, with "
-                     "sd %.3g (--r2, --feature-sd)\n",
-                     request->guess.r2, sqrt(request->guess.feature_variance));
+        char alike[64] = "that are unlike each other";
+        if (request->guess.correlation != 0.0) {
+            (void)snprintf(alike, sizeof alike, "with correlation %g", request->guess.correlation);
+        }
+        (void)printf("guessed: R^2 %g without privacy, features %s, with sd %.3g (--r2, "
+                     "--correlation, --feature-sd)\n",
+                     request->guess.r2, alike, sqrt(request->guess.feature_variance));
     }
 }
 
