@@ -144,8 +144,8 @@ static void add_placeholders(struct tremolo_study_problems *problems,
     }
     (void)snprintf(problem->path, sizeof problem->path, "features");
     (void)snprintf(problem->reason, sizeof problem->reason,
-                   "the range of %.64s%s is a placeholder that init wrote, by the comment beside "
-                   "it: replace low and high, and the comment",
+                   "the range of %.64s%s is a placeholder that init wrote: replace low and high, "
+                   "then delete the comment beside it",
                    feature->name, others);
     problems->count = problems->stored = 1;
 }

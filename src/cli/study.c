@@ -89,8 +89,8 @@ static void warn_of_placeholders(const struct study_options *options, const char
                   "placeholder.\n"
                   "Edit low and high%s%s so that " TREMOLO_STUDY_TYPICAL
                   " between, of the response, "
-                  "too, from public knowledge, never from the data; name the levels of every "
-                  "category.\n",
+                  "too, from public knowledge, never from the data, then delete the comment beside "
+                  "it; name the levels of every category.\n",
                   options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
     for (size_t i = 0; i < count; i++) {
         if (looks[i] == TREMOLO_LOOKS_CODE || looks[i] == TREMOLO_LOOKS_DATE) {

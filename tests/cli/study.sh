@@ -45,7 +45,8 @@ expect_match "with the number" "$out" '"liars_turn_sign": [1-9][0-9.]+'
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
-problem="features: the range of age and of 2 more is a placeholder that init wrote, by the comment beside it: replace low and high, and the comment"
+expect_match "and the hint says when a range is done" "$err" 'then delete the comment beside it; '
+problem="features: the range of age and of 2 more is a placeholder that init wrote: replace low and high, then delete the comment beside it"
 $tremolo study check "$dir/csv.json" >"$out" 2>"$err"
 expect "bounds that nobody replaced are a problem" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
 expect "and nothing else is said" "$(wc -c <"$out")" 0
