@@ -41,6 +41,13 @@ plan = json.load(open(sys.argv[1]))
 verdict, ratio = plan["verdict"], plan["expected"]["noise_ratio"]
 print(verdict["told_from_zero"], verdict["identified"], verdict["noise_ratio_max"],
       abs(55000 * (ratio / 0.21) ** 2 - verdict["devices_identified"]) <= 1)' "$out")" "True False 0.21 True"
+# An answer that one in thirty gives varies less than a plan's usual feature.
+$tremolo study init | sed 's/"typical": 0.2/"typical": 0.03/' >"$dir/rare.json"
+$tremolo plan --study "$dir/rare.json" >"$out"
+expect_match "rare answers have wider intervals" "$out" '^Answers that few give have wider intervals'
+$tremolo study init >"$dir/usual.json"
+$tremolo plan --study "$dir/usual.json" >"$dir/usual"
+expect "by one over their variance" "$(awk '/^  smoker/ { w[FILENAME] = $3 } END { printf "%.1f", w[ARGV[1]] / w[ARGV[2]] }' "$out" "$dir/usual")" 3.3
 $tremolo plan --dimension 8 --devices 50k --epsilon 2 --release sample >"$out"
 expect_match "noisy samples are not what to take" "$out" '^What to do: take ballots for any two people'
 tr '\n' ' ' <"$out" >"$dir/flat"

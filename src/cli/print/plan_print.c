@@ -209,6 +209,19 @@ static void print_mean(const struct tremolo_study_file *study, double standard_e
         response->unit[0] != '\0' ? " " : "", response->unit);
 }
 
+/* How much wider an interval is of an answer that few give: the plan's guess is that features have
+ * a standard deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one over the variance. */
+static double times_wider(const struct tremolo_study_file *study,
+                          const struct tremolo_study_coordinate *row)
+{
+    double share = (row->low + row->high) / 2;
+    if (row->from == NULL || tremolo_study_file_terms(study)->release != TREMOLO_RELEASE_BALLOT) {
+        return 1.0;
+    }
+    double variance = 4.0 * fmax(share * (1.0 - share), 1e-6);
+    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / variance, 1.0);
+}
+
 /* Half widths in the study's own units, which run over the public bounds as the scaled
  * ones do from -1 to 1. */
 static void print_own_units(const struct tremolo_study_file *study, double half_width, double level)
@@ -225,13 +238,20 @@ static void print_own_units(const struct tremolo_study_file *study, double half_
     }
     for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
         const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, i);
-        double width = half_width * range / (row->high - row->low);
+        double width = half_width * range / (row->high - row->low) * times_wider(study, row);
         (void)printf("  ");
         coefficients_print_name(row->name, widest);
         (void)printf(" +- %.4g\n", width);
     }
     if (d > ROWS_MAX) {
         (void)printf("  and %zu more\n", d - ROWS_MAX);
+    }
+    for (size_t i = 0; i < d; i++) {
+        if (times_wider(study, tremolo_study_file_coordinate(study, i)) > 1.0) {
+            coefficients_paragraph("Answers that few give have wider intervals, at least as said "
+                                   "here, and need more devices than the verdict counts.");
+            break;
+        }
     }
 }
 
