@@ -73,8 +73,9 @@ void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *docum
         (void)snprintf(
             text, COEFFICIENTS_CAPTION_BYTES,
             "%.0f of %.0f responses lie beyond the range of %s and count as its ends: "
-            "coefficients are drawn to zero by about %.2g %%, which no interval knows. A "
-            "wider range for the response costs devices and takes that away.",
+            "coefficients are drawn to zero by about %.2g %%, by more where a feature sets those "
+            "people apart, and no interval knows. A wider range for the response costs devices "
+            "and takes that away.",
             round(share * devices), devices,
             member_text(json_object_get(document, "response"), "name"), 100 * share);
     }
