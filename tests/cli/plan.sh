@@ -21,6 +21,9 @@ expect_match "an attacker's success" "$out" '^as planned: ballots +[0-9]+ +0\.[0
 expect "the end says what to do" "$(grep -c '^What to do: ' "$out") $(tail -4 "$out" | grep -c '^What to do: ')" "1 1"
 expect_match "and what is guessed of the features" "$out" '^guessed: R.2 0\.5 without privacy, features that are unlike each other, with sd 0\.62 '
 need=$(needed 'as planned: ballots')
+$tremolo plan --dimension 3 --devices 1000 --epsilon 20 --neighbours distance=0.2 --delta 1e-5 >"$out.weak"
+expect_match "an attacker who is nearly always right" "$out.weak" '^as planned: noisy samples +[0-9]+ +0\.[0-9]+ +>99\.9%$'
+expect "and never at most always" "$(grep -c '100\.0%' "$out.weak")" 0
 $tremolo plan --dimension 8 --devices 50000 --epsilon 2 --correlation 0.9 >"$out.alike"
 expect_match "a correlation that is given is said" "$out.alike" '^guessed: R.2 0\.5 without privacy, features with correlation 0\.9, with sd 0\.62 '
 $tremolo plan --dimension 8 --devices 1M --epsilon 2 >"$out"

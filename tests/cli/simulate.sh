@@ -88,6 +88,8 @@ guarantee() { sed -n '/^Privacy: /,/^$/p' "$out" | tr '\n' ' '; }
 $tremolo simulate "$dir/known.csv" --response y --features a --epsilon 2 --seed 1 >"$out"
 expect "ballots: the guarantee in short" "$(guarantee)" "Privacy: epsilon 2, delta 0, for any two people. Who must tell the two apart, at \
 even odds, is right at most 79.2% of the time. --explain says it in full.  "
+$tremolo simulate "$dir/known.csv" --response y --features a --epsilon 15 --seed 1 >"$dir/weak"
+expect_match "what is a little less than always is not said to be always" "$dir/weak" 'may be right above 99\.9% of the'
 expect_match "degrees of freedom are explained" "$out" "^come from leaving out each of 32 groups of reports in turn$"
 $tremolo simulate "$dir/known.csv" --response y --features a $paper --epsilon 5 --seed 1 --explain >"$dir/long"
 right() { sed -n "s/^$1 .*attacker right //p" "$dir/long"; }

@@ -4,21 +4,25 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "guarantee_print.h"
+
 static void print_one(const struct tremolo_rank_law *law, double epsilon, double scale,
                       const struct tremolo_rank_attack *attack)
 {
-    (void)printf(
-        "epsilon %.17g, delta 0: any two samples, features and response alike\n"
-        "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
-        "best, else among the others\n"
-        "noise   variance %.4g of one decoded product of a point of norm 1\n"
-        "attacker right at most\n"
-        "  %5.1f%%  whatever the two samples are\n"
-        "  %5.1f%%  on average over reports' ids, if directions are normal and the "
-        "points' product is not negative\n"
-        "  %5.1f%%  by epsilon alone\n",
-        epsilon, law->top, law->first, scale * scale, tremolo_percent_up(attack->any.upper),
-        tremolo_percent_up(attack->correlated.upper), tremolo_percent_up(attack->budget.upper));
+    char right[3][GUARANTEE_RIGHT_BYTES];
+    (void)printf("epsilon %.17g, delta 0: any two samples, features and response alike\n"
+                 "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
+                 "best, else among the others\n"
+                 "noise   variance %.4g of one decoded product of a point of norm 1\n"
+                 "attacker right at most\n"
+                 "  %6s  whatever the two samples are\n"
+                 "  %6s  on average over reports' ids, if directions are normal and the "
+                 "points' product is not negative\n"
+                 "  %6s  by epsilon alone\n",
+                 epsilon, law->top, law->first, scale * scale,
+                 guarantee_percent(right[0], attack->any.upper, true),
+                 guarantee_percent(right[1], attack->correlated.upper, true),
+                 guarantee_percent(right[2], attack->budget.upper, true));
 }
 
 static void print_together(const struct account_options *options,

@@ -12,10 +12,29 @@
 
 enum { LEAST_WIDTH = 14 }; /* of the column of names */
 
+const char *guarantee_percent(char text[GUARANTEE_RIGHT_BYTES], double share, bool below)
+{
+    double percent = tremolo_percent_up(share);
+    bool all = below && percent >= 100.0;
+    (void)snprintf(text, GUARANTEE_RIGHT_BYTES, "%s%.1f%%", all ? ">" : "", all ? 99.9 : percent);
+    return text;
+}
+
+const char *guarantee_right(char text[GUARANTEE_RIGHT_BYTES], double share, bool below)
+{
+    char percent[GUARANTEE_RIGHT_BYTES];
+    (void)guarantee_percent(percent, share, below);
+    bool above = percent[0] == '>';
+    (void)snprintf(text, GUARANTEE_RIGHT_BYTES, "%s %.12s",
+                   above ? "may be right above" : "is right at most", percent + (above ? 1 : 0));
+    return text;
+}
+
 static void print_row(const json_t *row, int width)
 {
     double distance = member_number(row, "distance");
     double epsilon = member_number(row, "epsilon");
+    char right[GUARANTEE_RIGHT_BYTES];
     coefficients_print_name(member_text(row, "name"), width);
     (void)putchar(' ');
     if (!isnan(distance)) {
@@ -28,8 +47,8 @@ static void print_row(const json_t *row, int width)
     if (!isnan(member_number(row, "mu"))) {
         (void)printf("mu %-10.4g ", tremolo_digits_up(member_number(row, "mu"), 4));
     }
-    (void)printf("epsilon %-9.4g attacker right %.1f%%\n", tremolo_digits_up(epsilon, 4),
-                 tremolo_percent_up(member_number(row, "attacker_right")));
+    (void)printf("epsilon %-9.4g attacker right %s\n", tremolo_digits_up(epsilon, 4),
+                 guarantee_percent(right, member_number(row, "attacker_right"), true));
 }
 
 void guarantee_print_differences(const json_t *rows)
@@ -89,6 +108,7 @@ void guarantee_print_short(const json_t *guarantee, const char *full)
 {
     char text[1024];
     char who[128] = "any two people";
+    char right[GUARANTEE_RIGHT_BYTES];
     const char *neighbours = member_text(guarantee, "neighbours");
     bool any = strcmp(neighbours, "any") == 0;
     if (!any) {
@@ -98,13 +118,15 @@ void guarantee_print_short(const json_t *guarantee, const char *full)
     (void)snprintf(
         text, sizeof text,
         "Privacy: epsilon %.4g, delta %g, for %s%s. Who must tell the two apart, at even "
-        "odds, is right at most %.1f%% of the time. %s says it in full.",
+        "odds, %s of the time. %s says it in full.",
         tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
         member_number(guarantee, "delta"), who,
         strcmp(member_text(guarantee, "protects"), "features") == 0
             ? "; responses are sent in the clear"
             : "",
-        tremolo_percent_up(member_number(guarantee, "attacker_right")), full);
+        guarantee_right(right, member_number(guarantee, "attacker_right"),
+                        isfinite(member_number(guarantee, "epsilon"))),
+        full);
     coefficients_paragraph(text);
     if (!any) { /* whoever chose a distance sees what it leaves out */
         (void)printf("For two people who differ in other ways:\n");

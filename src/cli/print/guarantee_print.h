@@ -3,6 +3,15 @@
 #define TREMOLO_CLI_GUARANTEE_PRINT_H
 
 #include <jansson.h>
+#include <stdbool.h>
+
+enum { GUARANTEE_RIGHT_BYTES = 32 };
+
+/* How often an attacker is right at most, as in "79.2%"; ">99.9%" for what rounds up to all of the
+ * time and is less (`below`). The same within a sentence: "is right at most 79.2%". Both return
+ * `text`. */
+const char *guarantee_percent(char text[GUARANTEE_RIGHT_BYTES], double share, bool below);
+const char *guarantee_right(char text[GUARANTEE_RIGHT_BYTES], double share, bool below);
 
 /* Print "reviewer", "participant" and "differences" of a guarantee document, whose
  * epsilons hold at delta. */

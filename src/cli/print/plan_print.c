@@ -98,15 +98,19 @@ static void print_warnings(const struct tremolo_plan_request *request,
         any.distance = 0.0;
         double widest = tremolo_plan_sensitivity(&any);
         double typical = fmin(tremolo_typical_distance((unsigned)request->guess.dimension), widest);
+        double near = tremolo_plan_attack(request, request->distance);
+        double ends = tremolo_plan_attack(request, 2.0);
+        double pair = tremolo_plan_attack(request, typical);
+        double any_two = tremolo_plan_attack(request, widest);
+        char right[4][GUARANTEE_RIGHT_BYTES];
         (void)snprintf(
             text, sizeof text,
-            "One who must tell two people apart, at even odds, is right at most %.1f%% of the time "
-            "when they differ by %g, %.1f%% when they are at the two ends of one feature's range, "
-            "%.1f%% for a typical pair (%.2g apart) and %.1f%% for any two%s",
-            tremolo_percent_up(tremolo_plan_attack(request, request->distance)), request->distance,
-            tremolo_percent_up(tremolo_plan_attack(request, 2.0)),
-            tremolo_percent_up(tremolo_plan_attack(request, typical)), typical,
-            tremolo_percent_up(tremolo_plan_attack(request, widest)), study != NULL ? ":" : ".");
+            "One who must tell two people apart, at even odds, %s of the time "
+            "when they differ by %g, %s when they are at the two ends of one feature's range, "
+            "%s for a typical pair (%.2g apart) and %s for any two%s",
+            guarantee_right(right[0], near, true), request->distance,
+            guarantee_percent(right[1], ends, true), guarantee_percent(right[2], pair, true),
+            typical, guarantee_percent(right[3], any_two, true), study != NULL ? ":" : ".");
         coefficients_paragraph(text);
         if (study != NULL) {
             print_differences(request, study, widest);
@@ -182,6 +186,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         char name[80];
         char needed[32] = "no number";
         char r2[32] = "-";
+        char right[GUARANTEE_RIGHT_BYTES];
         plan_lever_name(name, sizeof name, lever);
         if (lever->devices > 0.0) {
             (void)snprintf(needed, sizeof needed, "%.0f", round_up(lever->devices));
@@ -189,8 +194,8 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         if (isfinite(lever->r2)) {
             (void)snprintf(r2, sizeof r2, "%.3f", lever->r2);
         }
-        (void)printf("%-34s %16s %*s %14.1f%%\n", name, needed, width, r2,
-                     tremolo_percent_up(lever->attack));
+        (void)printf("%-34s %16s %*s %15s\n", name, needed, width, r2,
+                     guarantee_percent(right, lever->attack, true));
     }
     (void)printf("The attacker must tell any two people apart at even odds; 50%% is a coin.\n");
 }

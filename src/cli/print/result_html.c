@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "coefficients.h"
+#include "guarantee_print.h"
 #include "html.h"
 #include "members.h"
 #include "tremolo_privacy.h"
@@ -144,18 +145,24 @@ static bool is_told(const json_t *row)
 static void private_answer(FILE *out, const json_t *guarantee)
 {
     const char *neighbours = member_text(guarantee, "neighbours");
-    double right = tremolo_percent_up(member_number(guarantee, "attacker_right"));
-    double any_two = member_number(json_object_get(guarantee, "any_two"), "attacker_right");
+    const json_t *any_two = json_object_get(guarantee, "any_two");
+    char right[GUARANTEE_RIGHT_BYTES], other[GUARANTEE_RIGHT_BYTES];
+    (void)guarantee_percent(right, member_number(guarantee, "attacker_right"),
+                            isfinite(member_number(guarantee, "epsilon")));
+    bool above = right[0] == '>';
+    double share = member_number(any_two, "attacker_right");
     char text[240] = "The data were read as they are: nothing is protected";
     if (json_is_object(guarantee) && strcmp(neighbours, "any") == 0) {
-        (void)snprintf(
-            text, sizeof text,
-            "Between any two people an attacker guesses right at most %.1f%% of the time", right);
+        (void)snprintf(text, sizeof text,
+                       "Between any two people an attacker guesses right %s %s of the time",
+                       above ? "above" : "at most", right + (above ? 1 : 0));
     } else if (json_is_object(guarantee)) {
         (void)snprintf(text, sizeof text,
                        "Between two people within %.40s, and those only, an attacker guesses right "
-                       "at most %.1f%% of the time; between any two, %.1f%%",
-                       neighbours, right, isnan(any_two) ? 100.0 : tremolo_percent_up(any_two));
+                       "%s %s of the time; between any two, %s",
+                       neighbours, above ? "above" : "at most", right + (above ? 1 : 0),
+                       guarantee_percent(other, isnan(share) ? 1.0 : share,
+                                         isfinite(member_number(any_two, "epsilon"))));
     }
     answer(out, "Private", text);
 }
@@ -403,7 +410,7 @@ static void distance_cell(FILE *out, size_t column, const char *text)
 static void distance_row(FILE *out, const json_t *row)
 {
     static const char *const keys[] = {"distance", "mu", "epsilon"};
-    char text[32];
+    char text[GUARANTEE_RIGHT_BYTES];
     const char *words = member_text(row, "words");
     html(out, "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">%t%s%t</th>",
          member_text(row, "name"), words[0] != '\0' ? ", " : "", words);
@@ -412,8 +419,7 @@ static void distance_row(FILE *out, const json_t *row)
         (void)snprintf(text, sizeof text, "%.4g", i == 0 ? value : tremolo_digits_up(value, 4));
         distance_cell(out, i + 1, isnan(value) ? "\u2013" : text);
     }
-    (void)snprintf(text, sizeof text, "%.1f%%",
-                   tremolo_percent_up(member_number(row, "attacker_right")));
+    (void)guarantee_percent(text, member_number(row, "attacker_right"), true);
     distance_cell(out, DISTANCE_COLUMNS - 1,
                   isnan(member_number(row, "epsilon")) ? "always: no protection" : text);
     html(out, "</tr>\n");
