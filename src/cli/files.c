@@ -138,9 +138,9 @@ static void add_placeholders(struct tremolo_study_problems *problems,
                                                       ? tremolo_study_file_feature(study, first)
                                                       : tremolo_study_file_response(study);
     struct tremolo_study_problem *problem = &problems->item[0];
-    char others[48] = "";
-    if (found > 1) {
-        (void)snprintf(others, sizeof others, " and of %zu more", found - 1);
+    char others[20] = "";
+    if (found > 1) { /* at most TREMOLO_MAX_DIMENSION */
+        (void)snprintf(others, sizeof others, " and of %u more", (unsigned)(found - 1) & 0x1ff);
     }
     (void)snprintf(problem->path, sizeof problem->path, "features");
     (void)snprintf(problem->reason, sizeof problem->reason,

@@ -25,11 +25,11 @@ static const struct tremolo_sweep_method paper_methods[] = {
     .neighbours = TREMOLO_NEIGHBOURS_ANY, .calibration = TREMOLO_CALIBRATION_EXACT, .rounds = 1,   \
     .threads = 1
 #define SAMPLE(METHOD, ALL)                                                                        \
-    .scaling = TREMOLO_SCALING_BOUNDS,                                                             \
-    .options = {ANY_TWO, .method = TREMOLO_EXPERIMENT_##METHOD, .delta = 1e-5, .protect_all = ALL}
+    .scaling = TREMOLO_SCALING_BOUNDS, .options = {ANY_TWO, .method = TREMOLO_EXPERIMENT_##METHOD, \
+                                                   .delta = 1e-5, .protect_all = (ALL)}
 #define BALLOT(ALL)                                                                                \
     .scaling = TREMOLO_SCALING_RANGES,                                                             \
-    .options = {ANY_TWO, .release = TREMOLO_RELEASE_BALLOT, .protect_all = ALL}
+    .options = {ANY_TWO, .release = TREMOLO_RELEASE_BALLOT, .protect_all = (ALL)}
 
 static const struct tremolo_sweep_method any_two_methods[] = {
     {"sample-all", "noisy sample, all protected", SAMPLE(AUTO, true)},

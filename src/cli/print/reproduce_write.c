@@ -24,8 +24,10 @@ static bool close_well(FILE *file)
 
 const char *const reproduce_any_two_words[REPRODUCE_ANY_TWO_WORDS] = {
     "Each task is split at random, 80/20, into devices and test rows. Bounds (least and largest "
-    "value) for noisy samples and the trusted server, and typical ranges (nine of ten values, about "
-    "the mean) for ballots, are taken from the training rows, which is not private. Nothing is tuned.",
+    "value) for noisy samples and the trusted server, and typical ranges (nine of ten values, "
+    "about "
+    "the mean) for ballots, are taken from the training rows, which is not private. Nothing is "
+    "tuned.",
     "Neighbours are any two people: of the whole sample, or of its features with the response "
     "sent in the clear. sample is the paper's release without modulation, one for each device, "
     "exact calibration, delta 1e-5, fitted by auto; ballot has delta 0. Both are local: the "

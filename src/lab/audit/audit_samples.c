@@ -197,7 +197,8 @@ static void look_through(struct audit *audit, const struct glass *glass)
         study.clip = FINE_UNIT;
     }
     if (audit_scene_open(&scene, glass->name, &study, audit)) {
-        for (unsigned f = 0; f <= glass->turned && audit->status == TREMOLO_OK; f++) {
+        unsigned frames = glass->turned ? 2 : 1;
+        for (unsigned f = 0; f < frames && audit->status == TREMOLO_OK; f++) {
             run_frame(&scene.frame[f], glass->families, glass->reports);
         }
         if (glass == glasses && audit->status == TREMOLO_OK) {
