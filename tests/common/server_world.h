@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "expand.h"
 #include "server_jobs.h"
 #include "server_reports.h"
 #include "testing.h"
@@ -75,7 +76,7 @@ static inline enum tremolo_status create_study(struct served_study **served, str
 static inline enum server_outcome send_report(struct writer *writer, struct served_study *served,
                                               const struct server_report *report, const char *name)
 {
-    int16_t row[8];
+    int16_t row[EXPAND_ROW_VALUES]; /* a ballot's, more than any sample here has */
     struct arrival arrival = {.bytes = report->bytes,
                               .length = (uint16_t)report->length,
                               .device = (const uint8_t *)name,
