@@ -19,7 +19,7 @@ const middle = (values) => values.sort((a, b) => a - b)[Math.floor(values.length
 async function visit() {
     const browser = await openBrowser();
     const { page } = await openPage(browser, url);
-    await page.waitForSelector('#coefficients tr');
+    await page.waitForSelector('#coefficients tr', { state: 'attached' });
     const times = await page.evaluate(() => ({
         paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN,
         numbers: performance.now(),
