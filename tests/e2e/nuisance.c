@@ -45,19 +45,27 @@ static int idle(int port, long count, unsigned seconds)
     return 0;
 }
 
+/* Not the time of day, which jumps when a virtual machine was stopped for a while. */
+static long now_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long)now.tv_sec;
+}
+
 /* Seconds until the other side closes, sending `drop` every 200 ms if not 0. */
 static int wait_for_cut(int fd, char drop, long seconds)
 {
-    time_t start = time(NULL);
+    long start = now_seconds();
     char buffer[512];
-    while (time(NULL) - start <= seconds) {
+    while (now_seconds() - start <= seconds) {
         struct pollfd wait = {fd, POLLIN, 0};
         if (poll(&wait, 1, 200) > 0 && recv(fd, buffer, sizeof buffer, 0) <= 0) {
-            (void)printf("%ld\n", (long)(time(NULL) - start));
+            (void)printf("%ld\n", now_seconds() - start);
             return 0;
         }
         if (drop != 0 && send(fd, &drop, 1, MSG_NOSIGNAL) != 1) {
-            (void)printf("%ld\n", (long)(time(NULL) - start));
+            (void)printf("%ld\n", now_seconds() - start);
             return 0;
         }
     }
