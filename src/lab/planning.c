@@ -102,20 +102,22 @@ double plan_devices(const struct tremolo_plan_request *request)
         return plan_ballot_devices(request);
     }
     const struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
-    return plan_finite_or_none(tremolo_plan_needed(&input));
+    double wider = fmax(request->wider, 1.0); /* errors fall with the root of the devices */
+    return plan_finite_or_none(wider * wider * tremolo_plan_needed(&input));
 }
 
 static void fill_verdict(struct tremolo_plan_answer *answer,
                          const struct tremolo_plan_request *request)
 {
     struct tremolo_plan_verdict *verdict = &answer->verdict;
-    verdict->least = TREMOLO_PLAN_STANDS_OUT * answer->result.standard_error;
+    bool ballot = request->release == TREMOLO_RELEASE_BALLOT;
+    verdict->least =
+        TREMOLO_PLAN_STANDS_OUT * answer->result.standard_error * fmax(request->wider, 1.0);
     verdict->guessed = plan_guessed(request);
     verdict->devices = answer->levers[0].devices;
     verdict->liars = tremolo_plan_liars(request);
     verdict->told = verdict->devices > 0 && request->guess.devices >= verdict->devices;
-    verdict->ratio_max = request->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_PLAN_RATIO_BALLOT
-                                                                    : TREMOLO_PLAN_RATIO_SAMPLE;
+    verdict->ratio_max = ballot ? TREMOLO_PLAN_RATIO_BALLOT : TREMOLO_PLAN_RATIO_SAMPLE;
     /* Either release's ratio falls with the root of the number of devices. */
     double excess = answer->result.noise_ratio / verdict->ratio_max;
     verdict->identified = excess <= 1.0;

@@ -35,6 +35,17 @@ void tremolo_plan_begin(struct tremolo_plan_request *request)
     };
 }
 
+double tremolo_plan_wider(const struct tremolo_study_file *study, size_t coordinate)
+{
+    const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, coordinate);
+    double share = (row->low + row->high) / 2;
+    if (row->from == NULL || tremolo_study_file_terms(study)->release != TREMOLO_RELEASE_BALLOT) {
+        return 1.0;
+    }
+    double variance = 4.0 * fmax(share * (1.0 - share), 1e-6);
+    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / variance, 1.0);
+}
+
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study)
 {
@@ -55,6 +66,9 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
     request->distance = terms->distance;
     request->response_private = terms->response_private;
     request->calibration = terms->calibration;
+    for (size_t i = 0; i < request->guess.dimension; i++) {
+        request->wider = fmax(request->wider, tremolo_plan_wider(study, i));
+    }
 }
 
 /* What has no meaning for ballots is refused, not passed over. */

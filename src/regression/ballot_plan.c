@@ -38,6 +38,7 @@ struct guess {
     double counts[2];
     double beta2;
     double residual;
+    double wider; /* times is the least variance smaller than the others, and its noise larger */
 };
 
 static bool usable(const struct tremolo_ballot_plan_input *input)
@@ -66,6 +67,7 @@ static struct guess take(const struct tremolo_ballot_plan_input *input)
         .counts = {1.0, d - 1.0},
         .beta2 = input->r2 * input->response_variance / v,
         .residual = (1.0 - input->r2) * input->response_variance,
+        .wider = fmax(input->wider, 1.0),
     };
 }
 
@@ -77,17 +79,17 @@ static double noise_of(const struct guess *guess, double devices)
     return input->c * input->c / devices + summed * summed;
 }
 
-static double smallest(const struct guess *guess)
+static double smallest(const struct guess *guess, double wider)
 {
     double h2 = guess->input->h * guess->input->h;
     double value =
         guess->counts[1] > 0.0 ? fmin(guess->values[0], guess->values[1]) : guess->values[0];
-    return guess->mass * fmin(value, h2);
+    return guess->mass * fmin(value / wider, h2);
 }
 
-static double ratio_of(const struct guess *guess, double devices)
+static double ratio_of(const struct guess *guess, double devices, double wider)
 {
-    return sqrt(noise_of(guess, devices) * guess->d / 2.0) / smallest(guess);
+    return sqrt(noise_of(guess, devices) * guess->d / 2.0) / smallest(guess, wider);
 }
 
 /* Variance of the estimate along eigendirection k, to first order, with so much of the
@@ -105,7 +107,7 @@ static double along(const struct guess *guess, int k, double devices, double own
 
 static double standard_error(const struct guess *guess, double devices)
 {
-    double ratio = ratio_of(guess, devices);
+    double ratio = ratio_of(guess, devices, 1.0);
     double variance = (guess->counts[0] * along(guess, 0, devices, 1.0) +
                        guess->counts[1] * along(guess, 1, devices, 1.0)) /
                       guess->d;
@@ -140,11 +142,11 @@ static double expected_r2(const struct guess *guess)
     return guess->input->r2 - lost / guess->input->response_variance;
 }
 
-/* Fewest devices with which a coefficient of the guess's size stands out; the ratio of size
- * and standard error grows with them. */
+/* Fewest devices with which a coefficient of the guess's size stands out of the widest interval;
+ * the ratio of size and standard error grows with them. */
 static double devices_needed(const struct guess *guess)
 {
-    double size = sqrt(guess->beta2 / guess->d);
+    double size = sqrt(guess->beta2 / guess->d) / guess->wider;
     double low = guess->d + 2.0;
     double high = MAX_DEVICES;
     if (!(size >= TREMOLO_PLAN_STANDS_OUT * standard_error(guess, high))) {
@@ -178,7 +180,7 @@ enum tremolo_status tremolo_ballot_plan(struct tremolo_ballot_plan *plan,
         .standard_error = standard_error(&guess, input->devices),
         .devices_needed = devices_needed(&guess),
         .r2 = expected_r2(&guess),
-        .noise_ratio = ratio_of(&guess, input->devices),
+        .noise_ratio = ratio_of(&guess, input->devices, guess.wider),
     };
     return TREMOLO_OK;
 }

@@ -1,7 +1,8 @@
 /* identify.c -- what the noise hides, in a sentence.
  *
  * The number of devices that would do is the planner's, at its usual guesses, so it is
- * said in two digits. Where as many have reported the guesses do not fit, and that is said. */
+ * said in two digits and with them. Where as many have reported they do not fit, and that is said:
+ * what hides a coefficient is that its feature varies too little by itself, not its size. */
 #include "tremolo_regression.h"
 
 #include <math.h>
@@ -50,15 +51,16 @@ static void say_count(char text[COUNT_BYTES], double count)
 static void say_needed(char *text, size_t capacity, double needed, uint64_t devices)
 {
     char count[COUNT_BYTES];
+    bool enough = needed <= (double)devices;
     append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
-    if (needed <= (double)devices) {
-        append(text, capacity, "enough if features varied more or were less alike");
-    } else if (needed <= COUNT_MAX) {
-        say_count(count, needed);
-        append(text, capacity, "about %s would be needed", count);
-    } else {
+    if (!(needed <= COUNT_MAX)) {
         append(text, capacity, "and no number of devices that could be had would do");
+        return;
     }
+    say_count(count, needed);
+    append(text, capacity, "about %s %s for unrelated features with effects of a usual size%s",
+           count, enough ? "are enough" : "would be needed",
+           enough ? "; here they vary less, as rare answers do, or are more alike" : "");
 }
 
 void tremolo_identification_summary(char *text, size_t capacity, const char *const *names,

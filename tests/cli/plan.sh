@@ -34,6 +34,8 @@ $tremolo plan --dimension 8 --devices 55k --epsilon 2 >"$out"
 tr '\n' ' ' <"$out" >"$dir/flat"
 expect_match "coefficients that would be told" "$out" '^Verdict: with 55000 devices all of the 8 coefficients'
 expect_match "may be hidden: the verdict says so" "$dir/flat" 'The noise ratio will be about 0\.2[0-9]*, and intervals hold up to 0\.21: above that read score sets in their place, and coefficients may stay hidden\.'
+expect_match "and which number of devices is which" "$dir/flat" 'About 7[0-9]000 devices are needed for intervals to hold, which is another number than that for coefficients'
+expect_match "as the table's foot does" "$out" '^Devices needed tell coefficients of the guessed size from zero in four studies of five\.$'
 expect_match "and what to do is not to go ahead" "$dir/flat" 'What to do: bring about 7[0-9]000 devices, with which intervals hold, or take a larger epsilon'
 enough=$(sed -n 's/.*bring about \([0-9]*\) devices, .*/\1/p' "$dir/flat")
 $tremolo plan --dimension 8 --devices "$enough" --epsilon 2 >"$out"
@@ -50,6 +52,10 @@ $tremolo plan --study "$dir/rare.json" >"$out"
 expect_match "rare answers have wider intervals" "$out" '^Answers that few give have wider intervals'
 $tremolo study init >"$dir/usual.json"
 $tremolo plan --study "$dir/usual.json" >"$dir/usual"
+rare=$(needed 'as planned: ballots')
+cp "$dir/usual" "$out"
+expect "and the verdict counts the devices that they need, by about the square" "$(awk -v r="$rare" -v u="$(needed 'as planned: ballots')" 'BEGIN { print (r > 8 * u && r < 14 * u) }')" 1
+$tremolo plan --study "$dir/rare.json" >"$out"
 expect "by one over their variance" "$(awk '/^  smoker/ { w[FILENAME] = $3 } END { printf "%.1f", w[ARGV[1]] / w[ARGV[2]] }' "$out" "$dir/usual")" 3.3
 $tremolo plan --dimension 8 --devices 50k --epsilon 2 --release sample >"$out"
 expect_match "noisy samples are not what to take" "$out" '^What to do: take ballots for any two people'

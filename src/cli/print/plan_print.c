@@ -197,6 +197,9 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         (void)printf("%-34s %16s %*s %15s\n", name, needed, width, r2,
                      guarantee_percent(right, lever->attack, true));
     }
+    (void)printf(
+        "Devices needed tell coefficients of the guessed size from zero in four studies of "
+        "five.\n");
     (void)printf("The attacker must tell any two people apart at even odds; 50%% is a coin.\n");
 }
 
@@ -214,28 +217,17 @@ static void print_mean(const struct tremolo_study_file *study, double standard_e
         response->unit[0] != '\0' ? " " : "", response->unit);
 }
 
-/* How much wider an interval is of an answer that few give: the plan's guess is that features have
- * a standard deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one over the variance. */
-static double times_wider(const struct tremolo_study_file *study,
-                          const struct tremolo_study_coordinate *row)
-{
-    double share = (row->low + row->high) / 2;
-    if (row->from == NULL || tremolo_study_file_terms(study)->release != TREMOLO_RELEASE_BALLOT) {
-        return 1.0;
-    }
-    double variance = 4.0 * fmax(share * (1.0 - share), 1e-6);
-    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / variance, 1.0);
-}
-
 /* Half widths in the study's own units, which run over the public bounds as the scaled
  * ones do from -1 to 1. */
-static void print_own_units(const struct tremolo_study_file *study, double half_width, double level)
+static void print_own_units(const struct tremolo_study_file *study,
+                            const struct tremolo_plan_request *request, double half_width)
 {
     const struct tremolo_study_feature *response = tremolo_study_file_response(study);
     size_t d = tremolo_study_file_dimension(study);
     double range = response->high - response->low;
-    (void)printf("\n%g%% intervals in the study's own units: %s%s%s per unit of\n", 100.0 * level,
-                 response->name, response->unit[0] != '\0' ? ", " : "", response->unit);
+    (void)printf("\n%g%% intervals in the study's own units: %s%s%s per unit of\n",
+                 100.0 * request->guess.level, response->name,
+                 response->unit[0] != '\0' ? ", " : "", response->unit);
     int widest = 24;
     for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
         int width = coefficients_name_width(tremolo_study_file_coordinate(study, i)->name);
@@ -243,7 +235,7 @@ static void print_own_units(const struct tremolo_study_file *study, double half_
     }
     for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
         const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, i);
-        double width = half_width * range / (row->high - row->low) * times_wider(study, row);
+        double width = half_width * range / (row->high - row->low) * tremolo_plan_wider(study, i);
         (void)printf("  ");
         coefficients_print_name(row->name, widest);
         (void)printf(" +- %.4g\n", width);
@@ -251,12 +243,9 @@ static void print_own_units(const struct tremolo_study_file *study, double half_
     if (d > ROWS_MAX) {
         (void)printf("  and %zu more\n", d - ROWS_MAX);
     }
-    for (size_t i = 0; i < d; i++) {
-        if (times_wider(study, tremolo_study_file_coordinate(study, i)) > 1.0) {
-            coefficients_paragraph("Answers that few give have wider intervals, at least as said "
-                                   "here, and need more devices than the verdict counts.");
-            break;
-        }
+    if (request->wider > 1.0) {
+        coefficients_paragraph("Answers that few give have wider intervals, at least as said here; "
+                               "devices needed are for the widest.");
     }
 }
 
@@ -308,8 +297,10 @@ static void print_verdict(const struct plan_options *options,
         (void)snprintf(
             text, sizeof text,
             "The noise ratio will be about %.2g, and intervals hold up to %g: above that "
-            "read score sets in their place, and coefficients may stay hidden.",
-            answer->result.noise_ratio, verdict->ratio_max);
+            "read score sets in their place, and coefficients may stay hidden. About %.0f devices "
+            "are needed for intervals to hold, which is another number than that for coefficients "
+            "to be told from zero.",
+            answer->result.noise_ratio, verdict->ratio_max, round_up(verdict->devices_identified));
         coefficients_paragraph(text);
     }
     if (verdict->liars < devices) {
@@ -370,7 +361,7 @@ void plan_print_text(const struct plan_options *options, const struct tremolo_pl
         print_mean(options->study, answer->noise_sd / sqrt(request->guess.devices));
     }
     if (options->study != NULL) {
-        print_own_units(options->study, answer->result.half_width, request->guess.level);
+        print_own_units(options->study, request, answer->result.half_width);
     }
     print_levers(answer, request->guess.devices);
     if (options->theory) {

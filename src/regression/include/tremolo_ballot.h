@@ -121,14 +121,18 @@ struct tremolo_ballot_plan_input {
     double correlation;
     double r2; /* share explained without privacy */
     double response_variance;
+    double
+        wider; /* times, at least 1, is the interval of the feature that varies least; 0: as all */
 };
 
 struct tremolo_ballot_plan {
     double standard_error; /* of one coefficient, scaled */
-    double devices_needed; /* for coefficients of equal size to stand out by 2.8 standard errors;
+    double
+        devices_needed; /* for coefficients of equal size to stand out by 2.8 standard errors, the
+                            * widest, too;
                             * the same whatever `devices` is; infinite when r2 is 0 */
-    double r2;             /* expected of AUTO's predictions */
-    double noise_ratio;    /* as in struct tremolo_ballot_fit */
+    double r2;          /* expected of AUTO's predictions */
+    double noise_ratio; /* as in struct tremolo_ballot_fit */
 };
 
 TREMOLO_MUST_USE enum tremolo_status

@@ -165,20 +165,24 @@ static void test_hidden_coefficients_are_named_once(void **state)
     (void)state;
     const char *const names[9] = {"a", "b", "c", "e", "f", "g", "h", "i", "k"};
     struct tremolo_coefficient rows[9] = {{.identified = false}};
-    char text[200];
+    char text[300];
     for (size_t i = 0; i < 9; i++) {
         rows[i].devices_needed = 38912.4;
     }
     rows[1].identified = true;
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 3200);
     assert_string_equal(text, "a and c are not identified at this noise: 3200 devices reported, "
-                              "about 39,000 would be needed");
+                              "about 39,000 would be needed for unrelated features with effects "
+                              "of a usual size");
     tremolo_identification_summary(text, sizeof text, names, rows, 9, 3200);
     assert_string_equal(text, "a, c, e, f, g and 3 more are not identified at this noise: 3200 "
-                              "devices reported, about 39,000 would be needed");
+                              "devices reported, about 39,000 would be needed for unrelated "
+                              "features with effects of a usual size");
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 39000);
     assert_string_equal(text, "a and c are not identified at this noise: 39000 devices reported, "
-                              "enough if features varied more or were less alike");
+                              "about 39,000 are enough for unrelated features with effects of a "
+                              "usual size; here they vary less, as rare answers do, or are more "
+                              "alike");
     tremolo_identification_summary(text, sizeof text, names, rows, 3, 7);
     assert_string_equal(text, "too few reports yet: 7 devices reported, and 3 coefficients with "
                               "standard errors need at least 64");
