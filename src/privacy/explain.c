@@ -2,7 +2,8 @@
  *
  * Two texts and a table from one promise, of Gaussian releases or of ballots. Rates are rounded up
  * to the next tenth of a percent, epsilon to four digits and mu and rho to six, so that nothing
- * here promises more than was proved. mu of Gaussian releases grows in proportion to the distance
+ * here promises more than was proved; a rate that becomes all of the time is said to be above 99.9%
+ * where epsilon is finite, because it is less. mu of Gaussian releases grows in proportion to the distance
  * between two samples, or as the promise knows better (integers are rounded), which gives the same
  * guarantee at any other distance; ballots cost the same for any two.
  *
@@ -282,6 +283,12 @@ static void say_cost(struct words *words, const struct tremolo_promise *promise,
         promised->epsilon, tremolo_digits_up(promise->delta, 3));
 }
 
+/* Is the attacker right a little less than always? */
+static bool is_nearly_always(const struct tremolo_difference *row)
+{
+    return row->attacker_right >= 1.0 && isfinite(row->epsilon);
+}
+
 static void say_reviewer(struct words *words, const struct tremolo_promise *promise,
                          const struct tremolo_difference *promised)
 {
@@ -298,11 +305,15 @@ static void say_reviewer(struct words *words, const struct tremolo_promise *prom
     say_neighbours(words, promise);
     say(words, ", ");
     say_cost(words, promise, promised);
+    if (is_nearly_always(promised)) {
+        say(words, "; a test between the two, at even odds, may be right above 99.9%% of the time");
+    } else {
+        say(words, "; no test between the two, at even odds, is right more than %.1f%% of the time",
+            100.0 * promised->attacker_right);
+    }
     say(words,
-        "; no test between the two, at even odds, is right more than %.1f%% of the time. %s The "
-        "guarantee is local: it holds against the server. It assumes %s%s and a ledger that counts "
-        "every release.",
-        100.0 * promised->attacker_right,
+        ". %s The guarantee is local: it holds against the server. It assumes %s%s and a ledger "
+        "that counts every release.",
         !promise->response_private ? "The response is sent in the clear and is not protected; it "
                                      "also tells about the features as far as it depends on them."
         : ballot                   ? "The response is protected as the features are."
@@ -334,8 +345,8 @@ static void say_what_is_seen(struct words *words, const struct tremolo_promise *
         say(words, "nobody sees your %s, not even us.", what);
     } else if (strength == TREMOLO_STRENGTH_PAST) {
         say(words,
-            "whoever sees the result can guess more about your %s than devices allow unless they "
-            "are told otherwise.",
+            "whoever sees the result can guess more about your %s than a device allows by "
+            "default: it takes part only if its settings are changed.",
             what);
     } else {
         say(words,
@@ -392,8 +403,12 @@ static void say_participant(struct words *words, const struct tremolo_promise *p
         : sample_count(promise) > 1 ? "your samples"
                                     : "your sample");
     say_candidates(words, promise);
-    say(words, ", is right at most %.1f%% of the time; tossing a coin is right 50%% of the time.",
-        100.0 * promised->attacker_right);
+    if (is_nearly_always(promised)) {
+        say(words, ", may be right above 99.9%% of the time");
+    } else {
+        say(words, ", is right at most %.1f%% of the time", 100.0 * promised->attacker_right);
+    }
+    say(words, "; tossing a coin is right 50%% of the time.");
     if (promise->releases > 1) {
         say(words, " This counts all of the %llu reports that your device may send.",
             (unsigned long long)promise->releases);

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { test } from './tap.mjs';
 import { epsilonAt, normalBelow } from 'tremolo-device/gaussian';
 import { caught, caughtBallot, guessedRight, normalQuantile } from '../../src/web/common/gaussian.js';
-import { atMost, cost } from '../../src/web/common/format.js';
+import { atMost, cost, rightAtMost } from '../../src/web/common/format.js';
 import { muAt } from '../../src/web/common/study_terms.js';
 
 const account = (...words) => JSON.parse(execFileSync(process.env.TREMOLO, ['account', ...words, '--json']));
@@ -50,7 +50,7 @@ await test('a ballot\'s curve is what the server says', () => {
 await test('bounds are rounded up', () => {
     assert.equal(atMost(0.5533), '55.4%');
     assert.equal(atMost(0.5), '50%');
-    assert.equal(atMost(0.9992), '99.92%');
-    assert.equal(atMost(1 - 1e-9), '100%');
-    assert.equal(atMost(1), '100%');
+    assert.equal(atMost(0.999), '99.9%');
+    assert.deepEqual([0.9992, 1 - 1e-9, 1].map(atMost), ['>99.9%', '>99.9%', '>99.9%']);
+    assert.deepEqual([0.5533, 0.9992].map(rightAtMost), ['at most 55.4%', 'above 99.9%']);
 });

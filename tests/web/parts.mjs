@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
 import { cost, count, decimalsOf, roundedTo, shortCount, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/common/format.js';
-import { certainWords } from '../../src/web/study/answers.js';
+import { certainWords, explainedSentence } from '../../src/web/study/answers.js';
 import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
@@ -116,10 +116,11 @@ await test('what was learnt, or how many devices are lacking', () => {
     const known = learnt(document);
     assert.deepEqual([known.told.map((row) => row.name), known.of, known.share, known.others.length], [['steps'], 3, null, 0]);
     const none = learnt({ ...document, coefficients: [sleep, hidden, intercept] });
-    assert.equal(sentenceText(none.sentence), 'Nothing yet: 40 of about 290,000 devices');
+    assert.equal(sentenceText(none.sentence), 'Nothing yet: 40 of about 290,000 devices, which unrelated features with effects of a usual size need');
     assert.ok(Math.abs(none.share - 40 / 287654) < 1e-12);
     const said = (changes) => sentenceText(learnt({ ...document, coefficients: [], ...changes }).sentence);
     assert.match(said({ state: 'done' }), /^Nothing was learnt: 40 of about/);
+    assert.match(said({ r2: 0.3 }), /^No single effect yet: 40 of about/);
     assert.match(said({ devices_needed: null }), /no number of devices that could be had/);
     assert.match(said({ devices: 300000 }), /^Nothing yet: 300,000 devices, although about 290,000 are usually enough/);
     assert.deepEqual([64, 1234, 287654, 1e6].map(about), ['64', '1,300', '290,000', '1,000,000']);
@@ -135,6 +136,9 @@ await test('how many effects are certain does not read as a probability', () => 
         'is clearly not zero: its 95% interval leaves zero out. The other one may be zero.',
         'are clearly not zero: their 95% intervals leave zero out. The other 48 may be zero.',
         'are clearly not zero: their 95% intervals leave zero out.']);
+    const explained = (told) => sentenceText(explainedSentence({ r2: 0.3, r2_low: 0.1, r2_high: 0.5, response }, told));
+    assert.equal(explained(2), 'Together they explain 30% of what pulse varies by (R², between 10% and 50%).');
+    assert.match(explained(0), /^Though no single effect is certain, together they explain 30% of/);
 });
 await test('both limits of a device, and both numbers of a round, stand side by side', () => {
     const policy = { epsilonPerStudy: 2, epsilonTotal: 8 };
@@ -154,13 +158,17 @@ await test('a projection, and since when zero is excluded', () => {
     assert.equal(toldSince([point(10, 1, 0.5), point(20, 1, 2), point(40, 1, 0.9), point(80, 1, 0.6)]), 40);
 });
 await test('protection has a name, and a promise for the alike alone is not called by it', () => {
-    const any = { attacker_right: 0.792, neighbours: 'any', any_two: { epsilon: 2, attacker_right: 0.792 }, strength: 'policy' };
+    const any = { epsilon: 2, attacker_right: 0.792, neighbours: 'any', any_two: { epsilon: 2, attacker_right: 0.792 }, strength: 'policy' };
     assert.deepEqual(protection(any), { name: 'fair', right: 0.792, amber: false });
     assert.equal(protectionCaution(any), '');
-    const near = { attacker_right: 0.6, neighbours: 'distance=0.25', any_two: { epsilon: null, attacker_right: 1 }, strength: 'past' };
+    const near = { epsilon: 1, attacker_right: 0.6, neighbours: 'distance=0.25', any_two: { epsilon: null, attacker_right: 1 }, strength: 'past' };
     assert.deepEqual(protection(near), { name: 'strong among alike, hardly any between any two', right: 0.6, amber: true });
     assert.match(protectionSentence(near), /at most 60% of the time, between any two always; a coin is right 50%\.$/);
     assert.match(protectionSentence({ ...near, any_two: null }), /between any two always/);
+    /* What rounds up to 100% is less, as long as there is an epsilon. */
+    assert.match(protectionSentence({ ...near, any_two: { epsilon: 30, attacker_right: 1 } }), /between any two above 99\.9% of the time;/);
+    assert.match(protectionSentence({ ...any, attacker_right: 1 }), /is right above 99\.9% of the time;/);
+    assert.equal(differenceCells({ name: 'any two', distance: 4, mu: 12, epsilon: 90, attacker_right: 1 })[3], '>99.9%');
     assert.match(protectionSentence({ ...any, protects: 'features' }), /The response is sent as it is\.$/);
     assert.doesNotMatch(protectionSentence({ ...any, protects: 'all' }), /as it is/);
     assert.deepEqual(protection({ ...any, attacker_right: 0.85, strength: 'hardly' }), { name: 'hardly any', right: 0.85, amber: true });

@@ -178,14 +178,18 @@ static void estimate_answers(FILE *out, const json_t *result)
         told += is_told(json_array_get(rows, i));
     }
     if (!isnan(r2)) {
-        (void)snprintf(text, sizeof text, "R\u00b2 %.3g", r2);
+        int used = snprintf(text, sizeof text, "%sR\u00b2 %.3g",
+                            told == 0 ? "All effects together: " : "", r2);
+        if (!isnan(low)) {
+            (void)snprintf(text + used, sizeof text - (size_t)used, ", between %.3g and %.3g", low,
+                           member_number(result, "r2_high"));
+        }
     }
-    if (!isnan(r2) && !isnan(low)) {
-        (void)snprintf(text, sizeof text, "R\u00b2 %.3g, between %.3g and %.3g", r2, low,
-                       member_number(result, "r2_high"));
+    char learnt[80] = "No single effect is told from zero";
+    if (told > 0) {
+        (void)snprintf(learnt, sizeof learnt, "%zu of %zu effects are told from zero", told,
+                       features);
     }
-    char learnt[80];
-    (void)snprintf(learnt, sizeof learnt, "%zu of %zu effects are told from zero", told, features);
     answer(out, "Learnt", learnt);
     answer(out, "Certain", text);
     private_answer(out, json_object_get(result, "guarantee"));
@@ -446,9 +450,11 @@ static void tradeoff(FILE *out, const json_t *points)
               "accepted</th><th scope=\"col\">Caught at most</th></tr></thead>\n<tbody>\n");
     json_array_foreach(points, index, point)
     {
-        (void)fprintf(out, "<tr><th scope=\"row\">%g%%</th><td>%.1f%%</td></tr>\n",
-                      100 * json_number_value(json_object_get(point, "false_alarms")),
-                      tremolo_percent_up(json_number_value(json_object_get(point, "caught"))));
+        double alarms = member_number(point, "false_alarms");
+        char caught[GUARANTEE_RIGHT_BYTES];
+        (void)fprintf(out, "<tr><th scope=\"row\">%g%%</th>", 100 * alarms);
+        html(out, "<td>%t</td></tr>\n",
+             guarantee_percent(caught, member_number(point, "caught"), alarms < 1));
     }
     html(out, "</tbody></table>\n");
 }

@@ -76,15 +76,15 @@ export function exact(value) {
     return number(value, 15);
 }
 
-/** A bound that must not be understated: rounded up to one decimal, or to as
- * many as tell it from "100%". */
+/** How often an attacker is right at most, who never always is: rounded up to one decimal, and ">99.9%" for
+ * what becomes 100%, as the command line has it. */
 export function atMost(share) {
-    for (let unit = 10; unit <= 1e4; unit *= 10) {
-        const up = Math.ceil(share * 100 * unit - 1e-9) / unit;
-        if (up < 100) return `${up}%`;
-    }
-    return '100%';
+    const up = Math.ceil(share * 1000 - 1e-9) / 10;
+    return up < 100 ? `${up}%` : '>99.9%';
 }
+
+/** The same within a sentence: "at most 79.2%", "above 99.9%". */
+export const rightAtMost = (share) => `at most ${atMost(share)}`.replace('at most >', 'above ');
 
 /** A count on an axis: 500, 2k, 3M. */
 export function shortCount(value) {

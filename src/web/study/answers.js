@@ -49,10 +49,10 @@ function learntCard() {
 
 const percent = (share) => `${number(100 * Math.min(1, Math.max(0, share)), 2)}%`;
 
-/* R^2 in words, with its interval; nothing without one. */
-function explainedSentence({ r2, r2_low: low, r2_high: high, response }) {
+/** R^2 in words, with its interval; nothing without one. */
+export function explainedSentence({ r2, r2_low: low, r2_high: high, response }, told) {
     if (r2 === null || low === null || high === null) return [];
-    return ['Together they explain ', percent(r2), ' of what ', { name: response.name }, ' varies by (R², between ', percent(low), ' and ', percent(high), ').'];
+    return [told > 0 ? 'Together they explain ' : 'Though no single effect is certain, together they explain ', percent(r2), ' of what ', { name: response.name }, ' varies by (R², between ', percent(low), ' and ', percent(high), ').'];
 }
 
 /* A filled dot for each effect that is told, a hollow one for each of the others: a count, not a probability. */
@@ -84,7 +84,7 @@ function certainCard() {
             setText(pips, pipsOf(told.length, of));
             show(pips, pips.textContent !== '');
             setText(words, known ? certainWords(told.length, of, number(100 * document.level, 3)) : nothing[1]);
-            const parts = explainedSentence(document);
+            const parts = explainedSentence(document, told.length);
             setExplained(parts);
             show(explained, parts.length > 0);
         },

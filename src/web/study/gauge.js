@@ -11,7 +11,7 @@
  *
  * badge() is the same in one line, for lists and tables. */
 import { element, setText, show } from '../common/dom.js';
-import { atMost } from '../common/format.js';
+import { atMost, rightAtMost } from '../common/format.js';
 
 /* Up to which share of right guesses; "hardly" is the last, whatever the share. */
 const BANDS = [
@@ -29,6 +29,11 @@ const place = (right) => WIDTH * Math.min(1, Math.max(0, 2 * right - 1));
 /* Whom the promise is for. */
 const isForAnyTwo = (guarantee) => guarantee.neighbours === 'any';
 
+/* Without an epsilon nothing is promised, and an attacker may always be right. */
+const hasNoLimit = (of) => (of?.epsilon ?? null) === null;
+
+const shareOf = (of) => (hasNoLimit(of) ? '100%' : atMost(of.attacker_right));
+
 const bandOf = (right) => (BANDS.find((band) => right <= band.upTo + 1e-9) ?? BANDS.at(-1)).name;
 
 /** The name of the protection, and whether it is amber. A promise for people who are alike alone is never
@@ -45,12 +50,11 @@ export function protection(guarantee) {
 /** The sentence that the picture draws. */
 export function protectionSentence(guarantee) {
     if (guarantee === null) return 'The data were read as they are: nothing is protected.';
-    const { right } = protection(guarantee);
-    const guess = (share) => (share === null || share >= 1 ? 'always' : `at most ${atMost(share)} of the time`);
+    const guess = (of) => (hasNoLimit(of) ? 'always' : `${rightAtMost(of.attacker_right)} of the time`);
     const clear = guarantee.protects === 'features' ? ' The response is sent as it is.' : '';
-    if (isForAnyTwo(guarantee)) return `Guessing between any two people, an attacker is right ${guess(right)}; a coin is right 50%.${clear}`;
-    const far = guess(guarantee.any_two?.attacker_right ?? null);
-    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(right)}, between any two ${far}; a coin is right 50%.${clear}`;
+    if (isForAnyTwo(guarantee)) return `Guessing between any two people, an attacker is right ${guess(guarantee)}; a coin is right 50%.${clear}`;
+    const far = guess(guarantee.any_two);
+    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(guarantee)}, between any two ${far}; a coin is right 50%.${clear}`;
 }
 
 /** Why it is amber, or nothing. */
@@ -58,7 +62,7 @@ export function protectionCaution(guarantee) {
     if (guarantee === null) return '';
     return {
         policy: '',
-        past: 'More than devices allow unless they are told otherwise: ε 2 for one study, between any two people.',
+        past: 'More than devices allow by default: ε 2 for one study, between any two people.',
         hardly: 'The noise protects hardly anything.',
     }[guarantee.strength] ?? '';
 }
@@ -91,14 +95,12 @@ function picture() {
 
 /* What the marks stand for, where there are two: {alike, others}, or null. */
 function marksOf(guarantee) {
-    const anyTwo = anyTwoOf(guarantee);
-    return anyTwo === null ? null : { alike: `people alike: ${atMost(protection(guarantee).right)}`, others: `any two: ${atMost(anyTwo)}` };
+    return isForAnyTwo(guarantee) ? null : { alike: `people alike: ${shareOf(guarantee)}`, others: `any two: ${shareOf(guarantee.any_two)}` };
 }
 
 /* In a list there is room for the numbers, and for what they are of: a bare "79%" would read as how private it is. */
 function rightWords(guarantee) {
-    const anyTwo = anyTwoOf(guarantee);
-    return `attacker right ${atMost(protection(guarantee).right)}${anyTwo === null ? '' : ` and ${atMost(anyTwo)}`}`;
+    return `attacker right ${shareOf(guarantee)}${isForAnyTwo(guarantee) ? '' : ` and ${shareOf(guarantee.any_two)}`}`;
 }
 
 const anyTwoOf = (guarantee) => (isForAnyTwo(guarantee) ? null : guarantee.any_two?.attacker_right ?? 1);

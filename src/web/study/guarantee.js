@@ -3,7 +3,7 @@
 import { studyBudget } from './budget.js';
 import { differencesTable } from './differences.js';
 import { element, section, setText } from '../common/dom.js';
-import { atMost, cost, count, counted, number } from '../common/format.js';
+import { cost, count, counted, number, rightAtMost } from '../common/format.js';
 import { epsilonAt } from 'tremolo-device/gaussian';
 import { caught, caughtBallot, guessedRight } from '../common/gaussian.js';
 import { coordinates, isBallot, muAt, promisedDistance, releases, widest } from '../common/study_terms.js';
@@ -49,15 +49,15 @@ function inOwnUnits(study, distance) {
 
 /** The sentences for a given mu; tested against the command's numbers. */
 export function readingFor(mu, delta) {
-    return `an attacker who accepts 5% false alarms catches at most ${atMost(caught(mu, FALSE_ALARMS))}. `
-        + `Guessing between the two, they are right at most ${atMost(guessedRight(mu))} of the time; `
+    return `an attacker who accepts 5% false alarms catches ${rightAtMost(caught(mu, FALSE_ALARMS))}. `
+        + `Guessing between the two, they are right ${rightAtMost(guessedRight(mu))} of the time; `
         + `tossing a coin is right 50% of the time. (μ ${cost(mu)}, ε ${cost(epsilonAt(mu, delta))} at δ ${cost(delta)})`;
 }
 
 /** The same for ballots, of which distance and mu mean nothing. */
 export function ballotReading(guarantee) {
-    return `Any two people, whoever they are: an attacker who accepts 5% false alarms catches at most ${atMost(caughtBallot(guarantee, FALSE_ALARMS))}. `
-        + `Guessing between the two, they are right at most ${atMost(guarantee.attacker_right)} of the time; `
+    return `Any two people, whoever they are: an attacker who accepts 5% false alarms catches ${rightAtMost(caughtBallot(guarantee, FALSE_ALARMS))}. `
+        + `Guessing between the two, they are right ${rightAtMost(guarantee.attacker_right)} of the time; `
         + `tossing a coin is right 50% of the time. (ε ${cost(guarantee.epsilon)}, δ ${cost(guarantee.delta)})`;
 }
 
@@ -136,7 +136,7 @@ export function guaranteeSection(study) {
         const plain = inOwnUnits(study, exact);
         setText(output, plain);
         setText(reading, `Two people who differ so much: ${readingFor(mu, guarantee.delta)}`);
-        input.setAttribute('aria-valuetext', `${plain}, guessed right at most ${atMost(guessedRight(mu))}`);
+        input.setAttribute('aria-valuetext', `${plain}, guessed right ${rightAtMost(guessedRight(mu))}`);
         curve.update({ caught: (share) => caught(mu, share) });
     }
     function move(step) {

@@ -78,8 +78,9 @@ export function about(devices) {
 }
 
 /* Why nothing is told yet, from counts alone. */
-function nothingSentence({ devices, devices_needed: needed, state, remark, coefficients }) {
-    const begin = state === 'done' ? 'Nothing was learnt' : 'Nothing yet';
+function nothingSentence({ devices, devices_needed: needed, state, remark, coefficients, r2 = null }) {
+    const what = r2 === null ? 'Nothing' : 'No single effect'; /* R² tells of all together */
+    const begin = state === 'done' ? `${what} was learnt` : `${what} yet`;
     const came = devices === null ? 'so far' : `${count(devices)} ${devices === 1 ? 'device' : 'devices'}`;
     if (needed === null) {
         return [remark !== null && coefficients.length === 0 && devices === null ? `${begin}: ${remark}`
@@ -88,7 +89,7 @@ function nothingSentence({ devices, devices_needed: needed, state, remark, coeff
     if (devices !== null && devices >= needed) {
         return [`${begin}: ${came}, although about ${about(needed)} are usually enough; effects are smaller, or features vary less or are more alike, than usual`];
     }
-    return [`${begin}: ${came === 'so far' ? came : count(devices)} of about ${about(needed)} devices`];
+    return [`${begin}: ${came === 'so far' ? came : count(devices)} of about ${about(needed)} devices, which unrelated features with effects of a usual size need`];
 }
 
 /** What a ballot's device does to the response; how often it does no report tells. */

@@ -269,14 +269,14 @@ static void words_match_the_neighbours(void **state)
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_null(strstr(words.participant, "nobody sees your sample"));
     assert_non_null(strstr(words.participant,
-                           "can guess more about your age and steps than devices allow unless they "
-                           "are told otherwise. Your pulse is not"));
+                           "can guess more about your age and steps than a device allows by "
+                           "default: it takes part only if its settings are changed. Your pulse "
+                           "is not"));
     assert_null(strstr(words.participant, "not even us"));
     promise.features = NULL;
     promise.response = NULL;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
-    assert_non_null(
-        strstr(words.participant, "unless they are told otherwise. Your response is not"));
+    assert_non_null(strstr(words.participant, "if its settings are changed. Your response is not"));
     assert_int_equal(words.difference_count, 3);
     assert_string_equal(words.differences[1].name, "typical pair");
     assert_true(words.differences[1].distance == 4.0);
@@ -292,6 +292,13 @@ static void words_match_the_neighbours(void **state)
     promise.mu = 0.26805102825;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_non_null(strstr(words.reviewer, "mu = 0.268052 (rho = 0.0359257 zCDP)"));
+    /* 99.94 % and more rounds up to all of the time, and is less. */
+    promise.mu = 6.5;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, "may be right above 99.9% of the time. The response"));
+    assert_non_null(strstr(words.participant, ", may be right above 99.9% of the time; tossing"));
+    assert_null(strstr(words.reviewer, "100.0%"));
+    assert_null(strstr(words.participant, "100.0%"));
 }
 
 /* A distance of one half range of two, and of a deviation that is a quarter of the range. */
