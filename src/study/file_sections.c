@@ -48,19 +48,19 @@ static void read_name(struct study_reader *reader, struct tremolo_study_feature 
     (void)study_text(reader, &feature->unit, "unit", STUDY_OPTIONAL, 0, TREMOLO_STUDY_MAX_NAME);
 }
 
-void study_read_bounds(struct study_reader *reader, double *low, double *high)
+bool study_read_bounds(struct study_reader *reader, double *low, double *high)
 {
     bool has_low = study_number(reader, low, "low", STUDY_REQUIRED, &any_bound);
     bool has_high = study_number(reader, high, "high", STUDY_REQUIRED, &any_bound);
     if (!has_low || !has_high) {
-        return;
+        return false;
     }
     double width = *high - *low;
     if (!(width > 0)) {
-        study_problem(reader, "high", "must be above low");
-    } else if (!(width >= fmax(fabs(*low), fabs(*high)) * 1e-9)) {
-        study_problem(reader, "high", "is too close to low to tell values apart");
+        return study_problem(reader, "high", "must be above low");
     }
+    return width >= fmax(fabs(*low), fabs(*high)) * 1e-9 ||
+           study_problem(reader, "high", "is too close to low to tell values apart");
 }
 
 /* What stands for a missing value. */
@@ -115,17 +115,19 @@ static void read_levels(struct study_reader *reader, struct study_feature *featu
     feature->shown.level_count = count;
 }
 
-/* What one expects of a person: noise on a ballot's moments is about that, and costs least there. */
+/* What one expects of a person: noise on a ballot's moments is about that, and costs least there.
+ * Bounds that are wrong bound nothing. */
 static void read_typical(struct study_reader *reader, struct tremolo_study_feature *feature,
-                         enum tremolo_release_kind release)
+                         enum tremolo_release_kind release, bool bounded)
 {
-    const struct study_interval within = {feature->low, feature->high, false, false};
+    const struct study_interval own = {feature->low, feature->high, false, false};
     if (release != TREMOLO_RELEASE_BALLOT) {
         refuse_key(reader, "typical", "ballots, \"release\": \"ballot\",");
     } else if (feature->kind == TREMOLO_STUDY_CATEGORY) {
         refuse_key(reader, "typical", "numbers and yes/no");
     } else {
-        (void)study_number(reader, &feature->typical, "typical", STUDY_OPTIONAL, &within);
+        (void)study_number(reader, &feature->typical, "typical", STUDY_OPTIONAL,
+                           bounded ? &own : &any_bound);
     }
 }
 
@@ -136,6 +138,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
                                        "levels", "missing", "typical", NULL};
     struct tremolo_study_feature *shown = &feature->shown;
     unsigned kind = TREMOLO_STUDY_NUMERIC;
+    bool bounded = true;
     *shown = unread;
     if (!json_is_object(reader->at.value)) {
         study_problem(reader, "", "must be an object");
@@ -148,7 +151,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
     }
     shown->kind = (enum tremolo_study_kind)kind;
     if (kind == TREMOLO_STUDY_NUMERIC) {
-        study_read_bounds(reader, &shown->low, &shown->high);
+        bounded = study_read_bounds(reader, &shown->low, &shown->high);
     } else {
         refuse_key(reader, "low", "numeric features");
         refuse_key(reader, "high", "numeric features");
@@ -160,7 +163,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
         refuse_key(reader, "levels", "categories");
     }
     read_missing(reader, shown);
-    read_typical(reader, shown, release);
+    read_typical(reader, shown, release, bounded);
 }
 
 /* How it says that it is sent, by study_sent; SENT_UNSAID where it does not say. */
@@ -173,7 +176,7 @@ static unsigned read_response(struct study_reader *reader, struct tremolo_study_
     *shown = unread;
     if (study_open(reader, &before, "response", STUDY_REQUIRED, keys)) {
         read_name(reader, shown);
-        study_read_bounds(reader, &shown->low, &shown->high);
+        (void)study_read_bounds(reader, &shown->low, &shown->high);
         (void)study_choice(reader, &sent, "sent", STUDY_OPTIONAL, study_sent);
         study_leave(reader, before);
     }

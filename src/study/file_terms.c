@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char no_memory[] = "out of memory"; /* as tremolo_terms.h's functions say it */
-
-/* A sentence of the formula's reader as a problem, or what there was no memory for; false. */
-static bool refuse(struct study_reader *reader, const char *key, const char *error)
+/* Whether the formula's reader did it; else its sentence is a problem, or memory was. */
+static bool is_done(struct study_reader *reader, const char *key, enum tremolo_status status,
+                    const char *error)
 {
-    reader->no_memory = reader->no_memory || strcmp(error, no_memory) == 0;
-    return study_problem(reader, key, "%.160s", error);
+    reader->no_memory = reader->no_memory || status == TREMOLO_NO_MEMORY;
+    return status == TREMOLO_OK || study_problem(reader, key, "%.160s", error);
 }
 
 /* ---------------------------------------------------------------- terms */
@@ -44,8 +43,8 @@ static bool is_one_term(struct study_reader *reader, const char *text)
 {
     char error[TREMOLO_TERMS_ERROR_BYTES];
     struct tremolo_formula *formula = NULL;
-    if (!tremolo_formula_parse(&formula, text, error)) {
-        return refuse(reader, "", error);
+    if (!is_done(reader, "", study_formula_parse(&formula, text, error), error)) {
+        return false;
     }
     bool one = formula->summands == 1 && formula->count == 1 && formula->response == NULL;
     if (!one) {
@@ -73,7 +72,7 @@ static void bound_term(struct study_reader *reader, struct written *term,
     }
     if (!plain && !answers) {
         if (json_is_object(reader->at.value)) {
-            study_read_bounds(reader, &term->low, &term->high);
+            (void)study_read_bounds(reader, &term->low, &term->high);
         } else {
             study_problem(reader, "",
                           "is computed and needs bounds of its own: {\"term\": \"%.64s\", "
@@ -100,7 +99,7 @@ static bool make_inputs(struct study_reader *reader, struct tremolo_study_file *
     const char *key = terms != NULL ? "terms" : "features";
     struct tremolo_input *inputs = calloc(file->feature_count + 1, sizeof *inputs);
     if (inputs == NULL) {
-        return refuse(reader, key, no_memory);
+        return is_done(reader, key, TREMOLO_NO_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < file->feature_count; i++) {
         const struct tremolo_study_feature *feature = &file->features[i].shown;
@@ -112,9 +111,10 @@ static bool make_inputs(struct study_reader *reader, struct tremolo_study_file *
                                            .high = feature->high,
                                            .missing = feature->missing};
     }
-    bool good = tremolo_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);
+    enum tremolo_status status =
+        study_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);
     free(inputs);
-    return good || refuse(reader, key, error);
+    return is_done(reader, key, status, error);
 }
 
 static void add_coordinate(struct study_reader *reader, struct tremolo_study_file *file, size_t i,
@@ -186,7 +186,7 @@ static char *sum_of(struct study_reader *reader, struct written *terms, size_t c
         study_leave(reader, before);
     }
     if (sum == NULL || fclose(sum) != 0) {
-        good = refuse(reader, "terms", no_memory);
+        good = is_done(reader, "terms", TREMOLO_NO_MEMORY, "out of memory");
     }
     if (!good) {
         free(text);

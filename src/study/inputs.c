@@ -1,5 +1,5 @@
 /* inputs.c -- raw columns and the features made of them, in one piece that owns its strings. */
-#include "tremolo_inputs.h"
+#include "study_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,25 +70,28 @@ static bool plain_features(struct tremolo_inputs *made, char *error)
     return true;
 }
 
-static bool expand_terms(struct tremolo_inputs *made, const char *terms, char *error)
+static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char *terms, char *error)
 {
     struct tremolo_formula *formula = NULL;
     if (terms == NULL) {
-        return plain_features(made, error);
+        return plain_features(made, error) ? TREMOLO_OK : TREMOLO_BAD_STUDY;
     }
-    if (!tremolo_formula_parse(&formula, terms, error)) {
-        return false;
+    enum tremolo_status status = study_formula_parse(&formula, terms, error);
+    if (status == TREMOLO_OK &&
+        !tremolo_formula_expand(made->feature, &made->features, TREMOLO_MAX_DIMENSION, formula,
+                                made->column, made->count, error)) {
+        status = TREMOLO_BAD_STUDY;
     }
-    bool good = tremolo_formula_expand(made->feature, &made->features, TREMOLO_MAX_DIMENSION,
-                                       formula, made->column, made->count, error);
     tremolo_formula_free(formula);
-    return good;
+    return status;
 }
 
-bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_input *columns,
-                        size_t count, const char *terms, bool floors,
-                        char error[TREMOLO_TERMS_ERROR_BYTES])
+enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
+                                     const struct tremolo_input *columns, size_t count,
+                                     const char *terms, bool floors,
+                                     char error[TREMOLO_TERMS_ERROR_BYTES])
 {
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
     size_t levels = 0;
     size_t bytes = bytes_of(columns, count, &levels);
     struct tremolo_inputs *made = calloc(1, sizeof *made);
@@ -106,15 +109,23 @@ bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_inp
                  (terms == NULL || made->terms != NULL);
     if (whole) {
         copy_columns(made, columns, floors);
+        status = expand_terms(made, terms, error);
     } else {
         (void)snprintf(error, TREMOLO_TERMS_ERROR_BYTES, "out of memory");
     }
-    if (!whole || !expand_terms(made, terms, error)) {
+    if (status != TREMOLO_OK) {
         tremolo_inputs_free(made);
-        return false;
+        return status;
     }
     *inputs = made;
-    return true;
+    return TREMOLO_OK;
+}
+
+bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_input *columns,
+                        size_t count, const char *terms, bool floors,
+                        char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    return study_inputs_new(inputs, columns, count, terms, floors, error) == TREMOLO_OK;
 }
 
 void tremolo_inputs_free(struct tremolo_inputs *inputs)

@@ -90,13 +90,22 @@ void study_only_keys(struct study_reader *reader, const char *const *keys);
 /* Sections of the file, each into its part of `file`. */
 void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);
 
-/* The bounds of a feature or term, and coordinate `index` of values between `low` and `high`,
+/* The bounds of a feature or term, false if they are none, and coordinate `index` of values between `low` and `high`,
  * which are a feature's or one of its levels' (NULL: not), or computed (feature NULL). Its name
  * is set before. (file_sections.c) */
-void study_read_bounds(struct study_reader *reader, double *low, double *high);
+bool study_read_bounds(struct study_reader *reader, double *low, double *high);
 void study_set_coordinate(struct tremolo_study_file *file, size_t index,
                           const struct tremolo_study_feature *feature, const char *level,
                           double low, double high);
+
+/* As tremolo_formula_parse() and tremolo_inputs_new(), which are made of them: BAD_STUDY with a
+ * sentence in `error`, or NO_MEMORY. (terms_parse.c, inputs.c) */
+enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
+                                        char error[TREMOLO_TERMS_ERROR_BYTES]);
+enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
+                                     const struct tremolo_input *columns, size_t count,
+                                     const char *terms, bool floors,
+                                     char error[TREMOLO_TERMS_ERROR_BYTES]);
 
 /* "terms": coordinates and inputs, all but the response's. (file_terms.c) */
 bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *file);

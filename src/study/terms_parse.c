@@ -10,7 +10,7 @@
  *
  * One pass, no recursion: the grammar has no nesting beyond what is written above. Names are
  * copied into the formula's own text, in which each ends with a zero. */
-#include "tremolo_terms.h"
+#include "study_file.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -357,29 +357,37 @@ static bool read_formula(struct parser *parser)
     return parser->made->count > 0 || fail(parser, "there are no terms but the intercept");
 }
 
-bool tremolo_formula_parse(struct tremolo_formula **formula, const char *text,
-                           char error[TREMOLO_TERMS_ERROR_BYTES])
+enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
+                                        char error[TREMOLO_TERMS_ERROR_BYTES])
 {
     struct parser parser = {.at = text};
     parser.error = error;
     size_t length = strlen(text);
     if (length > TREMOLO_TERMS_BYTES_MAX) {
-        return fail(&parser, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
+        (void)fail(&parser, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
+        return TREMOLO_BAD_STUDY;
     }
     parser.made = calloc(1, sizeof *parser.made);
     char *names = malloc(2 * length + 2);
     if (parser.made == NULL || names == NULL) {
         free(parser.made);
         free(names);
-        return fail(&parser, "out of memory");
+        (void)fail(&parser, "out of memory");
+        return TREMOLO_NO_MEMORY;
     }
     parser.room = parser.made->text = names;
     if (!read_formula(&parser)) {
         tremolo_formula_free(parser.made);
-        return false;
+        return TREMOLO_BAD_STUDY;
     }
     *formula = parser.made;
-    return true;
+    return TREMOLO_OK;
+}
+
+bool tremolo_formula_parse(struct tremolo_formula **formula, const char *text,
+                           char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    return study_formula_parse(formula, text, error) == TREMOLO_OK;
 }
 
 void tremolo_formula_free(struct tremolo_formula *formula)

@@ -402,8 +402,8 @@ static void test_words(void **state)
     assert_non_null(strstr(words.reviewer, "at most 0.5 apart"));
     assert_non_null(strstr(words.reviewer, "in the clear"));
     assert_non_null(
-        strstr(words.participant, "can guess more about your a, b, c and d than devices allow"));
-    assert_non_null(strstr(words.participant, "told otherwise. Your r is not"));
+        strstr(words.participant, "can guess more about your a, b, c and d than a device allows"));
+    assert_non_null(strstr(words.participant, "settings are changed. Your r is not"));
     assert_null(strstr(words.participant, "not even us"));
     /* Distances are in the features' own units, not in half ranges. */
     assert_non_null(
@@ -547,10 +547,61 @@ static void test_typical_range(void **state)
     assert_false(tremolo_study_typical_range(&low, &high, values, 2));
 }
 
+/* Where each coordinate of a ballot lies once its range is about what is typical. Base: a 0 to 10, b
+ * -1 to 1, c of three levels, d a question. */
+static void test_ranges_lie_about_what_is_typical(void **state)
+{
+    static const char *const computed =
+        "[{\"term\": \"a:b\", \"low\": -5, \"high\": 5}, \"c:d\", \"a\"]";
+    static const struct {
+        const char *path, *json, *terms;
+        size_t coordinate;
+        double low, high;
+    } rows[] = {
+        {NULL, NULL, NULL, 0, 0, 10}, /* nothing is said: the middle */
+        {"features[0].typical", "5", NULL, 0, 0, 10},
+        {"features[0].typical", "2", NULL, 0, -3, 7},
+        {"features[0].typical", "0", NULL, 0, -5, 5}, /* an end */
+        {"features[0].typical", "2", NULL, 1, -1, 1}, /* others stay */
+        {NULL, NULL, NULL, 2, 1.0 / 3 - 0.5, 1.0 / 3 + 0.5},
+        {NULL, NULL, NULL, 3, 1.0 / 3 - 0.5, 1.0 / 3 + 0.5},
+        {NULL, NULL, NULL, 4, 0, 1},
+        {"features[3].typical", "0.25", NULL, 4, -0.25, 0.75},
+        {"features[3].typical", "0.25", NULL, 5, 0, 100}, /* the response never moves */
+        {"features[0].typical", "2", computed, 0, -5, 5}, /* computed: bounds of its own */
+        {"features[3].typical", "0.25", computed, 1, 1.0 / 12 - 0.5, 1.0 / 12 + 0.5},
+        {NULL, NULL, computed, 2, 1.0 / 6 - 0.5, 1.0 / 6 + 0.5}, /* half of a third */
+        {"features[0].typical", "2", computed, 3, -3, 7},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *root = study_base();
+        struct tremolo_study_file *file = NULL;
+        study_edit(root, "protocol.release", "\"ballot\"");
+        study_edit(root, "privacy.neighbours", "\"any\"");
+        if (rows[i].terms != NULL) {
+            study_edit(root, "terms", rows[i].terms);
+        }
+        if (rows[i].path != NULL) {
+            study_edit(root, rows[i].path, rows[i].json);
+        }
+        assert_status(study_parse(&file, NULL, root), TREMOLO_OK);
+        const struct tremolo_study_coordinate *at =
+            tremolo_study_file_coordinate(file, rows[i].coordinate);
+        /* a centre and half a width are added: two roundings */
+        if (fabs(at->low - rows[i].low) > 1e-15 || fabs(at->high - rows[i].high) > 1e-15) {
+            fail_msg("row %zu: %s lies in %.17g to %.17g", i, at->name, at->low, at->high);
+        }
+        tremolo_study_file_free(file);
+        json_decref(root);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_typical_range),
+        cmocka_unit_test(test_ranges_lie_about_what_is_typical),
         cmocka_unit_test(test_each_fault_is_named),
         cmocka_unit_test(test_all_faults_at_once),
         cmocka_unit_test(test_more_problems_than_are_stored),
