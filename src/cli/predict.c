@@ -83,8 +83,8 @@ static void say_counts(const struct tremolo_predict_counts *counts,
     }
     if (counts->beyond > 0) {
         (void)fprintf(stderr,
-                      "tremolo %s: %zu row%s a number outside the bounds of what was learned "
-                      "from, where nothing is known of the model\n",
+                      "tremolo %s: %zu row%s a number beyond those that were learned from, where "
+                      "nothing is known of the model\n",
                       command, counts->beyond, plural(counts->beyond, " has", "s have"));
     }
 }
@@ -97,7 +97,7 @@ static int predict_table(const struct predict_options *options,
     char error[TREMOLO_TABLE_ERROR_BYTES];
     struct tremolo_table *table = NULL;
     struct tremolo_predict_counts counts = {0};
-    if (!tremolo_table_read(&table, path, 0, error)) {
+    if (!tremolo_table_read(&table, strcmp(path, "-") == 0 ? "/dev/stdin" : path, 0, error)) {
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
     struct tremolo_predicted *row = calloc(table->rows + 1, sizeof *row);
@@ -163,7 +163,8 @@ const struct cli_command cli_predict = {
     .summary = "predict the response of new samples from a saved result",
     .usage = "predict RESULT.json DATA.csv [OPTIONS]",
     .about = "A row for each row of the data: the prediction, and the mean response of people with "
-             "these\nvalues with an interval. 'fit --save RESULT.json' or 'simulate --save "
+             "these\nvalues with an interval. - stands for standard input. 'fit --save "
+             "RESULT.json' or 'simulate --save "
              "RESULT.json' made the\nresult; columns go by their names, and others are ignored. A "
              "result whose reports tell\nnothing to predict from is refused.",
     OPTION_TABLE(rules),

@@ -210,6 +210,20 @@ static void hold_within_reach(double *w, const struct tremolo_prediction *predic
     }
 }
 
+bool tremolo_prediction_is_beyond(const struct tremolo_prediction *prediction, const double *values)
+{
+    const struct tremolo_inputs *inputs = prediction->inputs;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct tremolo_input *input = &inputs->input[i];
+        double slack = isinf(prediction->reach) ? 0 : input->high - input->low;
+        if (input->kind == TREMOLO_STUDY_NUMERIC &&
+            (values[i] < input->low - slack || values[i] > input->high + slack)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void say_mean(struct tremolo_predicted *predicted,
                      const struct tremolo_prediction *prediction, const double *w)
 {

@@ -33,7 +33,9 @@ bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)
 
 double tremolo_experiment_reach(const struct tremolo_experiment_options *options)
 {
-    return options->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_BALLOT_REACH : INFINITY;
+    return options->release == TREMOLO_RELEASE_BALLOT && options->method != TREMOLO_EXPERIMENT_OLS
+               ? TREMOLO_BALLOT_REACH
+               : INFINITY;
 }
 
 size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options)

@@ -66,17 +66,6 @@ static bool read_cell(double *value, const struct tremolo_table *table, size_t r
                   tremolo_table_cell(table, row, column), VALUE_MAX);
 }
 
-static bool is_beyond(const double *values, const struct tremolo_inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->count; i++) {
-        if (inputs->input[i].kind == TREMOLO_STUDY_NUMERIC &&
-            (values[i] < inputs->input[i].low || values[i] > inputs->input[i].high)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool predict_rows(struct tremolo_predicted *rows, struct tremolo_predict_counts *counts,
                          const struct tremolo_prediction *prediction,
                          const struct tremolo_table *table, const size_t *column, char *error)
@@ -94,7 +83,7 @@ static bool predict_rows(struct tremolo_predicted *rows, struct tremolo_predict_
             continue;
         }
         counts->hidden += isnan(rows[r].mean) ? 1 : 0;
-        counts->beyond += is_beyond(values, inputs) ? 1 : 0;
+        counts->beyond += tremolo_prediction_is_beyond(prediction, values) ? 1 : 0;
     }
     return true;
 }

@@ -134,7 +134,8 @@ static bool check_ballot(const struct tremolo_simulation *simulation, char *erro
         return refuse(error, "a ballot protects any two people; a distance needs %srelease sample",
                       dashes);
     }
-    if (experiment->method != TREMOLO_EXPERIMENT_AUTO) {
+    if (experiment->method != TREMOLO_EXPERIMENT_AUTO &&
+        experiment->method != TREMOLO_EXPERIMENT_OLS) { /* which reads what no device sends */
         return refuse(error, "the method %s needs %srelease sample",
                       tremolo_experiment_method_name(experiment->method), dashes);
     }

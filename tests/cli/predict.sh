@@ -159,7 +159,10 @@ expect "simulate --study takes terms from it" "$? $(sed -n '/Estimate/,/^---/s/^
 expect_match "and fills as it says" "$out" ' 0 rows dropped for missing values$'
 predict "$dir/study.json" "$dir/holes.csv"
 expect "every row has a prediction" "$? $(awk -F, 'NR > 1 && $2 == ""' "$out" | wc -l)" "0 0"
-expect_match "rows beyond the study's bounds are counted" "$err" 'rows have a number outside the bounds'
+expect "one in ten is beyond a ballot's typical range, and nothing is said" "$(cat "$err")" ""
+cp "$out" "$dir/named"
+predict "$dir/study.json" - <"$dir/holes.csv"
+expect "- is standard input" "$? $(cmp "$out" "$dir/named")" "0 "
 cat >"$dir/far.csv" <<'DATA'
 age,sleep,income,platform
 342,7,20000,web
@@ -169,6 +172,7 @@ DATA
 predict "$dir/study.json" "$dir/far.csv"
 expect "a feature of ballots counts up to eight half ranges" \
     "$? $(tr -d '\r' <"$out" | cut -d, -f2- | awk 'NR == 2 { at = $0 } NR > 2 { print ($0 == at) }' | tr '\n' ' ')" "0 1 0 "
+expect_match "rows far beyond are counted" "$err" '^tremolo predict: 3 rows have a number beyond those that were learned from'
 sed 's/1e12/1e101/' "$dir/far.csv" >"$dir/other.csv"
 refused "a number that simulate would refuse" 2 "line 3, column 'age': '1e101' is beyond 1e\+100, the largest taken" \
     predict "$dir/study.json" "$dir/other.csv"

@@ -213,6 +213,15 @@ refused "a ballot for a distance" 2 'a distance needs --release sample' "$dir/kn
     --release ballot --neighbours distance=1
 refused "rounds of ballots" 2 'the method iterative needs --release sample' "$dir/known.csv" --response y \
     --epsilon 1 --release ballot --method iterative
+cat >"$dir/ballot.json" <<'STUDY'
+{"tremolo": 1, "title": "t", "features": [{"name": "a", "low": -1, "high": 1}], "response": {"name": "y", "low": -1, "high": 1},
+ "privacy": {"epsilon": 2, "neighbours": "any", "protects": "all"}, "protocol": {"release": "ballot"}}
+STUDY
+$tremolo simulate "$dir/known.csv" --study "$dir/ballot.json" --method ols --test-share 0 >"$out"
+expect_match "least squares reads the raw data of a study of ballots, too" "$out" '^Privacy: none; ordinary least squares reads the raw data'
+$tremolo simulate "$dir/known.csv" --response y --features a --method ols --test-share 0 >"$dir/raw"
+expect "and cuts nothing" "$(grep '^a ' "$out")" "$(grep '^a ' "$dir/raw")"
+expect_match "where codes are explained" "$out" '^Signif\. codes: '
 refused "delta of ballots" 2 'delta has no effect on ballots' "$dir/known.csv" --response y --epsilon 1 --delta 1e-6
 refused "an epsilon that no ballot has" 2 'epsilon of ballots must be from 0.001 to 15.9' "$dir/known.csv" --response y --epsilon 50
 
@@ -319,8 +328,9 @@ expect "where the bounds do not apply nothing is clamped" "$? $(grep -c '"clampe
 $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --test-share 0 --seed 1 >"$out"
 expect "responses that ballots cut are counted: a tenth, by the range taken from the data" \
     "$(tr '\n' ' ' <"$out" | grep -cE ' (39[0-9]|400) of 4000 responses lie beyond the range of y .* drawn to zero by about (9\.[0-9]|10) %')" 1
+expect "codes of significance are explained where a row has one" "$(grep -c '^Signif' "$out") $(grep -cE '\] [*.]+$' "$out")" "0 0"
 expect "beside the coefficients, before the prediction, and once" \
-    "$(sed -n '/^Signif/,/^Prediction/p' "$out" | grep -c 'responses lie beyond') $(grep -c 'responses lie beyond' "$out")" "1 1"
+    "$(sed -n '/^---$/,/^Prediction/p' "$out" | grep -c 'responses lie beyond') $(grep -c 'responses lie beyond' "$out")" "1 1"
 for form in json csv html; do
     $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --test-share 0 --seed 1 --reports "$dir/cut" \
         --save "$dir/cut.$form" --force >/dev/null
@@ -336,7 +346,7 @@ expect "and on the page, within the card of the coefficients" \
     "$(sed -n '/What the reports say/,/All numbers/p' "$dir/cut.html" | grep -c 'class="facts">.*responses lie beyond the range of y')" 1
 $tremolo fit "$dir/cut" >"$out"
 expect "reports do not tell how many: that is said, in one sentence in the same place" \
-    "$(sed -n '/^Signif/,/^Prediction/p' "$out" | tr '\n' ' ' | grep -c 'Devices cut responses at the ends of their range, .*; reports do not tell it\.')" 1
+    "$(sed -n '/^---$/,/^Prediction/p' "$out" | tr '\n' ' ' | grep -c 'Devices cut responses at the ends of their range, .*; reports do not tell it\.')" 1
 $tremolo fit "$dir/cut" --json >"$out"
 expect_match "and null" "$out" '"response_cut": null'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --scale bounds --test-share 0 --seed 1 >"$out"

@@ -52,9 +52,11 @@ static void print_interval(const json_t *row)
     }
 }
 
+/* Under the rows a line explains the codes of significance, if one of them has a code. */
 static void print_rows(const json_t *rows)
 {
     int width = coefficients_widest(rows);
+    bool coded = false;
     size_t index;
     json_t *row;
     json_array_foreach(rows, index, row)
@@ -65,7 +67,10 @@ static void print_rows(const json_t *rows)
         print_number(row, "z", "%.2f", 8);
         print_number(row, "p", "%.3g", 9);
         print_interval(row);
+        coded = coded || (has_number(row, "low") && stars(member_number(row, "p"))[0] != '\0');
     }
+    (void)printf("---\n%s",
+                 coded ? "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n" : "");
 }
 
 static void print_hidden(const json_t *sentences)
@@ -92,7 +97,6 @@ static void print_table(const json_t *document)
                  "Estimate", "Std. Error", "t value", "Pr(>|t|)",
                  100 * member_number(document, "level"));
     print_rows(rows);
-    (void)printf("---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
     if (!isnan(degrees)) {
         (void)printf("p values and intervals: Student's t, %g degrees of freedom", degrees);
         if (json_is_object(json_object_get(document, "guarantee"))) { /* else from raw data */

@@ -62,6 +62,11 @@ void tremolo_prediction_set_level(struct tremolo_prediction *prediction, double 
 bool tremolo_predict(struct tremolo_predicted *predicted,
                      const struct tremolo_prediction *prediction, const double *values);
 
+/* Is a number beyond those that were learned from: outside of its bounds or, of ballots, a whole
+ * range outside of a range that is only typical, and that one of ten lies out of? */
+bool tremolo_prediction_is_beyond(const struct tremolo_prediction *prediction,
+                                  const double *values);
+
 #ifdef __cplusplus
 }
 #endif

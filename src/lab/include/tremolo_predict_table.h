@@ -17,7 +17,7 @@ extern "C" {
 struct tremolo_predict_counts {
     size_t missing; /* rows without a prediction: a value is missing, or a term has none */
     size_t hidden;  /* rows with a prediction, but without an interval */
-    size_t beyond;  /* rows with a number outside the bounds that the estimate is about */
+    size_t beyond;  /* rows of which tremolo_prediction_is_beyond() */
 };
 
 /* Fill table->rows of `rows`; other columns of the table are not looked at. False with a sentence
