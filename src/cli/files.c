@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "members.h"
 #include "tremolo_study_file.h"
 
 /* Up to `most` + 1 bytes, so that a longer file shows. */
@@ -32,7 +33,8 @@ static int read_bounded(char **text, size_t *length, const char *command, const 
     }
     if (failed) {
         free(bytes);
-        return cli_fail(CLI_FAILED, command, "%s: %s", name, strerror(problem));
+        return cli_fail(problem == EISDIR ? CLI_USAGE : CLI_FAILED, command, "%s: %s", name,
+                        strerror(problem));
     }
     bytes[got] = '\0';
     *text = bytes;
@@ -122,32 +124,35 @@ int cli_read_token(char **token, const char *command, const char *name)
 }
 
 /* Ranges that `study init` wrote and nobody replaced are a problem as any other. */
-static void add_placeholders(struct tremolo_study_problems *problems,
-                             const struct tremolo_study_file *study)
+static void add_placeholders(struct tremolo_study_problems *problems, const char *text,
+                             size_t length)
 {
-    size_t features = tremolo_study_file_feature_count(study), found = 0, first = 0;
-    for (size_t i = 0; i <= features; i++) {
-        if (tremolo_study_file_is_placeholder(study, i)) {
-            first = found++ == 0 ? i : first;
+    json_t *root = json_loadb(text, length, 0, NULL);
+    const json_t *features = json_object_get(root, "features");
+    const json_t *first = NULL;
+    size_t found = 0;
+    for (size_t i = 0; i <= json_array_size(features); i++) {
+        const json_t *one = i < json_array_size(features) ? json_array_get(features, i)
+                                                          : json_object_get(root, "response");
+        if (strcmp(member_text(one, "comment"), TREMOLO_STUDY_PLACEHOLDER) == 0) {
+            first = found++ == 0 ? one : first;
         }
     }
-    if (found == 0) {
-        return;
+    if (found > 0 && problems->count++ < TREMOLO_STUDY_MAX_PROBLEMS) {
+        struct tremolo_study_problem *problem = &problems->item[problems->stored++];
+        char others[20] = "";
+        if (found > 1) { /* a file has not room for more than 65,535 */
+            (void)snprintf(others, sizeof others, " and of %u more",
+                           (unsigned)(found - 1) & 0xffff);
+        }
+        members_clean(root);
+        (void)snprintf(problem->path, sizeof problem->path, "features");
+        (void)snprintf(problem->reason, sizeof problem->reason,
+                       "the range of %.64s%s is a placeholder that init wrote: replace low and "
+                       "high, then delete the comment beside it",
+                       member_text(first, "name"), others);
     }
-    const struct tremolo_study_feature *feature = first < features
-                                                      ? tremolo_study_file_feature(study, first)
-                                                      : tremolo_study_file_response(study);
-    struct tremolo_study_problem *problem = &problems->item[0];
-    char others[20] = "";
-    if (found > 1) { /* at most TREMOLO_MAX_DIMENSION */
-        (void)snprintf(others, sizeof others, " and of %u more", (unsigned)(found - 1) & 0x1ff);
-    }
-    (void)snprintf(problem->path, sizeof problem->path, "features");
-    (void)snprintf(problem->reason, sizeof problem->reason,
-                   "the range of %.64s%s is a placeholder that init wrote: replace low and high, "
-                   "then delete the comment beside it",
-                   feature->name, others);
-    problems->count = problems->stored = 1;
+    json_decref(root);
 }
 
 int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_problems *problems,
@@ -162,13 +167,11 @@ int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_prob
         return code;
     }
     enum tremolo_status status = tremolo_study_file_parse(&made, problems, text, length);
+    add_placeholders(problems, text, length);
     free(text);
     if (status != TREMOLO_OK && status != TREMOLO_BAD_STUDY) {
         return cli_fail(cli_exit_of(status), command, "%s: %s", name,
                         tremolo_status_sentence(status));
-    }
-    if (status == TREMOLO_OK) {
-        add_placeholders(problems, made);
     }
     if (problems->count > 0) {
         tremolo_study_file_free(made);

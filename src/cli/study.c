@@ -37,7 +37,7 @@ static int write_to_special(const char *path, const char *text)
     return good ? CLI_DONE : cli_fail(CLI_FAILED, "study", "%s: %s", path, strerror(reason));
 }
 
-/* Write where nothing is yet, unless forced; whole or not at all. */
+/* Whole or not at all. */
 static int write_out(const struct study_options *options, const char *text)
 {
     struct stat about;
@@ -45,9 +45,6 @@ static int write_out(const struct study_options *options, const char *text)
         return fputs(text, stdout) < 0 || fflush(stdout) != 0
                    ? cli_fail(CLI_FAILED, "study", "cannot write: %s", strerror(errno))
                    : CLI_DONE;
-    }
-    if (!options->force && lstat(options->out, &about) == 0) {
-        return cli_fail(CLI_USAGE, "study", "%s exists; --force replaces it", options->out);
     }
     if (stat(options->out, &about) == 0 && !S_ISREG(about.st_mode)) {
         return write_to_special(options->out, text);
@@ -135,6 +132,10 @@ static int run_init(const struct study_options *options)
 {
     char *json = NULL;
     int code = CLI_DONE;
+    struct stat about;
+    if (options->out != NULL && !options->force && lstat(options->out, &about) == 0) {
+        return cli_fail(CLI_USAGE, "study", "%s exists; --force replaces it", options->out);
+    }
     if (options->csv != NULL) {
         code = init_from_csv(options, &json);
     } else if (tremolo_study_starter(&json) != TREMOLO_OK) {

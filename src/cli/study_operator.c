@@ -6,6 +6,7 @@
 #include "study.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +100,8 @@ static int post_study(json_t **answer, const struct study_options *options, cons
 
 /* ---------------------------------------------------------------- publish */
 
-/* A sample as a device might give it: the middle of each range, the first level. */
+/* A sample as a device might give it: what is typical, else the middle of each range; the first
+ * level. */
 static json_t *example_sample(const struct tremolo_study_file *file)
 {
     size_t count = tremolo_study_file_feature_count(file);
@@ -107,9 +109,11 @@ static json_t *example_sample(const struct tremolo_study_file *file)
     for (size_t i = 0; i <= count; i++) {
         const struct tremolo_study_feature *feature =
             i < count ? tremolo_study_file_feature(file, i) : tremolo_study_file_response(file);
-        double middle = (feature->low + feature->high) / 2;
+        double middle =
+            isnan(feature->typical) ? (feature->low + feature->high) / 2 : feature->typical;
+        bool yes = feature->typical > 0.5;
         json_t *value = feature->kind == TREMOLO_STUDY_CATEGORY ? json_string(feature->levels[0])
-                        : feature->kind == TREMOLO_STUDY_YES_NO ? json_string("no")
+                        : feature->kind == TREMOLO_STUDY_YES_NO ? json_string(yes ? "yes" : "no")
                         : middle == (double)(json_int_t)middle  ? json_integer((json_int_t)middle)
                                                                 : json_real(middle);
         (void)json_object_set_new(sample, feature->name, value);

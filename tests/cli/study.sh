@@ -85,6 +85,10 @@ expect "and are named" "$(grep -c "^Column 'zip' looks like a code; \|^Column 'd
 expect "and nothing of the data is copied" "$(grep -c north "$dir/words.json")" 0
 $tremolo study check "$dir/words.json" >/dev/null 2>"$out"
 expect "whose levels somebody must name" "$? $(grep -c 'features\[1\]\.levels: ' "$out")" "2 1"
+expect "beside the placeholders" "$(grep -c 'features: the range of age and of 1 more is a placeholder' "$out") $(wc -l <"$out")" "1 2"
+sed 's/"name": "age"/"name": "\\u001b[31mage"/' "$dir/words.json" >"$dir/colour.json"
+$tremolo study check "$dir/colour.json" 2>&1 | grep placeholder >"$out"
+expect "a name that would steer the terminal is not printed" "$(grep -c '?\[31mage' "$out")" 1
 $tremolo plan --study "$dir/study.json" >"$out"
 expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices all of the 2 coefficients will be told from'
 expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
@@ -93,6 +97,17 @@ $tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null
 expect_match "the response can be chosen" "$out" '"response"'
 $tremolo study init --csv "$dir/header.csv" --response none >"$out" 2>"$err"
 expect "but must be there" $? 2
+$tremolo study init --csv "$dir/header.csv" --out "$dir/study.json" >"$out" 2>"$err"
+expect "what is refused has no hints before it" "$? $(cat "$err")" "2 tremolo study: $dir/study.json exists; --force replaces it"
+expect_match "the starter says what is done beyond a range" "$dir/study.json" 'A value beyond is taken as it is, .* and weighs less\.'
+sed 's/"low": 5, "high": 9/"low": 9, "high": 5, "typical": 7/' "$dir/study.json" >"$dir/typical.json"
+$tremolo study check "$dir/typical.json" >"$out" 2>"$err"
+expect "of wrong bounds nothing follows" "$? $(cat "$err")" "2 $dir/typical.json: features[0].high: must be above low"
+for command in "study check $dir" "plan --study $dir" "simulate $dir --response y --epsilon 1" "predict $dir $dir" "study init --csv $dir"; do
+    # shellcheck disable=SC2086
+    $tremolo $command >"$out" 2>"$err"
+    expect "a folder is no file: ${command%% "$dir"*}" "$? $(grep -c ': Is a directory$' "$err")" "2 1"
+done
 
 # All problems of a file, each with its path.
 cat >"$dir/bad.json" <<'JSON'
@@ -209,7 +224,7 @@ expect_match "and prints limits" "$out" '^limits   2 samples of a device in each
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
 expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
 tr '\n' ' ' <"$out" >"$dir/joined" # its lines have 80 columns
-expect_match "in words for the participant" "$dir/joined" 'guess more about your a, b, c and d than devices allow'
+expect_match "in words for the participant" "$dir/joined" 'guess more about your a, b, c and d than a device allows by default'
 expect_match "the response by its name" "$dir/joined" 'Your y is not protected: it is sent as it is'
 $tremolo study show "$dir/full.json" --json >"$out"
 expect_match "10 releases" "$out" '"releases": 10'
