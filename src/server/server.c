@@ -5,6 +5,7 @@
  * listener ends, the writer drains and checkpoints, the store closes. */
 #include <jansson.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -48,8 +49,13 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
     }
     (void)snprintf(path, sizeof path, "%s/operator.token", options->data);
     bool given = options->token_file != NULL;
-    return keys_token(server->token, sizeof server->token, given ? options->token_file : path,
-                      !given, words, capacity);
+    status = keys_token(server->token, sizeof server->token, given ? options->token_file : path,
+                        !given, words, capacity);
+    size_t used = strlen(words);
+    if (status != TREMOLO_OK) {
+        (void)snprintf(words + used, capacity - used, "; --token-file names the token's file");
+    }
+    return status;
 }
 
 static enum tremolo_status note_study(void *context, const uint8_t *key, size_t key_length,

@@ -62,6 +62,9 @@ mkdir "$work/run" && cp "$work/sample.json" "$work/run"
 (cd "$work/run" && sh ../run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
+$tremolo study init | sed 's/"high": 9}/"high": 9, "typical": 6.5}/; s/"typical": 0.2/"typical": 0.8/' >"$work/typical.json"
+study publish "$work/typical.json" --server "$url"
+expect_match "the sample is a typical one" "$out" '^  \{"sleep": 6\.5, "smoker": "yes", "heart rate": 70\}$'
 # A distance is printed as a policy in the features' own units, and obeyed as such.
 study_text '{"kind": "one-shot"}' | sed 's/"privacy": {[^}]*}/"privacy": {"epsilon": 1, "neighbours": {"distance": 0.5}, "protects": "all"}/' >"$work/near.json"
 study publish "$work/near.json" --server "$url"
@@ -182,5 +185,5 @@ study publish "$work/one.json" --server "$url"
 expect "a token of 500 characters is sent whole" $? 0
 stop_server
 start_server "$work/data" --token-file "$work/endless.token"
-expect "and one that no header holds is refused by the server" "$? $(grep -c 'too long' "$work/server.log")" "1 1"
+expect "and one that no header holds is refused by the server" "$? $(grep -c 'too long; --token-file names' "$work/server.log")" "1 1"
 refused "a file that is no study" 2 'whole.token' publish "$token" --server "$url" --token-file "$token"

@@ -485,18 +485,13 @@ static void immutable_uri(char uri[URI_BYTES_MAX], const char *file)
     (void)snprintf(uri + used, URI_BYTES_MAX - used, "?immutable=1");
 }
 
-static bool has_log(const struct sqlite_store *store)
-{
-    return access(store->file[LOG].path, F_OK) == 0;
-}
-
 /* What those of a reader failed of. */
 static void explain_reading(struct sqlite_store *store, const char *path)
 {
     if (explain_state(store, path)) {
         return;
     }
-    if (has_log(store) && sqlite3_db_readonly(store->database, "main") == 1) {
+    if (store->logged && sqlite3_db_readonly(store->database, "main") == 1) {
         (void)sqlite_say(store, TREMOLO_OK,
                          "%s holds what is not in tremolo.db yet, and only who may write there can "
                          "read it",
@@ -531,9 +526,10 @@ static enum tremolo_status open_for_reading(struct sqlite_store *store, const ch
                           "this is no server's data directory: tremolo.db: %s", strerror(errno));
     }
     immutable_uri(uri, store->file[DATABASE].path);
+    store->logged = access(store->file[LOG].path, F_OK) == 0;
     enum tremolo_status status =
-        has_log(store) ? open_with(store, store->file[DATABASE].path, SQLITE_OPEN_READWRITE)
-                       : open_with(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+        store->logged ? open_with(store, store->file[DATABASE].path, SQLITE_OPEN_READWRITE)
+                      : open_with(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     if (status != TREMOLO_OK) {
         return status;
     }

@@ -50,6 +50,7 @@ struct sqlite_store {
     bool checked;               /* its rows have check values: not of an old directory */
     bool lenient;               /* an audit's: states without their check value are left out */
     bool staging;
+    bool logged; /* there was a log when it was opened for reading */
     bool unsure; /* a sync was not confirmed */
     bool accepted;
     char words[384];
