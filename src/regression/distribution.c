@@ -113,6 +113,9 @@ double tremolo_chi2_tail(unsigned degrees, double noncentrality, double x)
     double h = 0.5 * x;
     double a = 0.5 * degrees;
     double central = central_tail(degrees, h);
+    if (!(noncentrality > 0.0)) {
+        return fmin(1.0, central);
+    }
     double mean = 0.5 * noncentrality;
     double sum = 0.0;
     bool recur = h <= recurrence_max && mean <= recurrence_max;

@@ -390,7 +390,7 @@ static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_
             share = seen = 0.0;
         }
     }
-    return all >= 100.0 && cells > 1 ? audit_p_chi_squared(square, cells - 1) : AUDIT_TOO_FEW;
+    return all >= 100.0 && cells > 1 ? tremolo_chi2_tail(cells - 1, 0.0, square) : AUDIT_TOO_FEW;
 }
 
 static void judge_pairs(const struct ballots *ballots)

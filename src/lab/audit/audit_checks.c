@@ -107,20 +107,6 @@ double audit_p_binomial(double k, double n, double q)
     return fmin(1.0, 2.0 * least);
 }
 
-/* The upper incomplete gamma function at whole and half arguments, term by term. */
-double audit_p_chi_squared(double x, unsigned degrees)
-{
-    double half = 0.5 * x;
-    bool odd = degrees % 2 != 0;
-    double sum = odd ? erfc(sqrt(half)) : 0.0;
-    double term = odd ? 2.0 * sqrt(half / M_PI) * exp(-half) : exp(-half);
-    for (unsigned j = odd; j < degrees; j += 2) {
-        sum += term;
-        term *= half / (0.5 * j + 1.0);
-    }
-    return fmin(sum, 1.0);
-}
-
 /* Equal cells; fewer than eight expected in each are too few for the approximation. */
 double audit_p_uniform(const uint32_t *count, unsigned cells)
 {
@@ -134,7 +120,7 @@ double audit_p_uniform(const uint32_t *count, unsigned cells)
         double off = count[i] - expected;
         square += off * off / fmax(expected, 1.0);
     }
-    return expected < 8.0 ? AUDIT_TOO_FEW : audit_p_chi_squared(square, cells - 1);
+    return expected < 8.0 ? AUDIT_TOO_FEW : tremolo_chi2_tail(cells - 1, 0.0, square);
 }
 
 /* Cells make the distance smaller, so that this errs toward silence. */

@@ -6,6 +6,7 @@
 
 #include "tremolo_audit.h"
 #include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 /* ---- checks (audit_checks.c) */
 
@@ -112,13 +113,12 @@ void audit_leave_out(struct audit *audit, enum audit_check check);
 void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
 /* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, a correlation of n pairs, a mean square of n
- * standard normals, k successes of n at probability q. One-sided: chi-squared, and the
+ * standard normals, k successes of n at probability q. One-sided: equal counts of `cells` cells, and the
  * Kolmogorov-Smirnov distance of two histograms of `cells` cells. */
 double audit_p_normal(double z);
 double audit_p_correlation(double r, double n);
 double audit_p_square(double mean_square, double n);
 double audit_p_binomial(double k, double n, double q);
-double audit_p_chi_squared(double x, unsigned degrees);
 double audit_p_uniform(const uint32_t *count, unsigned cells);
 double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
                           unsigned cells);

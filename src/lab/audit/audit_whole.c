@@ -63,7 +63,7 @@ static void add_norm(struct audit_battery *battery, const double *score)
     for (unsigned i = battery->scene->m; i < battery->scene->n; i++) {
         square += score[i] * score[i];
     }
-    double beyond = audit_p_chi_squared(square, normals);
+    double beyond = tremolo_chi2_tail(normals, 0.0, square);
     battery->norm[(unsigned)fmin(beyond * CELLS, CELLS - 1.0)]++;
     battery->least += beyond > 1.0 - rare;
     battery->most += beyond < rare;
