@@ -18,6 +18,7 @@ function placesOf(data) {
 }
 
 function valueText(point) {
+    if (point.text) return point.text; /* bounds are rounded their own way */
     const band = known(point.low) && known(point.high) ? ` (${number(point.low, 3)} to ${number(point.high, 3)})` : '';
     return `${number(point.y, 4)}${band}${point.ahead ? ', projected' : ''}`;
 }
@@ -32,7 +33,7 @@ function valuesAt(view, at) {
 }
 
 function heading(view, at) {
-    const value = number(at, 6);
+    const value = `${number(at, 6)}${view.data.xUnit ?? ''}`;
     return view.data.x ? `${view.data.x}: ${value}` : value;
 }
 
@@ -69,7 +70,7 @@ function draw(view, at, values) {
     drawBox(group, view, place, [{ text: heading(view, at) }, ...values]);
 }
 
-/** Its parts: attach(svg) once, update(view) whenever the chart was drawn. */
+/** Its parts: attach(svg) once, when the container has everything else, update(view) whenever the chart was drawn. */
 export function crosshair(container, label) {
     const slider = element('input', { type: 'range', class: 'reader', min: '0', step: '1', 'aria-label': `Values of: ${label}` });
     let view = null;
@@ -108,7 +109,7 @@ export function crosshair(container, label) {
             svg.addEventListener('pointerleave', (event) => {
                 if (view && event.pointerType === 'mouse' && document.activeElement !== slider) show(null);
             });
-            container.append(slider);
+            container.append(slider); /* after all else: it vanishes when it loses the focus, and must move no button that was pressed */
         },
         update(next) {
             view = next;

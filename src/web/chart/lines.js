@@ -27,6 +27,7 @@ let clips = 0;
  * @property {number|null} y
  * @property {number|null} [low]   with `high`, an interval around y
  * @property {number|null} [high]
+ * @property {string} [text]       what is read there, where the plain number would not do
  * @property {boolean} [ahead]     not seen but projected: drawn lightly and dashed, after all that was seen
  *
  * @typedef {Object} Series
@@ -232,8 +233,8 @@ export function lineChart(container, label, height = 200, describedBy = undefine
 
     const drawn = chart(container, { label, describedBy, height, margin: MARGIN }, draw, (data, width) => measure(data, width, height));
     drawn.svg.classList.add('lines');
-    reader.attach(drawn.svg);
     if (tools) container.append(saveButtons(label, () => drawn.svg, () => lines));
+    reader.attach(drawn.svg);
     return {
         ...drawn,
         update(next) {

@@ -7,7 +7,7 @@ const NAMES_SHARE = 0.38;  /* of the width that names may take */
 const SWATCH = 26;
 const MOST = 12;           /* more lines have no names but those that the pointer brings */
 const LEGEND_GAP = 18;
-const STYLES = 6;          /* of lines, in charts.css */
+const STYLES = 12;         /* of lines, in charts.css: as many as have names */
 
 /** The look of a series: its class in charts.css. */
 export const styleOf = (series, i) => (series.reference ? 'reference' : `s${i % STYLES}`);

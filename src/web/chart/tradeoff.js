@@ -1,9 +1,13 @@
 /* tradeoff.js -- the trade-off curve: what the best attacker catches for each
- * share of false alarms they accept. The diagonal is a coin. */
+ * share of false alarms they accept. The diagonal is a coin. Its values are read and saved as those of every line
+ * chart (crosshair.js, save.js). */
 import { axisBottom, axisLeft } from 'd3-axis';
 import scaleLinear from 'd3-scale/src/linear.js';
 import { area, line } from 'd3-shape';
 import { chart, drawAxis, layer } from './chart.js';
+import { atMost } from '../common/format.js';
+import { crosshair } from './crosshair.js';
+import { saveButtons } from './save.js';
 
 const MARGIN = { top: 30, right: 16, bottom: 46, left: 56 };
 const SIDE_MAX = 380;
@@ -14,6 +18,21 @@ const percentTick = (share) => `${Math.round(share * 100)}%`;
 
 /* Closer together near the ends, where the curve bends most. */
 const shares = Array.from({ length: STEPS + 1 }, (_, i) => (1 - Math.cos(Math.PI * i / STEPS)) / 2);
+
+const CAUGHT = 'people caught, at most';
+const ACCEPTED = 'false alarms accepted';
+const LABEL = 'What an attacker catches against the false alarms accepted';
+
+/* What is read and saved: whole percents, the curve and the coin. */
+function linesOf(caught) {
+    const percents = Array.from({ length: 101 }, (_, i) => i);
+    return {
+        x: ACCEPTED,
+        xUnit: '%',
+        series: [{ name: 'caught, at most', points: percents.map((x) => ({ x, y: 100 * caught(x / 100), text: atMost(caught(x / 100)) })) },
+            { name: 'a coin', reference: true, points: percents.map((x) => ({ x, y: x, text: `${x}%` })) }],
+    };
+}
 
 function drawReading(plot, x, y, most) {
     const group = layer(plot, 'reading');
@@ -34,14 +53,25 @@ function draw({ plot, width, height }, { caught }) {
     layer(plot, 'line', 'path').attr('d', line().x((point) => x(point[0])).y((point) => y(point[1]))(curve));
     drawReading(plot, x, y, caught(FALSE_ALARMS));
     layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40).attr('text-anchor', 'middle')
-        .text('false alarms accepted');
-    layer(plot, 'caught-label', 'text').attr('x', -44).attr('y', -16).text('people caught, at most');
+        .text(ACCEPTED);
+    layer(plot, 'caught-label', 'text').attr('x', -44).attr('y', -16).text(CAUGHT);
     layer(plot, 'coin-label', 'text').attr('x', x(0.98)).attr('y', y(0.72)).attr('text-anchor', 'end')
         .text('a coin');
 }
 
 /** The curve in a container; update({caught}), what is caught at a share of false alarms. */
 export function tradeoffChart(container, describedBy) {
-    return chart(container, { label: 'What an attacker catches against the false alarms accepted',
-        describedBy, margin: MARGIN }, draw, (_, width) => ({ height: Math.min(width, SIDE_MAX) }));
+    const reader = crosshair(container, LABEL);
+    let lines = null;
+    function drawAll(frame, data) {
+        draw(frame, data);
+        const { plot, width, height } = frame;
+        lines = linesOf(data.caught);
+        reader.update({ plot, data: lines, width, height, left: MARGIN.left, x: scaleLinear([0, 100], [0, width]), y: scaleLinear([0, 100], [height, 0]) });
+    }
+    const drawn = chart(container, { label: LABEL, describedBy, margin: MARGIN }, drawAll, (_, width) => ({ height: Math.min(width, SIDE_MAX) }));
+    drawn.svg.classList.add('lines');
+    container.append(saveButtons(LABEL, () => drawn.svg, () => lines));
+    reader.attach(drawn.svg);
+    return drawn;
 }

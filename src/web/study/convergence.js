@@ -4,6 +4,7 @@
  * limit that moves by powers of two only, and devices, from the first look to the number
  * that plan asks for or that is projected. */
 import { lineChart } from '../chart/lines.js';
+import { pictureOfMany, saveButtons } from '../chart/save.js';
 import { element, keyed, section, setText, show } from '../common/dom.js';
 import { number } from '../common/format.js';
 import { about, featureRows, isTold } from './learnt.js';
@@ -85,6 +86,14 @@ function linesOf(row, points, { devices: [from, until], limit, needed, y }) {
     };
 }
 
+/* All coefficients in one table, as far as they were seen. */
+const tableOf = (items) => ({ x: 'devices', series: items.map(({ row, points }) => (
+    { name: row.name, points: points.map(({ devices, middle, low, high }) => ({ x: devices, y: middle, low, high })) })) });
+
+/* The charts that are drawn, with their names. */
+const chartsIn = (node) => [...node.querySelectorAll('.multiples > div')].map((one) => (
+    { name: one.querySelector('h3').textContent, svg: one.querySelector('svg') })).filter(({ svg }) => svg.hasAttribute('viewBox'));
+
 let multiples = 0;
 
 function multiple() {
@@ -121,7 +130,9 @@ export function convergenceSection(study) {
     const fold = element('details', {}, summary, rest);
     const updateFirst = keyed(first, (item) => item.row.name, multiple);
     const updateRest = keyed(rest, (item) => item.row.name, multiple);
-    const node = section('As devices come in', lead, first, fold);
+    let all = null;
+    const node = section('As devices come in', lead, first, fold,
+        saveButtons('Estimates as devices come in', () => pictureOfMany(chartsIn(node)), () => (all === null || chartsIn(node).length === 0 ? null : tableOf(all))));
     fold.addEventListener('toggle', () => { if (fold.open) redraw(); });
     let folded = [];
     function redraw() { updateRest(fold.open ? folded : []); }
@@ -136,6 +147,7 @@ export function convergenceSection(study) {
             const seen = items.map(({ points }) => points.filter((point) => point.middle !== null).length);
             show(node, seen.some((many) => many > 1) || (seen.includes(1) && hasRoomAhead(devices, frame.devices[1])));
             if (node.hidden) return;
+            all = items;
             const chosen = items.length > SHOWN ? items.slice().sort((a, b) => urgency(a) - urgency(b)) : items;
             updateFirst(chosen.slice(0, SHOWN).map((item) => ({ ...item, frame })));
             folded = chosen.slice(SHOWN).map((item) => ({ ...item, frame }));

@@ -29,7 +29,7 @@ function table(caption, titles, makeRow) {
 }
 
 function rowsOf({ norms, coordinates }) {
-    return [...norms.map((one) => ({ ...one, name: `norm beyond ${number(one.beyond)}` })),
+    return [...norms.map((one) => ({ ...one, name: `all values together, beyond ${number(one.beyond)}` })),
         ...coordinates.map((one) => ({ ...one, name: `${one.name}, ${one.side}, beyond ${number(one.beyond)}` }))];
 }
 
@@ -43,7 +43,7 @@ function sentence({ alarm, set_aside: setAside }) {
  * device's. */
 export function tailsPart() {
     const words = element('p', { id: 'tails' });
-    const tails = table('Reports beyond a norm, in standard deviations of the noise',
+    const tails = table('Reports that reach farther than so many times the usual noise',
         ['Where', 'Expected of honest devices', 'Seen'], tailRow);
     const robust = table('Coefficients without the reports beyond honest noise',
         ['Coefficient', 'Estimate', 'Standard error', 'p'], robustRow);
