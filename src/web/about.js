@@ -80,6 +80,7 @@ async function build() {
 }
 
 build().catch((error) => {
-    const words = error instanceof Refused ? error.message : `This page failed, and nothing was sent: ${error.message}.`;
-    main.replaceChildren(element('p', { class: 'caution', role: 'alert', text: words }));
+    const words = error instanceof Refused ? error.message : `This page cannot be shown now, and nothing was sent: ${error.message}.`;
+    main.replaceChildren(element('p', { class: 'caution', role: 'alert', text: words }),
+        element('p', {}, element('button', { type: 'button', class: 'chip', text: 'Try again', onclick: () => location.reload() })));
 });

@@ -59,7 +59,7 @@ async function outcome(page, words) {
 async function fill(page) {
     for (const input of await page.$$('form input[type=number]')) await input.fill('50');
     for (const select of await page.$$('form select')) await select.selectOption({ index: 2 });
-    await page.locator('.preview :is(table, dl)').waitFor(); /* it pushes what follows down, which a click must not miss */
+    await page.locator('.preview.drawn').waitFor();
     await page.check('#consent');
 }
 
@@ -137,7 +137,8 @@ await test('an example report is made here and not sent', () => withPage(setting
 
 await test('what will leave is shown before it is sent, and not sent', () => withPage(setting.open, {}, async ({ page, sent }) => {
     await asked(page);
-    assert.equal(await page.locator('.preview').isVisible(), false);
+    assert.doesNotMatch((await page.locator('.preview td').allInnerTexts()).join(' '), /[0-9]/, 'a frame without numbers');
+    assert.equal(await page.locator('.preview.drawn').count(), 0);
     assert.equal(await page.locator('.sent').count(), 0, 'nothing was sent');
     await fill(page);
     await page.waitForSelector('.preview table tbody tr');
@@ -149,6 +150,21 @@ await test('what will leave is shown before it is sent, and not sent', () => wit
     assert.equal(sent.length, 0);
     assert.equal(await page.evaluate(() => localStorage.getItem('tremolo-device-enrolled')), null);
 }));
+
+for (const [name, width] of [['open', 1100], ['ballot', 1100], ['damaged', 390], ['ballot', 390]]) {
+    await test(`the button stays where it is while answers are given: ${name}, ${width} pixels`, () => withPage(setting[name], { width }, async ({ page }) => {
+        await asked(page);
+        const top = () => page.$eval('.go', (node) => Math.round(node.getBoundingClientRect().top + scrollY));
+        const before = await top();
+        await fill(page);
+        assert.equal(await top(), before);
+        await page.fill('#answer-0', name === 'ballot' ? '' : '5000'); /* incomplete again, or beyond its bounds */
+        await page.waitForTimeout(600);
+        assert.equal(await top(), before);
+        assert.equal(await overflows(page), false);
+        await screenshot(page, `participant-filled-${name}-${width}`);
+    }));
+}
 
 await test('contributing is accepted once; a reload sends nothing, and a button the same bytes', () => withBrowser(async (browser) => {
     const before = await reports(setting.open);
@@ -325,7 +341,7 @@ await test('ballots of two browsers are accepted and counted', async () => {
             assert.equal((await shownBudget(page))[0], 100);
             for (const input of await page.$$('form input[type=number]')) await input.fill(values);
             for (const select of await page.$$('form select')) await select.selectOption({ index: 1 });
-            await page.locator('.preview :is(table, dl)').waitFor();
+            await page.locator('.preview.drawn').waitFor();
             await page.check('#consent');
             await page.click('.go');
             await outcome(page, 'accepted');

@@ -5,9 +5,9 @@
  * server answers, be it in this visit or the next. */
 import { BrowserDevice, Refused } from './browser_device.js';
 import { budgetBar } from '../study/budget.js';
-import { element, section, setText, show } from '../common/dom.js';
+import { element, section, setText } from '../common/dom.js';
 import { exact } from '../common/format.js';
-import { bytesList, integersTable, previewOf } from './leaving.js';
+import { bytesList, emptyPreview, integersTable, previewOf } from './leaving.js';
 import { POLICY } from './policy.js';
 import { isBallot } from '../common/study_terms.js';
 import { boundsOf } from '../study/terms.js';
@@ -68,32 +68,47 @@ function consentWords(study) {
 const step = (number, title, ...children) => element('div', { class: 'step' },
     element('h3', {}, element('span', { class: 'number', 'aria-hidden': 'true', text: String(number) }), title), ...children);
 
-/* What will leave, as soon as every question has an answer; drawn anew a moment after each change. */
+/* Sentences in one place, as high as the highest of them; one is seen. */
+function eitherOf(...texts) {
+    const nodes = texts.map((text) => element('p', { class: 'facts', text }));
+    const see = (which) => nodes.forEach((node, i) => node.classList.toggle('away', i !== which));
+    see(0);
+    return { node: element('div', { class: 'either' }, ...nodes), see };
+}
+
+/* What will leave, as soon as every question has an answer; drawn anew a moment after each change. Its room is
+ * there from the start, so that the button below never moves from under a finger. */
 function previewPart(study, device, valuesOf, form) {
-    const waiting = element('p', { class: 'facts', text: 'Answer every question to see an example of it.' });
-    const shown = element('div', { class: 'preview' });
+    const words = eitherOf('Answer every question, and an example of it stands here.',
+        'For example, drawn just now and not sent. When you send, chance draws again, once.', 'No example could be made.');
+    const shown = element('div', { class: 'preview' }, emptyPreview(study));
     let timer = null;
     let turn = 0;
+    function put(node, which) {
+        shown.replaceChildren(node);
+        shown.classList.toggle('drawn', which === 1);
+        words.see(which);
+    }
     async function draw() {
         const values = valuesOf();
         const complete = form.checkValidity() || values.every((value) => value !== '');
-        show(waiting, !complete);
-        show(shown, complete);
         const mine = ++turn;
-        if (!complete) return;
+        if (!complete) {
+            put(emptyPreview(study), 0);
+            return;
+        }
         try {
             const node = await previewOf(study, device, values);
-            if (mine === turn) shown.replaceChildren(node);
-        } catch (error) {
-            if (mine === turn) shown.replaceChildren(element('p', { class: 'facts', text: `No example could be made: ${error.message}.` }));
+            if (mine === turn) put(node, 1);
+        } catch {
+            if (mine === turn) put(emptyPreview(study), 2);
         }
     }
     form.addEventListener('input', () => {
         clearTimeout(timer);
         timer = setTimeout(draw, PREVIEW_MS);
     });
-    show(shown, false);
-    return element('div', {}, waiting, shown);
+    return element('div', {}, words.node, shown);
 }
 
 function formOf(study, device, budget, submitted) {

@@ -75,11 +75,14 @@ export function integersTable(study, decoded, caption, bytes) {
 const madeUpVectors = (study) => Array.from({ length: study.protocol.vectors ?? 0 }, (_, j) => (
     Array.from({ length: coordinates(study).length }, (__, i) => (i === j ? 16384 : 0))));
 
+const NOTHING = '–';
+
 /* What a coordinate's answer is, in words, and the value that stands for it. */
 function answersOf(study, values) {
     return study.features.flatMap((feature, i) => {
-        const given = values[i];
-        if (feature.kind === 'category') return feature.levels.slice(1).map((level) => ({ name: `${feature.name}=${level}`, said: given === level ? 'yes' : 'no', low: 0, high: 1, unit: '' }));
+        const given = values === null ? NOTHING : values[i];
+        const isLevel = (level) => (values === null ? NOTHING : given === level ? 'yes' : 'no');
+        if (feature.kind === 'category') return feature.levels.slice(1).map((level) => ({ name: `${feature.name}=${level}`, said: isLevel(level), low: 0, high: 1, unit: '' }));
         if (feature.kind === 'yes-no') return [{ name: feature.name, said: given, low: 0, high: 1, unit: '' }];
         return [{ name: feature.name, said: given, low: feature.low, high: feature.high, unit: feature.unit ?? '' }];
     });
@@ -92,34 +95,39 @@ function readAs(study, { low, high }, integer) {
     return (low + high) / 2 + scaled * (high - low) / 2;
 }
 
+/* `values` and `decoded` are null while there is nothing to show but the frame. */
 function samplePreview(study, values, decoded) {
     const isPublic = study.privacy.protects !== 'all';
-    const rows = [...answersOf(study, values), ...(isPublic ? [] : [{ name: study.response.name, said: values.at(-1), low: study.response.low, high: study.response.high, unit: study.response.unit ?? '' }])]
-        .map((one, i) => {
-            const integer = decoded.coordinates[i];
-            const unit = one.unit === '' ? '' : ` ${one.unit}`;
-            return [one.name, `${one.said}${unit}`, count(integer), `${number(readAs(study, one, integer), 3)}${unit}`];
-        });
-    if (isPublic) rows.push([study.response.name, `${values.at(-1)}${study.response.unit ? ` ${study.response.unit}` : ''}`, 'as it is', 'your answer']);
-    return element('div', {}, element('p', { text: 'For example, drawn just now and not sent. When you send, chance draws again, once.' }),
-        stackedTable(['Value', 'Your answer', 'Leaves as', 'Which reads as'], rows));
+    const { name, unit: responseUnit = '', low, high } = study.response;
+    const response = { name, said: values === null ? NOTHING : values.at(-1), low, high, unit: responseUnit };
+    const withUnit = (text, { unit }) => (unit === '' ? text : `${text} ${unit}`);
+    const rows = [...answersOf(study, values), ...(isPublic ? [] : [response])].map((one, i) => {
+        const integer = decoded === null ? null : decoded.coordinates[i];
+        return [one.name, withUnit(one.said, one), integer === null ? NOTHING : count(integer),
+            withUnit(integer === null ? NOTHING : number(readAs(study, one, integer), 3), one)];
+    });
+    if (isPublic) rows.push([name, withUnit(response.said, response), 'as it is', 'your answer']);
+    return stackedTable(['Value', 'Your answer', 'Leaves as', 'Which reads as'], rows);
 }
 
-function ballotPreview(study, bytes, values) {
+function ballotPreview(study, values, bytes) {
     const wrong = 100 * (1 - study.mechanism.rank_top / 2 ** 32);
-    const answer = partsOf(bytes, true).at(-1).bytes[1];
-    const open = study.privacy.protects === 'all' ? [] : [element('dt', { text: 'Besides' }), element('dd', { text: `${study.response.name}, ${values.at(-1)}, as it is` })];
-    return element('div', {}, element('p', { text: 'For example, drawn just now and not sent. When you send, chance draws again, once.' }),
-        element('dl', { class: 'ballot' },
-            element('dt', { text: 'The question' }), element('dd', { text: 'Which of these 256 random patterns fits all of your answers together?' }),
-            element('dt', { text: 'The reply' }), element('dd', { text: `“Number ${answer}”: all that leaves of your answers.` }),
-            element('dt', { text: 'How often it is a lie' }), element('dd', { text: `In ${number(wrong, 2)} of 100 cases such a reply is a pattern that does not fit. It does not say which it was.` }), ...open));
+    const reply = bytes === null ? '…' : partsOf(bytes, true).at(-1).bytes[1];
+    const open = study.privacy.protects === 'all' ? [] : [element('dt', { text: 'Besides' }),
+        element('dd', { text: `${study.response.name}, ${values === null ? '…' : values.at(-1)}, as it is` })];
+    return element('dl', { class: 'ballot' },
+        element('dt', { text: 'The question' }), element('dd', { text: 'Which of these 256 random patterns fits all of your answers together?' }),
+        element('dt', { text: 'The reply' }), element('dd', { text: `“Number ${reply}”: all that leaves of your answers.` }),
+        element('dt', { text: 'How often it is a lie' }), element('dd', { text: `In ${number(wrong, 2)} of 100 cases such a reply is a pattern that does not fit. It does not say which it was.` }), ...open);
 }
+
+/** The frame of a preview, as large as what will be in it: nothing moves when an example takes its place. */
+export const emptyPreview = (study) => (isBallot(study) ? ballotPreview(study, null, null) : samplePreview(study, null, null));
 
 /** What these answers, in the order of the form, would leave as: an example, not sent. */
 export async function previewOf(study, device, values) {
     const bytes = await device.example(madeUpVectors(study), values);
-    return isBallot(study) ? ballotPreview(study, bytes, values) : samplePreview(study, values, await device.read(bytes));
+    return isBallot(study) ? ballotPreview(study, values, bytes) : samplePreview(study, values, await device.read(bytes));
 }
 
 /* Whom the example is about, as BrowserDevice.example() makes them up. */
@@ -137,7 +145,7 @@ function sentencesOf(study) {
             'Your device makes up 256 random answers to a random question about your values. Anybody can make up the same ones; they have nothing to do with you.',
             'Chance decides, before your device looks at your values, whether it gives one of the answers that fit them best or one of the others. That happens once and is kept: asking again gives the same answer.',
             isPublic
-                ? `The number of that answer is sent, and ${study.response.name} as it is. Only the other values are protected.`
+                ? `The number of that answer is sent, and ${study.response.name} as it is. Only the other values are hidden in the answer.`
                 : 'The number of that answer is all that is sent of your values.',
             'Nothing else about you is sent: no name, no cookie, no account. As with every page, the server sees the network address you come from.',
         ];
@@ -146,7 +154,7 @@ function sentencesOf(study) {
         'Your values are put between the public bounds above, as whole numbers. A value beyond a bound counts as the bound.',
         'Random noise is added to each of them, here, before anything is sent. The noise is drawn once and kept: asking again gives the same noise, so it cannot be averaged away.',
         isPublic
-            ? `${study.response.name} is sent as it is, without noise. Only the other values are protected.`
+            ? `${study.response.name} is sent as it is. Only the other values are sent with noise.`
             : 'Every value has noise in it; none is sent as it is.',
         rounds > 1
             ? `That happens in each of up to ${count(rounds)} rounds you come back for; the promise below covers all of them together.`
