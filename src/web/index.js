@@ -12,14 +12,17 @@ const isStudy = place === 'studies' && id;
 if (!isStudy) skeleton.remove(); /* the list has a frame of its own from the start */
 const refresh = isStudy ? studyView(main, id) : studiesView(main);
 
-/* Before there is anything to show the skeleton gives way to what went wrong. */
+/* Before there is anything to show what went wrong is said in its place. */
 const trouble = element('p', { class: 'caution', role: 'alert' });
+const isWaiting = () => (isStudy ? skeleton.isConnected || trouble.isConnected : main.querySelector('.waits') !== null);
 
 poll(refresh, (error) => {
-    const empty = isStudy && (skeleton.isConnected || trouble.isConnected);
+    const empty = isWaiting();
     if (error !== null && empty) {
-        setText(trouble, `This study cannot be shown yet: ${error.message}. The page asks again by itself.`);
-        main.replaceChildren(trouble);
+        setText(trouble, `${isStudy ? 'This study' : 'The list'} cannot be shown yet: ${error.message}. The page asks again by itself.`);
+        if (isStudy) main.replaceChildren(trouble);
+        else main.querySelector('.head').after(trouble);
     }
+    if (error === null && !isStudy) trouble.remove();
     setText(connection, error === null || empty ? '' : `Not up to date: ${error.message}.`);
 });

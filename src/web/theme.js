@@ -2,7 +2,7 @@
  *
  * dark.css holds the dark colours and nothing else; which of the two holds is
  * the `media` of its link. This script runs before the first paint, so that a
- * reader who chose never sees the other one flash by. Paper is always light. */
+ * reader who chose never sees the other one flash by, and no skeleton of another page. Paper is always light. */
 const KEY = 'tremolo-theme';
 const BY_SYSTEM = 'screen and (prefers-color-scheme: dark)';
 const MEDIA = { dark: 'screen', light: 'not all' };
@@ -32,6 +32,8 @@ function remember(choice) {
 }
 
 apply(remembered());
+/* What stands there until there is something to show has the shape of what will. */
+document.documentElement.classList.toggle('is-list', location.pathname === '/');
 document.addEventListener('DOMContentLoaded', () => {
     const button = document.getElementById('theme');
     const show = () => button.setAttribute('aria-pressed', String(isDark()));

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from './tap.mjs';
 import { cost, count, decimalsOf, roundedTo, shortCount, counted, date, exact, left, listed, number, pValue, rate, stateWord } from '../../src/web/common/format.js';
-import { certainWords, explainedSentence } from '../../src/web/study/answers.js';
+import { certainAmount, certainWords, explainedSentence } from '../../src/web/study/answers.js';
 import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
 import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
 import { about, cutSentence, effectSentence, learnt, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
+import { named } from '../../src/web/study/studies.js';
 import { refusal } from '../../src/web/participant/policy.js';
 import { datesSentence } from '../../src/web/study/terms.js';
 import { clips, coordinates, promisedDistance, releases, responseRange, timesAsked, widest } from '../../src/web/common/study_terms.js';
@@ -133,12 +134,18 @@ await test('what cutting responses does is said beside the coefficients of ballo
 await test('how many effects are certain does not read as a probability', () => {
     assert.deepEqual([certainWords(0, 1, '95'), certainWords(0, 3, '95'), certainWords(1, 2, '95'), certainWords(2, 50, '95'), certainWords(3, 3, '95')], [
         'It may still be zero, at a confidence of 95%.', 'Each of them may still be zero, at a confidence of 95%.',
-        'is clearly not zero: its 95% interval leaves zero out. The other one may be zero.',
-        'are clearly not zero: their 95% intervals leave zero out. The other 48 may be zero.',
-        'are clearly not zero: their 95% intervals leave zero out.']);
-    const explained = (told) => sentenceText(explainedSentence({ r2: 0.3, r2_low: 0.1, r2_high: 0.5, response }, told));
-    assert.equal(explained(2), 'Together they explain 30% of what pulse varies by (R², between 10% and 50%).');
-    assert.match(explained(0), /^Though no single effect is certain, together they explain 30% of/);
+        'Its 95% interval leaves zero out. The other one may be zero.',
+        'Their 95% intervals leave zero out. The other 48 may be zero.',
+        'Their 95% intervals leave zero out.']);
+    assert.deepEqual([certainAmount(0, 1), certainAmount(3, 3)], ['0 of 1 effect told from zero', '3 of 3 effects told from zero']);
+});
+await test('R² has an interval, and is absent while noise hides every effect', () => {
+    const document = { r2: 0.42, r2_low: 0.31, r2_high: 0.55, response, coefficients: [sleep, intercept] };
+    const explained = (told, changes = {}) => sentenceText(explainedSentence({ ...document, ...changes }, told));
+    assert.equal(explained(2), 'Together they explain 42% of what pulse varies by (R², between 31% and 55%).');
+    assert.match(explained(0), /^Though no single effect is certain, together they explain 42% of/);
+    assert.equal(explained(2, { r2_low: null }), '');
+    assert.equal(explained(0, { coefficients: [hidden, intercept] }), '');
 });
 await test('both limits of a device, and both numbers of a round, stand side by side', () => {
     const policy = { epsilonPerStudy: 2, epsilonTotal: 8 };
@@ -149,6 +156,10 @@ await test('both limits of a device, and both numbers of a round, stand side by 
     const size = (reports, needed, rows = [sleep, intercept]) => roundSizeSentence({ protocol: { close: { reports } } }, { devices_needed: needed, coefficients: rows });
     assert.equal(size(2000, 240000), 'A round closes at 2,000 reports, and effects of a usual size show from about 240,000 devices in one round: only much larger ones can show here.');
     assert.deepEqual([size(2000, 1500), size(2000, null), size(2000, 240000, [steps, intercept]), roundSizeSentence({ protocol: {} }, { devices_needed: 5, coefficients: [] })], ['', '', '', '']);
+});
+await test('studies of one title are told apart by the beginning of their ids', () => {
+    const rows = named([{ id: 'abcdefghijk', title: 'Pulse' }, { id: 'ABCDEFGHIJK', title: 'pulse ' }, { id: 'other-------', title: 'Sleep' }]);
+    assert.deepEqual(rows.map(({ id, shortId }) => [id, shortId]), [['abcdefghijk', 'abcdefgh'], ['ABCDEFGHIJK', 'ABCDEFGH'], ['other-------', '']]);
 });
 await test('a projection, and since when zero is excluded', () => {
     const point = (devices, middle, half) => ({ devices, middle, low: middle - half, high: middle + half });

@@ -12,6 +12,8 @@ import { stateChip } from './state.js';
 
 const TYPING_MS = 250;
 const ROWS_AT_ONCE = 6;
+const BONES = 6; /* rows that stand there until there are some */
+const ID_SHOWN = 8; /* letters of an id, where titles alone do not tell studies apart; the search finds them */
 /* What the server sorts by, and which way is the usual one. */
 const COLUMNS = [
     { name: 'Study', sort: 'title', order: 'up' },
@@ -104,6 +106,15 @@ function privateCell() {
     };
 }
 
+/** Studies with their names: those whose title another one on the page has, too, in letters of whatever case, get
+ * the beginning of their id. */
+export function named(studies) {
+    const keyOf = ({ title }) => title.trim().toLowerCase();
+    const times = new Map();
+    for (const study of studies) times.set(keyOf(study), (times.get(keyOf(study)) ?? 0) + 1);
+    return studies.map((study) => ({ ...study, shortId: times.get(keyOf(study)) > 1 ? study.id.slice(0, ID_SHOWN) : '' }));
+}
+
 function lastWords({ last_report: last, reports }) {
     if (last === null) return reports > 0 ? 'before the last start' : 'none';
     return moment(last);
@@ -112,18 +123,21 @@ function lastWords({ last_report: last, reports }) {
 function row() {
     const title = element('a', { dir: 'auto' });
     const facts = element('span', { class: 'facts' });
+    const shortId = element('code', { class: 'facts' });
     const state = stateChip();
     const last = element('span', { class: 'facts' });
     const parts = [devicesCell(), learntCell(), privateCell()];
     const node = element('tr', { role: 'row', class: 'study' },
-        element('th', { scope: 'row', role: 'rowheader' }, title, facts),
+        element('th', { scope: 'row', role: 'rowheader' }, title, shortId, facts),
         ...parts.map((part) => part.node), cell('Last report', last), cell('State', state.node));
     return {
         node,
         update(study) {
             setText(title, study.title);
             title.href = `/studies/${study.id}`;
-            setText(facts, `${counted(study.dimension, 'feature')}${study.rounds > 1 ? `, round ${study.round + 1} of ${study.rounds}` : ''}`);
+            setText(shortId, study.shortId);
+            show(shortId, study.shortId !== '');
+            setText(facts, `${study.shortId === '' ? '' : ' · '}${counted(study.dimension, 'feature')}${study.rounds > 1 ? `, round ${study.round + 1} of ${study.rounds}` : ''}`);
             parts.forEach((part) => part.update(study));
             setText(last, lastWords(study));
             state.update(study.state);
@@ -161,6 +175,8 @@ function pager(wish, change) {
     const words = element('span', { role: 'status' });
     const back = element('button', { type: 'button', class: 'chip', text: 'Previous', onclick: () => change({ page: wish.page - 1 }) });
     const on = element('button', { type: 'button', class: 'chip', text: 'Next', onclick: () => change({ page: wish.page + 1 }) });
+    show(back, false);
+    show(on, false);
     return {
         node: element('nav', { class: 'pager', 'aria-label': 'Pages of the list' }, words, back, on),
         update(shown, matching) {
@@ -194,6 +210,12 @@ function emptyCard() {
         element('p', { class: 'facts', text: 'This page shows it as soon as it is there.' }));
 }
 
+/* Rows of about the shape of what will come. */
+function bones() {
+    const row = () => element('tr', { role: 'presentation' }, ...COLUMNS.map(() => element('td', { role: 'presentation' }, element('span', { class: 'bone' }))));
+    return element('tbody', { role: 'presentation', 'aria-hidden': 'true', class: 'bones' }, ...Array.from({ length: BONES }, row));
+}
+
 /** Fill the page; the answer is what to ask again and again. */
 export function studiesView(main) {
     const wish = wishFromAddress();
@@ -211,13 +233,15 @@ export function studiesView(main) {
             await refresh();
             return;
         }
+        const rows = named(answer.studies);
+        waiting.remove();
         /* Rows that are new appear a few at a time, so that a phone is never laying out for long. */
         for (let shown = Math.max(body.children.length, ROWS_AT_ONCE); shown < answer.studies.length; shown += ROWS_AT_ONCE) {
-            update(answer.studies.slice(0, shown));
+            update(rows.slice(0, shown));
             await nextFrame();
             if (asked !== JSON.stringify(wish)) return;
         }
-        update(answer.studies);
+        update(rows);
         pages.update(answer.studies.length, answer.matching);
         show(empty, answer.total === 0);
         show(nothing, answer.total > 0 && answer.matching === 0);
@@ -234,9 +258,10 @@ export function studiesView(main) {
 
     const head = heads(wish, change);
     const pages = pager(wish, change);
+    const waiting = bones();
     const table = element('table', { role: 'table', class: 'studies waits' },
         element('caption', { class: 'unseen', text: 'Studies of this server' }),
-        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head.nodes)), body);
+        element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head.nodes)), body, waiting);
     const whole = element('section', { class: 'card', 'aria-label': 'Studies' },
         element('div', { class: 'controls' }, searchField(wish, change), pages.node), table, nothing);
     head.update();
