@@ -91,6 +91,17 @@ await test('a full page of the list comes whole, in order and without a jump', a
     assert.deepEqual(faults.filter((fault) => !fault.startsWith('request to')), []);
 });
 
+await test('studies of one title are told apart in the list', async () => {
+    const { page } = await open('about:blank');
+    await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, studies: answer.studies.map((one, i) => ({ ...one, title: i < 2 ? 'Pulse' : one.title })) }));
+    await page.goto(`${setting.url}/`);
+    await page.waitForFunction(() => document.querySelectorAll('.study').length === 4);
+    const ids = await page.$$eval('.study', (all) => all.map((row) => [row.querySelector('a').getAttribute('href').split('/').at(-1).slice(0, 8), row.querySelector('code:not([hidden])')?.textContent ?? '']));
+    assert.deepEqual(ids.map(([id, shown]) => shown === id), [true, true, false, false]);
+    assert.deepEqual(ids.slice(2).map(([, shown]) => shown), ['', '']);
+    await page.close();
+});
+
 await test('a study that closed without reports promises nothing more', async () => {
     const { page } = await open('about:blank');
     await changed(page, '**/history', (history) => ({ ...history, state: 'done' }));
@@ -155,7 +166,7 @@ await test('three answers: learnt, certain, private', async () => {
     const estimate = await ask(setting.plain, 'estimate');
     const told = estimate.coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0);
     assert.match(await page.textContent('.answers3 .lead'), /goe?s? with (a )?(higher|lower) .*: .*, between .* and /);
-    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3 effects`);
+    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3 effects told from zero`);
     assert.equal(await page.textContent('.answer .pips'), '●'.repeat(told.length) + '○'.repeat(3 - told.length));
     const shown = await page.textContent('.answers3');
     assert.match(shown, /R², between [0-9.]+% and [0-9.]+%/);
@@ -217,6 +228,53 @@ await test('coefficients over devices are kept through the history', async () =>
     await closing(opened);
 });
 
+/* What a button saves: {name, text}. */
+async function saved(page, name) {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
+}
+
+await test('the small charts are saved together, as a picture and as a table', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await everyoneIsThere(page);
+    await page.waitForFunction(() => document.querySelectorAll('.multiples svg[viewBox]').length === 3);
+    const table = await saved(page, 'Save as CSV: Estimates as devices come in');
+    const rows = table.text.trimEnd().split('\r\n').map((row) => row.split(','));
+    const { coefficients } = await ask(setting.plain, 'estimate');
+    assert.deepEqual(rows[0], ['devices', ...coefficients.slice(0, -1).flatMap(({ name }) => [name, `${name} low`, `${name} high`])]);
+    assert.equal(rows.at(-1)[0], String(DEVICES), 'what is projected is no data');
+    assert.deepEqual(rows.at(-1).slice(1).map(Number), coefficients.slice(0, -1).flatMap(({ estimate, low, high, range }) => [estimate * range, low * range, high * range]));
+    const picture = await saved(page, 'Save as SVG: Estimates as devices come in');
+    assert.equal(picture.name, 'estimates-as-devices-come-in.svg');
+    for (const { name } of coefficients.slice(0, -1)) assert.ok(picture.text.includes(`>${name}</text>`), name);
+    assert.equal(picture.text.match(/<svg/g).length, 4);
+    assert.doesNotMatch(picture.text, /class="|style="|var\(/);
+    await closing(opened);
+});
+
+await test('the attacker’s curve is read by pointer and keys, and saved', async () => {
+    const opened = await open(at(setting.plain));
+    const { page } = opened;
+    await ready(page);
+    const curve = page.locator('.square svg');
+    await curve.scrollIntoViewIfNeeded();
+    await page.waitForSelector('.square svg .line[d]');
+    const shown = () => page.$$eval('.square .cross:not([visibility]) .words text', (texts) => texts.map((text) => text.textContent));
+    await curve.hover();
+    assert.match((await shown()).join('|'), /^false alarms accepted: [0-9]+%\|.*caught, at most {2}[0-9.]+%.*a coin {2}[0-9]+%/);
+    const slider = page.getByRole('slider', { name: /What an attacker catches/ });
+    await slider.focus();
+    await page.keyboard.press('Home');
+    for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight');
+    const caught = /catches at most ([0-9.]+%)/.exec(await page.textContent('#reading'))[1];
+    assert.equal(await slider.getAttribute('aria-valuetext'), `false alarms accepted: 5%; caught, at most ${caught}; a coin 5%`);
+    const table = await saved(page, /Save as CSV: What an attacker/);
+    assert.equal(table.text.trimEnd().split('\r\n').length, 102);
+    assert.match((await saved(page, /Save as SVG: What an attacker/)).text, /people caught, at most/);
+    await closing(opened);
+});
+
 await test('the guarantee: sentence, slider and keyboard', async () => {
     const opened = await open(at(setting.plain));
     const { page } = opened;
@@ -254,6 +312,12 @@ await test('rounds: gradient and coefficients of each', async () => {
     const { rounds } = await ask(setting.rounds, 'history');
     assert.equal(rounds.length, 3);
     assert.equal(await opened.page.locator('[aria-label="Table of rounds"]').count(), 1);
+    /* In the response's own unit, over a feature's whole range: that of the largest coefficient of the last round. */
+    const { study } = await (await fetch(`${setting.url}/v1/studies/${setting.rounds}`)).json();
+    const largest = Math.max(...rounds.at(-1).beta.map(Math.abs)) * (study.response.high - study.response.low);
+    const cell = await opened.page.locator('#rounds tbody tr').last().locator('td').nth(2).textContent();
+    assert.ok(Math.abs(Number(cell) - largest) < 1e-3 * largest, `${cell} for ${largest}`);
+    assert.doesNotMatch(await opened.page.innerText('main'), /scaled|half ranges?/);
     assert.ok(!await opened.page.getByText('Take part').isVisible(), 'nobody can take part in a study that is closed');
     assert.equal(await opened.page.textContent('.status .line'), '2,000 devices · closed after 3 rounds · 0 refused');
     await screenshot(opened.page, 'rounds');
@@ -288,6 +352,20 @@ await test('fifty features are drawn and listed', async () => {
     assert.equal(await page.locator('#coefficients tr.unknown data').count(), 0, 'and has no numbers');
     await screenshot(page, 'fifty');
     await closing(opened);
+});
+
+await test('p-values are seen on a phone, and fifty rows fit one', async () => {
+    const { page } = await open('about:blank', { width: 360, height: 760 });
+    await changed(page, '**/estimate', (estimate) => ({ ...estimate, coefficients: estimate.coefficients.map((row, i) => (
+        { ...row, identified: true, estimate: Math.sin(i), standard_error: 0.1, low: Math.sin(i) - 0.2, high: Math.sin(i) + 0.2, p: 0.04 })) }));
+    await page.goto(at(setting.fifty));
+    await ready(page);
+    assert.equal(await page.locator('#coefficients tr.known').count(), 50);
+    assert.match(await page.locator('#coefficients tr.known').first().innerText(), /s\.e\. [0-9.]+\s+p 0\.0400/);
+    assert.equal(await overflows(page), false);
+    const outside = await page.$$eval('#coefficients tr.known :is(th, td)', (all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    assert.equal(outside, 0);
+    await page.close();
 });
 
 for (const [name, path] of [['list', '/'], ['study', `/studies/${setting.plain}`], ['rounds', `/studies/${setting.rounds}`], ['fifty', `/studies/${setting.fifty}`]]) {
@@ -385,6 +463,35 @@ await test('a server that is away from the start is said, and the page comes by 
     await ready(page);
     assert.equal(await page.locator('main > .caution').count(), 0);
     await page.close();
+});
+
+await test('the list has bones until it is there, and says why it is not', async () => {
+    const { page } = await open('about:blank');
+    await page.route('**/v1/**', (route) => route.abort());
+    await page.goto(`${setting.url}/`);
+    await page.getByText('The list cannot be shown yet: the server cannot be reached').waitFor();
+    assert.equal(await page.locator('.bones tr').count(), 6);
+    assert.equal(await page.getByRole('row').count(), 1, 'which nobody hears of');
+    assert.equal(await page.getByRole('button', { name: 'Next' }).count(), 0);
+    assert.deepEqual(await accessibilityFindings(page), []);
+    await page.unroute('**/v1/**');
+    await page.waitForSelector('.study');
+    assert.equal(await page.locator('main > .caution, .bones').count(), 0);
+    await page.close();
+});
+
+await test('an empty server says which commands make a study', async () => {
+    for (const [width, scheme] of [[1100, 'light'], [360, 'dark']]) {
+        const { page } = await open('about:blank', { width, scheme });
+        await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, studies: [], total: 0, matching: 0 }));
+        await page.goto(`${setting.url}/`);
+        await page.getByText('There is no study on this server yet').waitFor();
+        assert.match(await page.textContent('.empty code'), /^tremolo study init > study\.json\ntremolo study publish study\.json --server http/);
+        assert.deepEqual(await accessibilityFindings(page), []);
+        assert.equal(await overflows(page), false);
+        await screenshot(page, `empty-${scheme}`);
+        await page.close();
+    }
 });
 
 await test('without scripts the page says so and shows no skeleton', async () => {

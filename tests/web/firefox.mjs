@@ -34,7 +34,7 @@ await test('Firefox: a study’s page has its three answers and its results', as
     assert.match(shown, /Protection: /);
     const { coefficients } = await ask(setting.learnt, 'estimate');
     const told = coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0).length;
-    assert.equal(await browser.run('return document.querySelector(".answer .amount").textContent;'), `${told} of 3 effects`);
+    assert.equal(await browser.run('return document.querySelector(".answer .amount").textContent;'), `${told} of 3 effects told from zero`);
     const values = await browser.run('return [...document.querySelectorAll("#coefficients .known data.estimate")].map((one) => Number(one.value));');
     assert.deepEqual(values, coefficients.slice(0, -1).map((row) => row.estimate * row.range));
     const [top, bar] = await browser.run('return ["#coefficients .known .interval", "#coefficients .known .middle"].map((one) => document.querySelector(one).getBoundingClientRect().width);');
@@ -76,7 +76,7 @@ await test('Firefox: taking part, by keyboard alone', async () => {
         await tabTo(`#answer-${i}`);
         await browser.press('5', '0');
     }
-    await browser.until('return document.querySelector(".preview dl")?.checkVisibility();', 'the preview');
+    await browser.until('return document.querySelector(".preview.drawn dl")?.checkVisibility();', 'the preview');
     assert.match(await browser.run('return document.querySelector(".preview").textContent;'), /The question.*The reply.*of 100 cases such a reply is a pattern that does not fit/);
     await tabTo('#consent');
     await browser.press(SPACE);

@@ -49,9 +49,9 @@ function learntCard() {
 
 const percent = (share) => `${number(100 * Math.min(1, Math.max(0, share)), 2)}%`;
 
-/** R^2 in words, with its interval; nothing without one. */
-export function explainedSentence({ r2, r2_low: low, r2_high: high, response }, told) {
-    if (r2 === null || low === null || high === null) return [];
+/** R^2 in words, with its interval; nothing without one, or while noise hides every effect. */
+export function explainedSentence({ r2, r2_low: low, r2_high: high, response, coefficients }, told) {
+    if (r2 === null || low === null || high === null || !featureRows({ coefficients }).some((row) => row.identified)) return [];
     return [told > 0 ? 'Together they explain ' : 'Though no single effect is certain, together they explain ', percent(r2), ' of what ', { name: response.name }, ' varies by (R², between ', percent(low), ' and ', percent(high), ').'];
 }
 
@@ -59,12 +59,14 @@ export function explainedSentence({ r2, r2_low: low, r2_high: high, response }, 
 const pipsOf = (told, of) => (of > PIPS_MOST ? '' : '●'.repeat(told) + '○'.repeat(of - told));
 
 /** What is counted, so that nobody takes "2 of 3" for a probability. */
+export const certainAmount = (told, of) => `${told} of ${counted(of, 'effect')} told from zero`;
+
+/** And what that means. */
 export function certainWords(told, of, level) {
     if (told === 0) return `${of === 1 ? 'It' : 'Each of them'} may still be zero, at a confidence of ${level}%.`;
     const rest = of - told;
     const others = rest === 0 ? '' : rest === 1 ? ' The other one may be zero.' : ` The other ${count(rest)} may be zero.`;
-    return told === 1 ? `is clearly not zero: its ${level}% interval leaves zero out.${others}`
-        : `are clearly not zero: their ${level}% intervals leave zero out.${others}`;
+    return told === 1 ? `Its ${level}% interval leaves zero out.${others}` : `Their ${level}% intervals leave zero out.${others}`;
 }
 
 function certainCard() {
@@ -80,7 +82,7 @@ function certainCard() {
             const known = featureRows(document).length > 0;
             const nothing = document.state === 'done' ? ['Nothing', 'It closed before two devices had reported.']
                 : ['Not yet', 'Before two devices have reported nothing can be said.'];
-            setText(amount, known ? `${told.length} of ${counted(of, 'effect')}` : nothing[0]);
+            setText(amount, known ? certainAmount(told.length, of) : nothing[0]);
             setText(pips, pipsOf(told.length, of));
             show(pips, pips.textContent !== '');
             setText(words, known ? certainWords(told.length, of, number(100 * document.level, 3)) : nothing[1]);

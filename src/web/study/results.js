@@ -137,7 +137,7 @@ function axis() {
 const cell = (label, ...nodes) => element('td', { role: 'cell', class: label, 'data-label': label }, ...nodes);
 
 /* What the number is, where the table's head is not seen. Not a "±": that would read as the interval's half. */
-const errorLabel = () => element('span', { 'aria-hidden': 'true', class: 'error-label', text: 's.e. ' });
+const errorLabel = (text = 's.e. ') => element('span', { 'aria-hidden': 'true', class: 'error-label', text });
 
 /* Over what the number is: "over 58 years", "per year", "yes rather than no". */
 function overWhat({ from, to, unit, range }, mode) {
@@ -165,7 +165,7 @@ function knownRow() {
     const parts = Object.fromEntries(['estimate', 'standard_error', 'low', 'high', 'p'].map((key) => [key, element('data', { class: key })]));
     const spoken = element('span', { class: 'unseen' }, 'between ', parts.low, ' and ', parts.high);
     const node = element('tr', { role: 'row', class: 'known' }, name.node, cell('plotted', drawn.svg, spoken),
-        cell('value', parts.estimate), cell('error', errorLabel(), parts.standard_error), cell('chance', parts.p));
+        cell('value', parts.estimate), cell('error', errorLabel(), parts.standard_error), cell('chance', errorLabel('p '), parts.p));
     return {
         node,
         update({ one, scale, decimals, mode }) {
@@ -205,7 +205,7 @@ function interceptRow() {
     const p = element('data', { class: 'p' });
     const between = element('span', { class: 'facts' }, 'between ', low, ' and ', high);
     const node = element('tr', { role: 'row' }, name.node, cell('plotted', between), cell('value', value),
-        cell('error', errorLabel(), error), cell('chance', p));
+        cell('error', errorLabel(), error), cell('chance', errorLabel('p '), p));
     return {
         node,
         update(row, decimals) {
