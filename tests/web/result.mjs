@@ -159,6 +159,19 @@ for (const width of [360, 1000, 2200]) {
     }));
 }
 
+await test('the attacker’s curve has room for letters of any size', async () => {
+    for (const width of [360, 1000, 2200]) {
+        await withPage(setting.readable.html, { width }, async ({ page }) => {
+            await page.waitForSelector('#tradeoff svg .axis-label');
+            await page.evaluate(() => { document.documentElement.style.fontSize = '24px'; });
+            await page.setViewportSize({ width: width - 10, height: 900 });
+            await page.locator('#tradeoff').scrollIntoViewIfNeeded();
+            await page.waitForTimeout(300);
+            assert.equal(await collisions(page, '#tradeoff :is(.side .tick, .axis .tick:not(:first-of-type)) text, #tradeoff .axis-label, #tradeoff .caught-label'), 0);
+        });
+    }
+});
+
 await test('values are read by pointer, by touch and by arrow keys', () => withPage(lines, {}, async ({ page }) => {
     const [figure] = JSON.parse(await page.textContent('#document')).figures;
     const slider = page.getByRole('slider', { name: /ModeChoice/ });

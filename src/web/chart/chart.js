@@ -23,7 +23,7 @@ const WIDTH_LEAST = 100; /* with less there is no room for an axis, let alone fo
  * A chart in a container.
  * @param {HTMLElement} container
  * @param {{label: string, describedBy?: string, height?: number, margin: {top: number, right: number, bottom: number, left: number}}} options
- *     a height that is known beforehand keeps the place free until there is something to draw
+ *     margins that measure() does not give; a height that is known beforehand keeps the place free until there is something to draw
  * @param {(frame: Frame, data: any) => void} draw  draws or redraws in place
  * @param {(data: any, width: number) => {height: number, left?: number, right?: number, top?: number, bottom?: number}} measure
  *     the whole height, margins that depend on the data, and whatever else drawing depends on at this width

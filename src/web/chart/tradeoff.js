@@ -4,12 +4,13 @@
 import { axisBottom, axisLeft } from 'd3-axis';
 import scaleLinear from 'd3-scale/src/linear.js';
 import { area, line } from 'd3-shape';
-import { chart, drawAxis, layer } from './chart.js';
+import { chart, drawAxis, layer, lineHeight, widthOf } from './chart.js';
 import { atMost } from '../common/format.js';
 import { crosshair } from './crosshair.js';
 import { saveButtons } from './save.js';
 
-const MARGIN = { top: 30, right: 16, bottom: 46, left: 56 };
+const RIGHT_MIN = 16;
+const TICK_ROOM = 12; /* between an axis and its numbers, and about them */
 const SIDE_MAX = 380;
 const STEPS = 96;
 export const FALSE_ALARMS = 0.05;
@@ -34,27 +35,34 @@ function linesOf(caught) {
     };
 }
 
+/* Every fifth, or the half where six numbers have no room. */
+const ticksIn = (room, each) => (room > 6 * each ? 5 : 2);
+
+/* Room for texts as large as readers have them. */
+const margins = () => ({ top: 2 * lineHeight(), bottom: TICK_ROOM + 2.25 * lineHeight(), left: Math.ceil(widthOf(percentTick(1))) + TICK_ROOM,
+    right: Math.max(RIGHT_MIN, Math.ceil(widthOf(percentTick(1)) / 2)) });
+
 function drawReading(plot, x, y, most) {
     const group = layer(plot, 'reading');
     layer(group, 'across', 'path').attr('d', `M${x(0)},${y(most)}H${x(FALSE_ALARMS)}V${y(0)}`);
     layer(group, 'dot', 'circle').attr('r', 5).attr('cx', x(FALSE_ALARMS)).attr('cy', y(most));
 }
 
-function draw({ plot, width, height }, { caught }) {
+function draw({ plot, width, height, left }, { caught }) {
     const x = scaleLinear().range([0, width]);
     const y = scaleLinear().range([height, 0]);
     const curve = shares.map((share) => [share, caught(share)]);
-    drawAxis(plot, 'axis', axisBottom(x).ticks(5).tickFormat(percentTick).tickSizeOuter(0), `translate(0,${height})`);
-    drawAxis(plot, 'side', axisLeft(y).ticks(5).tickFormat(percentTick).tickSize(-width), 'translate(0,0)')
+    drawAxis(plot, 'axis', axisBottom(x).ticks(ticksIn(width, 1.3 * widthOf(percentTick(1)))).tickFormat(percentTick).tickSizeOuter(0), `translate(0,${height})`);
+    drawAxis(plot, 'side', axisLeft(y).ticks(ticksIn(height, lineHeight())).tickFormat(percentTick).tickSize(-width), 'translate(0,0)')
         .select('.domain').remove();
     layer(plot, 'gain', 'path').attr('d', area().x((point) => x(point[0])).y0((point) => y(point[0]))
         .y1((point) => y(point[1]))(curve));
     layer(plot, 'coin', 'path').attr('d', `M${x(0)},${y(0)}L${x(1)},${y(1)}`);
     layer(plot, 'line', 'path').attr('d', line().x((point) => x(point[0])).y((point) => y(point[1]))(curve));
     drawReading(plot, x, y, caught(FALSE_ALARMS));
-    layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + 40).attr('text-anchor', 'middle')
+    layer(plot, 'axis-label', 'text').attr('x', width / 2).attr('y', height + TICK_ROOM + 1.75 * lineHeight()).attr('text-anchor', 'middle')
         .text(ACCEPTED);
-    layer(plot, 'caught-label', 'text').attr('x', -44).attr('y', -16).text(CAUGHT);
+    layer(plot, 'caught-label', 'text').attr('x', -left).attr('y', -0.75 * lineHeight()).text(CAUGHT);
     layer(plot, 'coin-label', 'text').attr('x', x(0.98)).attr('y', y(0.72)).attr('text-anchor', 'end')
         .text('a coin');
 }
@@ -65,11 +73,11 @@ export function tradeoffChart(container, describedBy) {
     let lines = null;
     function drawAll(frame, data) {
         draw(frame, data);
-        const { plot, width, height } = frame;
+        const { plot, width, height, left } = frame;
         lines = linesOf(data.caught);
-        reader.update({ plot, data: lines, width, height, left: MARGIN.left, x: scaleLinear([0, 100], [0, width]), y: scaleLinear([0, 100], [height, 0]) });
+        reader.update({ plot, data: lines, width, height, left, x: scaleLinear([0, 100], [0, width]), y: scaleLinear([0, 100], [height, 0]) });
     }
-    const drawn = chart(container, { label: LABEL, describedBy, margin: MARGIN }, drawAll, (_, width) => ({ height: Math.min(width, SIDE_MAX) }));
+    const drawn = chart(container, { label: LABEL, describedBy, margin: {} }, drawAll, (_, width) => ({ height: Math.min(width, SIDE_MAX), ...margins() }));
     drawn.svg.classList.add('lines');
     container.append(saveButtons(LABEL, () => drawn.svg, () => lines));
     reader.attach(drawn.svg);
