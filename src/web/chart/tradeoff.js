@@ -5,7 +5,7 @@ import { axisBottom, axisLeft } from 'd3-axis';
 import scaleLinear from 'd3-scale/src/linear.js';
 import { area, line } from 'd3-shape';
 import { chart, drawAxis, layer, lineHeight, widthOf } from './chart.js';
-import { atMost } from '../common/format.js';
+import { rightAtMost } from '../common/format.js';
 import { crosshair } from './crosshair.js';
 import { saveButtons } from './save.js';
 
@@ -30,7 +30,7 @@ function linesOf(caught) {
     return {
         x: ACCEPTED,
         xUnit: '%',
-        series: [{ name: 'caught, at most', points: percents.map((x) => ({ x, y: 100 * caught(x / 100), text: atMost(caught(x / 100)) })) },
+        series: [{ name: 'caught', points: percents.map((x) => ({ x, y: 100 * caught(x / 100), text: x === 100 ? '100%' : rightAtMost(caught(x / 100)) })) },
             { name: 'a coin', reference: true, points: percents.map((x) => ({ x, y: x, text: `${x}%` })) }],
     };
 }
