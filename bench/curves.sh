@@ -33,9 +33,7 @@ for d in 8 16 32 64 128 256; do
     echo "$d $reports $few $*" |
         awk 'function us(seconds, reports) { return seconds == "-" ? "-" : 1e6 * seconds / reports }
             { print $1, us($4, $2), $5, us($6, $2), $7, us($8, $2), us($10, $3), $11, us($12, $3) }' >>"$made/features.tsv"
-    ballots="- -"
-    [ $d -gt ${BENCH_BALLOT_FEATURES:-64} ] || ballots=$(ours ballot-estimate $d 2000)
-    echo "$d $(ours estimate $d $((40 * d))) $(theirs estimate $d $((40 * d))) $ballots" >>"$made/estimate.tsv"
+    echo "$d $(ours estimate $d $((40 * d))) $(theirs estimate $d $((40 * d))) $(ours ballot-estimate $d 2000)" >>"$made/estimate.tsv"
 done
 echo "features.tsv: features; us of processor time a report and MB in all: samples made and folded, NumPy's; us folded; ballots made (us, MB); us added"
 cat "$made/features.tsv"
