@@ -333,8 +333,12 @@ bench: $(DEPS) $(BUILD)/.setup-bench $(BUILD)/.setup-cluster
 	  echo "== $${script##*/}"; BUILD=$(BUILD) sh $$script || exit 1; done
 
 # ---------------------------------------------------------------- ports
+# The vectors as a header, for the ports and for lint.
+$(BUILD)/vectors/vectors_generated.h: $(wildcard tests/vectors/*.py)
+	@mkdir -p $(@D)
+	@PYTHONDONTWRITEBYTECODE=1 python3 tests/vectors/generate.py header $@
 # Every port is built from the two files that embedders take.
-test-ports: $(BUILD)/.setup-ports
+test-ports: $(BUILD)/.setup-ports $(BUILD)/vectors/vectors_generated.h
 	@BUILD=$(BUILD) tools/test-ports
 size: $(BUILD)/.setup-ports
 	@BUILD=$(BUILD) tools/size
@@ -345,7 +349,8 @@ check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
 
 LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* tests/*/* ports ports/*)) \
             $(wildcard examples/phone/tremolo_phone.[ch]))
-lint: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo
+lint: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster $(BUILD)/.setup-lint $(BUILD)/tremolo \
+    $(BUILD)/vectors/vectors_generated.h
 	@tools/lint $(LINTED)
 format: $(BUILD)/.setup-lint
 	@clang-format -i $(LINTED)
