@@ -54,7 +54,7 @@ wait_until() {
     shift
     until "$@" >/dev/null 2>&1; do
         [ "$(date +%s)" -lt $deadline ] || return 1
-        sleep 0.1
+        sleep 0.2
     done
 }
 
@@ -134,18 +134,27 @@ cluster_kill() { end_process "nats.$1" KILL; }
 cluster_pause() { kill -STOP "$(pid_of "nats.$1")"; }
 cluster_resume() { kill -CONT "$(pid_of "nats.$1")"; }
 
-cluster_ask() { curl -s --max-time 2 "http://127.0.0.1:$(monitor_port "$1")/$2"; }
-# Every stream and consumer this node has a copy of is current.
-cluster_node_is_well() { cluster_ask "$1" healthz | grep -q '"status": *"ok"'; }
+# cluster_ask "NODE..." PATH: by one curl, which takes longer to start than to ask.
+cluster_ask() {
+    asked=
+    for node in $1; do asked="$asked http://127.0.0.1:$(monitor_port "$node")/$2"; done
+    # shellcheck disable=SC2086 # one word a node
+    curl -s --max-time 2 $asked
+}
+# Every stream and consumer these nodes have a copy of is current.
+cluster_node_is_well() {
+    set -- $1
+    [ "$(cluster_ask "$*" healthz | grep -o '"status": *"ok"' | wc -l)" -eq $# ]
+}
 cluster_leader_is_known() { [ -n "$(cluster_leader)" ]; }
 cluster_is_well() {
-    [ "$cluster_nodes" = 1 ] || cluster_leader_is_known || return 1
-    for node in $cluster_nodes; do cluster_node_is_well "$node" || return 1; done
+    cluster_node_is_well "$cluster_nodes" && { [ "$cluster_nodes" = 1 ] || cluster_leader_is_known; }
 }
+# The one that most nodes name.
 cluster_leader() {
-    for node in $cluster_nodes; do
-        cluster_ask "$node" jsz | sed -n 's/.*"leader": *"n\([0-9]\)".*/\1/p'
-    done | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'
+    cluster_ask "$cluster_nodes" jsz | awk '
+        match($0, /"leader": *"n[0-9]"/) { votes[substr($0, RSTART + RLENGTH - 2, 1)]++ }
+        END { for (node in votes) if (votes[node] > votes[best]) best = node; print best }'
 }
 
 # store_user NAME: the options by which a process presents itself as that user.
