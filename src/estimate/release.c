@@ -7,6 +7,7 @@
 
 #include "expand.h"
 #include "tremolo_honest.h"
+#include "tremolo_inputs.h"
 #include "tremolo_privacy.h"
 
 static const double ROUNDING_VARIANCE = 1.0 / 12; /* to the wire */
@@ -177,7 +178,31 @@ struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *stu
 
 /* ---------------------------------------------------------------- planning */
 
-static double ballots_needed(const struct tremolo_study *study)
+/* An answer's coordinate, or a product of answers, lies about the share of those who give it. */
+double tremolo_release_wider(const struct tremolo_study_file *file, size_t coordinate)
+{
+    const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(file, coordinate);
+    const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
+    if (tremolo_study_file_terms(file)->release != TREMOLO_RELEASE_BALLOT ||
+        coordinate >= tremolo_study_file_dimension(file) ||
+        !tremolo_inputs_are_answers(inputs, &inputs->feature[coordinate])) {
+        return 1.0;
+    }
+    double share = (at->low + at->high) / 2;
+    double variance = 4.0 * fmax(share * (1.0 - share), 1e-6);
+    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / variance, 1.0);
+}
+
+double tremolo_release_widest(const struct tremolo_study_file *file)
+{
+    double widest = 1.0;
+    for (size_t i = 0; i < tremolo_study_file_dimension(file); i++) {
+        widest = fmax(widest, tremolo_release_wider(file, i));
+    }
+    return widest;
+}
+
+static double ballots_needed(const struct tremolo_study *study, double wider)
 {
     const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
     struct tremolo_ballot_plan_input input = {
@@ -189,6 +214,7 @@ static double ballots_needed(const struct tremolo_study *study)
         .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
         .r2 = TREMOLO_PLAN_R2,
         .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+        .wider = wider,
     };
     struct tremolo_ballot_plan plan;
     return tremolo_rank_scale(&input.c, &law) == TREMOLO_OK &&
@@ -197,10 +223,10 @@ static double ballots_needed(const struct tremolo_study *study)
                : INFINITY;
 }
 
-double tremolo_release_devices_needed(const struct tremolo_study *study)
+double tremolo_release_devices_needed(const struct tremolo_study *study, double wider)
 {
     if (study->release == TREMOLO_RELEASE_BALLOT) {
-        return ballots_needed(study);
+        return ballots_needed(study, wider);
     }
     struct tremolo_sample_release release = tremolo_release_of(study, 1.0, 1.0);
     double unit = release.keep * release.feature_scale;

@@ -183,14 +183,16 @@ static enum tremolo_status devices_for(double *devices, const struct tremolo_pla
                                        double half_width, double power)
 {
     double z = tremolo_normal_quantile(0.5 + 0.5 * request->guess.level);
+    double wider = fmax(request->wider, 1.0);
     if (request->release == TREMOLO_RELEASE_BALLOT) {
         double wanted = half_width > 0.0
                             ? half_width / z
                             : fabs(request->effect) / (z + tremolo_normal_quantile(power));
-        return plan_ballot_devices_for(devices, request, wanted);
+        return plan_ballot_devices_for(devices, request, wanted / wider);
     }
     struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
-    return tremolo_plan_devices(devices, &input, half_width, power, request->effect);
+    return tremolo_plan_devices(devices, &input, half_width / wider, power,
+                                request->effect / wider);
 }
 
 enum tremolo_status tremolo_plan_study(struct tremolo_plan_answer *answer,

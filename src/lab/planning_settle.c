@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tremolo_release.h"
 #include "tremolo_study_file.h"
 
 const char *const tremolo_plan_option_names[TREMOLO_PLAN_OPTIONS] = {
@@ -35,17 +36,6 @@ void tremolo_plan_begin(struct tremolo_plan_request *request)
     };
 }
 
-double tremolo_plan_wider(const struct tremolo_study_file *study, size_t coordinate)
-{
-    const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, coordinate);
-    double share = (row->low + row->high) / 2;
-    if (row->from == NULL || tremolo_study_file_terms(study)->release != TREMOLO_RELEASE_BALLOT) {
-        return 1.0;
-    }
-    double variance = 4.0 * fmax(share * (1.0 - share), 1e-6);
-    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / variance, 1.0);
-}
-
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study)
 {
@@ -66,9 +56,7 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
     request->distance = terms->distance;
     request->response_private = terms->response_private;
     request->calibration = terms->calibration;
-    for (size_t i = 0; i < request->guess.dimension; i++) {
-        request->wider = fmax(request->wider, tremolo_plan_wider(study, i));
-    }
+    request->wider = tremolo_release_widest(study);
 }
 
 /* What has no meaning for ballots is refused, not passed over. */

@@ -12,6 +12,7 @@
 #include "plan.h"
 #include "planning_json.h"
 #include "privacy_warnings.h"
+#include "tremolo_release.h"
 
 static bool is_ballot(const struct tremolo_plan_request *request)
 {
@@ -235,7 +236,8 @@ static void print_own_units(const struct tremolo_study_file *study,
     }
     for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
         const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, i);
-        double width = half_width * range / (row->high - row->low) * tremolo_plan_wider(study, i);
+        double width =
+            half_width * range / (row->high - row->low) * tremolo_release_wider(study, i);
         (void)printf("  ");
         coefficients_print_name(row->name, widest);
         (void)printf(" +- %.4g\n", width);

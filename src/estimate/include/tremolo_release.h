@@ -22,6 +22,7 @@
 #include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_regression.h"
+#include "tremolo_study_file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,10 +100,17 @@ tremolo_release_robust_ballots(struct tremolo_ballot **ballots,
                                const struct tremolo_moments *moments,
                                const struct tremolo_study *study);
 
-/* How many devices coefficients need to stand out, by `plan` at its usual guesses and this
- * study's noise; infinite when no number would do. What the rows of an estimate say, too, before
- * there is a report. */
-double tremolo_release_devices_needed(const struct tremolo_study *study);
+/* How many times wider than a plan's is the interval of a study's coordinate: of a ballot's answer
+ * that few give, or of a product of answers, by what is typical, since a plan's guess is that
+ * features have a standard deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one over
+ * the variance. Else 1. And the largest of all coordinates. */
+double tremolo_release_wider(const struct tremolo_study_file *file, size_t coordinate);
+double tremolo_release_widest(const struct tremolo_study_file *file);
+
+/* How many devices coefficients need to stand out, the widest interval's too (`wider`, as above), by
+ * `plan` at its usual guesses and this study's noise; infinite when no number would do. With 1 it is
+ * what the rows of an estimate say, before there is a report. */
+double tremolo_release_devices_needed(const struct tremolo_study *study, double wider);
 
 /* Vectors as debiasing wants them, and as they travel: in steps of 2^-14. */
 void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight);

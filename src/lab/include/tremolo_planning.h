@@ -35,7 +35,7 @@ struct tremolo_plan_request {
     double half_width; /* wanted of an interval; 0: not asked */
     double power;      /* wanted against `effect`; 0: not asked */
     double effect;
-    double wider; /* the largest tremolo_plan_wider() of a study; 0: none is wider */
+    double wider; /* tremolo_release_widest() of a study; 0: none is wider */
 };
 
 enum { TREMOLO_PLAN_ERROR_BYTES = 512 };
@@ -63,11 +63,6 @@ void tremolo_plan_begin(struct tremolo_plan_request *request);
 /* What a study fixes of a request, but for the number of devices. */
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study);
-
-/* How many times wider than the plan's is the interval of a study's coordinate: of a ballot's answer
- * that few give, by what is typical, since the plan's guess is that features have a standard
- * deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one over the variance. Else 1. */
-double tremolo_plan_wider(const struct tremolo_study_file *study, size_t coordinate);
 
 /* Check that the request can be answered and that what was asked for (bits 1 << OPTION of
  * `given`) has an effect; NaN becomes "not asked". False with a sentence, in which `dashes`

@@ -141,7 +141,8 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.reports = (int64_t)snapshot->reports;
     estimate.devices = (int64_t)snapshot->devices;
     estimate.round_reports = (int64_t)snapshot->round_reports;
-    estimate.devices_needed = tremolo_release_devices_needed(served->study);
+    estimate.devices_needed =
+        tremolo_release_devices_needed(served->study, tremolo_release_widest(served->file));
     estimate.level = level;
     estimate.evidence_round =
         snapshot->pooled ? TREMOLO_UNKNOWN : (int64_t)snapshot->evidence_round;

@@ -398,7 +398,7 @@ static void test_a_file_says_what_its_ballots_say(void **state)
             assert_true(rows[i].standard_error == fit.estimate.rows[i].standard_error);
         }
         /* The same law, by its scale or by the sums' noise: equal but for rounding. */
-        assert_true(fabs(tremolo_release_devices_needed(&study) / rows[0].devices_needed - 1) <
+        assert_true(fabs(tremolo_release_devices_needed(&study, 1.0) / rows[0].devices_needed - 1) <
                     1e-9);
         tremolo_report_fit_free(&fit);
         tremolo_ballot_free(ballots);

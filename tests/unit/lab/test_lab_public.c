@@ -160,6 +160,55 @@ static void test_plan_ballots(void **state)
     assert_int_equal(tremolo_plan_study(&few, &request), TREMOLO_UNREACHABLE);
 }
 
+/* A ballot study with a rare answer, by itself or as the product of two, and one more number. */
+static struct tremolo_plan_request rare_request(const char *features, const char *terms)
+{
+    char text[1024];
+    struct tremolo_study_file *study = NULL;
+    struct tremolo_plan_request request;
+    (void)snprintf(text, sizeof text,
+                   "{\"tremolo\": 1, \"title\": \"t\", \"features\": [%s], %s \"response\": "
+                   "{\"name\": \"y\", \"low\": 0, \"high\": 1}, \"privacy\": {\"epsilon\": 2, "
+                   "\"neighbours\": \"any\", \"protects\": \"all\"}, \"protocol\": {\"release\": "
+                   "\"ballot\"}}",
+                   features, terms);
+    assert_int_equal(tremolo_study_file_parse(&study, NULL, text, strlen(text)), TREMOLO_OK);
+    tremolo_plan_begin(&request);
+    tremolo_plan_take_study(&request, study);
+    tremolo_study_file_free(study);
+    request.guess.devices = 1e6;
+    request.half_width = request.power = request.effect = request.radius = 0;
+    return request;
+}
+
+/* Whether a share is an answer's or a product's of two, its interval is as wide; and whoever asks
+ * for devices by a width or by power hears of the widest, as the verdict does. */
+static void test_plan_rare_answers(void **state)
+{
+    (void)state;
+    struct tremolo_plan_answer plain, rare;
+    struct tremolo_plan_request answer = rare_request(
+        "{\"name\": \"a\", \"kind\": \"yes-no\", \"typical\": 0.5}, {\"name\": \"b\", \"kind\": "
+        "\"yes-no\", \"typical\": 0.5}, {\"name\": \"c\", \"kind\": \"yes-no\", \"typical\": 0.04}",
+        "");
+    struct tremolo_plan_request product = rare_request(
+        "{\"name\": \"a\", \"kind\": \"yes-no\", \"typical\": 0.2}, {\"name\": \"b\", \"kind\": "
+        "\"yes-no\", \"typical\": 0.2}",
+        "\"terms\": [\"a\", \"b\", \"a:b\"],");
+    assert_true(answer.wider > 2.0 && fabs(product.wider / answer.wider - 1.0) < 1e-12);
+    answer.half_width = 0.05;
+    answer.power = 0.8;
+    answer.effect = 0.3;
+    assert_int_equal(tremolo_plan_study(&rare, &answer), TREMOLO_OK);
+    answer.half_width /= answer.wider;
+    answer.effect /= answer.wider;
+    answer.wider = 0;
+    assert_int_equal(tremolo_plan_study(&plain, &answer), TREMOLO_OK);
+    assert_true(rare.devices_for_width == plain.devices_for_width);
+    assert_true(rare.devices_for_power == plain.devices_for_power);
+    assert_true(rare.verdict.devices > 2.0 * plain.verdict.devices);
+}
+
 /* How many liars turn a sign follows from the cut of the study that a file would make of the same
  * request: with its modulation and rounding, in half ranges. */
 static void test_plan_liars_by_the_study(void **state)
@@ -261,11 +310,9 @@ static void test_generator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulation),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_plan_liars_by_the_study),
-        cmocka_unit_test(test_plan_ballots),
-        cmocka_unit_test(test_audit),
+        cmocka_unit_test(test_simulation),        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_plan_rare_answers), cmocka_unit_test(test_plan_liars_by_the_study),
+        cmocka_unit_test(test_plan_ballots),      cmocka_unit_test(test_audit),
         cmocka_unit_test(test_generator),
     };
     return cmocka_run_group_tests_name("lab", tests, NULL, NULL);
