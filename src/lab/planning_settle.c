@@ -46,7 +46,9 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
     request->release = terms->release;
     if (terms->release == TREMOLO_RELEASE_SAMPLE) {
         request->delta = terms->delta;
-        request->radius = terms->distance > 0.0 ? NAN : terms->clip;
+        /* The whole box is that of each lever's own features. */
+        double box = sqrt((double)(request->guess.dimension + terms->response_private));
+        request->radius = terms->distance > 0.0 || terms->clip == box ? NAN : terms->clip;
     }
     request->alpha = terms->alpha;
     request->lambda = terms->lambda;

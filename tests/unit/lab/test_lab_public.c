@@ -209,6 +209,24 @@ static void test_plan_rare_answers(void **state)
     assert_true(rare.verdict.devices > 2.0 * plain.verdict.devices);
 }
 
+/* A study that clips nothing is planned as one without a radius: fewer features have a smaller box. */
+static void test_plan_of_a_study_has_its_box(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"tremolo\": 1, \"title\": \"t\", \"features\": [{\"name\": \"a\", \"low\": 0, \"high\": "
+        "1}, {\"name\": \"b\", \"low\": 0, \"high\": 1}], \"response\": {\"name\": \"y\", \"low\": "
+        "0, \"high\": 1}, \"privacy\": {\"epsilon\": 8, \"neighbours\": \"any\", \"protects\": "
+        "\"all\"}, \"protocol\": {\"release\": \"sample\", \"kind\": \"one-shot\"}}";
+    struct tremolo_study_file *study = NULL;
+    struct tremolo_plan_request request;
+    assert_int_equal(tremolo_study_file_parse(&study, NULL, text, sizeof text - 1), TREMOLO_OK);
+    tremolo_plan_begin(&request);
+    tremolo_plan_take_study(&request, study);
+    tremolo_study_file_free(study);
+    assert_true(isnan(request.radius));
+}
+
 /* How many liars turn a sign follows from the cut of the study that a file would make of the same
  * request: with its modulation and rounding, in half ranges. */
 static void test_plan_liars_by_the_study(void **state)
@@ -310,9 +328,13 @@ static void test_generator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulation),        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_plan_rare_answers), cmocka_unit_test(test_plan_liars_by_the_study),
-        cmocka_unit_test(test_plan_ballots),      cmocka_unit_test(test_audit),
+        cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_plan_rare_answers),
+        cmocka_unit_test(test_plan_of_a_study_has_its_box),
+        cmocka_unit_test(test_plan_liars_by_the_study),
+        cmocka_unit_test(test_plan_ballots),
+        cmocka_unit_test(test_audit),
         cmocka_unit_test(test_generator),
     };
     return cmocka_run_group_tests_name("lab", tests, NULL, NULL);
