@@ -245,8 +245,8 @@ static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
     return true;
 }
 
-/* A name stands for one thing only: features, the response, and what
- * categories expand to. */
+/* A name stands for one thing only: features, the response, what categories expand to, and what is
+ * computed. */
 static void check_names(struct study_reader *reader, const struct tremolo_study_file *file)
 {
     for (size_t i = 1; i <= file->feature_count; i++) {
@@ -268,7 +268,8 @@ static void check_names(struct study_reader *reader, const struct tremolo_study_
         while (j < i && strcmp(file->names[i], file->names[j]) != 0) {
             j++;
         }
-        if (j < i && strchr(file->names[i], '=') != NULL) {
+        bool made = strchr(file->names[i], '=') != NULL || tremolo_inputs_derive(file->inputs);
+        if (j < i && made && file->names[i][0] != '\0') {
             study_problem(reader, "features", "give two coordinates the name %s", file->names[i]);
         }
     }

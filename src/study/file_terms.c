@@ -18,6 +18,8 @@ static bool is_done(struct study_reader *reader, const char *key, enum tremolo_s
     return status == TREMOLO_OK || study_problem(reader, key, "%.160s", error);
 }
 
+enum { CHARACTER_BYTES_MAX = 4 };
+
 /* ---------------------------------------------------------------- terms */
 
 /* A term's text and its bounds; NAN for bounds that are not written. */
@@ -124,8 +126,10 @@ static void add_coordinate(struct study_reader *reader, struct tremolo_study_fil
     const struct tremolo_study_feature *feature = &file->features[derived->factor[0].column].shown;
     bool plain = tremolo_derived_is_plain(derived);
     size_t level = plain ? derived->factor[0].level : 0;
+    char name[sizeof file->names[i] + CHARACTER_BYTES_MAX];
+    tremolo_derived_name(name, sizeof name, derived, file->inputs->column);
     tremolo_derived_name(file->names[i], sizeof file->names[i], derived, file->inputs->column);
-    if (strlen(file->names[i]) + 1 == sizeof file->names[i]) {
+    if (strlen(name) + 1 >= sizeof file->names[i]) { /* it is cut before a whole character */
         study_problem(reader, "terms", "make a name of more than %zu bytes: %.60s...",
                       sizeof file->names[i] - 2, file->names[i]);
     }

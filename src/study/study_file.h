@@ -90,10 +90,12 @@ void study_only_keys(struct study_reader *reader, const char *const *keys);
 /* Sections of the file, each into its part of `file`. */
 void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);
 
-/* The bounds of a feature or term, false if they are none, and coordinate `index` of values between `low` and `high`,
- * which are a feature's or one of its levels' (NULL: not), or computed (feature NULL). Its name
- * is set before. (file_sections.c) */
+/* The bounds of a feature or term; false, with a problem noted, if they are none.
+ * (file_sections.c) */
 bool study_read_bounds(struct study_reader *reader, double *low, double *high);
+
+/* Coordinate `index` of values between `low` and `high`, which are a feature's or one of its
+ * levels' (NULL: not), or computed (feature NULL). Its name is set before. (file_sections.c) */
 void study_set_coordinate(struct tremolo_study_file *file, size_t index,
                           const struct tremolo_study_feature *feature, const char *level,
                           double low, double high);

@@ -124,6 +124,48 @@ static void test_each_fault_is_named(void **state)
     }
 }
 
+/* Names of computed coordinates stand for one thing each, and none is cut to stand for two: `wide`
+ * has 63 bytes, in characters of three. */
+static void test_computed_names(void **state)
+{
+    static const char form[] =
+        "{\"tremolo\": 1, \"title\": \"t\", \"features\": [{\"name\": \"a\", \"low\": 0, \"high\": "
+        "2}, {\"name\": \"%s\", \"low\": 0, \"high\": 2}, {\"name\": \"%s\", \"low\": 0, "
+        "\"high\": 2}], \"terms\": [\"a\", \"`%s`\", \"`%s`\", {\"term\": \"%s\", \"low\": "
+        "0, "
+        "\"high\": 4}], \"response\": {\"name\": \"%s\", \"low\": 0, \"high\": 1}, \"privacy\": "
+        "{\"epsilon\": 2, \"neighbours\": \"any\", \"protects\": \"all\"}, \"protocol\": "
+        "{\"release\": "
+        "\"ballot\"}}";
+    static const struct {
+        const char *more, *term, *response, *where;
+    } cases[] = {
+        {"", "a:`%s`", "y", NULL},
+        {"a^2", "a^2", "y", "features"},
+        {"a^2", "a^3", "y", NULL},
+        {"a^2", "a^3", "a^3", "features"},
+        {"", "a^2:`%s`:`%s+`", "y", "terms"},
+    };
+    char wide[64] = "";
+    (void)state;
+    for (size_t i = 0; i < 21; i++) {
+        (void)strcat(wide, "\xe6\xbc\xa2");
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[2048], term[512], more[80];
+        struct tremolo_study_file *file = NULL;
+        struct tremolo_study_problems problems;
+        (void)snprintf(more, sizeof more, "%s%s", cases[i].more[0] != '\0' ? "" : wide,
+                       cases[i].more[0] != '\0' ? cases[i].more : "+");
+        (void)snprintf(term, sizeof term, cases[i].term, wide, wide);
+        (void)snprintf(text, sizeof text, form, wide, more, wide, more, term, cases[i].response);
+        enum tremolo_status status = tremolo_study_file_parse(&file, &problems, text, strlen(text));
+        assert_status(status, cases[i].where != NULL ? TREMOLO_BAD_STUDY : TREMOLO_OK);
+        assert_true(cases[i].where == NULL || is_named(&problems, cases[i].where, "name"));
+        tremolo_study_file_free(file);
+    }
+}
+
 static void test_all_faults_at_once(void **state)
 {
     static const char *const edits[][2] = {
@@ -603,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_typical_range),
         cmocka_unit_test(test_ranges_lie_about_what_is_typical),
         cmocka_unit_test(test_each_fault_is_named),
+        cmocka_unit_test(test_computed_names),
         cmocka_unit_test(test_all_faults_at_once),
         cmocka_unit_test(test_more_problems_than_are_stored),
         cmocka_unit_test(test_text_that_is_no_study),
