@@ -262,7 +262,8 @@ static void say_neighbours(struct words *words, const struct tremolo_promise *pr
             promise->distance);
     } else {
         say(words, "%s at most %g apart%s, and for those only (metric privacy)",
-            devices ? "each pair" : "", promise->distance, unit_of(promise));
+            devices ? "each pair" : "", tremolo_digits_down(promise->distance, 6),
+            unit_of(promise));
     }
 }
 
@@ -386,8 +387,8 @@ static void say_candidates(struct words *words, const struct tremolo_promise *pr
             "guessing between two candidates who differ by at most so much in one thing alone: %s",
             apart);
     } else {
-        say(words, "guessing between two candidates at most %g apart%s", promise->distance,
-            unit_of(promise));
+        say(words, "guessing between two candidates at most %g apart%s",
+            tremolo_digits_down(promise->distance, 6), unit_of(promise));
     }
 }
 

@@ -38,7 +38,7 @@ static void print_row(const json_t *row, int width)
     coefficients_print_name(member_text(row, "name"), width);
     (void)putchar(' ');
     if (!isnan(distance)) {
-        (void)printf("distance %-9.4g ", distance);
+        (void)printf("distance %-9.4g ", tremolo_digits_down(distance, 4));
     }
     if (isnan(epsilon)) {
         (void)printf("no protection\n");
@@ -120,7 +120,7 @@ void guarantee_print_short(const json_t *guarantee, const char *full)
         "Privacy: epsilon %.4g, delta %g, for %s%s. Who must tell the two apart, at even "
         "odds, %s of the time. %s says it in full.",
         tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
-        member_number(guarantee, "delta"), who,
+        tremolo_digits_up(member_number(guarantee, "delta"), 6), who,
         strcmp(member_text(guarantee, "protects"), "features") == 0
             ? "; responses are sent in the clear"
             : "",

@@ -40,7 +40,7 @@ static void print_privacy(const struct plan_options *options,
     }
     if (request->distance > 0.0) {
         (void)printf("protects: %s that differ by at most %g, in half ranges%s\n", protected,
-                     request->distance, clear);
+                     tremolo_digits_down(request->distance, 6), clear);
     } else if (is_ballot(request)) {
         (void)printf("protects: any two people's %s, whatever they are%s\n", protected, clear);
     } else {

@@ -428,6 +428,20 @@ static void test_release_matches_the_wire_format(void **state)
     tremolo_study_file_free(file);
 }
 
+/* Who is further apart than the words say is promised nothing, so they round down. */
+static void test_a_distance_is_rounded_down(void **state)
+{
+    static struct tremolo_explanation words;
+    struct tremolo_study_file *file = study_with("privacy",
+                                                 "{\"epsilon\": 1, \"protects\": \"features\","
+                                                 "\"neighbours\": {\"distance\": 1.23456789}}",
+                                                 NULL, NULL);
+    (void)state;
+    assert_status(tremolo_study_file_explain(&words, file, 1e-7), TREMOLO_OK);
+    assert_non_null(strstr(words.reviewer, "at most 1.23456 apart"));
+    tremolo_study_file_free(file);
+}
+
 static void test_words(void **state)
 {
     static struct tremolo_explanation words;
@@ -658,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_integers_keep_the_promise),
         cmocka_unit_test(test_samples_share_the_budget),
         cmocka_unit_test(test_release_matches_the_wire_format),
+        cmocka_unit_test(test_a_distance_is_rounded_down),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_rows_include_the_rounding),
         cmocka_unit_test(test_guarantee_json),
