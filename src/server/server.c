@@ -51,8 +51,8 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
     bool given = options->token_file != NULL;
     status = keys_token(server->token, sizeof server->token, given ? options->token_file : path,
                         !given, words, capacity);
-    size_t used = strlen(words);
     if (status != TREMOLO_OK) {
+        size_t used = strlen(words); /* without a failure nobody has written there */
         (void)snprintf(words + used, capacity - used, "; --token-file names the token's file");
     }
     return status;

@@ -328,8 +328,12 @@ static void checkpoint(struct writer *writer)
         status = status == TREMOLO_OK ? history_put(embedded->store, writer->studies[i]) : status;
     }
     status = sync_and_settle(writer, status);
-    for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
-        served_checkpointed(writer->studies[i]);
+    for (size_t i = 0; i < writer->study_count; i++) {
+        if (status == TREMOLO_OK) {
+            served_checkpointed(writer->studies[i]);
+        } else {
+            history_keep(writer->studies[i]); /* what was put is forgotten again */
+        }
     }
     embedded->since_checkpoint = 0;
     embedded->checkpointed_at = writer_seconds();

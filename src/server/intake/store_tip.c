@@ -99,8 +99,12 @@ static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
         return false;
     }
     tip->file = open(made, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    return tip->file >= 0 && find_place(&tip->place, tip->file) && write_bytes(tip, commits) &&
-           fsync(tip->file) == 0 && rename(made, path) == 0 && keys_sync_folder(path) == 0;
+    bool good = tip->file >= 0 && find_place(&tip->place, tip->file) && write_bytes(tip, commits) &&
+                fsync(tip->file) == 0 && rename(made, path) == 0 && keys_sync_folder(path) == 0;
+    if (!good) { /* or the next write would go to a file that has no name */
+        store_tip_close(tip);
+    }
+    return good;
 }
 
 bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits)
