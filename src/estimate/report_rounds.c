@@ -211,6 +211,10 @@ static enum tremolo_status tell(struct reader *reader)
         status = tremolo_release_robust(&made->robust, reader->moments, &reader->release,
                                         reader->vectors);
     }
+    if (status != TREMOLO_OK) { /* a round that does not count is nobody's to free */
+        tremolo_debias_free(made->evidence[made->count]);
+        made->evidence[made->count] = NULL;
+    }
     return status;
 }
 
