@@ -114,8 +114,9 @@ static json_t *example_sample(const struct tremolo_study_file *file)
         bool yes = feature->typical > 0.5;
         json_t *value = feature->kind == TREMOLO_STUDY_CATEGORY ? json_string(feature->levels[0])
                         : feature->kind == TREMOLO_STUDY_YES_NO ? json_string(yes ? "yes" : "no")
-                        : middle == (double)(json_int_t)middle  ? json_integer((json_int_t)middle)
-                                                                : json_real(middle);
+                        : fabs(middle) < 0x1p53 && middle == floor(middle)
+                            ? json_integer((json_int_t)middle)
+                            : json_real(middle);
         (void)json_object_set_new(sample, feature->name, value);
     }
     return sample;
