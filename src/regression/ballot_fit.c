@@ -21,9 +21,8 @@
 #include <string.h>
 
 #define DRAWS        200
-#define WIDEST_NOISE 0.25 /* of R^2 as M has it, one standard deviation */
-#define WIDEST_R2    0.5  /* an interval at the level 0.95 that is wider says nothing */
-#define LEAST_TRUST  0.2  /* of slopes without a sign of a signal: a third of what they explain */
+#define WIDEST_NOISE 0.4 /* of R^2 as M has it, one standard deviation */
+#define LEAST_TRUST  0.2 /* of slopes without a sign of a signal: a third of what they explain */
 #define CLEAR_SDS    3.0 /* so far from nothing is noise alone once in 50 (1 feature) to 200 (40) */
 
 /* Loss of theta under M: E s^2 (w - prediction)^2. */
@@ -66,7 +65,7 @@ static double quantile(const double *sorted, double p, double mean, double sd)
     return sorted[below] + (at - floor(at)) * (sorted[below + 1] - sorted[below]);
 }
 
-/* R^2 and its interval, unless the one at the level 0.95 is too wide to say anything. */
+/* R^2 and its interval. */
 static void judge(struct tremolo_ballot_fit *fit, const double *theta, const double *draws,
                   size_t n, double level)
 {
@@ -82,39 +81,53 @@ static void judge(struct tremolo_ballot_fit *fit, const double *theta, const dou
     }
     double sd = sqrt(variance);
     qsort(r2, DRAWS, sizeof *r2, by_size);
-    if (quantile(r2, 0.975, mean, sd) - quantile(r2, 0.025, mean, sd) <= WIDEST_R2) {
-        fit->fit.r2 = mean;
-        fit->r2_low = quantile(r2, 0.5 - 0.5 * level, mean, sd);
-        fit->r2_high = fmin(quantile(r2, 0.5 + 0.5 * level, mean, sd), 1.0);
+    fit->fit.r2 = mean;
+    fit->r2_low = quantile(r2, 0.5 - 0.5 * level, mean, sd);
+    fit->r2_high = fmin(quantile(r2, 0.5 + 0.5 * level, mean, sd), 1.0);
+}
+
+/* Slopes by `trust`; the prediction still goes through the means that M has. */
+static void hold_back(double *theta, double trust, const double *M, size_t n)
+{
+    theta[0] = M[n - 1];
+    for (size_t i = 1; i < n - 1; i++) {
+        theta[i] *= trust;
+        theta[0] -= theta[i] * M[i];
     }
+    theta[0] /= M[0];
 }
 
 /* Where little is seen the posterior is mostly its prior, and sure of it. So nothing is said of
  * R^2 where M itself could not tell it: R^2 = 1 - L/T with the loss L of theta and the response's
- * variance T, both linear in M but for the mean, and their noise is known. */
-static bool is_told(const double *theta, const struct tremolo_ballot *ballots)
+ * variance T, both linear in M but for the mean, and their noise is known. Whether it is said must
+ * not depend on how large it came out, or what is said would be too small on average: so it is
+ * asked of slopes that explain half of T, as P, the posterior mean of M, has it. */
+static bool is_told(const double *theta, const double *P, const struct tremolo_ballot *ballots)
 {
     const double *M = ballots->M;
     size_t n = ballots->n;
     size_t p = n - 1;
-    double mean = M[p] / M[0];
-    double total = M[p * n + p] - mean * M[p];
-    double left = loss(theta, M, n) / total;
+    double half[BALLOT_MAX];
+    double mean = P[p] / P[0];
+    double total = P[p * n + p] - mean * P[p];
     double on_total = 0.0; /* variances of T, and of R^2 */
     double variance = 0.0;
+    memcpy(half, theta, p * sizeof *half);
+    hold_back(half, sqrt(0.5 / share_explained(theta, P, n)), P, n);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i; j < n; j++) {
-            double a = (i == p ? -1.0 : theta[i]) * (j == p ? -1.0 : theta[j]);
+            double a = (i == p ? -1.0 : half[i]) * (j == p ? -1.0 : half[j]);
             double of_loss = i == j ? a : 2.0 * a;
             double of_total = i == p ? 1.0 : i > 0 ? 0.0 : j == p ? -2.0 * mean : 0.0;
             of_total += i == 0 && j == 0 ? mean * mean : 0.0;
             double noise = ballot_variance(ballots, i, j);
-            double both = (left * of_total - of_loss) / total;
+            double both = (0.5 * of_total - of_loss) / total;
             on_total += of_total * of_total * noise;
             variance += both * both * noise;
         }
     }
-    return total > 2.0 * sqrt(on_total) && sqrt(variance) <= WIDEST_NOISE;
+    double seen = M[p * n + p] - M[p] * M[p] / M[0];
+    return seen > 2.0 * sqrt(on_total) && sqrt(variance) <= WIDEST_NOISE;
 }
 
 /* What slopes count for, with the posterior mean P of M: by the covariances of features and
@@ -137,17 +150,6 @@ static double signal_trust(const struct tremolo_ballot *ballots, const double *P
         seen += covariance * covariance / noise;
     }
     return shrink_trust(seen, 1.0, (double)ballots->d, LEAST_TRUST, CLEAR_SDS);
-}
-
-/* Slopes by `trust`; the prediction still goes through the means that M has. */
-static void hold_back(double *theta, double trust, const double *M, size_t n)
-{
-    theta[0] = M[n - 1];
-    for (size_t i = 1; i < n - 1; i++) {
-        theta[i] *= trust;
-        theta[0] -= theta[i] * M[i];
-    }
-    theta[0] /= M[0];
 }
 
 /* Eigenvalues of M_aa, ascending; `work` holds p * p. */
@@ -211,7 +213,7 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     }
     bool told = false;
     if (status == TREMOLO_OK && wanted) {
-        told = is_told(theta, ballots); /* of slopes as they are: small ones are always sure */
+        told = is_told(theta, M, ballots);
         hold_back(theta, signal_trust(ballots, M), M, n);
     }
     if (status == TREMOLO_OK) {
