@@ -36,7 +36,7 @@ apply(remembered());
 document.documentElement.classList.toggle('is-list', location.pathname === '/');
 document.addEventListener('DOMContentLoaded', () => {
     const button = document.getElementById('theme');
-    const show = () => button.setAttribute('aria-pressed', String(isDark()));
+    const show = () => { button.textContent = `Switch to ${isDark() ? 'light' : 'dark'}`; };
     button.addEventListener('click', () => {
         const choice = isDark() ? 'light' : 'dark';
         apply(choice);
