@@ -60,15 +60,17 @@ await test('the list names every study and leads to it', async () => {
     await page.waitForFunction(() => document.querySelectorAll('.study').length === 1);
     assert.equal(await page.getByRole('searchbox').inputValue(), 'FIFTY');
     assert.match(await page.locator('.study .in-devices').textContent(), /^3,000 of about [0-9,]+$/);
-    assert.match(await page.locator('.study .badge').textContent(), /hardly any attacker right >99\.9%/);
+    assert.match(await page.locator('.study .badge').textContent(), /hardly any attacker right >99\.9% above the usual allowance/);
     await page.getByRole('searchbox').fill('no such thing');
     await page.getByText('No study has that in its title.').waitFor();
     await page.getByRole('searchbox').fill('');
     await page.waitForFunction(() => document.querySelectorAll('.study').length === 4);
     await page.locator(`a[href="/studies/${setting.plain}"]`).click();
     await page.waitForURL('**/studies/*');
-    await page.getByRole('link', { name: 'Take part' }).click();
+    /* It protects hardly anything: the page that would refuse explains, and nobody is invited. */
+    await page.getByRole('link', { name: 'This page would not ask you: too little protection' }).click();
     await page.waitForURL('**/studies/*/about');
+    await page.getByText('You cannot take part here').first().waitFor();
     await closing(opened);
 });
 
@@ -172,7 +174,15 @@ await test('three answers: learnt, certain, private', async () => {
     assert.match(shown, /R², between [0-9.]+% and [0-9.]+%/);
     assert.equal(estimate.guarantee.strength, 'hardly');
     assert.match(shown, /protects hardly anything/);
-    assert.equal(await page.locator('.protection.amber').count(), 1);
+    assert.ok(await page.getByText('above the usual allowance').isVisible());
+    /* Marks lie on the scale, whose ends its numbers stand at, and names have the colour of their band. */
+    const box = (what) => page.$eval(`.protection ${what}`, (node) => node.getBoundingClientRect().toJSON());
+    const [scale, mark, left, right] = await Promise.all(['.gauge', '.promised', '.ends span:first-child', '.ends span:last-child'].map(box));
+    assert.ok(mark.left >= scale.left - 0.5 && mark.right <= scale.right + 0.5, 'the mark hangs off');
+    assert.ok(Math.abs(left.left - scale.left) < 1 && Math.abs(right.right - scale.right) < 1, 'numbers beside the ends');
+    const colour = (what, of) => page.$eval(`.protection ${what}`, (node, name) => getComputedStyle(node)[name], of);
+    assert.equal(await colour('.band-name', 'color'), await colour('.b3', 'fill'));
+    assert.equal(await colour('.promised', 'fill'), await colour('.b3', 'fill'));
     await closing(opened);
 });
 
@@ -222,10 +232,61 @@ await test('coefficients over devices are kept through the history', async () =>
         { dashed: Boolean(svg.querySelector('.line.ahead')?.getAttribute('d')), said: svg.textContent.includes('projected') })));
     const isTold = ({ low, high }) => low > 0 || high < 0;
     const rows = coefficients.slice(0, -1);
+    /* Only what a chart has is explained. */
+    const marked = (await opened.page.$$eval('.multiples .marks', (all) => all.map((one) => one.textContent))).some((text) => text.includes('planned'));
+    assert.equal(await opened.page.getByText('effects of a usual size show from there').isVisible(), marked);
     const reached = rows.filter((row) => !isTold(row)).map(({ estimate, low, high }) => ((high - low) / 2 / estimate) ** 2).concat((needed ?? 0) / DEVICES);
     const isAhead = Math.max(1, ...reached.filter((times) => times <= 30)) * 1.1 >= 1.5;
     assert.deepEqual(charts, rows.map((row) => ({ dashed: isAhead && !isTold(row), said: isAhead && !isTold(row) })));
     await closing(opened);
+});
+
+await test('a projected number of devices lies on its axis', async () => {
+    const { page } = await open('about:blank');
+    await changed(page, '**/estimate', (estimate) => ({ ...estimate, devices_needed: null, coefficients: estimate.coefficients.map((row, i) => (
+        { ...row, identified: true, estimate: 10 / (row.range ?? 1), ...(i > 0 ? { low: 5 / (row.range ?? 1), high: 15 / (row.range ?? 1) } : { low: -30 / row.range, high: 50 / row.range }) })) }));
+    await page.goto(at(setting.plain));
+    await everyoneIsThere(page);
+    await page.waitForSelector('.multiples svg .line.ahead[d]', { state: 'attached' });
+    const chart = page.locator('.multiples > div').first();
+    assert.match(await chart.textContent(), /visible at about 320,000 devices/); /* (40 / 10)² times 20,000 */
+    assert.ok((await chart.locator('.marks text').allTextContents()).includes('320k'), 'and is marked there');
+    assert.ok(!await page.getByText('effects of a usual size show from there').isVisible() && await page.getByText('Dashed, right of “now”').isVisible());
+    await screenshot(page, 'projected');
+    await page.close();
+});
+
+await test('more devices than needed and nothing told does not look like success', async () => {
+    const { page } = await open('about:blank');
+    const hide = (row) => ({ ...row, identified: false, estimate: null, standard_error: null, low: null, high: null, p: null });
+    await changed(page, '**/estimate', (estimate) => ({ ...estimate, devices_needed: 5602, r2: null, coefficients: estimate.coefficients.map(hide) }));
+    await page.goto(at(setting.plain));
+    await everyoneIsThere(page);
+    assert.equal(await page.textContent('.answers3 .lead'), 'Nothing yet, after 20,000 devices');
+    assert.match(await page.innerText('.answers3 .answer:first-child .facts'), /^About 5,700 are usually enough: /);
+    assert.equal(await page.locator('.answers3 meter').isVisible(), false);
+    assert.equal(await page.locator('.multiples svg').count(), 3, 'what was seen on the way is there');
+    await page.close();
+    const list = await open('about:blank');
+    await changed(list.page, '**/v1/studies?*', (answer) => ({ ...answer, studies: answer.studies.map((one) => (
+        { ...one, devices: 20000, summary: { ...one.summary, devices_needed: 5602, strongest: null } })) }));
+    await list.page.goto(`${setting.url}/`);
+    await list.page.getByText('more than the usual 5,700, still nothing').first().waitFor();
+    assert.equal(await list.page.locator('.study meter').first().isVisible(), false);
+    await list.page.close();
+});
+
+await test('a promise for people alike and that for any two have a line and a colour each', async () => {
+    const { page } = await open('about:blank', { scheme: 'dark' });
+    await changed(page, '**/estimate', (estimate) => ({ ...estimate, guarantee: { ...estimate.guarantee, strength: 'past', neighbours: 'distance=0.25',
+        attacker_right: 0.554, any_two: { ...estimate.guarantee.any_two, attacker_right: 0.984 } } }));
+    await page.goto(at(setting.plain));
+    await ready(page);
+    const lines = await page.$$eval('.protection .band-name', (all) => all.map((one) => [one.textContent, getComputedStyle(one).color]));
+    assert.deepEqual(lines.map(([text]) => text), ['Between people alike: strong', 'Between any two: hardly any']);
+    assert.notEqual(lines[0][1], lines[1][1]);
+    assert.deepEqual(await accessibilityFindings(page), []);
+    await page.close();
 });
 
 /* What a button saves: {name, text}. */
@@ -265,6 +326,12 @@ await test('the attacker’s curve is read by pointer and keys, and saved', asyn
     assert.match((await shown()).join('|'), /^false alarms accepted: [0-9]+%\|.*caught {2}(at most|above) [0-9.]+%.*a coin {2}[0-9]+%/);
     const slider = page.getByRole('slider', { name: /What an attacker catches/ });
     await slider.focus();
+    /* At its right end the box leaves the ends of both lines to be seen, and at 99 % it says no 100 %. */
+    await page.keyboard.press('End');
+    const [box, plot] = await page.$$eval('.square .cross .ground, .square .gain', (all) => all.map((one) => one.getBoundingClientRect().toJSON()).sort((a, b) => a.width - b.width));
+    assert.ok(box.right < plot.right || box.top > plot.top + 4, 'the box hides the ends of lines');
+    await page.keyboard.press('ArrowLeft');
+    assert.match(await slider.getAttribute('aria-valuetext'), /caught above 99\.9%/);
     await page.keyboard.press('Home');
     for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight');
     const caught = /catches ((?:at most|above) [0-9.]+%)/.exec(await page.textContent('#reading'))[1];
@@ -300,7 +367,7 @@ await test('refused, late and repeated reports are counted by reason', async () 
     await ready(opened.page);
     await opened.page.locator('.status summary').click();
     await opened.page.getByRole('row', { name: /Refused: not a report/ }).waitFor();
-    assert.match(await opened.page.textContent('.status .line'), /1 refused/);
+    assert.match(await opened.page.textContent('.status .line'), /· 1 report refused by the server$/);
     assert.match(await opened.page.getByRole('row', { name: /Accepted/ }).textContent(), /20,000/);
     await closing(opened);
 });
@@ -318,8 +385,11 @@ await test('rounds: gradient and coefficients of each', async () => {
     const cell = await opened.page.locator('#rounds tbody tr').last().locator('td').nth(2).textContent();
     assert.ok(Math.abs(Number(cell) - largest) < 1e-3 * largest, `${cell} for ${largest}`);
     assert.doesNotMatch(await opened.page.innerText('main'), /scaled|half ranges?/);
-    assert.ok(!await opened.page.getByText('Take part').isVisible(), 'nobody can take part in a study that is closed');
-    assert.equal(await opened.page.textContent('.status .line'), '2,000 devices · closed after 3 rounds · 0 refused');
+    assert.ok(!await opened.page.locator('.take-part').isVisible(), 'nobody can take part in a study that is closed');
+    assert.equal(await opened.page.textContent('.status .line'), '2,000 devices · closed after 3 rounds · 0 reports refused by the server');
+    const tops = await opened.page.$$eval('.pair figure .plot', (all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+    assert.equal(tops[0], tops[1], 'charts begin at one height');
+    assert.match(await opened.page.textContent('figcaption'), /From round 1 to round 3 it (fell|rose) from .*: it (came closer|moved away, noise won)\.$/);
     await screenshot(opened.page, 'rounds');
     await closing(opened);
 });
@@ -390,10 +460,13 @@ await test('dark or light: as the system wants, until the reader says otherwise'
     await ready(page);
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await ground();
+    assert.equal(await page.textContent('#theme'), 'Switch to light');
     await page.locator('#theme').press('Enter');
     assert.notEqual(await ground(), dark);
+    assert.equal(await page.textContent('#theme'), 'Switch to dark');
     await page.reload();
     assert.notEqual(await ground(), dark);
+    assert.equal(await page.textContent('#theme'), 'Switch to dark');
     await page.locator('#theme').press('Enter');
     assert.equal(await ground(), dark);
     await page.evaluate(() => localStorage.clear());

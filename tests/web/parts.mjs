@@ -8,7 +8,7 @@ import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
 import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
-import { about, cutSentence, effectSentence, learnt, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
+import { about, cutSentence, effectSentence, gradientSentence, learnt, neededWords, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
 import { named } from '../../src/web/study/studies.js';
 import { refusal } from '../../src/web/participant/policy.js';
 import { datesSentence } from '../../src/web/study/terms.js';
@@ -29,7 +29,7 @@ await test('a cost is never understated, what is left never overstated', () => {
     assert.equal(cost(2.00039, 3), '2.01');
     const [, mu, epsilon, right] = differenceCells({ name: 'a', words: '', distance: 1, mu: 0.50011, epsilon: 2.00039, attacker_right: 0.79123 });
     assert.deepEqual([mu, epsilon, right], ['0.5002', '2.001', '79.2%']);
-    assert.match(refusal(Math.ceil(2.00039 * 2 ** 24), true), /costs epsilon 2\.01 between/);
+    assert.match(refusal(Math.ceil(2.00039 * 2 ** 24), true), /^You cannot take part here: this study would protect you too little\. It costs epsilon 2\.01 between/);
 });
 await test('small probabilities are bounds', () => {
     assert.deepEqual([0.04432, 0.00009, null].map(pValue), ['0.0443', '< 0.0001', '–']);
@@ -123,7 +123,14 @@ await test('what was learnt, or how many devices are lacking', () => {
     assert.match(said({ state: 'done' }), /^Nothing was learnt: 40 of about/);
     assert.match(said({ r2: 0.3 }), /^No single effect yet: 40 of about/);
     assert.match(said({ devices_needed: null }), /no number of devices that could be had/);
-    assert.match(said({ devices: 300000 }), /^Nothing yet: 300,000 devices, although about 290,000 are usually enough/);
+    /* More devices than needed: a short headline, the reason apart, and no full bar, which would look like success. */
+    const beyond = learnt({ ...document, coefficients: [], devices: 300000 });
+    assert.deepEqual([sentenceText(beyond.sentence), beyond.share], ['Nothing yet, after 300,000 devices', null]);
+    assert.match(beyond.why, /^About 290,000 are usually enough: effects are smaller/);
+    assert.deepEqual([known.why, none.why], ['', '']);
+    const needed = (devices, isTold = false, state = 'open') => neededWords({ devices, needed: 5650, isTold, state });
+    assert.deepEqual([needed(40), needed(20000), needed(5660), needed(20000, true), needed(20000, false, 'done'), neededWords({ devices: 1, needed: null })],
+        [' of about 5,700', ' more than the usual 5,700, still nothing', ' about the usual 5,700, still nothing', ' about 5,700 needed', ' more than the usual 5,700, and nothing', '']);
     assert.deepEqual([64, 1234, 287654, 1e6].map(about), ['64', '1,300', '290,000', '1,000,000']);
 });
 await test('what cutting responses does is said beside the coefficients of ballots', () => {
@@ -152,10 +159,16 @@ await test('both limits of a device, and both numbers of a round, stand side by 
     assert.equal(limitsSentence(25, policy, false),
         'Between any two people taking part costs 25% of the ε 8 that a device allows by default for all studies together. That is within the ε 2 that it allows for one study.');
     assert.equal(limitsSentence(101, policy, true),
-        'Between any two people taking part costs more than the ε 8 that a device allows by default for all studies together. For one study it allows ε 2: unless it is told otherwise it refuses this one.');
+        'Between any two people taking part costs more than the ε 8 that a device allows by default for all studies together. For one study it allows ε 2 and refuses this one; a device that reports was set to allow more.');
     const size = (reports, needed, rows = [sleep, intercept]) => roundSizeSentence({ protocol: { close: { reports } } }, { devices_needed: needed, coefficients: rows });
     assert.equal(size(2000, 240000), 'A round closes at 2,000 reports, and effects of a usual size show from about 240,000 devices in one round: only much larger ones can show here.');
     assert.deepEqual([size(2000, 1500), size(2000, null), size(2000, 240000, [steps, intercept]), roundSizeSentence({ protocol: {} }, { devices_needed: 5, coefficients: [] })], ['', '', '', '']);
+});
+await test('whether rounds came closer is said', () => {
+    const said = (...norms) => gradientSentence(norms.map((gradient_norm, round) => ({ round, gradient_norm })));
+    assert.equal(said(0.5, 0.7, 0.2), 'From round 1 to round 3 it fell from 0.5 to 0.2: it came closer.');
+    assert.equal(said(0.5, 0.7, null), 'From round 1 to round 2 it rose from 0.5 to 0.7: it moved away, noise won.');
+    assert.deepEqual([said(0.5, 0.5), said(0.5, null), said()], ['From round 1 to round 2 it stayed at 0.5.', '', '']);
 });
 await test('studies of one title are told apart by the beginning of their ids', () => {
     const rows = named([{ id: 'abcdefghijk', title: 'Pulse' }, { id: 'ABCDEFGHIJK', title: 'pulse ' }, { id: 'other-------', title: 'Sleep' }]);
@@ -170,10 +183,11 @@ await test('a projection, and since when zero is excluded', () => {
 });
 await test('protection has a name, and a promise for the alike alone is not called by it', () => {
     const any = { epsilon: 2, attacker_right: 0.792, neighbours: 'any', any_two: { epsilon: 2, attacker_right: 0.792 }, strength: 'policy' };
-    assert.deepEqual(protection(any), { name: 'fair', right: 0.792, amber: false });
+    assert.deepEqual(protection(any), { lines: [{ who: null, band: 1, name: 'fair' }], right: 0.792, isPast: false });
     assert.equal(protectionCaution(any), '');
     const near = { epsilon: 1, attacker_right: 0.6, neighbours: 'distance=0.25', any_two: { epsilon: null, attacker_right: 1 }, strength: 'past' };
-    assert.deepEqual(protection(near), { name: 'strong among alike, hardly any between any two', right: 0.6, amber: true });
+    assert.deepEqual(protection(near), { lines: [{ who: 'people alike', band: 0, name: 'strong' }, { who: 'any two', band: 3, name: 'hardly any' }], right: 0.6, isPast: true });
+    assert.match(protectionCaution(near), /those that report were set to allow more\.$/);
     assert.match(protectionSentence(near), /at most 60% of the time, between any two always; a coin is right 50%\.$/);
     assert.match(protectionSentence({ ...near, any_two: null }), /between any two always/);
     /* What rounds up to 100% is less, as long as there is an epsilon. */
@@ -182,7 +196,7 @@ await test('protection has a name, and a promise for the alike alone is not call
     assert.equal(differenceCells({ name: 'any two', distance: 4, mu: 12, epsilon: 90, attacker_right: 1 })[3], '>99.9%');
     assert.match(protectionSentence({ ...any, protects: 'features' }), /The response is sent as it is\.$/);
     assert.doesNotMatch(protectionSentence({ ...any, protects: 'all' }), /as it is/);
-    assert.deepEqual(protection({ ...any, attacker_right: 0.85, strength: 'hardly' }), { name: 'hardly any', right: 0.85, amber: true });
+    assert.deepEqual(protection({ ...any, attacker_right: 0.85, strength: 'hardly' }), { lines: [{ who: null, band: 3, name: 'hardly any' }], right: 0.85, isPast: true });
     assert.match(protectionCaution({ ...any, strength: 'hardly' }), /protects hardly anything/);
-    assert.deepEqual([protection(null).name, protection(null).amber], ['none', true]);
+    assert.deepEqual(protection(null), { lines: [], right: null, isPast: true });
 });

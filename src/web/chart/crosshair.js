@@ -8,6 +8,8 @@ import { layer, lineHeight, widthOf } from './chart.js';
 import { styleOf } from './names.js';
 
 const PAD = 9;
+const BESIDE = 4; /* a line is this wide to a box that would hide it */
+const END_COUNTS = 2; /* an end weighs as much as so many whole lines */
 const MOST = 9; /* lines whose values are shown at once: those next to the pointer */
 
 const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
@@ -37,15 +39,36 @@ function heading(view, at) {
     return view.data.x ? `${view.data.x}: ${value}` : value;
 }
 
-/* The box beside the line, on the side where there is more room. */
+/* How much of the lines a box would hide; their ends count most. */
+function hiddenBy(view, { x, y, width, height }) {
+    const isWithin = (point) => known(point.y) && view.x(point.x) >= x - BESIDE && view.x(point.x) <= x + width + BESIDE
+        && view.y(point.y) >= y - BESIDE && view.y(point.y) <= y + height + BESIDE;
+    return view.data.series.reduce((sum, { points }) => {
+        const last = points.findLast((point) => known(point.y));
+        return sum + points.filter(isWithin).length + (last && isWithin(last) ? END_COUNTS * points.length : 0);
+    }, 0);
+}
+
+/* Where the box goes: beside the upright line, above or below, where it hides least. */
+function boxPlace(view, place, width, height) {
+    const right = place + 12 + width <= view.width || place < view.width / 2;
+    const within = (x) => Math.max(-view.left, Math.min(x, view.width - width));
+    const sides = [place + 12, place - 12 - width];
+    const places = (right ? sides : sides.toReversed()).flatMap((x) => [0, Math.max(0, view.height - height)].map((y) => (
+        { x: within(x), y, width, height })));
+    const isClear = (box) => box.x > place || box.x + width < place; /* of what is pointed at */
+    const cost = places.map((box) => hiddenBy(view, box) + (isClear(box) ? 0 : 1));
+    return places[cost.indexOf(Math.min(...cost))];
+}
+
 function drawBox(group, view, place, lines) {
     const line = lineHeight() + 1;
     const wide = Math.max(...lines.map((one) => widthOf(one.name ? `${one.name}  ${one.text}` : one.text) + (one.name ? 26 : 0)));
     const width = Math.min(wide + 2 * PAD, view.width + view.left);
-    const right = place + 12 + width <= view.width || place < view.width / 2;
-    const x = Math.max(-view.left, Math.min(right ? place + 12 : place - 12 - width, view.width - width));
-    const box = layer(group, 'box').attr('transform', `translate(${x},0)`);
-    layer(box, 'ground', 'rect').attr('width', width).attr('height', lines.length * line + PAD).attr('rx', 6);
+    const height = lines.length * line + PAD;
+    const { x, y } = boxPlace(view, place, width, height);
+    const box = layer(group, 'box').attr('transform', `translate(${x},${y})`);
+    layer(box, 'ground', 'rect').attr('width', width).attr('height', height).attr('rx', 6);
     const rows = layer(box, 'words').selectAll('g').data(lines);
     rows.exit().remove();
     const entered = rows.enter().append('g');

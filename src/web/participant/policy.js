@@ -10,6 +10,6 @@ export function refusal(charge, ballot = false) {
     if (POLICY.allows(charge, ballot)) return null;
     const epsilon = POLICY.epsilonOfCharge(charge, ballot);
     const shown = epsilon > 1e6 ? 'more than a million' : cost(epsilon, 3);
-    return `This study costs epsilon ${shown} between any two people at delta ${cost(ballot ? 0 : POLICY.delta)}, and this page `
-        + `allows ${POLICY.epsilonPerStudy} for a study. It would protect you too little, so nothing is asked.`;
+    return `You cannot take part here: this study would protect you too little. It costs epsilon ${shown} between any two people `
+        + `at delta ${cost(ballot ? 0 : POLICY.delta)}, and this page allows ${POLICY.epsilonPerStudy} for a study. Nothing is asked.`;
 }

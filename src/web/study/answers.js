@@ -27,18 +27,21 @@ function learntCard() {
     const lead = element('p', { class: 'lead' });
     const setLead = sentence(lead);
     const bar = element('meter', { min: '0', max: '1' });
+    const reason = element('p', { class: 'facts' });
     const others = element('ul', { class: 'others' });
     const updateOthers = keyed(others, (parts) => sentenceText(parts), (parts) => (
         { node: element('li', {}, ...sentenceNodes(parts)), update() {} }));
     const more = element('p', { class: 'facts' });
     return {
-        node: card('Learnt', lead, bar, others, more),
+        node: card('Learnt', lead, bar, reason, others, more),
         update(document) {
-            const { sentence: words, others: rest, share } = learnt(document);
+            const { sentence: words, why, others: rest, share } = learnt(document);
             setLead(words);
             show(bar, share !== null);
             bar.value = share ?? 0;
             bar.setAttribute('aria-label', share === null ? '' : `devices of those needed, about ${about(document.devices_needed)}`);
+            setText(reason, why);
+            show(reason, why !== '');
             updateOthers(rest.slice(0, OTHERS_SHOWN));
             show(others, rest.length > 0);
             setText(more, rest.length > OTHERS_SHOWN ? `and ${counted(rest.length - OTHERS_SHOWN, 'more', 'more')}, below` : '');

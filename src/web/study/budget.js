@@ -35,7 +35,7 @@ export function budgetBar({ now, takes, epsilon, ballot }) {
     const whose = 'this browser’s privacy budget';
     const after = takes === null ? now : now - takes;
     const words = takes === null
-        ? [amount('left', now, `${left(now, 3)}%`), ` of ${whose} is left.`]
+        ? [amount('spent', 100 - now, `${cost(100 - now, 3)}%`), ' spent, ', amount('left', now, `${left(now, 3)}%`), ` left of ${whose}.`]
         : ['This report takes ', amount('takes', takes, `${cost(takes, 3)}%`), ` of ${whose}; of `, amount('left', now, `${left(now, 3)}%`),
             ' that is left, ', amount('after', after, `${left(after, 3)}%`), ' would remain.'];
     return element('div', { class: 'budget' }, bar([['spent', 100 - now], ...(takes === null ? [] : [['takes', takes]]), ['left', after]]),
@@ -46,7 +46,7 @@ export function budgetBar({ now, takes, epsilon, ballot }) {
 export function limitsSentence(takes, { epsilonPerStudy: one, epsilonTotal: all }, isPast) {
     const whole = `the ε ${all} that a device allows by default for all studies together`;
     const costs = takes <= 100 * (1 + 1e-6) ? `${cost(takes, 2)}% of ${whole}` : `more than ${whole}`;
-    const alone = isPast ? `For one study it allows ε ${one}: unless it is told otherwise it refuses this one` : `That is within the ε ${one} that it allows for one study`;
+    const alone = isPast ? `For one study it allows ε ${one} and refuses this one; a device that reports was set to allow more` : `That is within the ε ${one} that it allows for one study`;
     return `Between any two people taking part costs ${costs}. ${alone}.`;
 }
 

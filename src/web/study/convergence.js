@@ -6,8 +6,8 @@
 import { lineChart } from '../chart/lines.js';
 import { pictureOfMany, saveButtons } from '../chart/save.js';
 import { element, keyed, section, setText, show } from '../common/dom.js';
-import { number } from '../common/format.js';
-import { about, featureRows, isTold } from './learnt.js';
+import { number, shortCount } from '../common/format.js';
+import { about, featureRows, isTold, roughly } from './learnt.js';
 import { toldSince, visibleAt } from './projection.js';
 
 const SHOWN = 12; /* charts; the others are folded away */
@@ -55,6 +55,14 @@ function devicesShown(items, devices, needed) {
     return [Math.max(1, Math.min(first, devices / 2)), Math.max(devices * 1.1, ...ahead.map((one) => one * 1.1))];
 }
 
+/* Where the words say that it will be visible, with the number that they say. */
+function visibleMark(last, until) {
+    const at = roughly(visibleAt(last) ?? Infinity);
+    return at <= until ? [{ x: at, label: shortCount(at) }] : [];
+}
+
+const plannedMark = (needed, [from, until]) => (needed !== null && needed >= from && needed <= until ? [{ x: needed, label: 'planned' }] : []);
+
 /* From the last point on: the half width goes with one over the root of the devices. */
 function toCome({ devices, middle, low, high }, until) {
     if (middle === null || until <= devices) return [];
@@ -73,7 +81,6 @@ function linesOf(row, points, { devices: [from, until], limit, needed, y }) {
     const last = points.at(-1);
     const seen = points.filter(({ devices }) => devices >= from).map(({ devices, middle, low, high }) => ({ x: devices, y: middle, low, high }));
     const ahead = isTold(row) || !hasRoomAhead(last.devices, until) ? [] : toCome(last, until);
-    const planned = needed !== null && needed >= from && needed <= until ? [{ x: needed, label: 'planned' }] : [];
     return {
         log: true,
         x: 'devices',
@@ -81,7 +88,7 @@ function linesOf(row, points, { devices: [from, until], limit, needed, y }) {
         domain: [-limit, limit],
         include: [0],
         xInclude: [from, until],
-        marks: [{ x: last.devices, label: 'now' }, ...planned, ...(ahead.length > 0 ? [{ x: until, label: 'projected', wordsOnly: true }] : [])],
+        marks: [{ x: last.devices, label: 'now' }, ...plannedMark(needed, [from, until]), ...(ahead.length > 0 ? [...visibleMark(last, until), { x: until, label: 'projected', wordsOnly: true }] : [])],
         series: [{ name: row.name, reference: !isTold(row), points: [...seen, ...ahead] }],
     };
 }
@@ -122,8 +129,11 @@ const urgency = ({ row, points }) => (isTold(row) ? 0 : visibleAt(points.at(-1))
 
 export function convergenceSection(study) {
     const { name, unit } = study.response;
+    /* What is explained is there to be seen. */
+    const ahead = element('span', { text: ' Dashed, right of “now”: no data, but what would come if it stayed where it is.' });
+    const planned = element('span', { text: ' “Planned”: effects of a usual size show from there.' });
     const lead = element('p', { class: 'facts' }, 'How the change of ', element('bdi', { text: name }),
-        ' over a feature’s whole range, with its 95% interval, settles as devices come in. Blue: clearly not zero. Grey: it may be zero. Dashed, right of “now”: no data, but what would come if it stayed where it is. “Planned”: effects of a usual size show from there.');
+        ' over a feature’s whole range, with its 95% interval, settles as devices come in. Blue: clearly not zero. Grey: it may be zero.', ahead, planned);
     const first = element('div', { class: 'multiples' });
     const rest = element('div', { class: 'multiples' });
     const summary = element('summary');
@@ -148,6 +158,8 @@ export function convergenceSection(study) {
             show(node, seen.some((many) => many > 1) || (seen.includes(1) && hasRoomAhead(devices, frame.devices[1])));
             if (node.hidden) return;
             all = items;
+            show(planned, plannedMark(frame.needed, frame.devices).length > 0);
+            show(ahead, hasRoomAhead(devices, frame.devices[1]) && items.some(({ row, points }) => !isTold(row) && points.at(-1).middle !== null));
             const chosen = items.length > SHOWN ? items.slice().sort((a, b) => urgency(a) - urgency(b)) : items;
             updateFirst(chosen.slice(0, SHOWN).map((item) => ({ ...item, frame })));
             folded = chosen.slice(SHOWN).map((item) => ({ ...item, frame }));

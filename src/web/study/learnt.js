@@ -71,10 +71,24 @@ export function effectSentence(row, response) {
         `, between ${shown(row.low)} and ${shown(row.high)}`];
 }
 
-/** A count as people say one that is a guess: two digits, rounded up. */
-export function about(devices) {
+/** A count to two digits, rounded up. */
+export function roughly(devices) {
     const unit = 10 ** Math.max(0, Math.floor(Math.log10(devices)) - 1);
-    return count(Math.ceil(devices / unit - 1e-9) * unit);
+    return Math.ceil(devices / unit - 1e-9) * unit;
+}
+
+/** A count as people say one that is a guess. */
+export const about = (devices) => count(roughly(devices));
+
+/* Have as many come as usually are enough? */
+const isBeyondUsual = ({ devices, devices_needed: needed }) => needed !== null && devices !== null && devices >= needed;
+
+/** How many devices there are of those needed, for the list. */
+export function neededWords({ devices, needed, isTold: told, state }) {
+    if (needed === null) return '';
+    if (devices < needed) return ` of about ${about(needed)}`;
+    if (told) return ` about ${about(needed)} needed`;
+    return ` ${devices > roughly(needed) ? 'more than' : 'about'} the usual ${about(needed)}, ${state === 'done' ? 'and' : 'still'} nothing`;
 }
 
 /* Why nothing is told yet, from counts alone. */
@@ -86,11 +100,13 @@ function nothingSentence({ devices, devices_needed: needed, state, remark, coeff
         return [remark !== null && coefficients.length === 0 && devices === null ? `${begin}: ${remark}`
             : `${begin}: ${came}, and no number of devices that could be had would be enough at this noise`];
     }
-    if (devices !== null && devices >= needed) {
-        return [`${begin}: ${came}, although about ${about(needed)} are usually enough; effects are smaller, or features vary less or are more alike, than usual`];
-    }
+    if (isBeyondUsual({ devices, devices_needed: needed })) return [`${begin}, after ${came}`];
     return [`${begin}: ${came === 'so far' ? came : count(devices)} of about ${about(needed)} devices, which unrelated features with effects of a usual size need`];
 }
+
+/* Why there is nothing although enough have come; with fewer the headline says it. */
+const whySentence = (document) => (isBeyondUsual(document)
+    ? `About ${about(document.devices_needed)} are usually enough: effects are smaller, or features vary less or are more alike, than usual.` : '');
 
 /** What a ballot's device does to the response; how often it does no report tells. */
 export function cutSentence({ release, coefficients }) {
@@ -106,10 +122,23 @@ export function roundSizeSentence(study, estimate) {
     return `A round closes at ${count(size)} reports, and effects of a usual size show from about ${about(needed)} devices in one round: only much larger ones can show here.`;
 }
 
+/** Where the gradient went from the first round to the last, in words; nothing before there are two. */
+export function gradientSentence(rounds) {
+    const known = rounds.filter((round) => Number.isFinite(round.gradient_norm ?? NaN));
+    if (known.length < 2) return '';
+    const [first, last] = [known[0], known.at(-1)];
+    const [from, to] = [first, last].map((round) => number(round.gradient_norm, 3));
+    if (from === to) return `From round ${first.round + 1} to round ${last.round + 1} it stayed at ${from}.`;
+    return last.gradient_norm < first.gradient_norm
+        ? `From round ${first.round + 1} to round ${last.round + 1} it fell from ${from} to ${to}: it came closer.`
+        : `From round ${first.round + 1} to round ${last.round + 1} it rose from ${from} to ${to}: it moved away, noise won.`;
+}
+
 /**
  * What was learnt: the largest effect as a sentence, the others that are told, and how many.
- * @returns {{told: any[], of: number, sentence: any[], others: any[][], share: number|null}}
- *     share: of the devices that plan asks for, while nothing is told
+ * @returns {{told: any[], of: number, sentence: any[], why: string, others: any[][], share: number|null}}
+ *     why: nothing is told although enough devices have come, or nothing;
+ *     share: of the devices that plan asks for, while some are lacking
  */
 export function learnt(document) {
     const told = toldRows(document);
@@ -119,8 +148,9 @@ export function learnt(document) {
         told,
         of: rows.length,
         sentence: told.length > 0 ? effectSentence(told[0], document.response) : nothingSentence(document),
+        why: told.length > 0 ? '' : whySentence(document),
         others: told.slice(1).map((row) => effectSentence(row, document.response)),
-        share: told.length > 0 || needed === null || devices === null ? null : Math.min(1, devices / needed),
+        share: told.length > 0 || needed === null || devices === null || devices >= needed ? null : devices / needed,
     };
 }
 

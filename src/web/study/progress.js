@@ -8,10 +8,10 @@ import { learnt, sentenceText } from './learnt.js';
 import { outcomesTable } from './outcomes.js';
 import { tailsPart } from './tails.js';
 
-/* What was turned away, since the server started. */
-function refusedOf(outcomes) {
+/* What was turned away, since the server started; what devices themselves refuse never comes here. */
+function refusedWords(outcomes) {
     const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
-    return all - outcomes.accepted - outcomes.repeated;
+    return `${counted(all - outcomes.accepted - outcomes.repeated, 'report')} refused by the server`;
 }
 
 function roundWords(study, history) {
@@ -26,11 +26,11 @@ export function statusWords(study, history) {
     const { amount, unit } = rate(history.rate);
     if (history.state === 'done') {
         const rounds = isIterative(study) ? `closed after ${counted(history.rounds.length, 'round')}` : 'closed';
-        return [`${counted(history.devices, 'device')}`, rounds, `${count(refusedOf(history.outcomes))} refused`];
+        return [`${counted(history.devices, 'device')}`, rounds, refusedWords(history.outcomes)];
     }
     const arriving = history.rate === null ? 'rate not known yet' : amount === '0' ? 'none arriving now' : `${amount} reports ${unit}`;
     return [`${counted(history.devices, 'device')}`, arriving, ...(isIterative(study) ? [roundWords(study, history)] : []),
-        `${count(refusedOf(history.outcomes))} refused`];
+        refusedWords(history.outcomes)];
 }
 
 export function progressSection(study) {

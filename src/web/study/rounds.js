@@ -2,6 +2,7 @@
  * where the coefficients stand, as changes of the response over a feature's whole range. */
 import { element, figure, keyed, section, setText } from '../common/dom.js';
 import { count, moment, number } from '../common/format.js';
+import { gradientSentence } from './learnt.js';
 import { lineChart } from '../chart/lines.js';
 import { coordinates, responseRange } from '../common/study_terms.js';
 
@@ -38,8 +39,9 @@ export function roundsSection(study) {
     const names = coordinates(study).map((coordinate) => coordinate.name);
     const range = responseRange(study);
     const { name: response, unit } = study.response;
-    const gradient = figure('How far there is to go', 'the gradient’s size where each round starts; noise included, so it never reaches zero');
-    const steps = figure('Where each round starts', `how much ${response} changes over a feature’s whole range`);
+    const size = 'The gradient’s size where each round starts; noise included, so it never reaches zero.';
+    const gradient = figure('How far there is to go', size);
+    const steps = figure('Where each round starts', `How much ${response} changes over a feature’s whole range.`);
     const gradientChart = lineChart(gradient.plot, 'Size of the gradient in each round', 220, TABLE);
     const stepsChart = lineChart(steps.plot, 'Coefficients at the start of each round', 220, TABLE);
     const table = roundTable(range, unit ? `, ${unit}` : '');
@@ -48,6 +50,7 @@ export function roundsSection(study) {
             element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of rounds' }, table.node)),
         update({ history }) {
             const { rounds } = history;
+            setText(gradient.words, `${size} ${gradientSentence(rounds)}`.trim());
             gradientChart.update({ dots: true, whole: true, include: [0], x: 'round', y: 'size of the gradient, without a unit', series: [{ name: 'gradient',
                 points: rounds.map((round) => ({ x: round.round + 1, y: round.gradient_norm })) }] });
             stepsChart.update({ dots: rounds.length < 30, whole: true, include: [0], x: 'round', y: `change of ${response}${unit ? `, ${unit}` : ''}`, series: names.map((name, i) => (

@@ -7,7 +7,7 @@ import { element, keyed, nextFrame, setText, show } from '../common/dom.js';
 import { count, counted, moment } from '../common/format.js';
 import { badge } from './gauge.js';
 import { PAGE } from '../common/list_path.js';
-import { about, effectSentence, sentenceNodes, sentenceText } from './learnt.js';
+import { effectSentence, neededWords, sentenceNodes, sentenceText } from './learnt.js';
 import { stateChip } from './state.js';
 
 const TYPING_MS = 250;
@@ -58,11 +58,11 @@ function devicesCell() {
     const bar = element('meter', { min: '0', max: '1' });
     return {
         node: cell('Devices', element('span', { class: 'pile' }, element('span', {}, amount, needed), bar)),
-        update({ devices, summary }) {
+        update({ devices, summary, state }) {
             const wanted = summary?.devices_needed ?? null;
             setText(amount, count(devices));
             const lacks = wanted !== null && devices < wanted;
-            setText(needed, wanted === null ? '' : lacks ? ` of about ${about(wanted)}` : ` about ${about(wanted)} needed`);
+            setText(needed, neededWords({ devices, needed: wanted, isTold: summary?.strongest != null, state }));
             bar.value = lacks ? devices / wanted : 0;
             bar.setAttribute('aria-label', 'devices of those needed');
             show(bar, lacks);

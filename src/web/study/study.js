@@ -6,7 +6,7 @@ import { answers } from './answers.js';
 import * as api from '../common/api.js';
 import { coefficientsSection } from './coefficients.js';
 import { convergenceSection } from './convergence.js';
-import { element, nextTask, show } from '../common/dom.js';
+import { element, nextTask, setText, show } from '../common/dom.js';
 import { listed } from '../common/format.js';
 import { guaranteeSection } from './guarantee.js';
 import { progressSection } from './progress.js';
@@ -43,10 +43,18 @@ function makersOf(study, id) {
     ];
 }
 
+/* Nobody is invited to a page that would refuse them; it explains why, for whoever wants to know. */
+function invite(link, { state }, { guarantee }) {
+    const isAsked = guarantee === null || guarantee.strength === 'policy';
+    show(link, state !== 'done');
+    link.classList.toggle('declined', !isAsked);
+    setText(link, isAsked ? 'Take part' : 'This page would not ask you: too little protection');
+}
+
 /** Fill the page; the answer is what to ask again and again. */
 export function studyView(main, id) {
     const state = stateChip();
-    const takePart = element('a', { class: 'take-part', href: `/studies/${id}/about`, text: 'Take part' });
+    const takePart = element('a', { class: 'take-part', href: `/studies/${id}/about` });
     const sections = [];
     let makers = null;
 
@@ -80,7 +88,7 @@ export function studyView(main, id) {
             makers === null ? api.published(id) : null, api.estimate(id), api.history(id)]);
         const estimate = { ...answered, state: history.state }; /* which knows when the study's last day is over, too */
         state.update(history.state);
-        show(takePart, history.state !== 'done');
+        invite(takePart, history, estimate);
         if (makers === null) return build(published.study, { estimate, history });
         for (const part of sections) {
             part.update({ estimate, history });
