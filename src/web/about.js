@@ -2,14 +2,15 @@
  * preview of what will leave, thanks; whom one trusts; and everything else for the curious. */
 import * as api from './common/api.js';
 import { BrowserDevice, Refused, receive } from './participant/browser_device.js';
-import { contributeSection } from './participant/contribute.js';
+import { ASKS, REFUSES, contributeSection } from './participant/contribute.js';
 import { element, nextTask, section } from './common/dom.js';
 import { gauge } from './study/gauge.js';
 import { guaranteeSection } from './study/guarantee.js';
 import { leavingPart } from './participant/leaving.js';
-import { timesAsked } from './common/study_terms.js';
+import { isBallot, timesAsked } from './common/study_terms.js';
 import { featureTable } from './study/terms.js';
 
+const TRUST = 'trust';
 const main = document.getElementById('main');
 const [, , id] = location.pathname.split('/');
 
@@ -27,20 +28,25 @@ function shortSection(promise) {
     shown.update(promise);
     const amber = promise.strength === 'hardly' ? ' caution' : '';
     return section('In short', element('div', { class: 'pair' },
-        element('p', { class: `lead${amber}`, text: promise.participant, dir: 'auto' }), shown.node));
+        element('div', {}, element('p', { class: `lead${amber}`, text: promise.participant, dir: 'auto' }),
+            element('p', { class: 'facts' }, 'All of this holds if this page is honest (', element('a', { href: `#${TRUST}`, text: 'see below' }), ').')), shown.node));
 }
 
-function trustSection(trusted) {
+/* `isAsked`: this browser gives something, or has given it. */
+function trustSection(trusted, isAsked) {
+    const program = isBallot(trusted.terms) ? 'draws the reply' : 'adds the noise';
     const checked = trusted.isSigned
         ? 'This page recomputed the study’s id from its terms, and it is the one in the address above; the signature of the server’s key holds, and the promise above follows from the study’s numbers.'
         : 'This page recomputed the study’s id from its terms, and it is the one in the address above; the promise above follows from the study’s numbers. This browser cannot check the server’s signature.';
-    return section('Whom you trust',
-        element('p', { class: 'caution', text: 'This page, with the program that adds the noise, comes from the very server that collects the reports. '
+    const node = section('Whom you trust',
+        element('p', { class: 'caution', text: `This page, with the program that ${program}, comes from the very server that collects the reports. `
             + 'Whoever runs it could send you another page, one that sends your answers as they are, and you would not see the difference. '
             + 'If you would rather not rely on that, take part with a program that you or somebody you trust has checked, such as “tremolo report”.' }),
         element('p', { text: checked }),
-        element('p', { text: 'Your browser keeps the record of what it has given under this site’s data. Clearing that data makes it forget; '
-            + 'contributing again afterwards would give away more than is promised here.' }));
+        ...(isAsked ? [element('p', { text: 'Your browser keeps the record of what it has given under this site’s data. Clearing that data makes it forget; '
+            + 'contributing again afterwards would give away more than is promised here.' })] : []));
+    node.id = TRUST;
+    return node;
 }
 
 function askedPart(study) {
@@ -72,11 +78,13 @@ async function build() {
     const contribute = contributeSection(study, device, id);
     const begun = contribute.begin();
     await nextTask();
-    const parts = [headOf(study), shortSection(promise), contribute.node, trustSection(trusted)];
+    const short = shortSection(promise);
     await nextTask();
-    parts.push(section('For the curious', leavingPart(study, device), attackerPart(study, promise), askedPart(study)));
-    await begun;
-    main.replaceChildren(...parts);
+    const curious = section('For the curious', leavingPart(study, device), attackerPart(study, promise), askedPart(study));
+    const found = await begun;
+    /* Before a form people read what it is about; a refusal or thanks come first. */
+    const first = found === ASKS ? [short, contribute.node] : [contribute.node, short];
+    main.replaceChildren(headOf(study), ...first, trustSection(trusted, found !== REFUSES), curious);
 }
 
 build().catch((error) => {

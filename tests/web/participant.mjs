@@ -108,7 +108,12 @@ await test('the page says what is asked, in text', () => withPage(setting.open, 
     assert.ok(guarantee.participant === await page.textContent('.lead'), 'other words than the server’s');
     assert.equal(await page.locator('form input[type=number]').count(), 3);
     assert.equal(await page.locator('form select').count(), 2);
-    assert.match(await page.textContent('.caution'), /comes from the very server/);
+    assert.match(await page.textContent('.caution'), /program that adds the noise, comes from the very server/);
+    assert.match(await page.textContent('#trust'), /what it has given/);
+    assert.ok(await page.getByText('All of this holds if this page is honest').isVisible());
+    /* Boxes of a row stand at one height, with a hint or without. */
+    const tops = await page.$$eval('.field :is(input, select)', (all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+    assert.equal(tops[1], tops[2]);
     assert.match(await page.textContent('main'), /signature of the server’s key holds/);
     assert.deepEqual(faults, []);
 }));
@@ -146,6 +151,11 @@ await test('what will leave is shown before it is sent, and not sent', () => wit
     assert.equal(rows.length, 6); /* age, sleep, smoker, two levels of watch, heart rate as it is */
     assert.ok(rows.slice(0, 5).every(([, , integer]) => /^−?[0-9,]+$/.test(integer)));
     assert.deepEqual(rows.at(-1).slice(2), ['as it is', 'your answer']);
+    assert.match(await page.innerText('.step .either'), /noise at work/);
+    await page.fill('#answer-1', '12.5');
+    await page.getByText('12.5, counted as 11').waitFor();
+    await page.fill('#answer-4', '500');
+    await page.getByText('500, counted as 110').waitFor();
     await page.waitForTimeout(300);
     assert.equal(sent.length, 0);
     assert.equal(await page.evaluate(() => localStorage.getItem('tremolo-device-enrolled')), null);
@@ -181,6 +191,10 @@ await test('contributing is accepted once; a reload sends nothing, and a button 
     const shown = (await page.$$eval('.sent .bytes code', (all) => all.map((one) => one.textContent).join(' '))).replaceAll(' ', '');
     assert.equal(shown, sent[0]);
     await screenshot(page, 'participant-accepted');
+    assert.equal(await page.textContent('h2'), 'Thank you', 'the first heading');
+    assert.match(await page.textContent('.budget .facts'), /^[0-9.]+% spent, [0-9.]+% left of this browser’s/);
+    assert.equal(await page.getByText('For the curious').count(), 1);
+    assert.equal(await page.evaluate(() => scrollY), 0);
     assert.equal(await page.evaluate(() => document.activeElement.className), 'outcome', 'the focus was lost');
     await page.reload();
     await outcome(page, 'Nothing is sent now');
@@ -301,6 +315,10 @@ for (const [name, words] of [['over', 'allows 2 for a study'], ['keys', 'enrolle
         assert.equal(await page.locator('form.answers').count(), 0);
         assert.equal(sent.length, 0);
         assert.equal(await page.evaluate(() => localStorage.getItem('tremolo-device-enrolled')), null);
+        /* Why comes first, and nothing is said of what this browser would have given. */
+        assert.equal(await page.$eval('main', (node) => node.children[1].contains(node.querySelector('.outcome'))), true);
+        if (name === 'over') assert.match(await page.textContent('.outcome'), /^You cannot take part here: this study would protect you too little\. /);
+        assert.doesNotMatch(await page.textContent('#trust'), /what it has given/);
         assert.deepEqual(faults, []);
     }));
 }
@@ -339,6 +357,7 @@ await test('ballots of two browsers are accepted and counted', async () => {
             const { page, faults, sent } = await open(browser, setting.ballot);
             await asked(page);
             assert.equal((await shownBudget(page))[0], 100);
+            assert.match(await page.textContent('#trust'), /program that draws the reply/);
             for (const input of await page.$$('form input[type=number]')) await input.fill(values);
             for (const select of await page.$$('form select')) await select.selectOption({ index: 1 });
             await page.locator('.preview.drawn').waitFor();

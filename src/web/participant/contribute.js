@@ -14,6 +14,11 @@ import { boundsOf } from '../study/terms.js';
 
 const PREVIEW_MS = 200;
 
+/* What begin() found. */
+export const ASKS = 'asks';       /* there is a form */
+export const GIVEN = 'given';     /* a report was made before */
+export const REFUSES = 'refuses'; /* nothing is asked */
+
 const CLOSED = {
     done: 'This study is closed. Nothing is asked any more.',
     waiting: 'This study is not open at the moment. Come back later; nothing is asked until then.',
@@ -56,7 +61,7 @@ function field(feature, place, extra) {
     const inputs = isNumeric ? numberInput(feature, attributes)
         : [element('select', attributes, ...choices(feature.kind === 'yes-no' ? ['no', 'yes'] : feature.levels))];
     return element('div', { class: 'field' }, element('label', { for: id, text: feature.name, dir: 'auto' }),
-        element('p', { class: 'hint', id: `${id}-hint`, text: hint, dir: 'auto' }), ...inputs);
+        element('p', { class: 'hint', id: `${id}-hint`, text: hint, dir: 'auto' }), element('div', {}, ...inputs));
 }
 
 function consentWords(study) {
@@ -79,8 +84,9 @@ function eitherOf(...texts) {
 /* What will leave, as soon as every question has an answer; drawn anew a moment after each change. Its room is
  * there from the start, so that the button below never moves from under a finger. */
 function previewPart(study, device, valuesOf, form) {
+    const absurd = isBallot(study) ? '' : ' Values that nobody can have are the noise at work.';
     const words = eitherOf('Answer every question, and an example of it stands here.',
-        'For example, drawn just now and not sent. When you send, chance draws again, once.', 'No example could be made.');
+        `For example, drawn just now and not sent. When you send, chance draws again, once.${absurd}`, 'No example could be made.');
     const shown = element('div', { class: 'preview' }, emptyPreview(study));
     let timer = null;
     let turn = 0;
@@ -144,16 +150,22 @@ function budgetOf(now, takes, ballot) {
 
 /* ---------------------------------------------------------------- sending */
 
+const THANKS = 'Thank you';
 const KEPT = 'The server could not be reached. Your report is kept and will be sent again, the same bytes, now or when you come back to this page.';
 
 export function contributeSection(study, device, id) {
     const status = element('p', { class: 'outcome', role: 'status', tabindex: '-1' });
     const place = element('div');
     const node = section('Take part', status, place);
+    const heading = node.querySelector('h2');
     const tell = (words) => { status.textContent = words; };
+    const refuse = (words) => {
+        tell(words);
+        return REFUSES;
+    };
 
     async function showSent(bytes) {
-        place.replaceChildren(element('details', { class: 'sent' }, element('summary', { text: 'For the curious: what is sent, byte by byte' }),
+        place.replaceChildren(element('details', { class: 'sent' }, element('summary', { text: 'What is sent, byte by byte' }),
             bytesList(bytes, isBallot(study)), integersTable(study, await device.read(bytes), 'The integers in your report', bytes)));
     }
 
@@ -161,7 +173,7 @@ export function contributeSection(study, device, id) {
     async function showAnswered(round, bytes) {
         place.prepend(element('p', {}, element('a', { href: `/studies/${id}`, text: 'See what the study has learnt so far' })),
             budgetOf(await device.left(), null, isBallot(study)));
-        place.querySelector('.sent summary').textContent = 'For the curious: what was sent, byte by byte';
+        place.querySelector('.sent summary').textContent = 'What was sent, byte by byte';
         place.querySelector('.sent').append(element('button', { type: 'button', class: 'chip', text: 'Send again',
             onclick: () => run(round, async () => bytes) }));
     }
@@ -173,14 +185,18 @@ export function contributeSection(study, device, id) {
         /* Where it cannot be noted, the next visit sends the same bytes: no harm. */
         await device.noteAnswer(round, bytes).catch(() => {});
         await showAnswered(round, bytes);
-        tell(receipt.accepted > 0 ? 'Thank you. Your report was accepted; it counts once.'
+        heading.textContent = THANKS;
+        tell(receipt.accepted > 0 ? 'Your report was accepted; it counts once.'
             : 'Your report had arrived before; it counts once. The same bytes were sent again.');
     }
 
     /* What was pressed is about to vanish, so the focus moves to the news. */
     async function run(round, bytesOf) {
         tell(isBallot(study) ? 'Choosing the answer…' : 'Adding the noise…');
-        status.focus();
+        place.replaceChildren();
+        node.parentElement?.querySelector('.head')?.after(node); /* the news comes first, on a phone, too */
+        status.focus({ preventScroll: true });
+        scrollTo(0, 0);
         try {
             await finish(round, await bytesOf());
         } catch (error) {
@@ -194,6 +210,7 @@ export function contributeSection(study, device, id) {
         if (!await device.wasAnswered(round, bytes)) return finish(round, bytes);
         await showSent(bytes);
         await showAnswered(round, bytes);
+        heading.textContent = THANKS;
         return tell('You have taken part: your report has arrived, and it counts once. Nothing is sent now.');
     }
 
@@ -206,24 +223,24 @@ export function contributeSection(study, device, id) {
     }
 
     function toldFailure(error) {
-        tell(error instanceof Refused ? error.message : `Taking part is not possible now: ${error.message}.`);
+        return refuse(error instanceof Refused ? error.message : `Taking part is not possible now: ${error.message}.`);
     }
 
-    /* Done when there is something to show. */
+    /* Done when there is something to show: what was found. */
     async function begin() {
         const round = await device.round();
         const reason = await obstacle(round);
-        if (reason !== null) return tell(reason);
+        if (reason !== null) return refuse(reason);
         const stored = await device.stored(round);
         if (stored !== null) {
             resume(round, stored).catch(toldFailure); /* it may take as long as the server is away */
-            return undefined;
+            return GIVEN;
         }
         const { charge } = await device.cost();
         const units = await device.left();
-        if (charge > units) return tell('This study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
+        if (charge > units) return refuse('You cannot take part here: this study costs more than what is left of this browser’s privacy budget. Nothing is asked.');
         place.append(formOf(study, device, budgetOf(units, charge, isBallot(study)), (values) => run(round, async () => device.make(round, values))));
-        return undefined;
+        return ASKS;
     }
 
     return { node, begin: () => begin().catch(toldFailure) };

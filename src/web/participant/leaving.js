@@ -1,6 +1,6 @@
 /* leaving.js -- what leaves the device, byte by byte. */
 import { element, stackedTable } from '../common/dom.js';
-import { count, listed, number } from '../common/format.js';
+import { count, exact, listed, number } from '../common/format.js';
 import { coordinates, isBallot } from '../common/study_terms.js';
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
@@ -95,18 +95,27 @@ function readAs(study, { low, high }, integer) {
     return (low + high) / 2 + scaled * (high - low) / 2;
 }
 
+/* A number beyond its bounds counts as the bound, and the preview must not look as if it did not. Without the
+ * unit it takes no second line, which would move the button below. */
+function boundOf({ said, low, high }) {
+    const value = Number(said);
+    if (said === '' || Number.isNaN(value) || (value >= low && value <= high)) return null;
+    return `${said}, counted as ${exact(value < low ? low : high)}`;
+}
+
 /* `values` and `decoded` are null while there is nothing to show but the frame. */
 function samplePreview(study, values, decoded) {
     const isPublic = study.privacy.protects !== 'all';
     const { name, unit: responseUnit = '', low, high } = study.response;
     const response = { name, said: values === null ? NOTHING : values.at(-1), low, high, unit: responseUnit };
     const withUnit = (text, { unit }) => (unit === '' ? text : `${text} ${unit}`);
+    const answer = (one) => boundOf(one) ?? withUnit(one.said, one);
     const rows = [...answersOf(study, values), ...(isPublic ? [] : [response])].map((one, i) => {
         const integer = decoded === null ? null : decoded.coordinates[i];
-        return [one.name, withUnit(one.said, one), integer === null ? NOTHING : count(integer),
+        return [one.name, answer(one), integer === null ? NOTHING : count(integer),
             withUnit(integer === null ? NOTHING : number(readAs(study, one, integer), 3), one)];
     });
-    if (isPublic) rows.push([name, withUnit(response.said, response), 'as it is', 'your answer']);
+    if (isPublic) rows.push([name, answer(response), 'as it is', 'your answer']);
     return stackedTable(['Value', 'Your answer', 'Leaves as', 'Which reads as'], rows);
 }
 
