@@ -19,7 +19,7 @@ struct tremolo_prediction {
     char *response;
     size_t features;
     double level, degrees;
-    double reach;       /* half ranges from the middle that a feature counts to */
+    double reach;       /* half ranges from what is typical that a feature counts to */
     double quantile;    /* of Student's t for the level; NAN without degrees */
     double *shrunken;   /* features, then intercept */
     double *unbiased;   /* the same; NAN where noise hides it; NULL: none */
@@ -201,11 +201,11 @@ static void hold_within_reach(double *w, const struct tremolo_prediction *predic
     const struct tremolo_inputs *inputs = prediction->inputs;
     for (size_t i = 0; i < prediction->features; i++) {
         const struct tremolo_input *input = &inputs->input[inputs->feature[i].factor[0].column];
-        double middle = input->low / 2 + input->high / 2;
+        double centre = isnan(input->typical) ? input->low / 2 + input->high / 2 : input->typical;
         double most = prediction->reach * (input->high / 2 - input->low / 2);
         if (input->kind == TREMOLO_STUDY_NUMERIC && isfinite(most) &&
             tremolo_derived_is_plain(&inputs->feature[i])) {
-            w[i] = fmin(fmax(w[i], middle - most), middle + most);
+            w[i] = fmin(fmax(w[i], centre - most), centre + most);
         }
     }
 }

@@ -99,6 +99,7 @@ static struct tremolo_input input_of(const struct tremolo_table *table,
         .low = bounded ? feature->low : NAN,
         .high = bounded ? feature->high : NAN,
         .missing = plan->missing,
+        .typical = bounded ? feature->typical : NAN,
     };
 }
 

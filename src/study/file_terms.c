@@ -111,7 +111,8 @@ static bool make_inputs(struct study_reader *reader, struct tremolo_study_file *
                                            .levels = feature->level_count,
                                            .low = feature->low,
                                            .high = feature->high,
-                                           .missing = feature->missing};
+                                           .missing = feature->missing,
+                                           .typical = feature->typical};
     }
     enum tremolo_status status =
         study_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);

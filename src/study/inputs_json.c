@@ -33,10 +33,12 @@ static json_t *column_json(const struct tremolo_input *input)
 {
     bool bounded =
         input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high);
-    return json_pack("{s:s, s:s, s:o*, s:o*, s:o*, s:o*}", "name", input->name, "kind",
+    return json_pack("{s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", input->name, "kind",
                      study_kinds[input->kind], "levels", input_levels_json(input), "low",
                      bounded ? json_real(input->low) : NULL, "high",
-                     bounded ? json_real(input->high) : NULL, "missing", input_missing_json(input));
+                     bounded ? json_real(input->high) : NULL, "missing", input_missing_json(input),
+                     "typical",
+                     bounded && isfinite(input->typical) ? json_real(input->typical) : NULL);
 }
 
 json_t *inputs_json(const struct tremolo_inputs *inputs)
@@ -88,7 +90,7 @@ static bool read_missing(struct tremolo_input *input, const json_t *missing)
            tremolo_input_read(&input->missing, input, json_string_value(missing));
 }
 
-static double bound(const json_t *object, const char *key)
+static double number_or_nan(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
@@ -101,8 +103,9 @@ static bool read_column(struct tremolo_input *input, const char **level, const j
     bool known = study_find(&place, study_kinds, kind);
     input->kind = (enum tremolo_study_kind)place;
     input->name = json_string_value(json_object_get(object, "name"));
-    input->low = bound(object, "low");
-    input->high = bound(object, "high");
+    input->low = number_or_nan(object, "low");
+    input->high = number_or_nan(object, "high");
+    input->typical = number_or_nan(object, "typical");
     return input->name != NULL && known &&
            read_levels(input, level, json_object_get(object, "levels")) &&
            read_missing(input, json_object_get(object, "missing"));

@@ -173,6 +173,16 @@ predict "$dir/study.json" "$dir/far.csv"
 expect "a feature of ballots counts up to eight half ranges" \
     "$? $(tr -d '\r' <"$out" | cut -d, -f2- | awk 'NR == 2 { at = $0 } NR > 2 { print ($0 == at) }' | tr '\n' ' ')" "0 1 0 "
 expect_match "rows far beyond are counted" "$err" '^tremolo predict: 3 rows have a number beyond those that were learned from'
+# From what is typical, 26 here: up to 26 + 8 * 36 = 314, and down to -262.
+sed 's/"name": "age", /&"typical": 26, /' "$dir/terms.json" >"$dir/typical.study.json"
+$tremolo simulate "$dir/holes.csv" --study "$dir/typical.study.json" --seed 1 --save "$dir/typical.json" >"$out" 2>"$err"
+expect "simulate --study takes what is typical" "$? $(grep -c '"typical": 26' "$dir/typical.json")" "0 1"
+for ages in '314 342 313' '-262 -300 -261'; do
+    printf '%s\n' age,sleep,income,platform "$(echo "$ages" | tr ' ' '\n' | sed 's/$/,7,20000,web/')" >"$dir/near.csv"
+    predict "$dir/typical.json" "$dir/near.csv"
+    expect "eight half ranges are counted from what is typical, as devices do: ages $ages" \
+        "$? $(tr -d '\r' <"$out" | cut -d, -f2- | awk 'NR == 2 { at = $0 } NR > 2 { print ($0 == at) }' | tr '\n' ' ')" "0 1 0 "
+done
 sed 's/1e12/1e101/' "$dir/far.csv" >"$dir/other.csv"
 refused "a number that simulate would refuse" 2 "line 3, column 'age': '1e101' is beyond 1e\+100, the largest taken" \
     predict "$dir/study.json" "$dir/other.csv"

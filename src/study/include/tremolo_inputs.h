@@ -28,6 +28,7 @@ struct tremolo_input {
     size_t levels;
     double low, high; /* between which values are expected; NAN: not known */
     double missing;   /* what stands for a missing value; NAN: nothing does */
+    double typical; /* what one expects of a number in a ballot; NAN: the middle of low and high */
 };
 
 struct tremolo_inputs {

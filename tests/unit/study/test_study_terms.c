@@ -16,9 +16,9 @@
 
 static const char *const platforms[] = {"web", "iOS", "android"};
 static const struct tremolo_input columns[] = {
-    {.name = "age", .low = 18, .high = 90, .missing = NAN},
-    {.name = "sleep", .low = 4, .high = 10, .missing = 7},
-    {.name = "income", .low = 1000, .high = 90000, .missing = NAN},
+    {.name = "age", .low = 18, .high = 90, .missing = NAN, .typical = NAN},
+    {.name = "sleep", .low = 4, .high = 10, .missing = 7, .typical = NAN},
+    {.name = "income", .low = 1000, .high = 90000, .missing = NAN, .typical = NAN},
     {.name = "platform",
      .kind = TREMOLO_STUDY_CATEGORY,
      .level = platforms,
