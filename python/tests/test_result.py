@@ -117,6 +117,7 @@ def test_plans_are_the_commands(program, study):
     plan = tremolo.plan(dimension=8, devices=55_000, epsilon=2)
     assert plan.told and not plan.identified and "may stay hidden" in plan.summary()
     assert "<table>" in plan._repr_html_() and "devices_needed" in plan.to_frame().columns
+    assert ".0%" not in plan._repr_html_() and "79.2%" in plan._repr_html_()
     assert tremolo.plan(study).document["devices"] == 3000
     assert tremolo.plan(study, neighbours="distance=1").document["privacy"]["release"] == "sample"
     for bad in ({}, {"dimension": 3, "devices": 10}, {"dimension": 0, "devices": 10, "epsilon": 1},

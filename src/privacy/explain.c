@@ -57,6 +57,14 @@ double tremolo_percent_up(double share)
     return fmin(ceil(share * 1000.0 - 1e-9) / 10.0, 100.0);
 }
 
+const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share, bool below)
+{
+    double percent = tremolo_percent_up(share);
+    bool all = below && percent >= 100.0;
+    (void)snprintf(text, TREMOLO_PERCENT_BYTES, "%s%.4g%%", all ? ">" : "", all ? 99.9 : percent);
+    return text;
+}
+
 /* All ballots together, whoever the two are. At even odds the best test is right
  * (1 + delta(0)) / 2 of the time; of too many ballots to compose epsilon alone tells. */
 static enum tremolo_status rate_ballots(struct tremolo_difference *row,
@@ -147,12 +155,36 @@ void tremolo_difference_of_more(struct tremolo_difference *way, size_t count, do
     (void)snprintf(way->name, sizeof way->name, "one of %zu more, end to end", count);
 }
 
+enum { AMOUNT_BYTES = 48 };
+
+/* "2.2", "2,970": thousands are whole and parted, where an exponent would not be read. */
+static const char *write_amount(char text[AMOUNT_BYTES], double value, int digits)
+{
+    char plain[AMOUNT_BYTES / 2];
+    size_t used = 0;
+    if (value < 1e3 || value >= 1e15) {
+        (void)snprintf(text, AMOUNT_BYTES, "%.*g", digits, value);
+        return text;
+    }
+    (void)snprintf(plain, sizeof plain, "%.0f", value);
+    for (size_t i = 0, length = strlen(plain); i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            text[used++] = ',';
+        }
+        text[used++] = plain[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
 /* The way to differ that is a number's whole range: "age, 70 years apart". */
 static void way_of_extent(struct tremolo_difference *way, const struct tremolo_extent *extent)
 {
+    char range[AMOUNT_BYTES];
     *way = (struct tremolo_difference){.distance = extent->distance};
-    (void)snprintf(way->name, sizeof way->name, "%s, %.6g%s%s apart", extent->name, extent->range,
-                   extent->unit[0] != '\0' ? " " : "", extent->unit);
+    (void)snprintf(way->name, sizeof way->name, "%s, %s%s%s apart", extent->name,
+                   write_amount(range, extent->range, 6), extent->unit[0] != '\0' ? " " : "",
+                   extent->unit);
 }
 
 /* Three digits, rounded down: who is further apart than the number says is promised nothing. */
@@ -172,9 +204,10 @@ static void list_apart(char *text, size_t bytes, const struct tremolo_promise *p
     for (size_t i = 0; i < promise->extent_count; i++) {
         const struct tremolo_extent *extent = &promise->extents[i];
         double apart = rounded_down(fmin(distance / extent->distance, 1.0) * extent->range);
-        int written =
-            snprintf(text + used, bytes - used, "%s%s %.3g%s%s", used > 0 ? ", " : "", extent->name,
-                     apart, extent->unit[0] != '\0' ? " " : "", extent->unit);
+        char amount[AMOUNT_BYTES];
+        int written = snprintf(text + used, bytes - used, "%s%s %s%s%s", used > 0 ? ", " : "",
+                               extent->name, write_amount(amount, apart, 3),
+                               extent->unit[0] != '\0' ? " " : "", extent->unit);
         if (written < 0 || (size_t)written + sizeof ", ..." > bytes - used) {
             (void)snprintf(text + used, bytes - used, "%s...", used > 0 ? ", " : "");
             return;
@@ -293,6 +326,7 @@ static bool is_nearly_always(const struct tremolo_difference *row)
 static void say_reviewer(struct words *words, const struct tremolo_promise *promise,
                          const struct tremolo_difference *promised)
 {
+    char right[TREMOLO_PERCENT_BYTES];
     bool ballot = is_ballot(promise);
     say_what_is_given(words, promise);
     if (ballot) { /* the mechanism's name does not tell what it is */
@@ -309,14 +343,14 @@ static void say_reviewer(struct words *words, const struct tremolo_promise *prom
     if (is_nearly_always(promised)) {
         say(words, "; a test between the two, at even odds, may be right above 99.9%% of the time");
     } else {
-        say(words, "; no test between the two, at even odds, is right more than %.1f%% of the time",
-            100.0 * promised->attacker_right);
+        say(words, "; no test between the two, at even odds, is right more than %s of the time",
+            tremolo_percent_text(right, promised->attacker_right, false));
     }
     say(words,
         ". %s The guarantee is local: it holds against the server. It assumes %s%s and a ledger "
         "that counts every release.",
-        !promise->response_private ? "The response is sent in the clear and is not protected; it "
-                                     "also tells about the features as far as it depends on them."
+        !promise->response_private ? "The response is sent as it is, in the clear; it also tells "
+                                     "about the features as far as it depends on them."
         : ballot                   ? "The response is protected as the features are."
                                    : "The response is one of the protected coordinates.",
         ballot ? "a rank and an id drawn at random before the sample is touched" : "exact noise",
@@ -356,7 +390,7 @@ static void say_what_is_seen(struct words *words, const struct tremolo_promise *
             what, is_ballot(promise) ? "chance" : "noise");
     }
     if (!promise->response_private) {
-        say(words, " Your %s is not protected: it is sent as it is, without noise.",
+        say(words, " Your %s is sent as it is, without noise.",
             name_or(promise->response, "response"));
     }
 }
@@ -396,18 +430,21 @@ static void say_participant(struct words *words, const struct tremolo_promise *p
                             const struct tremolo_difference *promised,
                             enum tremolo_strength strength)
 {
+    char right[TREMOLO_PERCENT_BYTES];
     say_chance(words, promise);
     say(words, ", and ");
     say_what_is_seen(words, promise, strength);
     say(words, " An attacker who knows everything but %s, ",
-        !promise->response_private  ? "what is protected"
+        !promise->response_private
+            ? is_ballot(promise) ? "what chance hides" : "what the noise hides"
         : sample_count(promise) > 1 ? "your samples"
                                     : "your sample");
     say_candidates(words, promise);
     if (is_nearly_always(promised)) {
         say(words, ", may be right above 99.9%% of the time");
     } else {
-        say(words, ", is right at most %.1f%% of the time", 100.0 * promised->attacker_right);
+        say(words, ", is right at most %s of the time",
+            tremolo_percent_text(right, promised->attacker_right, false));
     }
     say(words, "; tossing a coin is right 50%% of the time.");
     if (promise->releases > 1) {

@@ -156,7 +156,7 @@ say $? "ballots and Gaussian releases cost less together than added up"
 
 # ---- words and figures
 $tremolo account explain --sigma 4 --sensitivity 1 --neighbours any --protect all | tr '\n' ' ' |
-    grep -q 'guessing between any two candidates, is right at most 55.0% of the time'
+    grep -q 'guessing between any two candidates, is right at most 55% of the time'
 say $? "explain names the neighbours"
 [ "$($tremolo account explain --sigma 4 --sensitivity 1 --neighbours any | grep -c 'attacker right')" -eq 1 ]
 say $? "any two people have one line of distances"

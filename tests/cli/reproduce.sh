@@ -26,6 +26,8 @@ expect "a line for each task, method and epsilon" "$(wc -l <"$dir/a/sweep.csv")"
 expect_match "gaps in co2 are filled, not dropped" "$dir/a/datasets.csv" '^co2,200,7,'
 expect_match "seven features" "$dir/a/datasets.csv" '^modechoice,300,7,0\.9'
 expect_match "OLS dashed in the figure" "$dir/a/figures.gp" 'dt 2'
+expect_match "the page says how private the epsilons are, at any two people, too" "$dir/a/report.html" \
+    'Features only, at epsilon 2 and delta 1e-5: between people at most 1 apart in standard deviations an attacker is right at most 60% of the time, between any two (&gt;)?[0-9.]+%\. At epsilon 0\.5: 52\.9% and [0-9.]+%; at 10: 84\.2% and (&gt;)?[0-9.]+%<'
 expect_match "the report says how noise was made" "$dir/a/report.md" "the noise has the device's law exactly"
 
 $tremolo reproduce --out "$dir/b" --data "$dir/data" --tasks modechoice,co2 --repeats 2 \
@@ -36,6 +38,8 @@ expect "the same numbers on one thread" $? 0
 $tremolo reproduce --any-two --out "$dir/any" --data "$dir/data" --tasks modechoice --repeats 2 \
     --splits 1 --threads 2 >"$out" 2>"$err"
 expect "any two people: reproduce exits 0" $? 0
+expect_match "ballots say how private its epsilons are" "$dir/any/report.html" \
+    'At epsilon 2: between any two people an attacker is right at most 79\.2% of the time\. At epsilon 0\.5: 60\.8%; at 8: 96\.1%<'
 expect "nothing is tuned" "$(ls -A "$dir/any" | tr '\n' ' ')" \
     "datasets.csv figures.gp modechoice.svg panels.svg report.html report.json report.md sweep.csv "
 expect "a line for each release, protection and epsilon" "$(wc -l <"$dir/any/sweep.csv")" $((6 * 5 + 1))

@@ -222,10 +222,10 @@ $tremolo study show "$dir/full.json" >"$out"
 expect "show exits 0" $? 0
 expect_match "and prints limits" "$out" '^limits   2 samples of a device in each round; 5000000000 devices; opens 2026-11-15T00:00:00Z$'
 expect_match "says what is near" "$out" 'at most 0\.7 apart'
-expect_match "and what is not protected" "$out" 'response y, 0 to 1, sent in the clear'
+expect_match "and what is sent as it is" "$out" 'response y, 0 to 1, sent in the clear'
 tr '\n' ' ' <"$out" >"$dir/joined" # its lines have 80 columns
 expect_match "in words for the participant" "$dir/joined" 'guess more about your a, b, c and d than a device allows by default'
-expect_match "the response by its name" "$dir/joined" 'Your y is not protected: it is sent as it is'
+expect_match "the response by its name" "$dir/joined" 'Your y is sent as it is, without noise\.'
 $tremolo study show "$dir/full.json" --json >"$out"
 expect_match "10 releases" "$out" '"releases": 10'
 

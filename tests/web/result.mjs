@@ -101,6 +101,26 @@ async function rawIsBeside(page, { coefficients, simulation }) {
     assert.deepEqual(rows.map((row) => row.raw), simulation.ols.map((row) => row.estimate));
     assert.deepEqual(rows.map((row) => row.estimate), coefficients.map((row) => row.estimate));
     assert.equal(rows.length, coefficients.length);
+    /* Rounded to the error's second digit, and on the same place for the point. */
+    const told = await page.$$eval('#beside tbody tr', (all) => all.map((row) => Object.fromEntries([...row.querySelectorAll('data')].map((node) => {
+        const [text, room] = node.childNodes;
+        return [node.className, { text: text.data, places: `${text.data}${room?.textContent ?? ''}`.replace(/^[^.]*/, '').length }];
+    }))));
+    coefficients.forEach(({ identified, standard_error: error }, i) => {
+        if (!identified) return;
+        const { estimate, raw, low, high } = told[i];
+        for (const { text } of [estimate, raw, low, high]) assert.equal((text.split('.')[1] ?? '').length, Math.max(0, 1 - Math.floor(Math.log10(error))), text);
+    });
+    for (const column of ['estimate', 'raw']) assert.equal(new Set(told.map((row) => row[column]?.places).filter((places) => places)).size, 1);
+}
+
+/* An answer that brings a guarantee has the gauge, with the guarantee's own numbers. */
+async function gaugeIsDrawn(page, { answers }) {
+    const place = page.locator('.answers3 .answer').last();
+    const { guarantee, text } = answers.at(-1);
+    assert.equal(await place.locator('svg.gauge').count(), 1);
+    assert.match(await place.locator('.legend').textContent(), new RegExp(`people alike: ${Math.ceil(guarantee.attacker_right * 1000 - 1e-9) / 10}%any two: `));
+    assert.equal(await place.locator('.protection + .facts').textContent(), text);
 }
 
 for (const { name, html, json, charts } of setting.pages) {
@@ -112,6 +132,8 @@ for (const { name, html, json, charts } of setting.pages) {
         if (result.coefficients) await answersAndPanel(page, result);
         if (result.simulation) await rawIsBeside(page, result);
         if (result.figures) await figuresAreWhole(page, result.figures);
+        if (result.answers?.at(-1).guarantee) await gaugeIsDrawn(page, result);
+        assert.doesNotMatch(await page.textContent('main'), /half ranges of the feature|Distance/);
         if (result.guarantee) {
             assert.equal(await page.$eval('data.epsilon', (node) => Number(node.value)), result.guarantee.epsilon);
         }
@@ -177,6 +199,7 @@ await test('values are read by pointer, by touch and by arrow keys', () => withP
     const slider = page.getByRole('slider', { name: /ModeChoice/ });
     const shown = () => page.$$eval('.cross:not([visibility]) .words text', (texts) => texts.map((text) => text.textContent));
     assert.deepEqual(await shown(), []);
+    await page.locator('svg.lines').scrollIntoViewIfNeeded();
     const box = await page.locator('svg.lines').boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     assert.equal((await shown()).length, 1 + figure.series.length);
@@ -233,6 +256,7 @@ await test('the tables can be read without JavaScript', () => withBrowser({ java
 }));
 
 await test('repeats are counted in whole numbers', () => withPage(setting.readable.html, {}, async ({ page }) => {
+    await page.waitForSelector('[data-figure] .axis .tick text', { state: 'attached' }); /* drawn when there is time */
     const ticks = await page.$$eval('[data-figure] .axis .tick text', (all) => all.map((one) => one.textContent));
     assert.deepEqual(ticks, ['1', '2', '3', '4']);
 }));

@@ -22,6 +22,12 @@ _CALIBRATIONS = {
 }
 
 
+def _percent_up(share: float) -> str:
+    """How often an attacker is right at most, as the command line writes it: 60%, 79.2%, >99.9%."""
+    percent = math.ceil(share * 1000 - 1e-9) / 10
+    return f"{percent:g}%" if percent < 100 else ">99.9%"
+
+
 class Plan:
     """An answer of `plan`: what to expect, what each choice costs, and a verdict."""
 
@@ -71,7 +77,7 @@ class Plan:
                     str(lever["name"]),
                     "-" if needed is None else f"{needed:,.0f}",
                     "-" if r2 is None else f"{r2:.3f}",
-                    f"{100 * lever['attack_success']:.1f}%",
+                    _percent_up(lever["attack_success"]),
                 ]
             )
         return made

@@ -9,7 +9,7 @@
 static void print_one(const struct tremolo_rank_law *law, double epsilon, double scale,
                       const struct tremolo_rank_attack *attack)
 {
-    char right[3][GUARANTEE_RIGHT_BYTES];
+    char right[3][TREMOLO_PERCENT_BYTES];
     (void)printf("epsilon %.17g, delta 0: any two samples, features and response alike\n"
                  "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
                  "best, else among the others\n"
@@ -20,9 +20,9 @@ static void print_one(const struct tremolo_rank_law *law, double epsilon, double
                  "points' product is not negative\n"
                  "  %6s  by epsilon alone\n",
                  epsilon, law->top, law->first, scale * scale,
-                 guarantee_percent(right[0], attack->any.upper, true),
-                 guarantee_percent(right[1], attack->correlated.upper, true),
-                 guarantee_percent(right[2], attack->budget.upper, true));
+                 tremolo_percent_text(right[0], attack->any.upper, true),
+                 tremolo_percent_text(right[1], attack->correlated.upper, true),
+                 tremolo_percent_text(right[2], attack->budget.upper, true));
 }
 
 static void print_together(const struct account_options *options,

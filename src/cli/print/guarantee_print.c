@@ -12,20 +12,12 @@
 
 enum { LEAST_WIDTH = 14 }; /* of the column of names */
 
-const char *guarantee_percent(char text[GUARANTEE_RIGHT_BYTES], double share, bool below)
-{
-    double percent = tremolo_percent_up(share);
-    bool all = below && percent >= 100.0;
-    (void)snprintf(text, GUARANTEE_RIGHT_BYTES, "%s%.1f%%", all ? ">" : "", all ? 99.9 : percent);
-    return text;
-}
-
 const char *guarantee_right(char text[GUARANTEE_RIGHT_BYTES], double share, bool below)
 {
-    char percent[GUARANTEE_RIGHT_BYTES];
-    (void)guarantee_percent(percent, share, below);
+    char percent[TREMOLO_PERCENT_BYTES];
+    (void)tremolo_percent_text(percent, share, below);
     bool above = percent[0] == '>';
-    (void)snprintf(text, GUARANTEE_RIGHT_BYTES, "%s %.12s",
+    (void)snprintf(text, GUARANTEE_RIGHT_BYTES, "%s %s",
                    above ? "may be right above" : "is right at most", percent + (above ? 1 : 0));
     return text;
 }
@@ -34,7 +26,7 @@ static void print_row(const json_t *row, int width)
 {
     double distance = member_number(row, "distance");
     double epsilon = member_number(row, "epsilon");
-    char right[GUARANTEE_RIGHT_BYTES];
+    char right[TREMOLO_PERCENT_BYTES];
     coefficients_print_name(member_text(row, "name"), width);
     (void)putchar(' ');
     if (!isnan(distance)) {
@@ -48,7 +40,7 @@ static void print_row(const json_t *row, int width)
         (void)printf("mu %-10.4g ", tremolo_digits_up(member_number(row, "mu"), 4));
     }
     (void)printf("epsilon %-9.4g attacker right %s\n", tremolo_digits_up(epsilon, 4),
-                 guarantee_percent(right, member_number(row, "attacker_right"), true));
+                 tremolo_percent_text(right, member_number(row, "attacker_right"), true));
 }
 
 void guarantee_print_differences(const json_t *rows)

@@ -5,12 +5,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { GUARANTEE_RIGHT_BYTES = 32 };
+enum { GUARANTEE_RIGHT_BYTES = 40 };
 
-/* How often an attacker is right at most, as in "79.2%"; ">99.9%" for what rounds up to all of the
- * time and is less (`below`). The same within a sentence: "is right at most 79.2%". Both return
- * `text`. */
-const char *guarantee_percent(char text[GUARANTEE_RIGHT_BYTES], double share, bool below);
+/* tremolo_percent_text() within a sentence: "is right at most 79.2%". Returns `text`. */
 const char *guarantee_right(char text[GUARANTEE_RIGHT_BYTES], double share, bool below);
 
 /* Print "reviewer", "participant" and "differences" of a guarantee document, whose

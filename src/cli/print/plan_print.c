@@ -110,8 +110,8 @@ static void print_warnings(const struct tremolo_plan_request *request,
             "when they differ by %g, %s when they are at the two ends of one feature's range, "
             "%s for a typical pair (%.2g apart) and %s for any two%s",
             guarantee_right(right[0], near, true), request->distance,
-            guarantee_percent(right[1], ends, true), guarantee_percent(right[2], pair, true),
-            typical, guarantee_percent(right[3], any_two, true), study != NULL ? ":" : ".");
+            tremolo_percent_text(right[1], ends, true), tremolo_percent_text(right[2], pair, true),
+            typical, tremolo_percent_text(right[3], any_two, true), study != NULL ? ":" : ".");
         coefficients_paragraph(text);
         if (study != NULL) {
             print_differences(request, study, widest);
@@ -187,7 +187,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
         char name[80];
         char needed[32] = "no number";
         char r2[32] = "-";
-        char right[GUARANTEE_RIGHT_BYTES];
+        char right[TREMOLO_PERCENT_BYTES];
         plan_lever_name(name, sizeof name, lever);
         if (lever->devices > 0.0) {
             (void)snprintf(needed, sizeof needed, "%.0f", round_up(lever->devices));
@@ -196,7 +196,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
             (void)snprintf(r2, sizeof r2, "%.3f", lever->r2);
         }
         (void)printf("%-34s %16s %*s %15s\n", name, needed, width, r2,
-                     guarantee_percent(right, lever->attack, true));
+                     tremolo_percent_text(right, lever->attack, true));
     }
     (void)printf(
         "Devices needed tell coefficients of the guessed size from zero in four studies of "

@@ -26,10 +26,11 @@ size_t privacy_warnings(char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES],
                        terms->distance);
     }
     if (terms->rounding > rounding_high) {
+        char more[TREMOLO_PERCENT_BYTES];
         (void)snprintf(text[count++], PRIVACY_WARNING_BYTES,
-                       "The device's grid is coarse: rounding on it costs %.1f%% more noise; a "
+                       "The device's grid is coarse: rounding on it costs %s more noise; a "
                        "larger epsilon or fewer features have a finer one",
-                       tremolo_percent_up(terms->rounding));
+                       tremolo_percent_text(more, terms->rounding, false));
     }
     return count;
 }

@@ -4,10 +4,12 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "coefficients.h"
 #include "estimate_json.h"
+#include "guarantee_json.h"
+#include "members.h"
 #include "reproduce.h"
 #include "result.h"
+#include "tremolo_privacy.h"
 
 /* Below this the axis would show nothing but one method's blow-up. */
 static const double figure_floor = -0.2;
@@ -113,19 +115,97 @@ static json_t *learnt_words(const struct tremolo_reproduction_case *cases, size_
     return words;
 }
 
+/* How far apart any two devices are at most: rows of the widest task. */
+static double widest_of(const struct tremolo_reproduction_case *cases, size_t count)
+{
+    double radius = 0;
+    for (size_t c = 0; c < count; c++) {
+        for (size_t i = 0; i < cases[c].split_count; i++) {
+            radius = fmax(radius, cases[c].splits[i].radius);
+        }
+    }
+    return 2 * radius;
+}
+
+/* What is promised at an epsilon. At any two people that is the ballots' promise: at the same
+ * epsilon Gaussian noise gives an attacker less. NULL where nothing can be said. */
+static json_t *guarantee_at(double epsilon, const struct tremolo_reproduction_case *cases,
+                            size_t count, const struct reproduce_options *options)
+{
+    struct tremolo_certified mu = {0};
+    struct tremolo_promise promise = {.neighbours = TREMOLO_NEIGHBOURS_ANY,
+                                      .distance = 1,
+                                      .dimension = 1,
+                                      .releases = 1,
+                                      .response_private = options->any_two};
+    enum tremolo_status status;
+    if (options->any_two) {
+        status = tremolo_rank_law_for(&promise.law, epsilon);
+    } else {
+        promise.neighbours = TREMOLO_NEIGHBOURS_DISTANCE;
+        promise.standardised = true;
+        promise.diameter = widest_of(cases, count);
+        promise.delta = options->reproduction.sweep->methods[0].options.delta;
+        status = tremolo_gaussian_mu_for(&mu, epsilon, promise.delta);
+        promise.mu = mu.lower;
+    }
+    return status == TREMOLO_OK ? guarantee_promise_json(&promise, epsilon) : NULL;
+}
+
+/* "60.4%", and of the paper's neighbours " and 99.1%" for any two. */
+static json_t *right_words(const json_t *guarantee, bool any_two, const char *between)
+{
+    char near[TREMOLO_PERCENT_BYTES], far[TREMOLO_PERCENT_BYTES];
+    const json_t *others = json_object_get(guarantee, "any_two");
+    return json_sprintf(
+        "%s%s%s", tremolo_percent_text(near, member_number(guarantee, "attacker_right"), true),
+        any_two ? "" : between,
+        any_two ? "" : tremolo_percent_text(far, member_number(others, "attacker_right"), true));
+}
+
+/* The gauge's guarantee, at the answers' epsilon, and in words what the sweep's ends are. */
+static json_t *private_answer(const struct tremolo_reproduction_case *cases, size_t count,
+                              const struct reproduce_options *options)
+{
+    static const char *const shown[] = {"epsilon",        "delta",   "neighbours", "protects",
+                                        "attacker_right", "any_two", "strength"};
+    const struct tremolo_sweep *sweep = options->reproduction.sweep;
+    const size_t places[] = {answer_place(sweep), 0, sweep->epsilon_count - 1};
+    bool any_two = options->any_two;
+    json_t *guarantee[3], *right[3];
+    for (size_t i = 0; i < 3; i++) {
+        guarantee[i] = guarantee_at(sweep->epsilon(places[i]), cases, count, options);
+        right[i] =
+            right_words(guarantee[i], any_two, i == 0 ? " of the time, between any two " : " and ");
+    }
+    json_t *gauge = guarantee[0] != NULL ? json_object() : NULL;
+    for (size_t k = 0; gauge != NULL && k < sizeof shown / sizeof shown[0]; k++) {
+        (void)json_object_set(gauge, shown[k], json_object_get(guarantee[0], shown[k]));
+    }
+    json_t *text = json_sprintf(
+        "%s %g%s: between %s an attacker is right at most %s%s. At epsilon %g: %s; at %g: %s",
+        any_two ? "At epsilon" : "Features only, at epsilon", sweep->epsilon(places[0]),
+        any_two ? "" : " and delta 1e-5",
+        any_two ? "any two people" : "people at most 1 apart in standard deviations",
+        json_string_value(right[0]), any_two ? " of the time" : "", sweep->epsilon(places[1]),
+        json_string_value(right[1]), sweep->epsilon(places[2]), json_string_value(right[2]));
+    for (size_t i = 0; i < 3; i++) {
+        json_decref(guarantee[i]);
+        json_decref(right[i]);
+    }
+    return json_pack("{s:s,s:o,s:o*}", "title", "Private", "text", text, "guarantee", gauge);
+}
+
 static json_t *answers_of(const struct tremolo_reproduction_case *cases, size_t count,
                           const struct reproduce_options *options)
 {
     return json_pack(
-        "[{s:s,s:o},{s:s,s:o},{s:s,s:s}]", "title", "Learnt", "text",
+        "[{s:s,s:o},{s:s,s:o},o]", "title", "Learnt", "text",
         learnt_words(cases, count, options->reproduction.sweep), "title", "Certain", "text",
         json_sprintf("Means of %zu draws of the noise over %zu split%s; bands hold eight of ten",
                      options->reproduction.repeats, options->reproduction.splits,
                      options->reproduction.splits == 1 ? "" : "s"),
-        "title", "Private", "text",
-        options->any_two ? "Any two people, at the epsilon of the axis"
-                         : "Features only, and only between people at most 1 apart in standard "
-                           "deviations: epsilon as on the axis, at delta 1e-5");
+        private_answer(cases, count, options));
 }
 
 int reproduce_save(const char *folder, const struct tremolo_reproduction_case *cases, size_t count,

@@ -146,9 +146,9 @@ static void private_answer(FILE *out, const json_t *guarantee)
 {
     const char *neighbours = member_text(guarantee, "neighbours");
     const json_t *any_two = json_object_get(guarantee, "any_two");
-    char right[GUARANTEE_RIGHT_BYTES], other[GUARANTEE_RIGHT_BYTES];
-    (void)guarantee_percent(right, member_number(guarantee, "attacker_right"),
-                            isfinite(member_number(guarantee, "epsilon")));
+    char right[TREMOLO_PERCENT_BYTES], other[TREMOLO_PERCENT_BYTES];
+    (void)tremolo_percent_text(right, member_number(guarantee, "attacker_right"),
+                               isfinite(member_number(guarantee, "epsilon")));
     bool above = right[0] == '>';
     double share = member_number(any_two, "attacker_right");
     char text[240] = "The data were read as they are: nothing is protected";
@@ -161,8 +161,8 @@ static void private_answer(FILE *out, const json_t *guarantee)
                        "Between two people within %.40s, and those only, an attacker guesses right "
                        "%s %s of the time; between any two, %s",
                        neighbours, above ? "above" : "at most", right + (above ? 1 : 0),
-                       guarantee_percent(other, isnan(share) ? 1.0 : share,
-                                         isfinite(member_number(any_two, "epsilon"))));
+                       tremolo_percent_text(other, isnan(share) ? 1.0 : share,
+                                            isfinite(member_number(any_two, "epsilon"))));
     }
     answer(out, "Private", text);
 }
@@ -304,9 +304,6 @@ static const struct {
      "combination of features hardly varies"},
     {"negative_eigenvalues", "raised",
      "eigenvalues of the unbiased moment that noise made negative and the prediction had to raise"},
-    {"noise_sd", "noise",
-     "standard deviation of the privacy noise in one feature of one report, in half ranges of the "
-     "feature"},
 };
 
 /* "3.2, 3.0 to 3.4". */
@@ -399,8 +396,9 @@ static void tails(FILE *out, const json_t *result)
 
 /* ---------------------------------------------------------------- guarantee */
 
-static const char *const distance_columns[] = {"Two people", "Distance", "\u03bc", "\u03b5",
-                                               "Attacker right"};
+/* As on the study's page (differences.js): a row's words say how far apart, in the features' own
+ * units. */
+static const char *const distance_columns[] = {"Two people", "\u03bc", "\u03b5", "Attacker right"};
 
 enum { DISTANCE_COLUMNS = sizeof distance_columns / sizeof distance_columns[0] };
 
@@ -413,17 +411,17 @@ static void distance_cell(FILE *out, size_t column, const char *text)
 
 static void distance_row(FILE *out, const json_t *row)
 {
-    static const char *const keys[] = {"distance", "mu", "epsilon"};
-    char text[GUARANTEE_RIGHT_BYTES];
+    static const char *const keys[] = {"mu", "epsilon"};
+    char text[TREMOLO_PERCENT_BYTES];
     const char *words = member_text(row, "words");
     html(out, "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">%t%s%t</th>",
          member_text(row, "name"), words[0] != '\0' ? ", " : "", words);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double value = member_number(row, keys[i]);
-        (void)snprintf(text, sizeof text, "%.4g", i == 0 ? value : tremolo_digits_up(value, 4));
+        (void)snprintf(text, sizeof text, "%.4g", tremolo_digits_up(value, 4));
         distance_cell(out, i + 1, isnan(value) ? "\u2013" : text);
     }
-    (void)guarantee_percent(text, member_number(row, "attacker_right"), true);
+    (void)tremolo_percent_text(text, member_number(row, "attacker_right"), true);
     distance_cell(out, DISTANCE_COLUMNS - 1,
                   isnan(member_number(row, "epsilon")) ? "always: no protection" : text);
     html(out, "</tr>\n");
@@ -451,10 +449,10 @@ static void tradeoff(FILE *out, const json_t *points)
     json_array_foreach(points, index, point)
     {
         double alarms = member_number(point, "false_alarms");
-        char caught[GUARANTEE_RIGHT_BYTES];
+        char caught[TREMOLO_PERCENT_BYTES];
         (void)fprintf(out, "<tr><th scope=\"row\">%g%%</th>", 100 * alarms);
         html(out, "<td>%t</td></tr>\n",
-             guarantee_percent(caught, member_number(point, "caught"), alarms < 1));
+             tremolo_percent_text(caught, member_number(point, "caught"), alarms < 1));
     }
     html(out, "</tbody></table>\n");
 }

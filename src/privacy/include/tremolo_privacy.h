@@ -377,6 +377,11 @@ double tremolo_digits_down(double x, int digits);
 /* A share that must not be understated in percent, rounded up to a tenth. */
 double tremolo_percent_up(double share);
 
+/* The same as people read it, "79.2%" or "60%"; ">99.9%" for what rounds up to all and is less
+ * (`below`). Returns `text`. */
+#define TREMOLO_PERCENT_BYTES 16
+const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share, bool below);
+
 enum tremolo_neighbours {
     TREMOLO_NEIGHBOURS_DISTANCE, /* two samples at most `distance` apart */
     TREMOLO_NEIGHBOURS_ANY,      /* any two samples in the study's domain */

@@ -51,8 +51,8 @@ function ownDomain({ low, high }) {
     return [-reach, reach];
 }
 
-/* "−0.54" as what stands before the point, and behind it with so much room that points align. */
-function setAligned(node, value, error, decimalsMost) {
+/** "−0.54" as what stands before the point, and behind it with so much room that points align. */
+export function setAligned(node, value, error, decimalsMost) {
     const text = value === null ? '–' : roundedTo(value, error);
     const [, digits = ''] = text.split('.');
     const lacking = Math.max(0, decimalsMost - digits.length) + (digits === '' && decimalsMost > 0 ? 1 : 0);

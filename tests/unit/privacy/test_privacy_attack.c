@@ -244,6 +244,11 @@ static void what_is_shown_never_promises_more(void **state)
     assert_true(is(tremolo_percent_up(0.79123), 79.2));
     assert_true(is(tremolo_percent_up(0.792), 79.2));
     assert_true(tremolo_percent_up(0.99999) == 100.0 && tremolo_percent_up(1.0) == 100.0);
+    char text[TREMOLO_PERCENT_BYTES];
+    assert_string_equal(tremolo_percent_text(text, 0.79123, true), "79.2%");
+    assert_string_equal(tremolo_percent_text(text, 0.59995, true), "60%");
+    assert_string_equal(tremolo_percent_text(text, 0.99999, true), ">99.9%");
+    assert_string_equal(tremolo_percent_text(text, 1.0, false), "100%");
     assert_true(tremolo_digits_up(0.0, 4) == 0.0 && isinf(tremolo_digits_up(INFINITY, 4)));
 }
 
@@ -254,7 +259,7 @@ static void words_match_the_neighbours(void **state)
     struct tremolo_promise promise = any_two;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_non_null(
-        strstr(words.participant, "guessing between any two candidates, is right at most 57.0%"));
+        strstr(words.participant, "guessing between any two candidates, is right at most 57% of"));
     assert_non_null(strstr(words.participant, "nobody sees your sample, not even us"));
     assert_non_null(strstr(words.reviewer, "any two samples of the study's domain"));
     assert_non_null(strstr(words.reviewer, "The response is one of the protected coordinates."));
@@ -263,7 +268,7 @@ static void words_match_the_neighbours(void **state)
     promise.response_private = false;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_non_null(strstr(words.reviewer, "at most 2 apart, and for those only"));
-    assert_non_null(strstr(words.reviewer, "in the clear"));
+    assert_non_null(strstr(words.reviewer, "The response is sent as it is, in the clear; it also"));
     promise.features = "age and steps";
     promise.response = "pulse";
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
@@ -271,12 +276,15 @@ static void words_match_the_neighbours(void **state)
     assert_non_null(strstr(words.participant,
                            "can guess more about your age and steps than a device allows by "
                            "default: it takes part only if its settings are changed. Your pulse "
-                           "is not"));
+                           "is sent as it is, without noise. An attacker who knows everything but "
+                           "what the noise hides, guessing"));
+    assert_null(strstr(words.participant, "protected"));
     assert_null(strstr(words.participant, "not even us"));
     promise.features = NULL;
     promise.response = NULL;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
-    assert_non_null(strstr(words.participant, "if its settings are changed. Your response is not"));
+    assert_non_null(
+        strstr(words.participant, "if its settings are changed. Your response is sent"));
     assert_int_equal(words.difference_count, 3);
     assert_string_equal(words.differences[1].name, "typical pair");
     assert_true(words.differences[1].distance == 4.0);
@@ -297,8 +305,8 @@ static void words_match_the_neighbours(void **state)
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_non_null(strstr(words.reviewer, "may be right above 99.9% of the time. The response"));
     assert_non_null(strstr(words.participant, ", may be right above 99.9% of the time; tossing"));
-    assert_null(strstr(words.reviewer, "100.0%"));
-    assert_null(strstr(words.participant, "100.0%"));
+    assert_null(strstr(words.reviewer, "100%"));
+    assert_null(strstr(words.participant, "100%"));
 }
 
 /* A distance of one half range of two, and of a deviation that is a quarter of the range. */
@@ -330,6 +338,16 @@ static void distances_are_told_in_own_units(void **state)
     assert_non_null(strstr(words.participant,
                            "who differ by at most so much in one thing alone: age "
                            "35 years, steps 4.5, is right at most"));
+    /* Thousands are parted; no number has an exponent. */
+    extents[1].range = 25652;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_string_equal(words.differences[1].name, "steps, 25,652 apart");
+    assert_string_equal(words.differences[3].words, "each alone: age 35 years, steps 6,410");
+    extents[1].range = 11880000;
+    assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
+    assert_string_equal(words.differences[1].name, "steps, 11,880,000 apart");
+    assert_non_null(strstr(words.participant, "age 35 years, steps 2,970,000, is right at most"));
+    extents[1].range = 18;
     promise.standardised = true;
     promise.extent_count = TREMOLO_EXPLAIN_WAYS + 2;
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
@@ -493,7 +511,7 @@ static void words_of_ballots(void **state)
     assert_true(words.differences[0].attacker_right > attack.any.upper);
     assert_int_equal(words.strength, TREMOLO_STRENGTH_PAST);
     assert_non_null(strstr(words.reviewer, "sends 3 ballots, of up to 3 samples."));
-    assert_non_null(strstr(words.participant, "Your response is not protected"));
+    assert_non_null(strstr(words.participant, "Your response is sent as it is, without noise."));
     promise.releases = promise.samples = 1000000; /* epsilon 2,000,000 */
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OVERFLOWED);
     promise.releases = promise.samples = 100000; /* too many to compose: epsilon tells */

@@ -459,7 +459,7 @@ static void test_words(void **state)
     assert_non_null(strstr(words.reviewer, "in the clear"));
     assert_non_null(
         strstr(words.participant, "can guess more about your a, b, c and d than a device allows"));
-    assert_non_null(strstr(words.participant, "settings are changed. Your r is not"));
+    assert_non_null(strstr(words.participant, "settings are changed. Your r is sent"));
     assert_null(strstr(words.participant, "not even us"));
     /* Distances are in the features' own units, not in half ranges. */
     assert_non_null(
