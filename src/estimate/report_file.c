@@ -36,6 +36,10 @@ static const struct study_integer ballot_integers[] = {STUDY_INTEGER(rank_first)
                                                        STUDY_INTEGER(response_weight),
                                                        {NULL, 0, 0}};
 
+/* That a device may give in each round, of which the file has the first; absent: one. */
+static const struct study_integer more_samples[] = {
+    {"samples", offsetof(struct tremolo_study, samples), TREMOLO_STUDY_MAX_SAMPLES}, {NULL, 0, 0}};
+
 /* ----------------------------------------------------------------- writing */
 
 static json_t *names_json(const struct tremolo_report_header *header)
@@ -54,6 +58,9 @@ static json_t *study_json(const struct tremolo_study *study)
         (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
     }
     json_t *made = study_integers_json(json_pack("{s:s}", "id", id), study, all_integers);
+    if (study->samples > 1) {
+        made = study_integers_json(made, study, more_samples);
+    }
     if (study->release == TREMOLO_RELEASE_BALLOT) {
         json_t *ballot = json_pack("{s:s}", "release", "ballot");
         /* Without it a file of ballots would be read as noisy samples. */
@@ -137,7 +144,7 @@ static bool take_integers(struct tremolo_study *study, const json_t *object,
     return true;
 }
 
-/* A file that names no release has noisy samples. */
+/* A file that names no release has noisy samples, and one that counts none has one of a device. */
 static bool take_study(struct tremolo_study *study, const json_t *object)
 {
     const char *id = json_string_value(json_object_get(object, "id"));
@@ -152,7 +159,11 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
             return false;
         }
     }
+    const json_t *samples = json_object_get(object, "samples");
     study->samples = 1;
+    if (samples != NULL && !take_integers(study, object, more_samples)) {
+        return false;
+    }
     return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
 }
 

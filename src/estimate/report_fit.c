@@ -25,17 +25,18 @@ static double distance_of(const struct tremolo_report_header *header)
                                                                 : study->distance / fine;
 }
 
-/* As the devices charge. */
+/* As the devices charge, for all samples that the study pays for. */
 static enum tremolo_status ballot_promise(struct tremolo_report_fit *fit,
                                           const struct tremolo_study *study)
 {
-    fit->epsilon = tremolo_study_charge(study) / (double)TREMOLO_CHARGE_ONE;
+    fit->epsilon =
+        (double)study->samples * tremolo_study_charge(study) / (double)TREMOLO_CHARGE_ONE;
     fit->promise = (struct tremolo_promise){
         .law = {study->rank_first, study->rank_top},
         .neighbours = TREMOLO_NEIGHBOURS_ANY,
         .mu = NAN,
-        .releases = 1,
-        .samples = 1,
+        .releases = study->samples,
+        .samples = study->samples,
         .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
     };
     return TREMOLO_OK;
@@ -50,8 +51,9 @@ static enum tremolo_status promise_of(struct tremolo_report_fit *fit,
     }
     struct tremolo_gaussian cost = {0};
     struct tremolo_certified epsilon;
+    uint64_t releases = (uint64_t)rounds * study->samples;
     enum tremolo_status status = tremolo_gaussian_add(&cost, tremolo_study_sensitivity(study),
-                                                      ldexp(1, study->noise_log2), rounds);
+                                                      ldexp(1, study->noise_log2), releases);
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_epsilon(&epsilon, &cost, header->delta);
     }
@@ -73,8 +75,8 @@ static enum tremolo_status promise_of(struct tremolo_report_fit *fit,
         .extents = fit->extents,
         .extent_count = extents,
         .mu = tremolo_gaussian_mu(&cost).upper,
-        .releases = rounds,
-        .samples = 1, /* a file of reports has one of a device in each round */
+        .releases = releases,
+        .samples = study->samples,
         .delta = header->delta,
         .response_private = response_private,
         .modulated = study->vectors > 0,

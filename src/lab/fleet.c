@@ -27,30 +27,57 @@ unsigned tremolo_processors(void)
 static bool is_study(const struct tremolo_study *ours, const struct tremolo_study *study)
 {
     return study != NULL && study->release == ours->release && study->rounds == ours->rounds &&
-           study->unit == ours->unit && study->clip == ours->clip &&
-           study->distance == ours->distance && study->amplitude == ours->amplitude &&
-           study->frequency == ours->frequency && study->dimension == ours->dimension &&
-           study->keep == ours->keep && study->vectors == ours->vectors &&
-           study->noise_log2 == ours->noise_log2 && study->wire_shift == ours->wire_shift &&
-           study->wire_bits == ours->wire_bits && study->response == ours->response &&
-           study->rank_first == ours->rank_first && study->rank_top == ours->rank_top &&
-           study->constant == ours->constant && study->response_weight == ours->response_weight;
+           study->samples == ours->samples && study->unit == ours->unit &&
+           study->clip == ours->clip && study->distance == ours->distance &&
+           study->amplitude == ours->amplitude && study->frequency == ours->frequency &&
+           study->dimension == ours->dimension && study->keep == ours->keep &&
+           study->vectors == ours->vectors && study->noise_log2 == ours->noise_log2 &&
+           study->wire_shift == ours->wire_shift && study->wire_bits == ours->wire_bits &&
+           study->response == ours->response && study->rank_first == ours->rank_first &&
+           study->rank_top == ours->rank_top && study->constant == ours->constant &&
+           study->response_weight == ours->response_weight;
+}
+
+/* A study brings its law along, which another version may have chosen. */
+static void take_ballot(struct tremolo_study *ours, const struct tremolo_study *study)
+{
+    if (study != NULL && study->release == TREMOLO_RELEASE_BALLOT &&
+        study->dimension == ours->dimension && study->response == ours->response) {
+        ours->rank_first = study->rank_first;
+        ours->rank_top = study->rank_top;
+        ours->constant = study->constant;
+        ours->response_weight = study->response_weight;
+    }
+}
+
+/* The ballots of a device share its epsilon. */
+static enum tremolo_status fill_ballot(struct fleet *fleet)
+{
+    const struct tremolo_mechanism_request *request = &fleet->setup.request;
+    double ballots = request->rounds > 0 ? request->rounds : 1;
+    enum tremolo_status status = tremolo_mechanism_ballot(
+        &fleet->study, request->dimension, request->response_private, request->epsilon / ballots);
+    if (status == TREMOLO_OK) {
+        take_ballot(&fleet->study, fleet->setup.study);
+        /* What a device is charged, as every guarantee has it. */
+        double charge = (double)tremolo_study_charge(&fleet->study);
+        fleet->scales = (struct tremolo_mechanism_scales){.epsilon = ballots * charge /
+                                                                     (double)TREMOLO_CHARGE_ONE};
+    }
+    return status;
 }
 
 /* The integers of the release that the devices make. */
 static enum tremolo_status fill_study(struct fleet *fleet)
 {
-    const struct tremolo_mechanism_request *request = &fleet->setup.request;
-    if (fleet->setup.release == TREMOLO_RELEASE_SAMPLE) {
-        return tremolo_mechanism_fill(&fleet->study, &fleet->scales, request);
-    }
-    enum tremolo_status status = tremolo_mechanism_ballot(
-        &fleet->study, request->dimension, request->response_private, request->epsilon);
-    if (status == TREMOLO_OK) {
-        /* What a device is charged, as every guarantee has it. */
-        double charge = (double)tremolo_study_charge(&fleet->study);
-        fleet->scales =
-            (struct tremolo_mechanism_scales){.epsilon = charge / (double)TREMOLO_CHARGE_ONE};
+    const struct fleet_setup *setup = &fleet->setup;
+    enum tremolo_status status =
+        setup->release == TREMOLO_RELEASE_BALLOT
+            ? fill_ballot(fleet)
+            : tremolo_mechanism_fill(&fleet->study, &fleet->scales, &setup->request);
+    if (status == TREMOLO_OK && setup->samples > 1) {
+        fleet->study.samples = (uint16_t)setup->samples;
+        fleet->study.rounds = (uint16_t)(setup->request.rounds / setup->samples);
     }
     return status;
 }

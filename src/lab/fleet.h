@@ -32,10 +32,11 @@ struct fleet_setup {
     size_t rows;
     double response_bound; /* a public response is clamped to -+ this; > 0 */
     struct tremolo_mechanism_request request;
-    enum tremolo_release_kind release; /* ballots read dimension, response_private and epsilon
-                                          of the request; ranges are -1..1 */
-    const struct tremolo_study *study; /* whose reports they are if its integers are these;
-                                          may be NULL */
+    unsigned samples; /* of a device in each round, which request.rounds counts; 0: one */
+    enum tremolo_release_kind release; /* ballots read dimension, response_private, epsilon and
+                                          rounds (0: one) of the request; ranges are -1..1 */
+    const struct tremolo_study *study; /* whose reports they are if its integers are these, as
+                                          those of a ballot are where they fit; may be NULL */
     uint64_t seed;
     unsigned threads;                        /* 1..TREMOLO_MAX_FOLD_THREADS */
     bool core;                               /* run it in any case */

@@ -145,9 +145,11 @@ static bool check_ballot(const struct tremolo_simulation *simulation, char *erro
                           tremolo_simulation_option_names[i], dashes);
         }
     }
-    if (!(experiment->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
-          experiment->epsilon <= TREMOLO_RANK_EPSILON_MAX)) {
-        return refuse(error, "%sepsilon of ballots must be from %g to %g", dashes,
+    double ballots = (double)tremolo_experiment_releases(experiment);
+    double each = experiment->epsilon / ballots;
+    if (!(each >= TREMOLO_RANK_EPSILON_MIN && each <= TREMOLO_RANK_EPSILON_MAX)) {
+        return refuse(error, "%sepsilon of %s must be from %g to %g", dashes,
+                      ballots > 1 ? "each of a device's ballots" : "ballots",
                       TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
     }
     return !has(simulation, TREMOLO_SIMULATION_SCALE) ||
@@ -247,6 +249,9 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
     if (!check_budget(simulation, error) || !check_ballot(simulation, error) ||
         !check_distance(simulation, error) || !check_method(simulation, error)) {
         return false;
+    }
+    if (study != NULL && experiment->epsilon != tremolo_study_file_terms(study)->epsilon) {
+        experiment->study = NULL; /* another guarantee has other integers */
     }
     set_defaults(simulation, study);
     return true;

@@ -366,6 +366,29 @@ expect_match "and the guarantee says for how many" "$out" '^Each device makes 3 
 sed 's/"samples": 3/"samples": 1000/' "$dir/three.json" >"$dir/many.json"
 refused "more releases than a device counts" 2 'more than 65535 releases' "$dir/known.csv" --study "$dir/many.json" \
     --method pooled --rounds 66
+# Study, simulation and the file of its reports have one guarantee, and ballots one law, which the
+# reviewer's words state, whether the study says it or it follows from epsilon.
+promise() { python3 -c 'import json, sys
+of = json.load(open(sys.argv[1]))["guarantee"]
+print(*(of[name] for name in ("epsilon", "delta", "releases", "attacker_right", "reviewer")))' "$1"; }
+sed 's/"ballot"}/&, "limits": {"samples": 3, "enrolment": "keys"}/' "$dir/ballot.json" >"$dir/votes.json"
+sed 's/"ballot"}/&, "limits": {"samples": 3, "enrolment": "keys"},\n"mechanism": {"constant": 200, "response_weight": 365, "rank_first": 40, "rank_top": 1000000000}/' \
+    "$dir/ballot.json" >"$dir/own.json"
+for study in three votes own; do
+    $tremolo study show "$dir/$study.json" --json >"$dir/shown"
+    $tremolo simulate "$dir/known.csv" --study "$dir/$study.json" --seed 1 --json --reports "$dir/reports3" --force >"$dir/cast"
+    $tremolo fit "$dir/reports3" --json >"$out"
+    expect "$study: a simulation promises what the study does" "$(promise "$dir/cast")" "$(promise "$dir/shown")"
+    expect "$study: and so do its reports" "$(promise "$out")" "$(promise "$dir/shown")"
+    expect_match "$study: of three releases" "$out" '"releases": 3'
+done
+expect "ballots are the study's" "$(sed -n 's/^  "study": //p' "$dir/cast")" "$(sed -n 's/^  "id": //p' "$dir/shown")"
+$tremolo simulate "$dir/known.csv" --study "$dir/own.json" --epsilon 3 --seed 1 --json >"$out"
+$tremolo simulate "$dir/known.csv" --study "$dir/votes.json" --epsilon 3 --seed 1 --json >"$dir/cast"
+expect "another epsilon has its own law" "$(promise "$out")" "$(promise "$dir/cast")"
+expect "of about that" "$(number epsilon "$out" | cut -c 1-5)" 2.999
+refused "an epsilon too small for each" 2 "epsilon of each of a device.s ballots must be from" "$dir/known.csv" \
+    --study "$dir/votes.json" --epsilon 0.001
 # The protocol's own step and ball, too: by the file or by hand, the same numbers.
 sed 's/{"kind": "one-shot"}/{"kind": "iterative", "rounds": 3, "radius": 0.3, "step": 0.7}/' "$dir/study.json" >"$dir/rounds.json"
 $tremolo simulate "$dir/known.csv" --study "$dir/rounds.json" --seed 1 --json >"$out"

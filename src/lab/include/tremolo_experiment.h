@@ -64,8 +64,9 @@ struct tremolo_experiment_options {
     unsigned threads;
     const struct tremolo_progress *progress;    /* may be NULL */
     const struct tremolo_experiment_save *save; /* may be NULL */
-    const struct tremolo_study *study; /* that is simulated; reports whose integers are its are
-                                          its; may be NULL */
+    const struct tremolo_study *study; /* that is simulated at its own epsilon: ballots have its
+                                          law where its features are as many, and reports whose
+                                          integers are its are its; may be NULL */
 };
 
 /* Releases of a device that its guarantee covers. */
