@@ -157,16 +157,20 @@ static double attack_by_epsilon(double epsilon)
                                                                                  : 1.0;
 }
 
+/* All ballots of a device together, as a study's guarantee has it: at even odds the best test is
+ * right (1 + delta(0)) / 2 of the time; of too many to compose epsilon alone tells. */
 double plan_ballot_attack(const struct tremolo_plan_request *request)
 {
-    struct tremolo_rank_attack attack;
+    const struct tremolo_gaussian none = {0};
+    struct tremolo_certified delta;
     struct tremolo_study study;
-    if (request->samples > 1 || plan_study_of(&study, request) != TREMOLO_OK) {
+    if (plan_study_of(&study, request) != TREMOLO_OK) {
         return attack_by_epsilon(request->epsilon);
     }
-    const struct tremolo_rank_law law = law_of(&study);
-    return tremolo_rank_attack(&attack, &law) == TREMOLO_OK ? attack.any.upper
-                                                            : attack_by_epsilon(request->epsilon);
+    const struct tremolo_ballots ballots = {law_of(&study), (uint64_t)request->samples};
+    return tremolo_mixture_delta(&delta, &ballots, 1, &none, 0.0) == TREMOLO_OK
+               ? 0.5 * (1.0 + delta.upper)
+               : attack_by_epsilon(request->epsilon);
 }
 
 /* The server needs no ballots, but the points' bounded products: it protects all. */

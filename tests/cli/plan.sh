@@ -150,6 +150,13 @@ $tremolo plan --study "$dir/three.json" >"$out.three"
 expect "a study that takes several samples of a device" $? 0
 expect_match "pays for all of them" "$out.three" 'one release for each of a device.s samples, all together with epsilon = 1,'
 sed 's/"protects": "features"/"protects": "all"/' "$dir/study.json" >"$dir/all.json"
+for samples in 1 3; do
+    sed 's/{"distance": 0.5}/"any"/; s/"kind": "one-shot"/"release": "ballot"/
+        s/"limits": {/&"samples": '"$samples"', "enrolment": "keys", /' "$dir/all.json" >"$dir/votes.json"
+    right=$($tremolo study show "$dir/votes.json" | sed -n 's/^any two .*attacker right \(.*\)/\1/p')
+    $tremolo plan --study "$dir/votes.json" >"$out"
+    expect_match "of $samples ballots an attacker is right as often as the study says" "$out" "^as planned: ballots .* ${right:-none}\$"
+done
 $tremolo plan --study "$dir/all.json" --theory >"$out"
 expect_match "and how little its mean is known" "$out" '^Noise alone gives the mean of .* a standard error of '
 expect_match "a private response is said" "$out" '^protects: features and responses'
