@@ -179,15 +179,20 @@ static enum tremolo_status fill_convergence(struct tremolo_plan_answer *answer,
     return status;
 }
 
+double plan_quantile(double level)
+{
+    return tremolo_student_quantile(0.5 + 0.5 * level, TREMOLO_BUCKETS - 1);
+}
+
 static enum tremolo_status devices_for(double *devices, const struct tremolo_plan_request *request,
                                        double half_width, double power)
 {
-    double z = tremolo_normal_quantile(0.5 + 0.5 * request->guess.level);
+    double t = plan_quantile(request->guess.level);
     double wider = fmax(request->wider, 1.0);
     if (request->release == TREMOLO_RELEASE_BALLOT) {
         double wanted = half_width > 0.0
-                            ? half_width / z
-                            : fabs(request->effect) / (z + tremolo_normal_quantile(power));
+                            ? half_width / t
+                            : fabs(request->effect) / (t + tremolo_normal_quantile(power));
         return plan_ballot_devices_for(devices, request, wanted / wider);
     }
     struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));

@@ -97,7 +97,7 @@ enum tremolo_status plan_ballot_expect(struct tremolo_plan_result *result,
         return status;
     }
     made.standard_error = plan.standard_error;
-    made.half_width = plan.standard_error * tremolo_normal_quantile(0.5 + 0.5 * bare.level);
+    made.half_width = plan.standard_error * plan_quantile(bare.level);
     made.r2_auto = plan.r2;
     made.noise_ratio = plan.noise_ratio;
     made.prediction_error = NAN;

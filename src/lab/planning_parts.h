@@ -11,6 +11,9 @@ double plan_guessed(const struct tremolo_plan_request *request);
 double plan_devices(const struct tremolo_plan_request *request);
 double plan_finite_or_none(double devices); /* 0 for what is infinite */
 
+/* Half the width of an interval by standard errors: Student's quantile, as the tables have it. */
+double plan_quantile(double level);
+
 /* The study of one round that would be written: its integers give h, g and the law of ballots,
  * and the noise of samples. It has no bounds. */
 enum tremolo_status plan_study_of(struct tremolo_study *study,

@@ -103,6 +103,12 @@ static double smallest(const struct guess *guess)
     return guess->counts[1] > 0.0 ? fmin(guess->values[0], guess->values[1]) : guess->values[0];
 }
 
+/* As the tables' intervals: standard errors of buckets have so many degrees of freedom. */
+static double interval_quantile(double level)
+{
+    return tremolo_student_quantile(0.5 + 0.5 * level, TREMOLO_BUCKETS - 1);
+}
+
 enum tremolo_status tremolo_plan(struct tremolo_plan_result *result,
                                  const struct tremolo_plan_input *input)
 {
@@ -129,7 +135,7 @@ enum tremolo_status tremolo_plan(struct tremolo_plan_result *result,
     made.prediction_minimax = guess.own * guess.d / guess.K;
     made.standard_error = sqrt(one_coefficient(&guess, guess.noise, guess.residual));
     made.standard_error_public = sqrt(one_coefficient(&guess, 0.0, guess.own));
-    made.half_width = made.standard_error * tremolo_normal_quantile(0.5 + 0.5 * input->level);
+    made.half_width = made.standard_error * interval_quantile(input->level);
     made.r2_auto = input->r2 - lost / input->response_variance;
     made.noise_ratio = guess.noise * sqrt(guess.d / guess.K) / smallest(&guess);
     *result = made;
@@ -149,13 +155,13 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
     if (status != TREMOLO_OK) {
         return status;
     }
-    double z = tremolo_normal_quantile(0.5 + 0.5 * input->level);
+    double t = interval_quantile(input->level);
     double wanted = INFINITY;
     if (half_width > 0.0) {
-        wanted = half_width / z;
+        wanted = half_width / t;
     }
     if (power > 0.0 && power < 1.0 && effect != 0.0) {
-        double reach = z + tremolo_normal_quantile(power);
+        double reach = t + tremolo_normal_quantile(power);
         wanted = fmin(wanted, reach > 0.0 ? fabs(effect) / reach : INFINITY);
     }
     if (isinf(wanted)) {
@@ -178,7 +184,7 @@ double tremolo_plan_needed(const struct tremolo_plan_input *input)
                          ((double)input->dimension * input->feature_variance));
     double devices = INFINITY;
     usual.level = 0.95; /* any level: the width is the wanted standard error's */
-    double half_width = tremolo_normal_quantile(0.975) * effect / TREMOLO_PLAN_STANDS_OUT;
+    double half_width = interval_quantile(usual.level) * effect / TREMOLO_PLAN_STANDS_OUT;
     (void)!tremolo_plan_devices(&devices, &usual, half_width, 0.0, 0.0);
     return devices;
 }

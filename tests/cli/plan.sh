@@ -32,7 +32,7 @@ expect_match "which is enough" "$out" '^What to do: go ahead\.$'
 # Devices enough for the size of coefficients may be too few for intervals to hold.
 $tremolo plan --dimension 8 --devices 55k --epsilon 2 >"$out"
 tr '\n' ' ' <"$out" >"$dir/flat"
-expect_match "coefficients that would be told" "$out" '^Verdict: with 55000 devices all of the 8 coefficients'
+expect_match "coefficients that would be told" "$out" '^Verdict: with 55000 devices each of the 8 coefficients'
 expect_match "may be hidden: the verdict says so" "$dir/flat" 'The noise ratio will be about 0\.2[0-9]*, and intervals hold up to 0\.21: above that read score sets in their place, and coefficients may stay hidden\.'
 expect_match "and which number of devices is which" "$dir/flat" 'About 7[0-9]000 devices are needed for intervals to hold, which is another number than that for coefficients'
 expect_match "as the table's foot does" "$out" '^Devices needed tell coefficients of the guessed size from zero in four studies of five\.$'
@@ -103,7 +103,7 @@ paper_plan --dimension 8 --devices 10000 --epsilon 1 >"$out"
 expect "the theory is not told unasked" "$(grep -c 'as printed' "$out")" 0
 expect "a verdict is" "$(grep -c '^Verdict: with 10000 devices not all coefficients ' "$out")" 1
 paper_plan --dimension 2 --devices 1000000 --epsilon 2 >"$out"
-expect_match "a better one" "$out" '^Verdict: with 1000000 devices all of the 2 coefficients will be told from'
+expect_match "a better one" "$out" '^Verdict: with 1000000 devices each of the 2 coefficients will be told from'
 paper_plan --dimension 2 --devices 1000000 --epsilon 2 --json >"$out"
 expect_match "and in JSON" "$out" '"told_from_zero": true'
 expect_match "with the liars that turn a sign" "$out" '"liars_turn_sign": [1-9][0-9.]+'

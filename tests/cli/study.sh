@@ -90,7 +90,7 @@ sed 's/"name": "age"/"name": "\\u001b[31mage"/' "$dir/words.json" >"$dir/colour.
 $tremolo study check "$dir/colour.json" 2>&1 | grep placeholder >"$out"
 expect "a name that would steer the terminal is not printed" "$(grep -c '?\[31mage' "$out")" 1
 $tremolo plan --study "$dir/study.json" >"$out"
-expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices all of the 2 coefficients will be told from'
+expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices each of the 2 coefficients will be told from'
 expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
 $tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null

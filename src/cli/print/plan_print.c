@@ -277,10 +277,15 @@ static void print_verdict(const struct plan_options *options,
     double devices = request->guess.devices;
     say_size(size, sizeof size, options->study, verdict->told ? verdict->least : verdict->guessed);
     if (verdict->told) {
+        char each[64] = "the coefficient";
+        if (request->guess.dimension > 1) { /* of all at once it would be fewer */
+            (void)snprintf(each, sizeof each, "each of the %zu coefficients",
+                           request->guess.dimension);
+        }
         (void)snprintf(text, sizeof text,
-                       "Verdict: with %.0f devices all of the %zu coefficients will be told from "
-                       "zero, in four studies of five, if they are at least %s.",
-                       devices, request->guess.dimension, size);
+                       "Verdict: with %.0f devices %s will be told from zero, in four studies of "
+                       "five, if it is at least %s.",
+                       devices, each, size);
     } else if (verdict->devices > devices) {
         (void)snprintf(text, sizeof text,
                        "Verdict: with %.0f devices not all coefficients will be told from zero in "
