@@ -179,18 +179,32 @@ struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *stu
 /* ---------------------------------------------------------------- planning */
 
 /* An answer's coordinate, or a product of answers, lies about the share of those who give it. */
-double tremolo_release_wider(const struct tremolo_study_file *file, size_t coordinate)
+double tremolo_release_variance(const struct tremolo_study_file *file, size_t coordinate)
 {
     const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(file, coordinate);
     const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
     if (tremolo_study_file_terms(file)->release != TREMOLO_RELEASE_BALLOT ||
         coordinate >= tremolo_study_file_dimension(file) ||
         !tremolo_inputs_are_answers(inputs, &inputs->feature[coordinate])) {
-        return 1.0;
+        return INFINITY;
     }
     double share = (at->low + at->high) / 2;
-    double variance = 4.0 * fmax(share * (1.0 - share), 1e-6);
-    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / variance, 1.0);
+    return 4.0 * fmax(share * (1.0 - share), 1e-6);
+}
+
+double tremolo_release_least_variance(const struct tremolo_study_file *file)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < tremolo_study_file_dimension(file); i++) {
+        least = fmin(least, tremolo_release_variance(file, i));
+    }
+    return least;
+}
+
+double tremolo_release_wider(const struct tremolo_study_file *file, size_t coordinate)
+{
+    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / tremolo_release_variance(file, coordinate),
+                1.0);
 }
 
 double tremolo_release_widest(const struct tremolo_study_file *file)

@@ -96,13 +96,19 @@ double plan_guessed(const struct tremolo_plan_request *request)
                 ((double)guess->dimension * guess->feature_variance));
 }
 
+double plan_wider(const struct tremolo_plan_request *request)
+{
+    double least = request->least_variance;
+    return least > 0.0 ? fmax(request->guess.feature_variance / least, 1.0) : 1.0;
+}
+
 double plan_devices(const struct tremolo_plan_request *request)
 {
     if (request->release == TREMOLO_RELEASE_BALLOT) {
         return plan_ballot_devices(request);
     }
     const struct tremolo_plan_input input = plan_input_at(request, tremolo_plan_noise(request));
-    double wider = fmax(request->wider, 1.0); /* errors fall with the root of the devices */
+    double wider = plan_wider(request); /* errors fall with the root of the devices */
     return plan_finite_or_none(wider * wider * tremolo_plan_needed(&input));
 }
 
@@ -111,8 +117,7 @@ static void fill_verdict(struct tremolo_plan_answer *answer,
 {
     struct tremolo_plan_verdict *verdict = &answer->verdict;
     bool ballot = request->release == TREMOLO_RELEASE_BALLOT;
-    verdict->least =
-        TREMOLO_PLAN_STANDS_OUT * answer->result.standard_error * fmax(request->wider, 1.0);
+    verdict->least = TREMOLO_PLAN_STANDS_OUT * answer->result.standard_error * plan_wider(request);
     verdict->guessed = plan_guessed(request);
     verdict->devices = answer->levers[0].devices;
     verdict->liars = tremolo_plan_liars(request);
@@ -188,7 +193,7 @@ static enum tremolo_status devices_for(double *devices, const struct tremolo_pla
                                        double half_width, double power)
 {
     double t = plan_quantile(request->guess.level);
-    double wider = fmax(request->wider, 1.0);
+    double wider = plan_wider(request);
     if (request->release == TREMOLO_RELEASE_BALLOT) {
         double wanted = half_width > 0.0
                             ? half_width / t

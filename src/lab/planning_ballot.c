@@ -76,7 +76,7 @@ static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
         .correlation = guess->correlation,
         .r2 = guess->r2,
         .response_variance = guess->response_variance,
-        .wider = request->wider,
+        .wider = plan_wider(request),
     };
     return status;
 }

@@ -7,6 +7,10 @@
 /* The coefficient of features that share the guessed R^2 equally, scaled. */
 double plan_guessed(const struct tremolo_plan_request *request);
 
+/* How many times wider than as guessed is the interval of the feature that varies least: noise
+ * counts by one over the variance. */
+double plan_wider(const struct tremolo_plan_request *request);
+
 /* Devices with which one of that size is told from zero; 0: no number that could be had. */
 double plan_devices(const struct tremolo_plan_request *request);
 double plan_finite_or_none(double devices); /* 0 for what is infinite */

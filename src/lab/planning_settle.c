@@ -58,7 +58,7 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
     request->distance = terms->distance;
     request->response_private = terms->response_private;
     request->calibration = terms->calibration;
-    request->wider = tremolo_release_widest(study);
+    request->least_variance = tremolo_release_least_variance(study);
 }
 
 /* What has no meaning for ballots is refused, not passed over. */

@@ -50,6 +50,8 @@ print(verdict["told_from_zero"], verdict["identified"], verdict["noise_ratio_max
 $tremolo study init | sed 's/"typical": 0.2/"typical": 0.03/' >"$dir/rare.json"
 $tremolo plan --study "$dir/rare.json" >"$out"
 expect_match "rare answers have wider intervals" "$out" '^Answers that few give have wider intervals'
+$tremolo plan --study "$dir/rare.json" --feature-sd 0.3 >"$out.little"
+expect "not where all features are guessed to vary as little" "$(grep -c '^Answers that few give' "$out.little")" 0
 $tremolo study init >"$dir/usual.json"
 $tremolo plan --study "$dir/usual.json" >"$dir/usual"
 rare=$(needed 'as planned: ballots')

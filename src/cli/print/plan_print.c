@@ -226,6 +226,7 @@ static void print_own_units(const struct tremolo_study_file *study,
     const struct tremolo_study_feature *response = tremolo_study_file_response(study);
     size_t d = tremolo_study_file_dimension(study);
     double range = response->high - response->low;
+    double guessed = request->guess.feature_variance;
     (void)printf("\n%g%% intervals in the study's own units: %s%s%s per unit of\n",
                  100.0 * request->guess.level, response->name,
                  response->unit[0] != '\0' ? ", " : "", response->unit);
@@ -236,8 +237,8 @@ static void print_own_units(const struct tremolo_study_file *study,
     }
     for (size_t i = 0; i < d && i < ROWS_MAX; i++) {
         const struct tremolo_study_coordinate *row = tremolo_study_file_coordinate(study, i);
-        double width =
-            half_width * range / (row->high - row->low) * tremolo_release_wider(study, i);
+        double wider = fmax(guessed / tremolo_release_variance(study, i), 1.0);
+        double width = half_width * range / (row->high - row->low) * wider;
         (void)printf("  ");
         coefficients_print_name(row->name, widest);
         (void)printf(" +- %.4g\n", width);
@@ -245,7 +246,7 @@ static void print_own_units(const struct tremolo_study_file *study,
     if (d > ROWS_MAX) {
         (void)printf("  and %zu more\n", d - ROWS_MAX);
     }
-    if (request->wider > 1.0) {
+    if (guessed > tremolo_release_least_variance(study)) {
         coefficients_paragraph("Answers that few give have wider intervals, at least as said here; "
                                "devices needed are for the widest.");
     }

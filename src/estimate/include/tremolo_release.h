@@ -100,6 +100,12 @@ tremolo_release_robust_ballots(struct tremolo_ballot **ballots,
                                const struct tremolo_moments *moments,
                                const struct tremolo_study *study);
 
+/* The variance of a study's coordinate in half ranges, where its terms tell: of a ballot's answer,
+ * or of a product of answers, by what is typical. Else infinite. And the least of all
+ * coordinates. */
+double tremolo_release_variance(const struct tremolo_study_file *file, size_t coordinate);
+double tremolo_release_least_variance(const struct tremolo_study_file *file);
+
 /* How many times wider than a plan's is the interval of a study's coordinate: of a ballot's answer
  * that few give, or of a product of answers, by what is typical, since a plan's guess is that
  * features have a standard deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one over

@@ -35,7 +35,7 @@ struct tremolo_plan_request {
     double half_width; /* wanted of an interval; 0: not asked */
     double power;      /* wanted against `effect`; 0: not asked */
     double effect;
-    double wider; /* tremolo_release_widest() of a study; 0: none is wider */
+    double least_variance; /* tremolo_release_least_variance() of a study; 0: as guessed */
 };
 
 enum { TREMOLO_PLAN_ERROR_BYTES = 512 };

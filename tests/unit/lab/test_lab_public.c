@@ -195,18 +195,25 @@ static void test_plan_rare_answers(void **state)
         "{\"name\": \"a\", \"kind\": \"yes-no\", \"typical\": 0.2}, {\"name\": \"b\", \"kind\": "
         "\"yes-no\", \"typical\": 0.2}",
         "\"terms\": [\"a\", \"b\", \"a:b\"],");
-    assert_true(answer.wider > 2.0 && fabs(product.wider / answer.wider - 1.0) < 1e-12);
+    double wider = answer.guess.feature_variance / answer.least_variance;
+    assert_true(wider > 2.0 && fabs(product.least_variance / answer.least_variance - 1.0) < 1e-12);
     answer.half_width = 0.05;
     answer.power = 0.8;
     answer.effect = 0.3;
     assert_int_equal(tremolo_plan_study(&rare, &answer), TREMOLO_OK);
-    answer.half_width /= answer.wider;
-    answer.effect /= answer.wider;
-    answer.wider = 0;
+    answer.half_width /= wider;
+    answer.effect /= wider;
+    answer.least_variance = 0;
     assert_int_equal(tremolo_plan_study(&plain, &answer), TREMOLO_OK);
     assert_true(rare.devices_for_width == plain.devices_for_width);
     assert_true(rare.devices_for_power == plain.devices_for_power);
     assert_true(rare.verdict.devices > 2.0 * plain.verdict.devices);
+    /* What is guessed afterwards counts: features that all vary as little are as wide. */
+    answer.guess.feature_variance = product.least_variance;
+    assert_int_equal(tremolo_plan_study(&plain, &answer), TREMOLO_OK);
+    answer.least_variance = product.least_variance;
+    assert_int_equal(tremolo_plan_study(&rare, &answer), TREMOLO_OK);
+    assert_true(rare.verdict.devices == plain.verdict.devices);
 }
 
 /* A study that clips nothing is planned as one without a radius: fewer features have a smaller box. */
