@@ -90,9 +90,12 @@ static double step(double a, double h)
     return exp(a * log(h) - h - lgamma_r(a + 1.0, &sign));
 }
 
-/* P(chi-square with `degrees` > 2 h). */
+/* P(chi-square with `degrees` > 2 h), h above 0; without any it is 0. */
 static double central_tail(unsigned degrees, double h)
 {
+    if (degrees == 0) {
+        return 0.0;
+    }
     double tail = degrees % 2 == 0 ? exp(-h) : erfc(sqrt(h));
     for (unsigned d = 2 - degrees % 2; d < degrees; d += 2) {
         tail += step(0.5 * d, h);

@@ -287,7 +287,7 @@ double tremolo_normal_quantile(double p);
 double tremolo_student_cdf(double x, double degrees);
 double tremolo_student_quantile(double p, double degrees);
 
-/* P(X > x) of a chi-square with `degrees` (1..10^4), about `noncentrality` (above 10^4 an upper
+/* P(X > x) of a chi-square with `degrees` (0..10^4), about `noncentrality` (above 10^4 an upper
  * bound), and the x that is exceeded with probability `tail`. */
 double tremolo_chi2_tail(unsigned degrees, double noncentrality, double x);
 double tremolo_chi2_quantile(unsigned degrees, double noncentrality, double tail);

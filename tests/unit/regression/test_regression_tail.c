@@ -239,7 +239,7 @@ static void test_chi_square(void **state)
         {4, 0, 23.5, 0.000100588891547},   {1, 0, 9, 0.00269979606326},
         {5, 0.25, 30, 2.70158470444e-5},   {9, 4, 45, 0.000114001281157},
         {1, 100, 200, 1.72043380519e-5},   {256, 30, 420, 1.27388505735e-6},
-        {2, 2000, 2400, 1.03244559009e-5},
+        {2, 2000, 2400, 1.03244559009e-5}, {0, 2, 3, 0.252206942426039},
     };
     (void)state;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -252,6 +252,7 @@ static void test_chi_square(void **state)
     double tail = tremolo_chi2_tail(1, 1e6, 1004.0 * 1004.0);
     assert_true(tail >= 0.5 * erfc(4.0 / M_SQRT2) && tail < 1.01 * erfc(4.0 / M_SQRT2));
     assert_true(tremolo_chi2_tail(3, 2.0, 0.0) == 1.0);
+    assert_true(tremolo_chi2_tail(0, 0.0, 1e-9) == 0.0);
 }
 
 int main(void)
