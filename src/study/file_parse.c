@@ -35,12 +35,16 @@ static bool is_too_deep(const char *json, size_t length)
 
 /* jansson's lexer goes on when its token cannot grow for want of memory, and a
  * number that lost digits is another study. A second reading has to agree. */
-static json_t *load_twice(json_error_t *error, const char *json, size_t length)
+static json_t *load_twice(json_error_t *error, bool *no_memory, const char *json, size_t length)
 {
     json_t *first = json_loadb(json, length, JSON_REJECT_DUPLICATES, error);
-    json_t *second = first != NULL ? json_loadb(json, length, JSON_REJECT_DUPLICATES, error) : NULL;
-    if (first != NULL && json_equal(first, second) != 1) {
-        (void)snprintf(error->text, sizeof error->text, "out of memory");
+    json_t *second = json_loadb(json, length, JSON_REJECT_DUPLICATES, error);
+    if (first == NULL && second == NULL) { /* twice the same mistake, unless it says otherwise */
+        *no_memory = json_error_code(error) == json_error_out_of_memory;
+        return NULL;
+    }
+    if (json_equal(first, second) != 1) {
+        *no_memory = true;
         json_decref(first);
         first = NULL;
     }
@@ -59,7 +63,10 @@ static json_t *load(struct study_reader *reader, const char *json, size_t length
         study_problem(reader, "", "is nested more than %d levels deep", TREMOLO_STUDY_MAX_DEPTH);
         return NULL;
     }
-    json_t *root = load_twice(&error, json, length);
+    json_t *root = load_twice(&error, &reader->no_memory, json, length);
+    if (reader->no_memory) {
+        return NULL;
+    }
     if (root == NULL) {
         study_problem(reader, "", "line %d, column %d: %s", error.line, error.column, error.text);
     } else if (!json_is_object(root)) {
@@ -104,7 +111,7 @@ enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
     }
     json_t *root = load(&reader, json, length);
     if (root == NULL) {
-        return TREMOLO_BAD_STUDY;
+        return reader.no_memory ? TREMOLO_NO_MEMORY : TREMOLO_BAD_STUDY;
     }
     struct tremolo_study_file *made = new_file(root);
     if (made == NULL) {
@@ -145,15 +152,6 @@ const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_
 size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file)
 {
     return file->feature_count;
-}
-
-bool tremolo_study_file_is_placeholder(const struct tremolo_study_file *file, size_t index)
-{
-    const json_t *feature = index < file->feature_count
-                                ? json_array_get(json_object_get(file->root, "features"), index)
-                                : json_object_get(file->root, "response");
-    const char *comment = json_string_value(json_object_get(feature, "comment"));
-    return comment != NULL && strcmp(comment, TREMOLO_STUDY_PLACEHOLDER) == 0;
 }
 
 const struct tremolo_study_feature *

@@ -1,8 +1,7 @@
 /* starter.c -- study files to begin with, and what a typical range is.
  *
  * The example is a study as it is. A starter for a table's columns is one once its placeholders are
- * replaced; they say so themselves, and whoever reads the file by
- * tremolo_study_file_is_placeholder() can, too.
+ * replaced; the comment beside each says so (TREMOLO_STUDY_PLACEHOLDER).
  *
  * A typical range, of a feature and of the response alike, is one that nine of ten lie in
  * (TREMOLO_STUDY_TYPICAL): people are told so in words, because bounds that are read off the data of

@@ -28,7 +28,7 @@ static bool try_parse(bool *sound)
     struct tremolo_study_file *file = NULL;
     enum tremolo_status status =
         tremolo_study_file_parse(&file, &problems, shared_json, strlen(shared_json));
-    *sound = status == TREMOLO_OK ? is_shared(file) : file == NULL;
+    *sound = status == TREMOLO_OK ? is_shared(file) : file == NULL && status == TREMOLO_NO_MEMORY;
     tremolo_study_file_free(file);
     return status == TREMOLO_OK;
 }

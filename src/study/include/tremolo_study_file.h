@@ -189,10 +189,6 @@ void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_s
  * 2026-03-01T12:00:00Z. False, and *seconds untouched, for anything else. */
 bool tremolo_study_date_read(int64_t *seconds, const char *text);
 
-/* Does feature `index`, or with index == count the response, still have the
- * bounds of tremolo_study_starter_for()? By the comment beside them. */
-bool tremolo_study_file_is_placeholder(const struct tremolo_study_file *file, size_t index);
-
 /* Features as written, and the response. */
 size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file);
 const struct tremolo_study_feature *
