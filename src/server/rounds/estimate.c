@@ -190,19 +190,34 @@ static float *values_of(const struct tremolo_estimate *estimate)
     return values;
 }
 
+/* OK or NO_MEMORY, which says nothing of the reports. All else that fails is an answer: without a
+ * prediction the table stays. */
+static enum tremolo_status solve(struct tremolo_estimate *estimate, const struct rounds_told *told,
+                                 const struct tremolo_units *units)
+{
+    const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
+    enum tremolo_status status = TREMOLO_OK;
+    if (told->evidence != NULL) {
+        status = tremolo_estimate_solve(estimate, told->evidence, units, &options);
+    } else if (told->ballots != NULL) {
+        status = tremolo_estimate_ballots(estimate, told->ballots, units, TREMOLO_METHOD_AUTO);
+    }
+    if (status != TREMOLO_NO_MEMORY) {
+        status = tremolo_estimate_robust(estimate, told->robust, told->robust_ballots, units);
+    }
+    return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
+}
+
+/* The answer as text; NULL without memory. */
 static char *compose(const struct served_study *served, struct snapshot *snapshot, double level)
 {
     struct own_units own;
-    const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
     set_units(&own, served);
     struct tremolo_estimate estimate = estimate_of(served, snapshot, &own, level);
-    const struct rounds_told *told = &snapshot->told;
-    if (told->evidence != NULL) { /* without a prediction the table stays */
-        (void)!tremolo_estimate_solve(&estimate, told->evidence, &own.units, &options);
-    } else if (told->ballots != NULL) {
-        (void)!tremolo_estimate_ballots(&estimate, told->ballots, &own.units, TREMOLO_METHOD_AUTO);
+    if (solve(&estimate, &snapshot->told, &own.units) != TREMOLO_OK) {
+        tremolo_estimate_free(&estimate);
+        return NULL;
     }
-    (void)!tremolo_estimate_robust(&estimate, told->robust, told->robust_ballots, &own.units);
     snapshot->r2 = estimate.r2;
     snapshot->values = values_of(&estimate);
     json_t *answer = estimate_document(&estimate);
