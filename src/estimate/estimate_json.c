@@ -304,6 +304,47 @@ static void set_level(json_t *rows, double level, double degrees)
     }
 }
 
+/* Degrees of freedom of rows at the level before, which are buckets in use less one: robust rows
+ * may have fewer than the table. NAN where no interval tells. */
+static double degrees_of(const json_t *rows, double before)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        double error = json_number_value(json_object_get(row, "standard_error"));
+        double half = json_number_value(json_object_get(row, "high")) -
+                      json_number_value(json_object_get(row, "estimate"));
+        if (error > 0 && json_is_number(json_object_get(row, "high"))) {
+            double degrees = 1;
+            while (degrees < TREMOLO_BUCKETS - 1 &&
+                   half < error * tremolo_student_quantile(0.5 + before / 2, degrees + 0.5)) {
+                degrees++;
+            }
+            return degrees;
+        }
+    }
+    return NAN;
+}
+
+/* As predicts(), of a document. */
+static void set_told(json_t *document, double level)
+{
+    json_t *prediction = json_object_get(document, "prediction");
+    const json_t *rows = json_object_get(document, "coefficients");
+    const json_t *p =
+        json_object_get(json_object_get(json_object_get(document, "diagnostics"), "f_test"), "p");
+    bool told = !json_is_string(json_object_get(document, "release")) ||
+                json_number_value(json_object_get(document, "r2")) > 0.0 ||
+                (json_is_number(p) && json_number_value(p) < 1.0 - level);
+    for (size_t i = 0; i + 1 < json_array_size(rows); i++) { /* the last is the intercept */
+        told = told || json_is_true(json_object_get(json_array_get(rows, i), "identified"));
+    }
+    if (json_is_object(prediction)) {
+        (void)json_object_set_new(prediction, "told", json_boolean(told));
+    }
+}
+
 /* Intervals of inflations are symmetric in the logarithm, those of the residuals in the square,
  * and both are proportional to Student's quantile. */
 static void stretch_diagnostics(json_t *diagnostics, double ratio)
@@ -344,7 +385,9 @@ void estimate_document_level(json_t *document, double level)
                                 tremolo_student_quantile(0.5 + before / 2, degrees));
     }
     set_level(json_object_get(document, "coefficients"), level, degrees);
-    set_level(json_object_get(json_object_get(document, "tails"), "robust"), level, degrees);
+    json_t *robust = json_object_get(json_object_get(document, "tails"), "robust");
+    set_level(robust, level, degrees_of(robust, before));
+    set_told(document, level);
     (void)json_object_set_new(document, "r2_low", json_null());
     (void)json_object_set_new(document, "r2_high", json_null());
     (void)json_object_set_new(document, "level", estimate_number(level));

@@ -21,8 +21,9 @@ static double distance_of(const struct tremolo_report_header *header)
     if (study->distance == 0) {
         return tremolo_study_sensitivity(study) / fine;
     }
-    return fabs(header->distance * fine - study->distance) <= 1 ? header->distance
-                                                                : study->distance / fine;
+    /* The integers were rounded so that they cover it: what is said to be further is not. */
+    double beyond = study->distance - header->distance * fine;
+    return beyond >= -1e-9 && beyond <= 1 + 1e-9 ? header->distance : study->distance / fine;
 }
 
 /* As the devices charge, for all samples that the study pays for. */

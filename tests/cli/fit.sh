@@ -114,6 +114,27 @@ done
 
 $tremolo fit "$dir/reports" --json >"$out"
 expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "deviations=1"'
+# A distance is promised as it was asked for, but none that the integers do not cover.
+awk 'BEGIN { srand(5); print "x,y"; for (i = 0; i < 200; i++) print rand() "," rand() }' >"$dir/apart.csv"
+$tremolo simulate "$dir/apart.csv" --response y --neighbours distance=0.5 --epsilon 2 --seed 1 --reports "$dir/apart" >"$out"
+cat >"$dir/further.py" <<'TEXT'
+import json, sys
+lines = open(sys.argv[1], "rb").read().split(b"\n", 2)
+header = json.loads(lines[1])
+fine = header["study"]["unit"] / header["feature_bound"]
+whole = header["study"]["distance"]
+header["distance"] = (whole + float(sys.argv[2])) / fine
+open(sys.argv[1] + ".further", "wb").write(b"\n".join([lines[0], json.dumps(header).encode(), lines[2]]))
+print(whole / fine if float(sys.argv[2]) > 0 else header["distance"])
+TEXT
+$tremolo fit "$dir/apart" --json >"$out"
+expect_match "the distance that was asked for" "$out" '"neighbours": "distance=0.5"'
+for more in 0.9 1e-6 -0.9; do
+    distance=$(python3 "$dir/further.py" "$dir/apart" $more)
+    $tremolo fit "$dir/apart.further" --json >"$out"
+    expect "a distance $more fine units from the integers" "$(python3 -c 'import json, sys
+print(abs(float(json.load(open(sys.argv[1]))["guarantee"]["neighbours"].split("=")[1]) / float(sys.argv[2]) - 1) < 1e-14)' "$out" "$distance")" True
+done
 $tremolo fit "$dir/reports" --level 0.9 >"$out"
 expect_match "the table names its level" "$out" '90% interval$'
 

@@ -1,8 +1,11 @@
 /* test_estimate_report_file.c -- what a file of reports may leave out must be sound where
- * it is, and names from outside are shown as text. */
+ * it is, names from outside are shown as text, and a document is read at another level. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "estimate_json.h"
 #include "fake_device.h"
 #include "testing.h"
 #include "tremolo_report_file.h"
@@ -133,12 +136,61 @@ static void test_names_are_text(void **state)
     tremolo_report_header_free(&header);
 }
 
+/* Several samples of a device are counted, of which no file that has one says anything. */
+static void test_samples(void **state)
+{
+    static const char *const wrong[] = {"0", "-1", "1001", "\"3\"", "null", "2.5"};
+    char text[TEXT_BYTES];
+    char error[TREMOLO_REPORT_FILE_ERROR_BYTES] = "";
+    struct tremolo_report_header header;
+    (void)state;
+    write_lines(text, true);
+    assert_null(strstr(text, "samples"));
+    replace(text, "rounds", "1, \"samples\": 3");
+    assert_true(open_text(&header, text, error));
+    assert_int_equal(header.study.samples, 3);
+    tremolo_report_header_free(&header);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        replace(text, "samples", wrong[i]);
+        assert_false(open_text(&header, text, error));
+    }
+}
+
+/* At another level what a prediction rests on is judged anew, and robust rows keep the degrees of
+ * freedom that their intervals had. */
+static void test_another_level(void **state)
+{
+    char text[TEXT_BYTES];
+    char *made = NULL;
+    double high = 1 + 0.5 * tremolo_student_quantile(0.975, 20);
+    (void)state;
+    int length = snprintf(
+        text, sizeof text,
+        "{\"tremolo_estimate\": %d, \"level\": 0.95, \"release\": \"ballot\", \"r2\": null, "
+        "\"coefficients\": [{\"identified\": false}, {\"identified\": true}], \"inference\": "
+        "{\"degrees\": 31}, \"prediction\": {\"told\": false}, \"diagnostics\": {\"f_test\": "
+        "{\"p\": 0.1}}, \"tails\": {\"robust\": [{\"estimate\": 1, \"standard_error\": 0.5, "
+        "\"low\": 0, \"high\": %.17g}]}}",
+        ESTIMATE_DOCUMENT_VERSION, high);
+    assert_int_equal(tremolo_estimate_json_level(&made, text, (size_t)length, 0.8), TREMOLO_OK);
+    json_t *read = json_loads(made, 0, NULL);
+    const json_t *row =
+        json_array_get(json_object_get(json_object_get(read, "tails"), "robust"), 0);
+    double wanted = 1 + 0.5 * tremolo_student_quantile(0.9, 20);
+    assert_true(fabs(json_number_value(json_object_get(row, "high")) - wanted) < 1e-12);
+    assert_true(json_is_true(json_object_get(json_object_get(read, "prediction"), "told")));
+    json_decref(read);
+    free(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_later_members_may_be_missing),
         cmocka_unit_test(test_malformed_is_not_missing),
         cmocka_unit_test(test_names_are_text),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_another_level),
     };
     return cmocka_run_group_tests_name("estimate: files of reports", tests, NULL, NULL);
 }
