@@ -73,15 +73,27 @@ static void print_privacy(const struct simulate_options *options,
     }
 }
 
+/* Nothing stands for a response. */
+static void print_dropped(const struct tremolo_design *design)
+{
+    size_t fillable = design->dropped - design->unanswered;
+    printf("%zu rows dropped for missing values", design->dropped);
+    if (fillable > 0) {
+        printf(" (--missing mean keeps %zu)", fillable);
+    } else if (design->dropped > 0) {
+        printf(" of the response");
+    }
+    (void)putchar('\n');
+}
+
 static void print_rest(const struct simulate_options *options, const struct tremolo_design *design,
                        const struct tremolo_simulation_result *result)
 {
     const struct tremolo_simulation *simulation = &options->simulation;
-    printf("\nSimulated with method %s: %zu devices, %zu rows held out, %zu rows dropped for "
-           "missing values%s\n",
+    printf("\nSimulated with method %s: %zu devices, %zu rows held out, ",
            tremolo_experiment_method_name(simulation->experiment.method), result->devices,
-           result->held_out, design->dropped,
-           design->dropped > 0 ? " (--missing mean keeps them)" : "");
+           result->held_out);
+    print_dropped(design);
     if (design->means) {
         coefficients_paragraph("Columns' means or most frequent levels stand for missing values, "
                                "which is not private; a study says beforehand what does.");

@@ -114,8 +114,8 @@ static const struct option_rule rules[] = {
     OPTION_RULE("missing", "M", CHOICE, TO(missing), .words = "drop refuse mean",
                 .otherwise = "drop",
                 .help = "rows with a missing value are left out, refused, or get the column's mean "
-                        "or most frequent level, which is not private. What a study puts in its "
-                        "place comes first"),
+                        "or most frequent level, which is not private; without a response they are "
+                        "left out. What a study puts in its place comes first"),
     OPTION_RULE("separator", "X", TEXT, TO(separator), .take = take_separator,
                 .help = "of the file; found by its first line unless given"),
     OPTION_RULE("scale", "S", CHOICE, TO(simulation.scaling), .words = "standard bounds ranges",

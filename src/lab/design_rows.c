@@ -170,8 +170,10 @@ static bool refuse_missing(const struct tremolo_table *table, const struct colum
     }
     return refuse(error,
                   "%s %zu, column '%.80s': the value is missing; --missing drop leaves such "
-                  "rows out, mean puts the column's mean in its place",
-                  table->place, tremolo_table_line(table, row), table->name[column]);
+                  "rows out%s",
+                  table->place, tremolo_table_line(table, row), table->name[column],
+                  column == response ? ", and so does mean where a response is missing"
+                                     : ", mean puts the column's mean in its place");
 }
 
 static bool refuse_infinite(const struct tremolo_design *design, const struct tremolo_table *table,
@@ -203,6 +205,7 @@ static bool fill_rows(struct tremolo_design *design, const struct tremolo_table 
                 return refuse_missing(table, plans, count, response, r, error);
             }
             design->dropped++;
+            design->unanswered += tremolo_table_is_missing_at(table, r, response);
             continue;
         }
         if (!tremolo_inputs_features(x, design->inputs, values)) {

@@ -141,6 +141,17 @@ expect "drops two rows, or none" "$(grep -h '"dropped"' "$dir/drop" "$dir/mean" 
 expect_match "and says what stands for a missing number" "$dir/mean" '"missing": 5[0-9]\.'
 refused "--missing refuse names the cell" 2 "line 5, column 'age': the value is missing" \
     simulate "$dir/holes.csv" --response score --epsilon 8 --missing refuse
+# Nothing stands for a response.
+awk -F, 'NR == 9 { $NF = "" } { print }' OFS=, "$dir/holes.csv" >"$dir/silent.csv"
+said() { # HOW WORDS: what is said of dropped rows
+    $tremolo simulate "$dir/silent.csv" --response score --epsilon 8 --seed 1 --missing "$1" >"$out" 2>"$err"
+    expect_match "--missing $1 says what mean would keep" "$out" "$2\$"
+}
+said drop ' 3 rows dropped for missing values \(--missing mean keeps 2\)'
+said mean ' 1 rows dropped for missing values of the response'
+sed 6,8d "$dir/silent.csv" | sed 5d >"$dir/response.csv"
+refused "--missing refuse says the same of a response" 2 "column 'score': .* drop leaves such rows out, and so does mean where a response is missing" \
+    simulate "$dir/response.csv" --response score --epsilon 8 --missing refuse
 awk -F, 'NR > 1 && NR % 100 == 0 { $3 = 0 } { print }' OFS=, "$dir/people.csv" >"$dir/zero.csv"
 refused "a logarithm of nothing" 2 "line 100: 'log\(income\)' has no value there" \
     simulate "$dir/zero.csv" --response score --terms 'log(income)' --epsilon 8

@@ -31,6 +31,7 @@ struct tremolo_study_file;
 struct tremolo_design {
     size_t rows, features;
     size_t dropped;                   /* rows with a missing value */
+    size_t unanswered;                /* those of them whose response is missing */
     char (*name)[TREMOLO_NAME_BYTES]; /* of the features */
     char response[TREMOLO_NAME_BYTES];
     char unit[TREMOLO_NAME_BYTES]; /* of the response, by a study; "" when not known */
