@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 #include "fetch.h"
@@ -127,8 +128,9 @@ static void print_published(const char *url, const char *key, const struct tremo
     bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
     char why[STUDY_WARNING_BYTES];
+    char warnings[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES];
     char policy[STUDY_POLICY_BYTES];
-    bool refused = study_is_refused(why, policy, file);
+    (void)study_is_refused(why, policy, file);
     json_t *sample = example_sample(file);
     char *text = json_dumps(sample, DUMP_FLAGS);
     study_id_text(id, file);
@@ -144,10 +146,12 @@ static void print_published(const char *url, const char *key, const struct tremo
         policy[0] != '\0' ? "      --policy policy.json \\\n" : "",
         keys ? " \\\n      --device NAME --key FILE" : "");
     (void)printf("where sample.json is like\n\n  %s\n", text != NULL ? text : "{}");
-    if (refused) {
-        (void)fprintf(stderr, "tremolo study: warning: %s%s\n", why,
-                      policy[0] != '\0' ? "; only with policy.json as printed do they take part"
-                                        : "");
+    size_t count = study_warnings(warnings, file, (int64_t)time(NULL));
+    for (size_t i = 0; i < count; i++) { /* that devices refuse is the last */
+        (void)fprintf(stderr, "tremolo study: warning: %s%s\n", warnings[i],
+                      policy[0] != '\0' && i + 1 == count
+                          ? "; only with policy.json as printed do they take part"
+                          : "");
     }
     if (keys) {
         (void)printf("\nand each device's name and key come from\n\n"

@@ -54,6 +54,11 @@ expect "the guarantee names a command that has it in full" \
 study publish "$work/one.json" --server "${url#http://}"
 expect "an address without its scheme will do" $? 0
 expect_match "a study that most devices refuse is said to be one" "$err" "^tremolo study: warning: devices with the default policy, and the participant's page, refuse"
+study_text '{"kind": "one-shot"}' '{"closes": "2020-01-01"}' >"$work/past.json"
+study publish "$work/past.json" --server "$url"
+expect_match "one that is over before it begins, too, as study check says it" "$err" \
+    '^tremolo study: warning: limits.closes: is past; no device could report$'
+study publish "$work/one.json" --server "$url"
 sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
 sed -n '/^  {/p' "$out" >"$work/sample.json"
 sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report|;s|DIRECTORY|device|" \
