@@ -156,8 +156,12 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
         "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "
         "delta %g (%s %.6g%s)%s\n",
         receipt->round + 1, options->rounds, id, receipt->report_bytes,
-        receipt->repeated ? "known already" : "accepted", tremolo_digits_down(epsilon, 4), delta,
-        receipt->of_epsilon ? "pure epsilon" : "mu^2", tremolo_digits_down(left, 6),
+        receipt->repeated
+            ? "known already: this device's report was sent before, and the values of "
+              "--sample were not used"
+            : "accepted",
+        tremolo_digits_down(epsilon, 4), delta, receipt->of_epsilon ? "pure epsilon" : "mu^2",
+        tremolo_digits_down(left, 6),
         receipt->of_epsilon ? "" : ", which is what adds up: epsilons of noisy samples do not",
         receipt->left_by_policy ? "; the policy's total, below the ledger's, sets that" : "");
     return fflush(stdout) == 0 ? 0 : -1;
@@ -170,6 +174,8 @@ static enum tremolo_status run_client(struct tremolo_client *client, struct opti
         tremolo_client_sample(client, options->sample_text, options->sample_length);
     if (status == TREMOLO_OK) {
         status = tremolo_client_sample_number(client, (unsigned)options->sample_number);
+    } else if (tremolo_client_report(client, &receipt) == TREMOLO_ROUND_CLOSED) {
+        status = TREMOLO_ROUND_CLOSED; /* which comes before what is wrong with a sample */
     }
     if (status != TREMOLO_OK) {
         return status;
@@ -211,7 +217,7 @@ static const char *help_of(enum tremolo_status status, const struct options *opt
         return options->server_key != NULL
                    ? "; is the file of --server-key this server's?"
                    : "; if the server has another key now, --server-key FILE gives it";
-    case TREMOLO_BAD_ARGUMENT: return options->device == NULL ? "; --device and --key do" : "";
+    case TREMOLO_BAD_MAC: return options->device == NULL ? "; --device and --key do" : "";
     case TREMOLO_LEDGER_MISSING: return "; --enrol does, on its first use only";
     default: return "";
     }

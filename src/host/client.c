@@ -218,7 +218,7 @@ static enum tremolo_status prepare_study(struct tremolo_client *client)
     const struct tremolo_study *study = tremolo_study_file_device(client->study);
     bool keys = tremolo_study_file_terms(client->study)->enrolment == TREMOLO_STUDY_KEYS;
     if (keys && client->device_name[0] == '\0') {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+        return client_fails(client, TREMOLO_BAD_MAC,
                             "the study takes enrolled devices only; give this one's name and key");
     }
     if (!keys) {

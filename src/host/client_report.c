@@ -210,6 +210,19 @@ static enum tremolo_status fill_receipt(struct tremolo_client *client,
     return TREMOLO_OK;
 }
 
+/* Nobody need mend a sample for a study that is over. */
+static enum tremolo_status explain_no_sample(struct tremolo_client *client)
+{
+    char why[sizeof client->why];
+    memcpy(why, client->why, sizeof why);
+    if (client_find_open_round(client) == TREMOLO_ROUND_CLOSED &&
+        client->round.state == ROUND_DONE) {
+        return TREMOLO_ROUND_CLOSED;
+    }
+    return client_fails(client, TREMOLO_BAD_SAMPLE, "%s",
+                        why[0] != '\0' ? why : "there is no sample to report");
+}
+
 enum tremolo_status tremolo_client_report(struct tremolo_client *client,
                                           struct tremolo_client_receipt *receipt)
 {
@@ -221,10 +234,10 @@ enum tremolo_status tremolo_client_report(struct tremolo_client *client,
     if (client == NULL || receipt == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    if (!client->has_sample) {
-        return client_fails(client, TREMOLO_BAD_SAMPLE, "there is no sample to report");
-    }
     client_start_clock(client);
+    if (!client->has_sample) {
+        return explain_no_sample(client);
+    }
     enum tremolo_status status = find_or_make(client, report, &length, &is_new);
     if (status == TREMOLO_OK) {
         status = client_exchange(client, &answered, "/reports", report, length,

@@ -18,7 +18,7 @@ echo '{"steps": 7200, "sleep": 7.5, "pulse": 61, "score": 48}' >"$work/sample"
 run_device() {
     state=$1
     shift
-    $tremolo report --state "$work/$state" --sample "$work/sample" --server-key "$work/key" --enrol "$@" \
+    $tremolo report --state "$work/$state" --sample "${sample:-$work/sample}" --server-key "$work/key" --enrol "$@" \
         >"$work/out" 2>&1
 }
 count() { curl -s "$1/estimate" | sed 's/.*"reports":\([0-9]*\).*/\1/'; }
@@ -27,11 +27,19 @@ run_device a --study "$one"
 expect "a device reports" $? 0
 run_device a --study "$one"
 expect "and reports again" $? 0
+expect_match "with what was sent before" "$work/out" "known already: this device's report was sent before, and the values of --sample were not used;"
 expect "which counts once" "$(count "$one")" 1
 echo AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA >"$work/other_key"
 $tremolo report --state "$work/b" --sample "$work/sample" --server-key "$work/other_key" --enrol --study "$one" \
     >"$work/out" 2>&1
 expect "a server with another key gets nothing" "$([ $? -ne 0 ] && count "$one")" 1
+
+run_device a --study "$url/v1/studies/nonsense"
+expect "an address that is no study's" "$? $(cat "$work/out")" \
+    "2 tremolo report: the study's URL must end in /v1/studies/ and its id"
+run_device b --study "$keys"
+expect "a device without a key, where one is needed" "$? $(cat "$work/out")" \
+    "2 tremolo report: the study takes enrolled devices only; give this one's name and key; --device and --key do"
 
 # The server is away when the device wants to report.
 stop_server
@@ -72,3 +80,11 @@ if command -v node >/dev/null; then
         >"$work/out" 2>&1
     expect "fetch submits a report" "$(cat "$work/out")" 1
 fi
+
+# That a study is over comes before what is wrong with a sample.
+echo '{"steps": 7200}' >"$work/short"
+sample=$work/short run_device g --study "$one"
+expect "a sample that lacks values" "$? $(grep -c 'sleep is missing' "$work/out")" "2 1"
+curl -s -o "$work/closed" -X POST -H "Authorization: Bearer $(cat "$work/data/operator.token")" "$one/round/close"
+sample=$work/short run_device g --study "$one"
+expect "of a study that is over" "$? $(cat "$work/out")" "1 tremolo report: the study is over; nothing was charged"

@@ -50,7 +50,7 @@ static void test_enrolled_devices_sign(void **state)
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
     (void)state;
     begin(&world, "limits", "{\"enrolment\": \"keys\"}", NULL, NULL);
-    assert_status(report(&world, &receipt), TREMOLO_BAD_ARGUMENT);
+    assert_status(report(&world, &receipt), TREMOLO_BAD_MAC);
     assert_non_null(strstr(world.why, "enrolled"));
     assert_status(tremolo_device_key(key, secret, (const uint8_t *)"watch", 5), TREMOLO_OK);
     world.options.device_id = (const uint8_t *)"watch";
