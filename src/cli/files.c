@@ -131,19 +131,25 @@ static void add_placeholders(struct tremolo_study_problems *problems, const char
     const json_t *features = json_object_get(root, "features");
     const json_t *first = NULL;
     size_t found = 0;
+    bool response = false;
     for (size_t i = 0; i <= json_array_size(features); i++) {
         const json_t *one = i < json_array_size(features) ? json_array_get(features, i)
                                                           : json_object_get(root, "response");
         if (strcmp(member_text(one, "comment"), TREMOLO_STUDY_PLACEHOLDER) == 0) {
             first = found++ == 0 ? one : first;
+            response = i == json_array_size(features);
         }
     }
     if (found > 0 && problems->count++ < TREMOLO_STUDY_MAX_PROBLEMS) {
         struct tremolo_study_problem *problem = &problems->item[problems->stored++];
-        char others[20] = "";
-        if (found > 1) { /* a file has not room for more than 65,535 */
-            (void)snprintf(others, sizeof others, " and of %u more",
-                           (unsigned)(found - 1) & 0xffff);
+        char others[60] = "";
+        size_t more = found - 1 - (response && found > 1); /* features */
+        if (more > 0) { /* a file has not room for more than 65,535 */
+            (void)snprintf(others, sizeof others, "%s of %u more feature%s",
+                           response ? "," : " and", (unsigned)more & 0xffff, more > 1 ? "s" : "");
+        }
+        if (response && found > 1) {
+            (void)strcat(others, " and of the response");
         }
         members_clean(root);
         (void)snprintf(problem->path, sizeof problem->path, "features");

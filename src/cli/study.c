@@ -17,137 +17,6 @@
 #include "store_options.h"
 #include "tremolo_words.h"
 
-/* ---------------------------------------------------------------- init */
-
-static bool write_text(FILE *out, const void *text)
-{
-    return fputs(text, out) >= 0;
-}
-
-/* Pipes and devices are written to; they must not be replaced by a file. */
-static int write_to_special(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "we");
-    bool good = out != NULL && write_text(out, text);
-    int reason = errno;
-    if (out != NULL && fclose(out) != 0) {
-        reason = errno;
-        good = false;
-    }
-    return good ? CLI_DONE : cli_fail(CLI_FAILED, "study", "%s: %s", path, strerror(reason));
-}
-
-/* Whole or not at all. */
-static int write_out(const struct study_options *options, const char *text)
-{
-    struct stat about;
-    if (options->out == NULL) {
-        return fputs(text, stdout) < 0 || fflush(stdout) != 0
-                   ? cli_fail(CLI_FAILED, "study", "cannot write: %s", strerror(errno))
-                   : CLI_DONE;
-    }
-    if (stat(options->out, &about) == 0 && !S_ISREG(about.st_mode)) {
-        return write_to_special(options->out, text);
-    }
-    char *target = realpath(options->out, NULL); /* a link stays one */
-    int code = cli_save("study", target != NULL ? target : options->out, write_text, text);
-    free(target);
-    return code;
-}
-
-static int explain_starter(const struct study_options *options, enum tremolo_status status)
-{
-    return status == TREMOLO_OK ? CLI_DONE
-           : status == TREMOLO_BAD_ARGUMENT
-               ? cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
-                          options->csv, TREMOLO_MAX_DIMENSION + 1)
-               : cli_fail_status("study", status);
-}
-
-static int explain_column(const struct study_options *options, const char *const *names,
-                          size_t count)
-{
-    char list[400];
-    const char *meant = tremolo_words_nearest(options->response, names, count);
-    tremolo_words_list(list, sizeof list, names, count);
-    return meant != NULL
-               ? cli_fail(CLI_USAGE, "study", "%s: no column is named %s; did you mean %s?",
-                          options->csv, options->response, meant)
-               : cli_fail(CLI_USAGE, "study", "%s: no column is named %s; there are %s",
-                          options->csv, options->response, list);
-}
-
-/* A starter looks finished, and its bounds are not. */
-static void warn_of_placeholders(const struct study_options *options, const char *const *names,
-                                 const enum tremolo_column_look *looks, size_t count)
-{
-    (void)fprintf(stderr,
-                  "tremolo study: every number of this starter has the range 0 to 1, which is a "
-                  "placeholder.\n"
-                  "Edit low and high%s%s so that " TREMOLO_STUDY_TYPICAL
-                  " between, of the response, "
-                  "too, from public knowledge, never from the data, then delete the comment beside "
-                  "it; name the levels of every category.\n",
-                  options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
-    for (size_t i = 0; i < count; i++) {
-        if (looks[i] == TREMOLO_LOOKS_CODE || looks[i] == TREMOLO_LOOKS_DATE) {
-            (void)fprintf(stderr, "Column '%s' looks like a %s; its comment says what to do.\n",
-                          names[i], looks[i] == TREMOLO_LOOKS_CODE ? "code" : "date");
-        }
-    }
-}
-
-static int init_from_csv(const struct study_options *options, char **json)
-{
-    struct tremolo_csv_header header;
-    char *text = NULL;
-    size_t length = 0;
-    int code = cli_read_start(&text, &length, "study", options->csv, TREMOLO_CSV_HEADER_BYTES_MAX);
-    if (code != CLI_DONE) {
-        return code;
-    }
-    enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX];
-    if (!tremolo_csv_header_parse(&header, text, length)) {
-        code = header.problem != NULL
-                   ? cli_fail(CLI_USAGE, "study", "%s: line 1, column %zu: %s", options->csv,
-                              header.problem_column, header.problem)
-                   : explain_starter(options, TREMOLO_BAD_ARGUMENT);
-    } else {
-        const char *const *names = (const char *const *)header.name;
-        tremolo_csv_header_looks(looks, &header, text, length);
-        enum tremolo_status status =
-            tremolo_study_starter_for(json, names, header.count, options->response, looks);
-        code = status == TREMOLO_BAD_STUDY ? explain_column(options, names, header.count)
-                                           : explain_starter(options, status);
-        if (code == CLI_DONE) {
-            warn_of_placeholders(options, names, looks, header.count);
-        }
-        tremolo_csv_header_free(&header);
-    }
-    free(text);
-    return code;
-}
-
-static int run_init(const struct study_options *options)
-{
-    char *json = NULL;
-    int code = CLI_DONE;
-    struct stat about;
-    if (options->out != NULL && !options->force && lstat(options->out, &about) == 0) {
-        return cli_fail(CLI_USAGE, "study", "%s exists; --force replaces it", options->out);
-    }
-    if (options->csv != NULL) {
-        code = init_from_csv(options, &json);
-    } else if (tremolo_study_starter(&json) != TREMOLO_OK) {
-        code = cli_fail(CLI_FAILED, "study", "out of memory");
-    }
-    if (code == CLI_DONE && json != NULL) {
-        code = write_out(options, json);
-    }
-    free(json);
-    return code;
-}
-
 /* ---------------------------------------------------------------- check */
 
 static void print_problems(const struct tremolo_study_problems *problems, const char *name)
@@ -276,6 +145,16 @@ static int run_on_file(const struct study_options *options, enum study_action ac
 
 /* ---------------------------------------------------------------- command */
 
+static const char *take_without(void *place, const char *text)
+{
+    struct study_options *options = place;
+    if (options->without_count == STUDY_WITHOUT_MAX) {
+        return "given less often";
+    }
+    options->without[options->without_count++] = text;
+    return NULL;
+}
+
 /* In the order of enum study_action. */
 static const struct cli_action actions[] = {
     {"init", "write a starter that explains itself, or one for a CSV file's columns", NULL},
@@ -312,6 +191,10 @@ static const struct option_rule rules[] = {
                 .help = "make a feature of each column that the file's first line names"),
     OPTION_RULE("response", "NAME", TEXT, TO(response), .of = "init", .needs = "csv",
                 .help = "which column is the response; the last one unless given"),
+    OPTION_RULE("without", "NAME", TEXT, .take = take_without, .of = "init", .needs = "csv",
+                .help =
+                    "leave out this column; may be given several times. One with more different "
+                    "words than a category may have is left out anyway"),
     OPTION_RULE("out", "FILE", TEXT, TO(out), .of = "init",
                 .help = "write to this file, whole or not at all"),
     OPTION_RULE("force", NULL, FLAG, TO(force), .of = "init",
@@ -356,7 +239,7 @@ static int run(int argc, char **argv)
     options.file = given.operand[0];
     enum study_action action = (enum study_action)(given.action - actions);
     switch (action) {
-    case STUDY_INIT: return run_init(&options);
+    case STUDY_INIT: return study_init(&options);
     case STUDY_CLOSE: return study_close(&options);
     case STUDY_DISCARD: return study_discard(&options);
     case STUDY_ENROL: return study_enrol(&options);
@@ -368,15 +251,16 @@ static int run(int argc, char **argv)
 const struct cli_command cli_study = {
     .name = "study",
     .summary = "write, check, show, publish, close, discard, move and enrol for studies",
-    .usage = "study init [--csv FILE [--response NAME]] [--out FILE [--force]]\n"
-             "study check FILE [--json]\n"
-             "study id FILE [--json]\n"
-             "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
-             "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
-             "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
-             "study discard URL --from TIME --to TIME --token-file FILE [--ca FILE] [--json]\n"
-             "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
-             "study move ID --from PLACE --to PLACE [OPTIONS]",
+    .usage =
+        "study init [--csv FILE [--response NAME] [--without NAME]...] [--out FILE [--force]]\n"
+        "study check FILE [--json]\n"
+        "study id FILE [--json]\n"
+        "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
+        "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
+        "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
+        "study discard URL --from TIME --to TIME --token-file FILE [--ca FILE] [--json]\n"
+        "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
+        "study move ID --from PLACE --to PLACE [OPTIONS]",
     .about = "Writes, checks and shows study files, and runs studies on a server.",
     .closing = "FILE may be - for standard input.",
     OPTION_TABLE(rules),

@@ -1,6 +1,7 @@
 /* study.h -- the parts of `tremolo study`.
  *
- *     study.c           options, init, check, id
+ *     study.c           options, check, id
+ *     study_init.c      write a starter
  *     study_operator.c  publish on a server, close a round, discard, enrol a device, fetch, move
  *     study_warnings.c  what is allowed and still deserves a word
  *     print/study_show.c    what a study asks for, in words and as JSON
@@ -27,11 +28,15 @@ enum study_action {
     STUDY_MOVE,
 };
 
+enum { STUDY_WITHOUT_MAX = 64 };
+
 struct study_options {
     const char *action;
     const char *file; /* of `close`, `discard`, `enrol` and at times `show`: the study's address */
     const char *csv;
     const char *response;
+    const char *without[STUDY_WITHOUT_MAX]; /* columns that `init` leaves out */
+    size_t without_count;
     const char *out;
     const char *policy;
     const char *server;
@@ -47,6 +52,7 @@ struct study_options {
 };
 
 /* Exit codes of the command, after a message where it is not CLI_DONE. */
+int study_init(const struct study_options *options);
 int study_show(const struct study_options *options, const struct tremolo_study_file *file);
 int study_source(const struct study_options *options, const struct tremolo_study_file *file);
 int study_publish(const struct study_options *options, const struct tremolo_study_file *file);

@@ -76,6 +76,12 @@ bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *tex
                               "in, or turns its direction";
             header->problem_column = i + 1;
         }
+        for (size_t j = 0; j < i && header->problem == NULL; j++) {
+            if (strcmp(header->name[i], header->name[j]) == 0) {
+                header->problem = "the name of a column before it, so there twice";
+                header->problem_column = i + 1;
+            }
+        }
     }
     if (good && header->problem != NULL) {
         tremolo_csv_header_free(header);
@@ -135,23 +141,73 @@ enum tremolo_column_look tremolo_column_look(const char *name, const char *cell)
     return answer ? TREMOLO_LOOKS_YES_NO : is_date(cell) ? TREMOLO_LOOKS_DATE : TREMOLO_LOOKS_WORDS;
 }
 
+/* What was seen of a column: its different words while a category could have as many, and
+ * whether all are 0 or 1. */
+struct seen {
+    char *word[TREMOLO_STUDY_MAX_LEVELS];
+    size_t words;
+    bool has[2], other, too_many;
+};
+
+static void look_at(enum tremolo_column_look *look, struct seen *seen, const char *name,
+                    const char *cell)
+{
+    size_t i = 0;
+    if (tremolo_table_is_missing(cell)) {
+        return;
+    }
+    if (!seen->has[0] && !seen->has[1] && !seen->other) {
+        *look = tremolo_column_look(name, cell);
+    }
+    bool bit = strcmp(cell, "0") == 0 || strcmp(cell, "1") == 0;
+    seen->has[bit && cell[0] == '1'] |= bit;
+    seen->other |= !bit;
+    while (i < seen->words && strcmp(seen->word[i], cell) != 0) {
+        i++;
+    }
+    if (i == TREMOLO_STUDY_MAX_LEVELS) {
+        seen->too_many = true;
+    } else if (i == seen->words) {
+        seen->word[i] = strdup(cell);
+        seen->words += seen->word[i] != NULL;
+    }
+}
+
+static void conclude(enum tremolo_column_look *look, struct seen *seen)
+{
+    if (seen->too_many && (*look == TREMOLO_LOOKS_WORDS || *look == TREMOLO_LOOKS_CODE)) {
+        *look = TREMOLO_LOOKS_NAMES;
+    } else if (seen->has[0] && seen->has[1] && !seen->other) {
+        *look = TREMOLO_LOOKS_ZERO_ONE;
+    }
+    while (seen->words > 0) {
+        free(seen->word[--seen->words]);
+    }
+}
+
 void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX],
                               const struct tremolo_csv_header *header, const char *text,
                               size_t length)
 {
-    struct tremolo_csv_header values;
-    size_t from = header->bytes;
+    struct tremolo_csv_header row;
+    char separator = table_separator(text, length);
+    struct seen *seen = calloc(TREMOLO_CSV_HEADER_NAMES_MAX, sizeof *seen);
     for (size_t i = 0; i < TREMOLO_CSV_HEADER_NAMES_MAX; i++) {
         looks[i] = TREMOLO_LOOKS_NUMBER;
     }
-    if (from >= length ||
-        !parse_line(&values, text + from, length - from, table_separator(text, length))) {
-        return;
+    for (size_t from = header->bytes; seen != NULL && from < length; from += row.bytes) {
+        if (!parse_line(&row, text + from, length - from, separator)) {
+            break;
+        }
+        for (size_t i = 0; i < row.count && i < header->count; i++) {
+            look_at(&looks[i], &seen[i], header->name[i], row.name[i]);
+        }
+        tremolo_csv_header_free(&row);
     }
-    for (size_t i = 0; i < values.count && i < header->count; i++) {
-        looks[i] = tremolo_column_look(header->name[i], values.name[i]);
+    for (size_t i = 0; seen != NULL && i < header->count; i++) {
+        conclude(&looks[i], &seen[i]);
     }
-    tremolo_csv_header_free(&values);
+    free(seen);
 }
 
 void tremolo_csv_header_free(struct tremolo_csv_header *header)

@@ -155,9 +155,12 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
             continue;
         }
         if (plan->levels == TREMOLO_DESIGN_LEVELS_MAX) {
-            return refuse(error, "%s %zu, column '%.80s': more than %d categories", table->place,
-                          tremolo_table_line(table, r), table->name[plan->column],
-                          TREMOLO_DESIGN_LEVELS_MAX);
+            const char *name = table->name[plan->column];
+            return refuse(error,
+                          "%s %zu, column '%.80s': more than %d categories; --without '%.80s' "
+                          "leaves it out",
+                          table->place, tremolo_table_line(table, r), name,
+                          TREMOLO_DESIGN_LEVELS_MAX, name);
         }
         plan->level[plan->levels++] = text;
     }

@@ -169,7 +169,7 @@ static void read_feature(struct study_reader *reader, struct study_feature *feat
 /* How it says that it is sent, by study_sent; SENT_UNSAID where it does not say. */
 static unsigned read_response(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    static const char *const keys[] = {"name", "unit", "low", "high", "sent", NULL};
+    static const char *const keys[] = {"name", "unit", "low", "high", "sent", "kind", NULL};
     struct tremolo_study_feature *shown = &file->features[file->feature_count].shown;
     struct study_place before;
     unsigned sent = SENT_UNSAID;
@@ -178,6 +178,11 @@ static unsigned read_response(struct study_reader *reader, struct tremolo_study_
         read_name(reader, shown);
         (void)study_read_bounds(reader, &shown->low, &shown->high);
         (void)study_choice(reader, &sent, "sent", STUDY_OPTIONAL, study_sent);
+        if (json_object_get(reader->at.value, "kind") != NULL) {
+            study_problem(reader, "kind",
+                          "belongs to features only, a response is a number; for yes and no leave "
+                          "kind out, with low 0 and high 1, and write 1 for yes and 0 for no");
+        }
         study_leave(reader, before);
     }
     return sent;

@@ -79,10 +79,11 @@ static json_t *placeholder(const char *name, enum tremolo_column_look look)
                                 "first is the reference",
         [TREMOLO_LOOKS_CODE] = "looks like a code, which is no amount: name its levels, leave it "
                                "out, or give low and high in their place if it is a number",
+        [TREMOLO_LOOKS_NAMES] = "has more different words than a category may have: leave it out",
         [TREMOLO_LOOKS_DATE] = "looks like a date: leave it out, or have devices give a number "
                                "with low and high, such as the days since one that you name",
     };
-    if (look == TREMOLO_LOOKS_NUMBER) {
+    if (look == TREMOLO_LOOKS_NUMBER || look == TREMOLO_LOOKS_ZERO_ONE) {
         return json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment", TREMOLO_STUDY_PLACEHOLDER, "name",
                          name, "unit", "", "low", 0, "high", 1);
     }
@@ -92,6 +93,17 @@ static json_t *placeholder(const char *name, enum tremolo_column_look look)
     /* Levels read off the data would give away what somebody answered. */
     return json_pack("{s:s, s:s, s:s, s:[]}", "comment", to_name[look], "name", name, "kind",
                      "category", "levels");
+}
+
+/* A response is a number, and of yes and no one from 0 to 1. */
+static json_t *response_of(const char *name, enum tremolo_column_look look)
+{
+    if (look != TREMOLO_LOOKS_YES_NO && look != TREMOLO_LOOKS_ZERO_ONE) {
+        return placeholder(name, TREMOLO_LOOKS_NUMBER);
+    }
+    return json_pack("{s:s, s:s, s:s, s:i, s:i}", "comment",
+                     "1 is yes and 0 is no, in data and samples, so this range is right", "name",
+                     name, "unit", "", "low", 0, "high", 1);
 }
 
 enum tremolo_status tremolo_study_starter_for(char **json, const char *const *names, size_t count,
@@ -118,9 +130,9 @@ enum tremolo_status tremolo_study_starter_for(char **json, const char *const *na
     json_t *object =
         json_pack("{s:i, s:s, s:o, s:o, s:{s:f, s:s, s:s}, s:{s:s}, s:{s:s, s:s}}", "tremolo",
                   STUDY_VERSION, "title", TREMOLO_STUDY_UNTITLED, "features", features, "response",
-                  placeholder(names[chosen], TREMOLO_LOOKS_NUMBER), "privacy", "epsilon", 2.0,
-                  "neighbours", "any", "protects", "all", "protocol", "release", "ballot", "limits",
-                  "comment", OPEN_MEANS, "enrolment", "open");
+                  response_of(names[chosen], looks != NULL ? looks[chosen] : TREMOLO_LOOKS_NUMBER),
+                  "privacy", "epsilon", 2.0, "neighbours", "any", "protects", "all", "protocol",
+                  "release", "ballot", "limits", "comment", OPEN_MEANS, "enrolment", "open");
     char *text = object != NULL ? json_dumps(object, STARTER_FLAGS) : NULL;
     bool whole = json_array_size(json_object_get(object, "features")) == count - 1;
     json_decref(object);

@@ -46,7 +46,7 @@ printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
 expect_match "and the hint says when a range is done" "$err" 'then delete the comment beside it; '
-problem="features: the range of age and of 2 more is a placeholder that init wrote: replace low and high, then delete the comment beside it"
+problem="features: the range of age, of 1 more feature and of the response is a placeholder that init wrote: replace low and high, then delete the comment beside it"
 $tremolo study check "$dir/csv.json" >"$out" 2>"$err"
 expect "bounds that nobody replaced are a problem" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
 expect "and nothing else is said" "$(wc -c <"$out")" 0
@@ -82,16 +82,39 @@ expect "a column of answers is a question; a code and a date have no bounds" \
     "$? $(tr -d ' \n' <"$dir/looks.json" | grep -oE '"name":"[a-z]*",("unit":"",)?"[a-z]*":("[a-z-]*")?' | tr -d '\n')" \
     '0 "name":"smoker","kind":"yes-no""name":"zip","kind":"category""name":"day","kind":"category""name":"group","unit":"","low":"name":"pulse","unit":"","low":'
 expect "and are named" "$(grep -c "^Column 'zip' looks like a code; \|^Column 'day' looks like a date; " "$err")" 2
+expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
+# No category holds as many names as there are people; a response of answers has its range.
+awk 'BEGIN { print "name,zip,age,left"; for (i = 0; i < 200; i++) print "u" i ",0" i "," i % 50 "," (i % 3 ? "no" : "yes") }' >"$dir/names.csv"
+$tremolo study init --csv "$dir/names.csv" >"$dir/names.json" 2>"$err"
+expect "what no category holds is left out" "$? $(grep -o '"name": "[a-z]*"' "$dir/names.json" | tr -d '\n')" '0 "name": "age""name": "left"'
+expect "which is said" "$(grep -c "^Column '\(name\|zip\)' has more than 64 different values, so it is left out" "$err")" 2
+expect_match "a response of yes and no has its range" "$dir/names.json" '"1 is yes and 0 is no, in data and samples, so this range is right"'
+expect_match "and so says the hint" "$err" "^The response 'left' is yes or no: its range 0 to 1 is right; "
+expect "one number is left to replace" "$($tremolo study check "$dir/names.json" 2>&1 | grep -o 'the range of .* is a placeholder')" "the range of age is a placeholder"
+$tremolo study init --csv "$dir/names.csv" --without name --without zip >"$out" 2>"$err"
+expect "--without leaves out the same without a word" "$? $(cmp "$out" "$dir/names.json") $(grep -c Column "$err")" "0  0"
+sed 's/yes$/1/; s/no$/0/' "$dir/names.csv" >"$dir/bits.csv"
+expect "0 and 1 are answers, too" "$($tremolo study init --csv "$dir/bits.csv" 2>/dev/null | cmp - "$dir/names.json")" ""
+for name in none left; do
+    $tremolo study init --csv "$dir/names.csv" --without $name >"$out" 2>"$err"
+    expect "what is not there, or the response, cannot be left out" "$? $(grep -c "'$name'" "$err") $(wc -l <"$err")" "2 1 1"
+done
+$tremolo simulate "$dir/bits.csv" --response left --epsilon 2 >"$out" 2>"$err"
+expect "simulate names the column and the way out" "$? $(grep -c "column 'name': more than 64 categories; --without 'name' leaves it out" "$err")" "2 1"
+printf 'a,b,a\n1,2,3\n' | $tremolo study init --csv - >"$out" 2>"$err"
+expect "a name that is there twice" "$? $(cat "$err")" "2 tremolo study: -: line 1, column 3: the name of a column before it, so there twice"
+sed 's/"name": "heart rate"/"kind": "yes-no", &/' "$dir/study.json" >"$dir/kind.json"
+$tremolo study check "$dir/kind.json" >"$out" 2>"$err"
+expect "a response's kind says what to do" "$? $(grep -c 'response.kind: .* leave kind out, with low 0 and high 1, and write 1 for yes and 0 for no' "$err")" "2 1"
 expect "and nothing of the data is copied" "$(grep -c north "$dir/words.json")" 0
 $tremolo study check "$dir/words.json" >/dev/null 2>"$out"
 expect "whose levels somebody must name" "$? $(grep -c 'features\[1\]\.levels: ' "$out")" "2 1"
-expect "beside the placeholders" "$(grep -c 'features: the range of age and of 1 more is a placeholder' "$out") $(wc -l <"$out")" "1 2"
+expect "beside the placeholders" "$(grep -c 'features: the range of age and of the response is a placeholder' "$out") $(wc -l <"$out")" "1 2"
 sed 's/"name": "age"/"name": "\\u001b[31mage"/' "$dir/words.json" >"$dir/colour.json"
 $tremolo study check "$dir/colour.json" 2>&1 | grep placeholder >"$out"
 expect "a name that would steer the terminal is not printed" "$(grep -c '?\[31mage' "$out")" 1
 $tremolo plan --study "$dir/study.json" >"$out"
 expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices each of the 2 coefficients will be told from'
-expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
 $tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null
 expect_match "the response can be chosen" "$out" '"response"'

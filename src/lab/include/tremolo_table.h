@@ -97,11 +97,11 @@ struct tremolo_csv_header {
 
 /* Read the first line of `text` (ended by a zero after `length` bytes), separated as
  * tremolo_table_read() finds. False, and nothing to free, when it is no such line, has
- * too many names, or one with a `problem`. */
+ * too many names, one twice, or one with a `problem`. */
 bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length);
 
-/* What columns hold, by the line after the header's; numbers when there is no such line.
- * Nothing else of the data is looked at. */
+/* What columns hold, by the first value of each in `text`, and by how many different ones there
+ * are where it could be a category; numbers when there is none. */
 void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX],
                               const struct tremolo_csv_header *header, const char *text,
                               size_t length);

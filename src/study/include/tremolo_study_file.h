@@ -387,7 +387,8 @@ tremolo_study_receive(struct tremolo_study_file **file,
 
 /* A starter file that explains itself by example, and one for the columns of
  * a CSV header (`names`, `count` of them, 2..257; the last is the response,
- * unless `response` names another). Bounds are placeholders to be replaced. What a
+ * unless `response` names another). Bounds are placeholders to be replaced, but those of a
+ * response of yes and no, or 0 and 1. What a
  * column looks like (NULL: all like numbers) decides its kind; one of words, codes or
  * dates becomes a category whose levels must be named before the file is a study. The
  * caller frees *json. */
@@ -397,6 +398,8 @@ enum tremolo_column_look {
     TREMOLO_LOOKS_YES_NO = 2,
     TREMOLO_LOOKS_CODE = 3, /* digits that are a name, not an amount */
     TREMOLO_LOOKS_DATE = 4,
+    TREMOLO_LOOKS_NAMES = 5,    /* more different words or codes than a category may have */
+    TREMOLO_LOOKS_ZERO_ONE = 6, /* 0 and 1, nothing else */
 };
 #define TREMOLO_STUDY_TYPICAL "about nine of ten people lie" /* between low and high */
 #define TREMOLO_STUDY_PLACEHOLDER                                                                  \
