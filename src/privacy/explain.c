@@ -426,6 +426,29 @@ static void say_candidates(struct words *words, const struct tremolo_promise *pr
     }
 }
 
+/* No distance below their whole range limits how far answers are apart. */
+static void say_answers(struct words *words, const struct tremolo_promise *promise)
+{
+    struct tremolo_difference furthest = {.distance = 0};
+    for (size_t i = 0; i < promise->way_count; i++) {
+        furthest.distance = fmax(furthest.distance, promise->ways[i].distance);
+    }
+    if (promise->diameter > 0) {
+        furthest.distance = fmin(furthest.distance, promise->diameter);
+    }
+    if (!promise->answers || !(furthest.distance > promise->distance) ||
+        rate(&furthest, promise) != TREMOLO_OK) {
+        return;
+    }
+    say(words, " Two who answer yes and no, or choose different categories, always are: between "
+               "them the attacker may be right ");
+    if (is_nearly_always(&furthest)) {
+        say(words, "above 99.9%% of the time.");
+    } else {
+        say(words, "%.1f%% of the time.", 100.0 * furthest.attacker_right);
+    }
+}
+
 static void say_participant(struct words *words, const struct tremolo_promise *promise,
                             const struct tremolo_difference *promised,
                             enum tremolo_strength strength)
@@ -453,6 +476,7 @@ static void say_participant(struct words *words, const struct tremolo_promise *p
     }
     if (promise->neighbours != TREMOLO_NEIGHBOURS_ANY) {
         say(words, " Candidates further apart are easier to tell from each other.");
+        say_answers(words, promise);
     }
 }
 

@@ -431,6 +431,9 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
     promise.response = tremolo_study_file_response(file)->name;
     promise.ways = ways;
     promise.way_count = tremolo_study_file_ways(ways, file);
+    for (size_t i = 0; i < file->feature_count; i++) {
+        promise.answers |= file->features[i].shown.kind != TREMOLO_STUDY_NUMERIC;
+    }
     promise.extents = extents;
     promise.extent_count = tremolo_study_file_extents(extents, file);
     return tremolo_explain(explanation, &promise);

@@ -437,6 +437,8 @@ struct tremolo_promise {
      * last of too many together; without either, distance 1. */
     const struct tremolo_difference *ways;
     size_t way_count;
+    bool
+        answers; /* some of the ways are other answers or levels, which are the whole range apart */
     /* mu between people so far apart, over all releases, as proved of the device's integers,
      * infinite beyond the accountant's range; NULL: in proportion to the distance. */
     double (*mu_at)(const void *context, double distance);

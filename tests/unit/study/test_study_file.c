@@ -54,7 +54,7 @@ static const struct fault faults[] = {
     {"response.name", "\"d\"", NULL, "features[3]"},
     {"response.high", "0", NULL, "above low"},
     {"response.sent", "\"public\"", "privacy.protects", "sent \"public\""},
-    {"response.kind", "\"numeric\"", NULL, "not a key"},
+    {"response.kind", "\"numeric\"", NULL, "belongs to features only, a response is a number"},
     {"privacy", NULL, NULL, "required"},
     {"privacy.epsilon", "0", NULL, "above 0"},
     {"privacy.epsilon", "101", NULL, "at most 100"},
@@ -465,6 +465,9 @@ static void test_words(void **state)
     assert_non_null(
         strstr(words.participant, "who differ by at most so much in one thing alone: "));
     assert_null(strstr(words.participant, "0.5 apart"));
+    assert_non_null(strstr(words.participant, "Two who answer yes and no, or choose different "
+                                              "categories, always are: between them the attacker "
+                                              "may be right "));
     /* Features a to d: the whole range of each, then pairs in the features' own units. */
     size_t last = words.difference_count - 1;
     assert_true(words.differences[0].distance == 2.0);
