@@ -172,14 +172,24 @@ static void print_claim(const struct tremolo_audit_plan *plan)
     (void)printf("\n\n");
 }
 
+/* Counts and large numbers in full, others by four digits. */
+static void print_number(double number)
+{
+    bool whole = fabs(number) < 1e9 && (number == floor(number) || fabs(number) >= 1e4);
+    (void)printf(whole ? " %11.0f" : " %11.4g", number);
+}
+
 static void print_checks(const struct tremolo_audit_result *result)
 {
     (void)printf("%-6s  %-19s %-64s %11s %11s %8s\n", "", "check", "claim", "seen", "claimed", "p");
     for (unsigned i = 0; i < result->check_count; i++) {
         const struct tremolo_audit_check *check = &result->checks[i];
         if (check->tests > 0) {
-            (void)printf("%-6s  %-19s %-64s %11.4g %11.4g %8.2g\n", check->failed ? "FAILED" : "ok",
-                         check->name, check->what, check->seen, check->claimed, check->p);
+            (void)printf("%-6s  %-19s %-64s", check->failed ? "FAILED" : "ok", check->name,
+                         check->what);
+            print_number(check->seen);
+            print_number(check->claimed);
+            (void)printf(" %8.2g\n", check->p);
         } else if (check->left_out > 0) {
             (void)printf("%-6s  %-19s %-64s %32s\n", "-", check->name, check->what,
                          "not tested (too few reports)");

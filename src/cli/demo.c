@@ -371,12 +371,12 @@ static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
         print_guarantee(answer[i], tremolo_demo_study[i].title);
     }
-    (void)printf(
-        "\nMind the neighbours: the demo's devices have a policy that takes the paper's "
-        "study,\n%s: people further apart are not protected.\nA device with the default "
-        "policy counts any two people: it refuses that study, as the\nserver's page /about "
-        "does, and takes the ballot.\n\n",
-        tremolo_demo_study[TREMOLO_DEMO_PAPER].policy);
+    (void)printf("\nMind the neighbours: the demo's devices have a policy that takes the paper's "
+                 "study,\n%s: people further apart are not protected.\nA device with the default "
+                 "policy counts any two people: it refuses that study, as its "
+                 "page\n/studies/%s/about does, and takes the ballot.\n\n",
+                 tremolo_demo_study[TREMOLO_DEMO_PAPER].policy,
+                 strrchr(demo->study_url[TREMOLO_DEMO_PAPER], '/') + 1);
 }
 
 static int print_results(const struct demo *demo, double took)

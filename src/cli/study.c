@@ -96,8 +96,14 @@ static int report_check(const struct study_options *options, const struct tremol
                       policy);
     }
     if (code == CLI_DONE) {
-        (void)printf("%s: a study of %zu features in %zu coordinates\n", options->file,
-                     tremolo_study_file_feature_count(file), tremolo_study_file_dimension(file));
+        size_t written = tremolo_study_file_feature_count(file);
+        size_t features = tremolo_study_file_dimension(file);
+        (void)printf("%s: a study of %zu feature%s", options->file, features,
+                     features == 1 ? "" : "s");
+        if (features != written) { /* computed terms, and levels of categories */
+            (void)printf(", made of the %zu that the file names", written);
+        }
+        (void)putchar('\n');
         print_liars(file);
     }
     return code;

@@ -38,6 +38,13 @@ __attribute__((format(printf, 2, 3))) static bool fail(const struct parser *pars
     return false;
 }
 
+/* What is missing, and where. */
+static bool lacks(const struct parser *parser, const char *what)
+{
+    return *parser->at == '\0' ? fail(parser, "in the terms %s at the end", what)
+                               : fail(parser, "in the terms %s at '%.40s'", what, parser->at);
+}
+
 /* ---------------------------------------------------------------- words */
 
 static bool is_word(char c)
@@ -111,7 +118,7 @@ static bool calls(struct parser *parser, const char *function)
 
 static bool closes(struct parser *parser)
 {
-    return take(parser, ")") || fail(parser, "in the terms a ) is missing at '%.40s'", parser->at);
+    return take(parser, ")") || lacks(parser, "a ) is missing");
 }
 
 static bool read_name(struct parser *parser, const char **name)
@@ -129,7 +136,7 @@ static bool read_name(struct parser *parser, const char **name)
     if (length == 0) {
         return *parser->at == '-'
                    ? fail(parser, "terms are added, not taken away; there always is an intercept")
-                   : fail(parser, "in the terms a name is missing at '%.40s'", parser->at);
+                   : lacks(parser, "a name is missing");
     }
     const char *after = parser->at + length + strspn(parser->at + length, " \t");
     if (*after == '(') {
@@ -171,8 +178,7 @@ static bool read_shift(struct parser *parser, double *shift)
     bool minus = take(parser, "-");
     char *end = NULL;
     if (!minus && !take(parser, "+")) {
-        return fail(parser, "in the terms a - or + and a number are missing at '%.40s'",
-                    parser->at);
+        return lacks(parser, "a - or + and a number are missing");
     }
     skip(parser);
     double number = strtod(parser->at, &end);
@@ -180,7 +186,7 @@ static bool read_shift(struct parser *parser, double *shift)
     bool digits = ((*parser->at >= '0' && *parser->at <= '9') || *parser->at == '.') &&
                   parser->at + decimal >= end;
     if (!digits || end == parser->at || !(fabs(number) <= SHIFT_MAX)) {
-        return fail(parser, "in the terms a number is missing at '%.40s'", parser->at);
+        return lacks(parser, "a number is missing");
     }
     parser->at = end;
     *shift = minus ? number : -number;

@@ -127,6 +127,8 @@ short="$dir/people.csv --epsilon 8 --seed 1"
 {
     refused "a term without a column" 2 "no column 'ages' for the terms; did you mean 'age'" simulate $short --response score --terms 'ages + sleep'
     refused "a term that cannot be read" 2 "cannot be read" simulate $short --response score --terms 'age sleep'
+    refused "a term that is not closed" 2 'a \) is missing at the end' simulate $short --response score --terms 'log(age'
+    refused "a term that is not closed in time" 2 "a \) is missing at '\+ sleep'" simulate $short --response score --terms 'log(age + sleep'
     refused "a term with the response" 2 "both the response and in a term" simulate $short --response score --terms 'score:age'
     refused "another response" 2 "another response" simulate $short --response score --terms 'age ~ sleep'
     refused "terms and features" 2 "do not go together" simulate $short --response score --terms age --features age

@@ -32,7 +32,7 @@ wait
 expect "with the whole text" "$(cmp "$out" "$dir/study.json")" ""
 $tremolo study check "$dir/study.json" >"$out"
 expect "the starter is a study" $? 0
-expect_match "in one line" "$out" 'a study of 2 features in 2 coordinates$'
+expect_match "in one line" "$out" 'a study of 2 features$'
 expect_match "which says how many liars turn a sign" "$out" '^about [0-9]+ liars among 50000 devices could turn the sign'
 expect_match "and what open enrolment means" "$out" '^enrolment is open: nothing ties a report to a person'
 expect_match "as the starter itself does" "$dir/study.json" "enrolment: 'open' lets anybody report"

@@ -98,7 +98,8 @@ static void print_table(const json_t *document)
                  100 * member_number(document, "level"));
     print_rows(rows);
     if (!isnan(degrees)) {
-        (void)printf("p values and intervals: Student's t, %g degrees of freedom", degrees);
+        (void)printf("p values and intervals: Student's t, %g degree%s of freedom", degrees,
+                     degrees == 1 ? "" : "s");
         if (json_is_object(json_object_get(document, "guarantee"))) { /* else from raw data */
             (void)printf(", because standard errors\ncome from leaving out each of %g groups of "
                          "reports in turn",

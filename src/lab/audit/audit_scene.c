@@ -201,7 +201,8 @@ static void read_response(const struct audit_scene *scene, const struct tremolo_
         is_public ? scaled(sample->response, &scene->study.response_bounds, TREMOLO_RESPONSE_MAX)
                   : 0.0;
     bool wrong = (report->has_response != 0) != is_public || fabs(report->response - place) > 1.0;
-    audit_note(scene->audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0, report->response, place,
+    audit_note(scene->audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0,
+               report->response / (double)TREMOLO_RESPONSE_MAX, place / TREMOLO_RESPONSE_MAX,
                "a %s response is sent as %d, to be sent: %s%g", is_public ? "public" : "private",
                report->response, is_public ? "" : "nothing, ", place);
 }
