@@ -66,6 +66,10 @@ say $? "study of ballots: named, with its claim"
 $tremolo audit --study "$work/ballot.json" --seed 3 --pairs 1000 --fault under-noised >"$work/out"
 [ $? -eq 1 ] && grep -q '^CAUGHT' "$work/out"
 say $? "study of ballots: caught with the law of a larger epsilon"
+$tremolo study init >"$work/starter.json"
+$tremolo audit --study "$work/starter.json" --seed 3 --pairs 20000 --fault under-noised >"$work/out"
+[ "$(sed -n 's/^FAILED *\(rank[.a-z]*\) .*/\1/p' "$work/out")" = rank.law ]
+say $? "study of ballots: a wrong law passes for no dependence on samples or devices"
 for name in any near rounds; do
     pairs=10000
     [ $name = rounds ] && pairs=4000 # of ten reports each

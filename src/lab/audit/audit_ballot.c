@@ -220,6 +220,7 @@ struct ballots {
     bool frozen; /* directions were the same for two ids */
     int8_t first_row[ENTRIES_MAX];
     double past[LAGS + 1][2]; /* scores of earlier ballots: early or not, place among its kind */
+    double sum[2], square[2]; /* of these scores, over all reports */
     unsigned long device[LAGS + 1];
     struct lag same[LAGS + 1];
     struct lag other[LAGS + 1];
@@ -304,6 +305,10 @@ static void add_lags(struct ballots *ballots, double early, double place, unsign
     ballots->past[0][0] = early;
     ballots->past[0][1] = place;
     ballots->device[0] = device;
+    for (unsigned what = 0; what < 2; what++) {
+        ballots->sum[what] += ballots->past[0][what];
+        ballots->square[what] += ballots->past[0][what] * ballots->past[0][what];
+    }
     for (unsigned k = 1; k <= LAGS && ballots->device[k] != 0; k++) {
         struct lag *lag = ballots->device[k] == device ? &ballots->same[k] : &ballots->other[k];
         lag->early += early * ballots->past[k][0];
@@ -393,11 +398,58 @@ static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_
     return all >= 100.0 && cells > 1 ? tremolo_chi2_tail(cells - 1, 0.0, square) : AUDIT_TOO_FEW;
 }
 
-static void judge_pairs(const struct ballots *ballots)
+/* What ranks are compared with between samples and between devices: the law, or, where they do
+ * not have it, what they have in its place, lest a wrong law pass for a dependence. */
+struct centre {
+    double early;     /* share of answers */
+    double mean[2];   /* of scores: early or not, place among its kind */
+    double spread[2]; /* their variance; 0: all are the same */
+};
+
+static struct centre centre_of_law(const struct ballots *ballots)
+{
+    return (struct centre){ballots->audit->plan->law.top / 0x1p32, {0.0, 0.0}, {1.0, 1.0}};
+}
+
+static struct centre centre_seen(const struct ballots *ballots)
+{
+    static const double constant = 1e-6; /* below it a variance is rounding */
+    struct centre centre = {.early = ballots->audit->result->early};
+    double n = fmax(1.0, (double)ballots->reports);
+    for (unsigned what = 0; what < 2; what++) {
+        double mean = ballots->sum[what] / n;
+        double spread = ballots->square[what] / n - mean * mean;
+        centre.mean[what] = mean;
+        centre.spread[what] = spread > constant ? spread : 0.0;
+    }
+    return centre;
+}
+
+/* Do all samples deviate from the law in the same way? */
+static bool are_alike(const struct ballots *ballots, const struct centre *seen)
+{
+    static const double unlike_p = 1e-3; /* only which of two names a wrong law gets hangs on it */
+    double square[2] = {0.0, 0.0};
+    unsigned people = 0;
+    for (unsigned k = 0; k < 2 * ballots->count; k++) {
+        const struct pair *pair = &ballots->pair[k / 2];
+        const struct person *person = &pair->person[k % 2];
+        double n = (double)pair->told.trials[k % 2];
+        double clear = (double)person->reports;
+        double early = (double)person->early - clear * seen->early;
+        double place = person->place - n * seen->mean[1];
+        square[0] += early * early / fmax(1e-9, clear * seen->early * (1.0 - seen->early));
+        square[1] += place * place / fmax(1e-9, n * seen->spread[1]);
+        people += n > 0.0;
+    }
+    return people < 2 || (tremolo_chi2_tail(people - 1, 0.0, square[0]) > unlike_p &&
+                          tremolo_chi2_tail(people - 1, 0.0, square[1]) > unlike_p);
+}
+
+static void judge_pairs(const struct ballots *ballots, const struct centre *centre)
 {
     struct audit *audit = ballots->audit;
     const struct tremolo_audit_plan *plan = audit->plan;
-    double top = plan->law.top / 0x1p32;
     for (unsigned k = 0; k < ballots->count; k++) {
         const struct pair *pair = &ballots->pair[k];
         double bound = audit_bound_epsilon(&pair->told, 0.0, 1.0 - 0.99);
@@ -410,11 +462,13 @@ static void judge_pairs(const struct ballots *ballots)
             double early = (double)pair->person[person].early;
             audit_note(
                 audit, CHECK_RANK_SAMPLE,
-                n >= 1.0 ? audit_p_binomial(early, n, top) : AUDIT_TOO_FEW, early / fmax(n, 1.0),
-                top, "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
-                pair->kind, pair->index, person, early / fmax(n, 1.0), top);
+                n >= 1.0 ? audit_p_binomial(early, n, centre->early) : AUDIT_TOO_FEW,
+                early / fmax(n, 1.0), centre->early,
+                "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
+                pair->kind, pair->index, person, early / fmax(n, 1.0), centre->early);
             double reports = (double)pair->told.trials[person];
-            double place = pair->person[person].place / fmax(1.0, reports);
+            double off = pair->person[person].place / fmax(1.0, reports) - centre->mean[1];
+            double place = centre->spread[1] > 0.0 ? off / sqrt(centre->spread[1]) : 0.0;
             audit_note(
                 audit, CHECK_RANK_SAMPLE,
                 reports >= 1.0 ? audit_p_normal(place * sqrt(reports)) : AUDIT_TOO_FEW, place, 0.0,
@@ -425,14 +479,17 @@ static void judge_pairs(const struct ballots *ballots)
     }
 }
 
-static void judge_lags(const struct ballots *ballots)
+static void judge_lags(const struct ballots *ballots, const struct centre *centre)
 {
     for (unsigned k = 1; k <= LAGS; k++) {
         for (unsigned same = 0; same < 2; same++) {
             const struct lag *lag = same ? &ballots->same[k] : &ballots->other[k];
             const double product[2] = {lag->early, lag->place};
             for (unsigned what = 0; what < 2 && lag->count > 0.0; what++) {
-                double r = product[what] / lag->count;
+                double spread = centre->spread[what];
+                double shared =
+                    product[what] / lag->count - centre->mean[what] * centre->mean[what];
+                double r = spread > 0.0 ? shared / spread : 0.0;
                 double p =
                     lag->count >= 500.0 ? audit_p_normal(r * sqrt(lag->count)) : AUDIT_TOO_FEW;
                 audit_note(ballots->audit, CHECK_RANK_OTHERS, p, r, 0.0,
@@ -480,8 +537,11 @@ static void judge(const struct ballots *ballots)
         audit_note(audit, CHECK_DIRECTIONS, 0.0, 1.0, 0.0,
                    "the directions do not depend on the report's id");
     }
-    judge_pairs(ballots);
-    judge_lags(ballots);
+    static const double wrong_p = 1e-6;
+    const struct centre by_law = centre_of_law(ballots), seen = centre_seen(ballots);
+    bool wrong = result->checks[CHECK_RANK_LAW].p < wrong_p;
+    judge_pairs(ballots, wrong && are_alike(ballots, &seen) ? &seen : &by_law);
+    judge_lags(ballots, wrong ? &seen : &by_law);
     audit_ids_judge(&ballots->ids, audit, tells);
     const struct audit_rates *told = &ballots->pair[0].told;
     result->epsilon_lower = audit_bound_epsilon(told, 0.0, 1.0 - audit->plan->confidence);
