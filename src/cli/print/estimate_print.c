@@ -185,8 +185,8 @@ static void print_tails(const json_t *tails)
     long long set_aside = member_integer(tails, "set_aside");
     size_t index;
     json_t *value;
-    if (!json_is_object(worst)) {
-        return;
+    if (!json_is_object(worst) || !json_is_true(json_object_get(tails, "alarm"))) {
+        return; /* as many as honest noise leaves there */
     }
     (void)printf("\nTail of reports' norms: at most %.3g expected beyond %.1f, %lld seen\n",
                  member_number(worst, "expected"), member_number(worst, "beyond"),
@@ -198,15 +198,12 @@ static void print_tails(const json_t *tails)
                      member_number(value, "expected"), member_number(value, "beyond"),
                      member_integer(value, "seen"));
     }
-    if (json_is_true(json_object_get(tails, "alarm"))) {
-        coefficients_paragraph(
-            "Some reports are no honest device's: honest ones look like this, at "
-            "one look, with a probability below one in a million.");
-        if (json_is_array(robust)) {
-            (void)printf("Coefficients without the %lld report%s beyond honest noise:\n", set_aside,
-                         plural(set_aside));
-            print_rows(robust);
-        }
+    coefficients_paragraph("Some reports are no honest device's: honest ones look like this, at "
+                           "one look, with a probability below one in a million.");
+    if (json_is_array(robust)) {
+        (void)printf("Coefficients without the %lld report%s beyond honest noise:\n", set_aside,
+                     plural(set_aside));
+        print_rows(robust);
     }
 }
 
