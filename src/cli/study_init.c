@@ -110,14 +110,16 @@ static int check_without(const struct study_options *options,
 /* A starter looks finished, and its bounds are not. */
 static void warn_of_placeholders(const struct study_options *options)
 {
-    (void)fprintf(stderr,
-                  "tremolo study: every number of this starter has the range 0 to 1, which is a "
-                  "placeholder.\n"
-                  "Edit low and high%s%s so that " TREMOLO_STUDY_TYPICAL
-                  " between, of the response, "
-                  "too, from public knowledge, never from the data, then delete the comment beside "
-                  "it; name the levels of every category.\n",
-                  options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
+    (void)fprintf(
+        stderr,
+        "tremolo study: every number of this starter has the range 0 to 1, which is a "
+        "placeholder.\n"
+        "Edit low and high%s%s so that " TREMOLO_STUDY_TYPICAL " between, of the response, "
+        "too, from public knowledge, never from the data, then delete the comment beside "
+        "it; name the levels of every category. A response beyond its range is cut: where "
+        "the size of effects matters, choose one that about 99 of 100 lie in, which "
+        "takes two to three times the devices.\n",
+        options->out != NULL ? " in " : "", options->out != NULL ? options->out : "");
 }
 
 /* The line that a column deserves, if any. */

@@ -10,7 +10,7 @@
  * response needs twice the devices when 98 of 100 lie within, a skewed one more, and plans
  * count on nine of ten. Of a response a device cuts what lies beyond, which draws slopes to zero by
  * about a tenth; that is said beside every table of coefficients, and whoever cannot bear it states
- * a wider range and brings the devices. */
+ * a range that about 99 of 100 lie in and brings the devices, as the starter says. */
 #include "study_file.h"
 
 #include <math.h>
@@ -41,7 +41,9 @@ static const char starter_text[] =
     "     \"name\": \"smoker\", \"kind\": \"yes-no\", \"typical\": 0.2}\n"
     "  ],\n"
     "  \"response\": {\"comment\": \"The same. A response beyond counts as the nearer of the two, "
-    "which draws effects to zero by about the share beyond; a wider range costs devices.\",\n"
+    "which draws effects to zero by about the share beyond. Where their size matters, choose a "
+    "range "
+    "that about 99 of 100 lie in, which takes two to three times the devices.\",\n"
     "               \"name\": \"heart rate\", \"unit\": \"1/min\", \"low\": 50, \"high\": 90},\n"
     "  \"privacy\": {\n"
     "    \"comment\": \"neighbours: 'any' two people, or {'distance': r} in half ranges, which is "
