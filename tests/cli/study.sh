@@ -46,7 +46,7 @@ printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
 expect_match "and the hint says when a range is done" "$err" 'then delete the comment beside it; '
-problem="features: the range of age, of 1 more feature and of the response is a placeholder that init wrote: replace low and high, then delete the comment beside it"
+problem="features: the range of age, of 1 more feature and of the response is a placeholder: replace low and high, then delete the comment"
 $tremolo study check "$dir/csv.json" >"$out" 2>"$err"
 expect "bounds that nobody replaced are a problem" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
 expect "and nothing else is said" "$(wc -c <"$out")" 0
