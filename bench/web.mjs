@@ -36,7 +36,7 @@ async function clocks(session) {
 async function refreshing() {
     const browser = await openBrowser();
     const { page } = await openPage(browser, url);
-    await page.waitForSelector('#coefficients tr');
+    await page.waitForSelector('#coefficients tr', { state: 'attached' });
     const session = await browser.context.newCDPSession(page);
     await session.send('Performance.enable');
     let refreshes = 0;
