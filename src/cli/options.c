@@ -182,6 +182,16 @@ const char *options_take_address(void *address, const char *text)
     return "a numeric address and a port, like 127.0.0.1:8787 or [::1]:8787";
 }
 
+const char *options_take_listed(void *place, const char *text)
+{
+    struct options_list *list = place;
+    if (list->count == OPTIONS_LIST_MAX) {
+        return "given less often";
+    }
+    list->text[list->count++] = text;
+    return NULL;
+}
+
 static int take(void *options, const struct options_given *given, const struct option_rule *rule,
                 const char *text)
 {

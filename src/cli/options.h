@@ -57,6 +57,14 @@ struct option_rule {
     const char *(*take)(void *place, const char *text);
 };
 
+/* Where the texts of an option go that may be given several times: .take = options_take_listed. */
+enum { OPTIONS_LIST_MAX = 64 };
+struct options_list {
+    size_t count;
+    const char *text[OPTIONS_LIST_MAX];
+};
+const char *options_take_listed(void *place, const char *text);
+
 /* Designators that go together; `kind` is TEXT, NUMBER and so on. */
 #define OPTION_RULE(option, stands_for, kind, ...)                                                 \
     {                                                                                              \

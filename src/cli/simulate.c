@@ -185,7 +185,7 @@ int simulate_run(int argc, char **argv)
         simulate_options_free(&options);
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
-    bool chosen = options.without_count == 0 || simulate_leave_out(&options, table, error);
+    bool chosen = options.without.count == 0 || simulate_leave_out(&options, table, error);
     const struct tremolo_design_wish wish = {.study = options.study_file,
                                              .response = options.response,
                                              .features = options.features,

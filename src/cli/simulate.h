@@ -3,11 +3,12 @@
 #define TREMOLO_CLI_SIMULATE_H
 
 #include "estimate_show.h"
+#include "options.h"
 #include "tremolo_privacy.h"
 #include "simulation_json.h"
 #include "tremolo_study_file.h"
 
-enum { SIMULATE_REPEATS_MAX = 100000, SIMULATE_WITHOUT_MAX = 64 };
+enum { SIMULATE_REPEATS_MAX = 100000 };
 
 struct simulate_options {
     const char *path, *response, *features;
@@ -16,8 +17,7 @@ struct simulate_options {
     const char *study; /* bounds and all else that this file fixes; may be NULL */
     struct tremolo_study_file *study_file; /* the same, read; NULL without */
     char *listed_features; /* made from the study or --without, as --features has them */
-    const char *without[SIMULATE_WITHOUT_MAX];
-    size_t without_count;
+    struct options_list without;
     char separator; /* 0: detect */
     struct tremolo_simulation simulation;
     const char *reports; /* keep the first repeat's reports in this file; may be NULL */

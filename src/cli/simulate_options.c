@@ -48,16 +48,6 @@ static const char *take_study(void *place, const char *path)
     return NULL;
 }
 
-static const char *take_without(void *place, const char *text)
-{
-    struct simulate_options *options = place;
-    if (options->without_count == SIMULATE_WITHOUT_MAX) {
-        return "given less often";
-    }
-    options->without[options->without_count++] = text;
-    return NULL;
-}
-
 static const char *take_neighbours(void *place, const char *text)
 {
     static const char deviations[] = "deviations=";
@@ -101,7 +91,8 @@ static const struct option_rule rules[] = {
     OPTION_RULE("features", "A,B", TEXT, TO(features),
                 .help = "the columns to explain it with, all others unless given. A name with a "
                         "comma goes in quotes, as in the file"),
-    OPTION_RULE("without", "NAME", TEXT, .take = take_without, .excludes = "features",
+    OPTION_RULE("without", "NAME", TEXT, OPTION_TO(struct simulate_options, without),
+                .take = options_take_listed, .excludes = "features",
                 .help = "all columns, or all of the study's, but this one; may be given several "
                         "times"),
     OPTION_RULE(
@@ -213,8 +204,8 @@ bool simulate_leave_out(struct simulate_options *options, const struct tremolo_t
     struct tremolo_column_choice choice = {.name = names,
                                            .names = candidates(names, options, table),
                                            .response = options->response,
-                                           .without = options->without,
-                                           .without_count = options->without_count};
+                                           .without = options->without.text,
+                                           .without_count = options->without.count};
     char *list = tremolo_columns_without(&choice, error);
     free(options->listed_features);
     options->features = options->listed_features = list;
@@ -237,7 +228,7 @@ static int check_whole(const struct simulate_options *options)
     if (options->response == NULL && (options->terms == NULL || !strchr(options->terms, '~'))) {
         return cli_fail(CLI_USAGE, command, "--response NAME is needed");
     }
-    if (options->terms != NULL && options->without_count > 0) {
+    if (options->terms != NULL && options->without.count > 0) {
         return cli_fail(CLI_USAGE, command,
                         "--without leaves out columns, and the terms say which there are; give "
                         "other --terms");

@@ -151,16 +151,6 @@ static int run_on_file(const struct study_options *options, enum study_action ac
 
 /* ---------------------------------------------------------------- command */
 
-static const char *take_without(void *place, const char *text)
-{
-    struct study_options *options = place;
-    if (options->without_count == STUDY_WITHOUT_MAX) {
-        return "given less often";
-    }
-    options->without[options->without_count++] = text;
-    return NULL;
-}
-
 /* In the order of enum study_action. */
 static const struct cli_action actions[] = {
     {"init", "write a starter that explains itself, or one for a CSV file's columns", NULL},
@@ -197,7 +187,8 @@ static const struct option_rule rules[] = {
                 .help = "make a feature of each column that the file's first line names"),
     OPTION_RULE("response", "NAME", TEXT, TO(response), .of = "init", .needs = "csv",
                 .help = "which column is the response; the last one unless given"),
-    OPTION_RULE("without", "NAME", TEXT, .take = take_without, .of = "init", .needs = "csv",
+    OPTION_RULE("without", "NAME", TEXT, OPTION_TO(struct study_options, without),
+                .take = options_take_listed, .of = "init", .needs = "csv",
                 .help =
                     "leave out this column; may be given several times. One with more different "
                     "words than a category may have is left out anyway"),

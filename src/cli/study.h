@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "options.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
 
@@ -28,15 +29,12 @@ enum study_action {
     STUDY_MOVE,
 };
 
-enum { STUDY_WITHOUT_MAX = 64 };
-
 struct study_options {
     const char *action;
     const char *file; /* of `close`, `discard`, `enrol` and at times `show`: the study's address */
     const char *csv;
     const char *response;
-    const char *without[STUDY_WITHOUT_MAX]; /* columns that `init` leaves out */
-    size_t without_count;
+    struct options_list without; /* columns that `init` leaves out */
     const char *out;
     const char *policy;
     const char *server;

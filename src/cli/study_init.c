@@ -73,10 +73,10 @@ static int explain_column(const struct study_options *options, const char *const
 static bool is_left_out(const struct study_options *options, const char *name)
 {
     size_t i = 0;
-    while (i < options->without_count && strcmp(options->without[i], name) != 0) {
+    while (i < options->without.count && strcmp(options->without.text[i], name) != 0) {
         i++;
     }
-    return i < options->without_count;
+    return i < options->without.count;
 }
 
 /* What no category could hold. */
@@ -89,8 +89,8 @@ static bool is_unfit(const char *name, enum tremolo_column_look look, const char
 static int check_without(const struct study_options *options,
                          const struct tremolo_csv_header *header, const char *response)
 {
-    for (size_t i = 0; i < options->without_count; i++) {
-        const char *name = options->without[i];
+    for (size_t i = 0; i < options->without.count; i++) {
+        const char *name = options->without.text[i];
         size_t at = 0;
         while (at < header->count && strcmp(header->name[at], name) != 0) {
             at++;
