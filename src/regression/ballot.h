@@ -34,8 +34,8 @@ struct tremolo_ballot {
     double *M; /* n * n for all, then for each bucket */
 };
 
-/* M without bucket `skip` (TREMOLO_BUCKETS for none), n * n; returns its devices. */
-double ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip);
+/* M without bucket `skip` (TREMOLO_BUCKETS for none), n * n. */
+void ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip);
 
 /* Noise variance of entry (i, j) of M over all devices. */
 double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j);
@@ -44,10 +44,19 @@ double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j)
 TREMOLO_MUST_USE enum tremolo_status ballot_solve(double *theta, double *inverse, const double *M,
                                                   size_t n);
 
-/* The posterior mean of M (n * n), and `count` draws of it one after the other; see
- * ballot_posterior.c. *iterations counts the chain's moves. */
-TREMOLO_MUST_USE enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count,
-                                                      size_t *iterations,
-                                                      const struct tremolo_ballot *ballots);
+/* What ballots leave likely of M; see ballot_posterior.c. *mean (n * n) gets the mean of it.
+ * `ballots` must live as long. */
+struct ballot_posterior;
+enum { BALLOT_DRAWS = 200 };
+
+TREMOLO_MUST_USE enum tremolo_status ballot_posterior_new(struct ballot_posterior **posterior,
+                                                          double *mean,
+                                                          const struct tremolo_ballot *ballots);
+
+/* R^2 of theta in each of up to BALLOT_DRAWS draws of M; returns how many. */
+size_t ballot_posterior_explained(double *r2, struct ballot_posterior *posterior,
+                                  const double *theta);
+
+void ballot_posterior_free(struct ballot_posterior *posterior);
 
 #endif

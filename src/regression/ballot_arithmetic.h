@@ -13,6 +13,15 @@ enum { LANES = 4, TILE = 4 * LANES };
 typedef double four __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 #define INLINE static inline __attribute__((always_inline))
 
+/* A function that INLINE ones make use of wide registers in, to be called where HAS_WIDE. */
+#if defined(__x86_64__)
+#define WIDE     __attribute__((target("avx2"))) static
+#define HAS_WIDE __builtin_cpu_supports("avx2")
+#else
+#define WIDE     static
+#define HAS_WIDE false
+#endif
+
 INLINE double dot(const double *a, const double *b, size_t n)
 {
     four sum = {0.0, 0.0, 0.0, 0.0};
@@ -35,6 +44,30 @@ INLINE void add(double *y, double a, const double *x, size_t n)
     }
     for (; k < n; k++) {
         y[k] += a * x[k];
+    }
+}
+
+/* y <- a x */
+INLINE void scale(double *y, double a, const double *x, size_t n)
+{
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+        *(four *)(y + k) = a * *(const four *)(x + k);
+    }
+    for (; k < n; k++) {
+        y[k] = a * x[k];
+    }
+}
+
+/* y <- y + a u v, entry by entry */
+INLINE void add_products(double *y, double a, const double *u, const double *v, size_t n)
+{
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+        *(four *)(y + k) += a * *(const four *)(u + k) * *(const four *)(v + k);
+    }
+    for (; k < n; k++) {
+        y[k] += a * u[k] * v[k];
     }
 }
 

@@ -150,13 +150,12 @@ INLINE void place(struct density *density, const double *position)
     for (size_t i = 0; i < d; i++) {
         double *G = density->G + i * density->g;
         const double *A = position + density->at.A + i * q;
-        double scale = density->scale[i];
-        for (size_t k = 0; k < q; k++) {
-            G[k] = scale * root[k] * A[k];
-        }
+        double own = density->scale[i] * density->scale[i] * (1.0 - density->common);
+        memset(G, 0, q * sizeof *G);
+        add_products(G, density->scale[i], root, A, q);
         G[q] = density->mean[i];
-        density->own[i] = scale * scale * (1.0 - density->common);
-        density->square[i] = dot(G, G, density->g) + density->own[i];
+        density->own[i] = own;
+        density->square[i] = dot(G, G, density->g) + own;
         density->slope[i] = unit * position[density->at.b + i];
         total += density->square[i];
         add(density->tied[0], density->slope[i], G, q);
@@ -179,27 +178,50 @@ void density_place(struct density *density, const double *position)
     place(density, position);
 }
 
-void density_moments(double *M, struct density *density, const double *position)
+/* sum <- sum + share M at the position. */
+INLINE void add_moments(double *sum, double share, struct density *density, const double *position)
 {
     size_t n = density->n;
     size_t d = density->d;
+    size_t g = density->g;
+    place(density, position);
     double h = density->ballots->h;
+    double w_mean = density->mean[d];
+    double mass = share * density->mass;
+    sum[0] += mass * h * h;
+    sum[n - 1] += mass * h * w_mean;
+    sum[n * n - 1] += mass * (w_mean * w_mean + density->w_variance);
+    for (size_t i = 0; i < d; i++) {
+        double *row = sum + (i + 1) * n;
+        sum[i + 1] += mass * h * density->mean[i];
+        row[n - 1] += mass * density->joint[i];
+        row[i + 1] += mass * density->square[i];
+        for (size_t j = i + 1; j < d; j++) {
+            row[j + 1] += mass * dot(density->G + i * g, density->G + j * g, g);
+        }
+    }
+}
+
+/* What theta explains of w: the rest is the variance of its residuals and the square of their
+ * mean. */
+double density_explained(struct density *density, const double *position, const double *theta)
+{
+    size_t d = density->d;
+    size_t q = density->q;
+    double tied[FACTORS_MAX] = {0};
     place(density, position);
     double w_mean = density->mean[d];
-    M[0] = density->mass * h * h;
-    M[n - 1] = M[(n - 1) * n] = density->mass * h * w_mean;
-    M[n * n - 1] = density->mass * (w_mean * w_mean + density->w_variance);
+    double off = w_mean - theta[0] * density->ballots->h;
+    double rest = density->w_variance;
     for (size_t i = 0; i < d; i++) {
-        double *row = M + (i + 1) * n;
-        const double *G = density->G + i * density->g;
-        row[0] = M[i + 1] = density->mass * h * density->mean[i];
-        row[n - 1] = M[(n - 1) * n + i + 1] = density->mass * density->joint[i];
-        for (size_t j = 0; j < i; j++) {
-            row[j + 1] = density->mass * dot(G, density->G + j * density->g, density->g);
-            M[(j + 1) * n + i + 1] = row[j + 1];
-        }
-        row[i + 1] = density->mass * density->square[i];
+        double slope = theta[i + 1];
+        off -= slope * density->mean[i];
+        rest -= 2.0 * slope * (density->joint[i] - density->mean[i] * w_mean);
+        rest += slope * slope * density->own[i];
+        add(tied, slope, density->G + i * density->g, q);
     }
+    rest += dot(tied, tied, q) + off * off;
+    return 1.0 - rest / density->w_variance;
 }
 
 /* ---------------------------------------------------------------- the density */
@@ -250,6 +272,12 @@ INLINE void compare_edges(struct density *density, struct pulls *pulls, double *
     }
 }
 
+INLINE void multiply_by_O(struct density *density)
+{
+    size_t d = density->d;
+    multiply(density->OG, (struct view){density->O, d, 1}, density->G, density->g, d, d);
+}
+
 /* The features' pairs: HG <- their dE/dT times G. */
 INLINE void compare_features(struct density *density, struct pulls *pulls)
 {
@@ -258,7 +286,7 @@ INLINE void compare_features(struct density *density, struct pulls *pulls)
     double mass = density->mass;
     double weight = 0.5 * density->weight.product;
     double excess = excess_of(&density->weight);
-    multiply(density->OG, (struct view){density->O, d, 1}, density->G, g, d, d);
+    multiply_by_O(density);
     multiply(density->C, (struct view){density->G, 1, g}, density->G, g, d, g);
     multiply(density->HG, (struct view){density->G, g, 1}, density->C, g, g, d);
     double expected = dot(density->C, density->C, g * g);
@@ -277,9 +305,9 @@ INLINE void compare_features(struct density *density, struct pulls *pulls)
         double seen = density->O[i * d + i];
         double more = mass * (excess * (mass * density->square[i] - seen) - pulls->along);
         more += mass * mass * weight * density->own[i];
-        for (size_t k = 0; k < g; k++) {
-            HG[k] = mass * weight * (mass * HG[k] - density->OG[i * g + k]) + more * G[k];
-        }
+        scale(HG, mass * mass * weight, HG, g);
+        add(HG, -(mass * weight), density->OG + i * g, g);
+        add(HG, more, G, g);
     }
 }
 
@@ -297,20 +325,17 @@ INLINE double by_feature(double *gradient, const struct density *density, double
     double pull = density->pull[i];
     double mass = density->mass;
     double seen = density->O[i * d + i];
-    double by_loading = 0.0;
-    double *by_A = gradient + at->A + i * q;
-    for (size_t k = 0; k < q; k++) {
-        double by = 2.0 * HG[k] + (pull + 2.0 * pulls->square_w * slope) * density->tied[0][k] +
-                    slope * density->tied[1][k];
-        by_A[k] += density->scale[i] * density->root[k] * by;
-        by_part[k] += by * G[k];
-        by_loading += by * G[k];
-    }
+    double by[FACTORS_MAX];
+    scale(by, 2.0, HG, q);
+    add(by, pull + 2.0 * pulls->square_w * slope, density->tied[0], q);
+    add(by, slope, density->tied[1], q);
+    add_products(by_part, 1.0, by, G, q);
+    add_products(gradient + at->A + i * q, density->scale[i], density->root, by, q);
     double by_own =
         mass * (density->weight.square * (mass * density->square[i] - seen) - pulls->along);
     by_own += slope * (pull + pulls->square_w * slope);
     by_own *= density->own[i];
-    gradient[at->t + i] += VARIANCE_SPREAD * (0.5 * by_loading + by_own);
+    gradient[at->t + i] += VARIANCE_SPREAD * (0.5 * dot(by, G, q) + by_own);
     return by_own;
 }
 
@@ -372,22 +397,46 @@ INLINE double energy_of(struct density *density, double *gradient, const double 
     return 0.5 * pulls.misfit + 0.5 * dot(position, position, at->count) - density_logarithm(prior);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static double energy_wide(struct density *density, double *gradient,
-                                                          const double *position)
+/* ---------------------------------------------------------------- with wide registers */
+
+WIDE double energy_wide(struct density *density, double *gradient, const double *position)
 {
     return energy_of(density, gradient, position);
 }
-#define HAS_AVX2 __builtin_cpu_supports("avx2")
-#else
-#define energy_wide energy_of
-#define HAS_AVX2    0
-#endif
 
 double density_energy(struct density *density, double *gradient, const double *position)
 {
-    return HAS_AVX2 ? energy_wide(density, gradient, position)
+    return HAS_WIDE ? energy_wide(density, gradient, position)
                     : energy_of(density, gradient, position);
+}
+
+WIDE void add_moments_wide(double *sum, double share, struct density *density,
+                           const double *position)
+{
+    add_moments(sum, share, density, position);
+}
+
+void density_add_moments(double *sum, double share, struct density *density, const double *position)
+{
+    if (HAS_WIDE) {
+        add_moments_wide(sum, share, density, position);
+    } else {
+        add_moments(sum, share, density, position);
+    }
+}
+
+WIDE void multiply_wide(struct density *density)
+{
+    multiply_by_O(density);
+}
+
+void density_multiply(struct density *density)
+{
+    if (HAS_WIDE) {
+        multiply_wide(density);
+    } else {
+        multiply_by_O(density);
+    }
 }
 
 /* ---------------------------------------------------------------- the parts */

@@ -93,8 +93,15 @@ void density_place(struct density *density, const double *position);
 /* New shares that leave M as it is; see ballot_rescale.c. */
 void density_rescale(double *position, struct density *density, struct tremolo_random *random);
 
-/* M at a position. */
-void density_moments(double *M, struct density *density, const double *position);
+/* OG <- O G */
+void density_multiply(struct density *density);
+
+/* sum <- sum + share M at a position; its upper triangle only. */
+void density_add_moments(double *sum, double share, struct density *density,
+                         const double *position);
+
+/* R^2 of theta as moments at a position have it. */
+double density_explained(struct density *density, const double *position, const double *theta);
 
 /* A place to start from, where the noisy M lies; see ballot_start.c. */
 void density_start(double *position, struct density *density);

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAWS        200
 #define WIDEST_NOISE 0.4 /* of R^2 as M has it, one standard deviation */
 #define LEAST_TRUST  0.2 /* of slopes without a sign of a signal: a third of what they explain */
 #define CLEAR_SDS    3.0 /* so far from nothing is noise alone once in 50 (1 feature) to 200 (40) */
@@ -50,40 +49,40 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The share p of sorted draws; beyond the outermost two it is told by a normal tail. */
-static double quantile(const double *sorted, double p, double mean, double sd)
+/* The share p of `count` sorted draws; beyond the outermost two it is told by a normal tail. */
+static double quantile(const double *sorted, size_t count, double p, double mean, double sd)
 {
-    double at = p * (DRAWS - 1);
+    double at = p * (double)(count - 1);
     double outer = mean + sd * tremolo_normal_quantile(p);
     if (at < 1.0) {
         return fmin(outer, sorted[1]);
     }
-    if (at > DRAWS - 2) {
-        return fmax(outer, sorted[DRAWS - 2]);
+    if (at > (double)(count - 2)) {
+        return fmax(outer, sorted[count - 2]);
     }
     size_t below = (size_t)at;
     return sorted[below] + (at - floor(at)) * (sorted[below + 1] - sorted[below]);
 }
 
 /* R^2 and its interval. */
-static void judge(struct tremolo_ballot_fit *fit, const double *theta, const double *draws,
-                  size_t n, double level)
+static void judge(struct tremolo_ballot_fit *fit, const double *theta,
+                  struct ballot_posterior *posterior, double level)
 {
-    double r2[DRAWS];
+    double r2[BALLOT_DRAWS];
+    size_t count = ballot_posterior_explained(r2, posterior, theta);
     double mean = 0.0;
     double variance = 0.0;
-    for (size_t k = 0; k < DRAWS; k++) {
-        r2[k] = share_explained(theta, draws + k * n * n, n);
-        mean += r2[k] / DRAWS;
+    for (size_t k = 0; k < count; k++) {
+        mean += r2[k] / (double)count;
     }
-    for (size_t k = 0; k < DRAWS; k++) {
-        variance += (r2[k] - mean) * (r2[k] - mean) / DRAWS;
+    for (size_t k = 0; k < count; k++) {
+        variance += (r2[k] - mean) * (r2[k] - mean) / (double)count;
     }
     double sd = sqrt(variance);
-    qsort(r2, DRAWS, sizeof *r2, by_size);
+    qsort(r2, count, sizeof *r2, by_size);
     fit->fit.r2 = mean;
-    fit->r2_low = quantile(r2, 0.5 - 0.5 * level, mean, sd);
-    fit->r2_high = fmin(quantile(r2, 0.5 + 0.5 * level, mean, sd), 1.0);
+    fit->r2_low = quantile(r2, count, 0.5 - 0.5 * level, mean, sd);
+    fit->r2_high = fmin(quantile(r2, count, 0.5 + 0.5 * level, mean, sd), 1.0);
 }
 
 /* Slopes by `trust`; the prediction still goes through the means that M has. */
@@ -156,7 +155,7 @@ static double signal_trust(const struct tremolo_ballot *ballots, const double *P
 static bool spectrum(double *values, double *work, const double *M, size_t n)
 {
     linear_block(work, M, n - 1, n);
-    return linear_eigen(values, work, n - 1);
+    return linear_eigenvalues(values, work, n - 1);
 }
 
 static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double *theta,
@@ -199,20 +198,21 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
     size_t n = ballots->n;
     double theta[BALLOT_MAX];
     struct tremolo_ballot_fit made = {.fit.r2 = NAN, .r2_low = NAN, .r2_high = NAN};
-    bool wanted = method == TREMOLO_METHOD_AUTO;
-    double *M, *work, *draws;
-    double *memory = LINEAR_NEW({&M, n * n}, {&work, n * n}, {&draws, wanted ? DRAWS * n * n : 0});
+    struct ballot_posterior *posterior = NULL;
+    double *M, *work;
+    double *memory = LINEAR_NEW({&M, n * n}, {&work, n * n});
     if (memory == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     memcpy(M, ballots->M, n * n * sizeof *M);
-    enum tremolo_status status =
-        wanted ? ballot_posterior(M, draws, DRAWS, &made.fit.iterations, ballots) : TREMOLO_OK;
+    enum tremolo_status status = method == TREMOLO_METHOD_AUTO
+                                     ? ballot_posterior_new(&posterior, M, ballots)
+                                     : TREMOLO_OK;
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
     }
     bool told = false;
-    if (status == TREMOLO_OK && wanted) {
+    if (status == TREMOLO_OK && posterior != NULL) {
         told = is_told(theta, M, ballots);
         hold_back(theta, signal_trust(ballots, M), M, n);
     }
@@ -223,13 +223,14 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
         goto done;
     }
     if (told) {
-        judge(&made, theta, draws, n, level);
+        judge(&made, theta, posterior, level);
     }
     for (size_t i = 0; i < ballots->d; i++) {
         beta[i] = ballots->w_scale * theta[i + 1];
     }
     *fit = made;
 done:
+    ballot_posterior_free(posterior);
     free(memory);
     return status;
 }

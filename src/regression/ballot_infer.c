@@ -55,8 +55,11 @@ static double positive_part(double *M, double *work, size_t n)
     memset(M, 0, n * n * sizeof *M);
     for (size_t k = 0; k < n; k++) {
         const double *vector = work + k * n;
-        for (size_t i = 0; values[k] > 0.0 && i < n * n; i++) {
-            M[i] += values[k] * vector[i / n] * vector[i % n];
+        for (size_t i = 0; values[k] > 0.0 && i < n; i++) {
+            double part = values[k] * vector[i];
+            for (size_t j = 0; j < n; j++) {
+                M[i * n + j] += part * vector[j];
+            }
         }
     }
     return fmax(values[n - 1], 0.0);
@@ -103,7 +106,7 @@ static enum tremolo_status leave_out(struct analysis *analysis, double *M,
         if (!(ballots->count[b] > 0.0)) {
             continue;
         }
-        (void)ballot_moments(M, ballots, b);
+        ballot_moments(M, ballots, b);
         double *row = analysis->left_out + analysis->groups * p;
         linear_block(analysis->work, M, p, n);
         memcpy(row, M + p * n, p * sizeof *M);

@@ -131,6 +131,19 @@ static void set_noise(struct tremolo_ballot *ballots, double c)
     ballots->noise = noise;
 }
 
+/* M of all buckets, the first of the matrices, from those of each. */
+static void pool(struct tremolo_ballot *ballots)
+{
+    size_t size = ballots->n * ballots->n;
+    for (size_t b = 0; b < ballots->buckets; b++) {
+        const double *own = ballots->M + (b + 1) * size;
+        double share = ballots->count[b] / ballots->devices;
+        for (size_t i = 0; share > 0.0 && i < size; i++) {
+            ballots->M[i] += share * own[i];
+        }
+    }
+}
+
 enum tremolo_status tremolo_ballot_new(struct tremolo_ballot **ballots,
                                        const struct tremolo_ballot_sums *buckets, size_t count,
                                        const struct tremolo_ballot_release *release)
@@ -177,7 +190,7 @@ enum tremolo_status tremolo_ballot_new(struct tremolo_ballot **ballots,
             take_private(own, made, &buckets[b], unit);
         }
     }
-    (void)ballot_moments(M, made, TREMOLO_BUCKETS);
+    pool(made);
     *ballots = made;
     return TREMOLO_OK;
 }
@@ -200,22 +213,18 @@ size_t tremolo_ballot_dimension(const struct tremolo_ballot *ballots)
     return ballots->d;
 }
 
-double ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip)
+void ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip)
 {
     size_t size = ballots->n * ballots->n;
-    double devices = 0.0;
-    for (size_t b = 0; b < ballots->buckets; b++) {
-        devices += b == skip ? 0.0 : ballots->count[b];
-    }
-    memset(M, 0, size * sizeof *M);
-    for (size_t b = 0; b < ballots->buckets; b++) {
-        const double *own = ballots->M + (b + 1) * size;
-        double share = b == skip ? 0.0 : ballots->count[b] / devices;
-        for (size_t i = 0; share > 0.0 && i < size; i++) {
-            M[i] += share * own[i];
+    const double *all = ballots->M;
+    memcpy(M, all, size * sizeof *M);
+    if (skip < ballots->buckets) {
+        const double *own = all + (skip + 1) * size;
+        double share = ballots->count[skip] / (ballots->devices - ballots->count[skip]);
+        for (size_t i = 0; i < size; i++) {
+            M[i] += share * (all[i] - own[i]);
         }
     }
-    return devices;
 }
 
 double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j)

@@ -20,7 +20,6 @@
 struct chain {
     struct density density;
     double *memory;
-    double *M;        /* density.n^2 */
     double *position; /* density.at.count each */
     double *gradient;
     double *momentum;
@@ -29,6 +28,12 @@ struct chain {
     double *pace;                    /* how fast each moves: one over the root of its curvature */
     double lag[DENSITY_FACTORS_MAX]; /* by how much slopes are slower along a factor */
     struct tremolo_random random;
+};
+
+struct ballot_posterior {
+    struct chain chain;
+    size_t count;  /* of draws */
+    double *draws; /* where the chain was, one after the other */
 };
 
 /* Sum of twelve uniform numbers: normal as far as a chain's momenta need it. */
@@ -45,16 +50,28 @@ static double draw(struct tremolo_random *random)
 }
 
 /* to <- to + factor times the paces times from. */
-static void steer(double *to, double factor, const struct chain *chain, const double *from)
+INLINE void steer_any(double *to, double factor, const struct chain *chain, const double *from)
 {
     size_t d = chain->density.d;
     size_t b = chain->density.at.b;
-    for (size_t i = 0; i < chain->density.at.count; i++) {
-        to[i] += factor * chain->pace[i] * from[i];
-    }
+    add_products(to, factor, chain->pace, from, chain->density.at.count);
     for (size_t k = 0; k < chain->density.factors; k++) {
         const double *V = chain->density.seen + k * d;
         add(to + b, -(factor * chain->lag[k] * dot(V, from + b, d)), V, d);
+    }
+}
+
+WIDE void steer_wide(double *to, double factor, const struct chain *chain, const double *from)
+{
+    steer_any(to, factor, chain, from);
+}
+
+static void steer(double *to, double factor, const struct chain *chain, const double *from)
+{
+    if (HAS_WIDE) {
+        steer_wide(to, factor, chain, from);
+    } else {
+        steer_any(to, factor, chain, from);
     }
 }
 
@@ -164,21 +181,32 @@ static struct length length_of(size_t d)
     return d <= 64 ? (struct length){80, 200, 30} : (struct length){60, 100, 28};
 }
 
-static void run(double *mean, double *draws, size_t count, struct chain *chain,
-                struct length length)
+/* M's lower triangle is its upper one. */
+static void mirror(double *M, size_t n)
 {
-    size_t size = chain->density.n * chain->density.n;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            M[i * n + j] = M[j * n + i];
+        }
+    }
+}
+
+static void run(double *mean, struct ballot_posterior *posterior, struct length length)
+{
+    struct chain *chain = &posterior->chain;
+    struct density *density = &chain->density;
+    size_t count = density->at.count;
     double step = 0.1;
-    double now = density_energy(&chain->density, chain->gradient, chain->position);
+    double now = density_energy(density, chain->gradient, chain->position);
     size_t kept = 0;
-    memset(mean, 0, size * sizeof *mean);
+    memset(mean, 0, density->n * density->n * sizeof *mean);
     set_paces(chain);
     for (size_t k = 0; k < length.warm + length.moves; k++) {
         size_t steps =
             length.leaps / 2 + (size_t)(tremolo_random_bits(&chain->random) % length.leaps);
         double chance = move(chain, &now, step, steps + 1);
-        density_rescale(chain->position, &chain->density, &chain->random);
-        now = density_energy(&chain->density, chain->gradient, chain->position);
+        density_rescale(chain->position, density, &chain->random);
+        now = density_energy(density, chain->gradient, chain->position);
         if (k < length.warm) {
             if (k == length.warm / 2) {
                 set_paces(chain); /* now that it is where it belongs */
@@ -186,44 +214,61 @@ static void run(double *mean, double *draws, size_t count, struct chain *chain,
             step *= 1.0 + (chance - WANTED) * (k < length.warm / 2 ? 0.3 : 0.08);
             continue;
         }
-        density_moments(chain->M, &chain->density, chain->position);
-        for (size_t i = 0; i < size; i++) {
-            mean[i] += chain->M[i] / (double)length.moves;
-        }
-        size_t due = (k - length.warm + 1) * count / length.moves;
-        for (; kept < due; kept++) {
-            memcpy(draws + kept * size, chain->M, size * sizeof *draws);
+        density_add_moments(mean, 1.0 / (double)length.moves, density, chain->position);
+        if ((k - length.warm + 1) * posterior->count / length.moves > kept) {
+            memcpy(posterior->draws + kept++ * count, chain->position, count * sizeof(double));
         }
     }
+    mirror(mean, density->n);
 }
 
-static bool chain_new(struct chain *chain, const struct tremolo_ballot *ballots)
+static bool make(struct ballot_posterior *posterior, const struct tremolo_ballot *ballots,
+                 size_t moves)
 {
-    *chain = (struct chain){.random = tremolo_random_from(UINT64_C(0x62616c6c6f74), 0)};
+    struct chain *chain = &posterior->chain;
+    chain->random = tremolo_random_from(UINT64_C(0x62616c6c6f74), 0);
+    posterior->count = moves < BALLOT_DRAWS ? moves : BALLOT_DRAWS;
     if (!density_new(&chain->density, ballots)) {
         return false;
     }
     size_t count = chain->density.at.count;
     chain->memory =
-        LINEAR_NEW({&chain->M, ballots->n * ballots->n}, {&chain->position, count},
-                   {&chain->gradient, count}, {&chain->momentum, count}, {&chain->next, count},
-                   {&chain->next_gradient, count}, {&chain->pace, count});
+        LINEAR_NEW({&chain->position, count}, {&chain->gradient, count}, {&chain->momentum, count},
+                   {&chain->next, count}, {&chain->next_gradient, count}, {&chain->pace, count},
+                   {&posterior->draws, posterior->count * count});
     return chain->memory != NULL;
 }
 
-enum tremolo_status ballot_posterior(double *mean, double *draws, size_t count, size_t *iterations,
-                                     const struct tremolo_ballot *ballots)
+enum tremolo_status ballot_posterior_new(struct ballot_posterior **posterior, double *mean,
+                                         const struct tremolo_ballot *ballots)
 {
-    struct chain chain;
     struct length length = length_of(ballots->d);
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (chain_new(&chain, ballots)) {
-        density_start(chain.position, &chain.density);
-        run(mean, draws, count, &chain, length);
-        *iterations = length.warm + length.moves;
-        status = TREMOLO_OK;
+    struct ballot_posterior *made = calloc(1, sizeof *made);
+    if (made == NULL || !make(made, ballots, length.moves)) {
+        ballot_posterior_free(made);
+        return TREMOLO_NO_MEMORY;
     }
-    free(chain.density.memory);
-    free(chain.memory);
-    return status;
+    density_start(made->chain.position, &made->chain.density);
+    run(mean, made, length);
+    *posterior = made;
+    return TREMOLO_OK;
+}
+
+size_t ballot_posterior_explained(double *r2, struct ballot_posterior *posterior,
+                                  const double *theta)
+{
+    struct density *density = &posterior->chain.density;
+    for (size_t k = 0; k < posterior->count; k++) {
+        r2[k] = density_explained(density, posterior->draws + k * density->at.count, theta);
+    }
+    return posterior->count;
+}
+
+void ballot_posterior_free(struct ballot_posterior *posterior)
+{
+    if (posterior != NULL) {
+        free(posterior->chain.density.memory);
+        free(posterior->chain.memory);
+        free(posterior);
+    }
 }

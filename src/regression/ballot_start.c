@@ -53,19 +53,19 @@ static void look(struct sight *sight, const struct density *density)
     }
 }
 
-/* product <- (covariance of features by M + shift) V, d * g. */
-static void apply(double *product, const struct density *density, const struct sight *sight,
-                  const double *V, double shift)
+/* density->OG <- (covariance of features by M + shift) V, V in density->G. */
+static void apply(struct density *density, const struct sight *sight, double shift)
 {
     size_t d = density->d;
     size_t g = density->g;
+    const double *V = density->G;
     double by_mean[FACTORS_MAX + 1] = {0};
-    multiply(product, (struct view){density->O, d, 1}, V, g, d, d);
+    density_multiply(density);
     for (size_t i = 0; i < d; i++) {
         add(by_mean, sight->mean[i], V + i * g, g);
     }
     for (size_t i = 0; i < d; i++) {
-        double *row = product + i * g;
+        double *row = density->OG + i * g;
         for (size_t k = 0; k < g; k++) {
             row[k] = row[k] / sight->mass - sight->mean[i] * by_mean[k] + shift * V[i * g + k];
         }
@@ -110,11 +110,11 @@ static void find_factors(struct sight *sight, struct density *density)
     }
     for (int t = 0; t < ITERATIONS; t++) {
         straighten(V, density);
-        apply(density->OG, density, sight, V, sight->edge);
+        apply(density, sight, sight->edge);
         memcpy(V, density->OG, d * g * sizeof *V);
     }
     straighten(V, density);
-    apply(density->OG, density, sight, V, -sight->bulk);
+    apply(density, sight, -sight->bulk);
     for (size_t k = 0; k < density->q; k++) {
         double value = 0.0;
         for (size_t i = 0; i < d; i++) {

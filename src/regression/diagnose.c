@@ -88,7 +88,7 @@ static enum tremolo_status ballot_joint(double *M, const struct tremolo_ballot *
 {
     size_t n = ballots->n;
     size_t y = n - 1;
-    (void)ballot_moments(M, ballots, skip);
+    ballot_moments(M, ballots, skip);
     double mass = M[0] / (ballots->h * ballots->h);
     if (!(mass > 0.0)) {
         return TREMOLO_SINGULAR;

@@ -130,7 +130,7 @@ struct tremolo_fit {
     double residual_variance;
     double condition; /* of the matrix that was solved */
     size_t negative;  /* negative eigenvalues of S that the method had to bend */
-    size_t iterations;
+    size_t iterations;      /* of a search; 0 without one */
     double shrink_features; /* AUTO: pseudo-devices that pull S to a multiple of I */
     double shrink_beta;     /* AUTO: pseudo-devices that pull beta to 0 */
 };
