@@ -49,12 +49,16 @@ sleep 1
 load() {
     wrk -t"$2" -c64 -d"${seconds}s" --latency -s bench/server_post.lua "$3$reports" >"$work/wrk.$1.$2"
     sed -n 's/^Requests\/sec: *//p' "$work/wrk.$1.$2" >>"$work/rates.$1.$2"
+    sed -n 's/ requests in .*//p' "$work/wrk.$1.$2" >>"$work/requests.$1"
     grep -E 'Non-2xx|Socket errors' "$work/wrk.$1.$2"
 }
-# median FILE; metric NAME: a number of the server's; processor: its seconds.
+# median FILE; metric NAME: a number of the server's; processor PID..: their seconds, the server's without.
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 metric() { curl -s "$url/metrics" | sed -n "s/^$1 //p"; }
-processor() { awk -v tick="$(getconf CLK_TCK)" '{ printf "%.2f", ($14 + $15) / tick }' "/proc/$server_pid/stat"; }
+processor() {
+    for pid in "${@:-$server_pid}"; do cat "/proc/$pid/stat"; done |
+        awk -v tick="$(getconf CLK_TCK)" '{ sum += $14 + $15 } END { printf "%.2f", sum / tick }'
+}
 latency() { sed -n "s/^ *$2% *//p" "$1"; }
 
 for _ in $(seq "$turns"); do
@@ -63,15 +67,19 @@ for _ in $(seq "$turns"); do
         load tremolo $threads "$url"
     done
 done
+theirs=$(processor $(cat "/proc/$nginx_pid/task/$nginx_pid/children"))
 kill $nginx_pid
 wait $nginx_pid 2>/dev/null
 nginx_pid=
 printf '%d processors, load %s, data on %s\n' "$(nproc)" \
     "$(cut -d' ' -f1 /proc/loadavg)" "$(df --output=fstype "$directory" | tail -1)"
 awk -v seconds="$(metric tremolo_sync_seconds_total)" -v groups="$(metric tremolo_group_commits_total)" \
-    -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" -v processor="$(processor)" \
-    'BEGIN { printf "  %.0f reports in a group commit, %.2f ms a sync, %.1f us of processor time a report\n",
-             reports / groups, 1e3 * seconds / groups, 1e6 * processor / reports }'
+    -v reports="$(metric 'tremolo_reports_total{outcome="accepted"}')" -v ours="$(processor)" -v theirs="$theirs" \
+    '{ requests += $1 } END {
+        printf "  %.0f reports in a group commit, %.2f ms a sync\n", reports / groups, 1e3 * seconds / groups
+        ours *= 1e6 / reports; theirs *= 1e6 / requests
+        printf "  processor time: %.1f us a report, nginx %.1f us an empty 204, ratio %.2f\n", ours, theirs, ours / theirs
+    }' "$work/requests.nginx"
 printf 'single POSTs, 64 connections, medians of %d turns\n' "$turns"
 for threads in 1 2; do
     ours=$(median "$work/rates.tremolo.$threads") theirs=$(median "$work/rates.nginx.$threads")

@@ -205,9 +205,8 @@ enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *
         return TREMOLO_NO_MEMORY;
     }
     memcpy(M, ballots->M, n * n * sizeof *M);
-    enum tremolo_status status = method == TREMOLO_METHOD_AUTO
-                                     ? ballot_posterior_new(&posterior, M, ballots)
-                                     : TREMOLO_OK;
+    enum tremolo_status status =
+        method == TREMOLO_METHOD_AUTO ? ballot_posterior_new(&posterior, M, ballots) : TREMOLO_OK;
     if (status == TREMOLO_OK) {
         status = ballot_solve(theta, work, M, n);
     }
