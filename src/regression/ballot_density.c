@@ -346,7 +346,7 @@ INLINE double energy_of(struct density *density, double *gradient, const double 
     size_t q = density->q;
     double h = density->ballots->h;
     struct pulls pulls = {0};
-    double by_mean[TREMOLO_MAX_FEATURES];
+    double by_mean[TREMOLO_MAX_FEATURES] = {0};
     double by_part[FACTORS_MAX] = {0};
     double by_own = 0.0;
     double by_slopes = 0.0;

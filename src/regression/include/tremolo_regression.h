@@ -128,8 +128,8 @@ struct tremolo_fit {
     double intercept; /* scaled units; 0 without */
     double r2;        /* share explained by its own account; AUTO: NaN when noise hides it */
     double residual_variance;
-    double condition; /* of the matrix that was solved */
-    size_t negative;  /* negative eigenvalues of S that the method had to bend */
+    double condition;       /* of the matrix that was solved */
+    size_t negative;        /* negative eigenvalues of S that the method had to bend */
     size_t iterations;      /* of a search; 0 without one */
     double shrink_features; /* AUTO: pseudo-devices that pull S to a multiple of I */
     double shrink_beta;     /* AUTO: pseudo-devices that pull beta to 0 */
