@@ -9,7 +9,6 @@
 #include "client_parts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static enum tremolo_status fails_because(struct tremolo_client *client, enum tremolo_status status,

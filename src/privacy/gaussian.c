@@ -12,8 +12,6 @@
 
 #include "normal.h"
 
-#include <assert.h>
-
 static struct dd mu_squared_of(const struct tremolo_gaussian *cost)
 {
     return (struct dd){cost->mu_squared, cost->mu_squared_tail};

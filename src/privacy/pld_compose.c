@@ -24,7 +24,6 @@
 
 #include <fftw3.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* clang calls itself too old a gcc for the C library's C11 macro. */

@@ -27,7 +27,6 @@
  * forgery; who may write such a file is the caller's business. */
 #include "moments_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

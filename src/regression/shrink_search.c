@@ -17,7 +17,6 @@
 #include "linear.h"
 #include "shrink.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "keys.h"
 #include "mqtt.h"
 #include "request.h"
-#include "routes.h"
 
 enum {
     THREADS_MAX = 16,

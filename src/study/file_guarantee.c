@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "study_integers.h"
 #include "tremolo_mechanism.h"

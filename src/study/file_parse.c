@@ -5,9 +5,7 @@
  * by the tree. */
 #include "study_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The depth of brackets outside strings. Wrong JSON may fool it, and is then
  * refused by the parser. */

@@ -2,7 +2,6 @@
 #include "guarantee_json.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "tremolo_privacy.h"
 #include "tremolo_study_file.h"

@@ -4,10 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "study_file.h"
-#include "tremolo_text.h"
 
 /* ---------------------------------------------------------------- writing */
 

@@ -22,7 +22,6 @@
 #ifndef SERVER_BUS_H
 #define SERVER_BUS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -8,7 +8,6 @@
 
 #include <nats/nats.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "bus.h"
 #include "clock.h"

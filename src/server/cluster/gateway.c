@@ -8,7 +8,6 @@
  * Locks: thread.lock guards the queue of changes, the flag, the ids that nobody knows, and the
  * adding of mirrors. Mirrors are the second thread's, but for their atomic flags; studies
  * have their own lock. `bus`, `again` and `failed_ms` belong to the holder of the writer's write_lock. */
-#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>

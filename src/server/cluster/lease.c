@@ -1,7 +1,6 @@
 /* lease.c -- claiming, folding and letting go of one shard. */
 #include "lease.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

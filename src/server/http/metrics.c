@@ -1,9 +1,6 @@
 /* metrics.c -- GET /metrics in Prometheus' text format. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "prometheus.h"

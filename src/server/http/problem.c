@@ -1,5 +1,4 @@
 /* problem.c -- answers: plain ones, and errors as RFC 9457 problem documents. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "json_latch.h"

@@ -1,5 +1,4 @@
 /* reports.c -- POST .../reports: one report, or a sequence of many. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 /* routes.c -- the table of requests, and the handlers that only read. */
 #include "routes.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -13,7 +13,6 @@
  * All of `struct embedded` is guarded by the writer's write_lock. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "clock.h"
 #include "encoder.h"

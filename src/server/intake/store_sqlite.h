@@ -6,7 +6,6 @@
 #ifndef SERVER_STORE_SQLITE_H
 #define SERVER_STORE_SQLITE_H
 
-#include <limits.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <sys/stat.h>

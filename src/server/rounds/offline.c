@@ -4,7 +4,6 @@
  * bits. The store is opened for reading, so that nothing in the directory changes;
  * one that a server is using is refused. */
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "estimate.h"
