@@ -81,7 +81,7 @@ static int report_check(const struct study_options *options, const struct tremol
     if (options->json) {
         json_t *told = problems_json(problems, warnings, count);
         if (code == CLI_DONE) {
-            (void)json_object_set_new(told, "liars_turn_sign", estimate_number(liars_of(file)));
+            (void)json_object_set_new(told, "liars_turn_sign", json_latch_number(liars_of(file)));
         }
         int printed = cli_print_json("study", told, true);
         return printed == CLI_DONE ? code : printed;

@@ -5,20 +5,6 @@
 
 #include "inputs_json.h"
 
-json_t *estimate_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *estimate_numbers(const double *values, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        (void)json_array_append_new(list, estimate_number(values[i]));
-    }
-    return list;
-}
-
 static json_t *text(const char *words)
 {
     return words != NULL ? json_string(words) : json_null();
@@ -33,8 +19,8 @@ static json_t *score_json(const struct tremolo_coefficient *row)
 {
     bool all = row->score_shape == TREMOLO_INTERVAL_ALL;
     return json_pack("{s:s, s:o, s:o}", "shape", tremolo_interval_name(row->score_shape), "low",
-                     all ? json_null() : estimate_number(row->score_low), "high",
-                     all ? json_null() : estimate_number(row->score_high));
+                     all ? json_null() : json_latch_number(row->score_low), "high",
+                     all ? json_null() : json_latch_number(row->score_high));
 }
 
 /* What noise hides has no estimate that means anything, and no error or p: the score
@@ -47,16 +33,17 @@ static json_t *coefficient_json(const struct tremolo_estimate *estimate,
     static const struct tremolo_estimate_meaning none = {0};
     const struct tremolo_estimate_meaning *meaning =
         i < estimate->features && estimate->meanings != NULL ? &estimate->meanings[i] : &none;
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name",
-        tremolo_estimate_name(estimate, i), "estimate", estimate_number(told ? row->estimate : NAN),
-        "standard_error", estimate_number(told ? row->standard_error : NAN), "low",
-        estimate_number(told ? row->low : NAN), "high", estimate_number(told ? row->high : NAN),
-        "z", estimate_number(told ? row->z : NAN), "p", estimate_number(told ? row->p : NAN),
-        "identified", (int)told, "score",
-        isnan(row->standard_error) ? json_null() : score_json(row), "range",
-        estimate_number(ranged ? estimate->ranges[i] : NAN), "unit", text(meaning->unit), "from",
-        text(meaning->from), "to", text(meaning->to));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name",
+                     tremolo_estimate_name(estimate, i), "estimate",
+                     json_latch_number(told ? row->estimate : NAN), "standard_error",
+                     json_latch_number(told ? row->standard_error : NAN), "low",
+                     json_latch_number(told ? row->low : NAN), "high",
+                     json_latch_number(told ? row->high : NAN), "z",
+                     json_latch_number(told ? row->z : NAN), "p",
+                     json_latch_number(told ? row->p : NAN), "identified", (int)told, "score",
+                     isnan(row->standard_error) ? json_null() : score_json(row), "range",
+                     json_latch_number(ranged ? estimate->ranges[i] : NAN), "unit",
+                     text(meaning->unit), "from", text(meaning->from), "to", text(meaning->to));
 }
 
 static json_t *coefficients_json(const struct tremolo_estimate *estimate,
@@ -159,7 +146,7 @@ static json_t *prediction_json(const struct tremolo_estimate *estimate)
     for (size_t i = 0; i <= estimate->features; i++) {
         (void)json_array_append_new(list, json_pack("{s:s, s:o}", "name",
                                                     tremolo_estimate_name(estimate, i), "estimate",
-                                                    estimate_number(estimate->prediction[i])));
+                                                    json_latch_number(estimate->prediction[i])));
     }
     return json_pack("{s:o, s:b, s:o}", "method", text(estimate->method), "told",
                      predicts(estimate), "coefficients", list);
@@ -175,7 +162,7 @@ static json_t *covariance_json(const struct tremolo_estimate *estimate)
     }
     json_t *list = json_array();
     for (size_t i = 0; i < p; i++) {
-        (void)json_array_append_new(list, estimate_numbers(covariance + i * p, i + 1));
+        (void)json_array_append_new(list, json_latch_numbers(covariance + i * p, i + 1));
     }
     return list;
 }
@@ -184,9 +171,9 @@ static json_t *f_test_json(const struct tremolo_f_test *test)
 {
     return isnan(test->p)
                ? json_null()
-               : json_pack("{s:o, s:o, s:o, s:o}", "f", estimate_number(test->f), "numerator",
-                           estimate_number(test->numerator), "denominator",
-                           estimate_number(test->denominator), "p", estimate_number(test->p));
+               : json_pack("{s:o, s:o, s:o, s:o}", "f", json_latch_number(test->f), "numerator",
+                           json_latch_number(test->numerator), "denominator",
+                           json_latch_number(test->denominator), "p", json_latch_number(test->p));
 }
 
 static json_t *inflation_json(const struct tremolo_estimate *estimate)
@@ -196,9 +183,9 @@ static json_t *inflation_json(const struct tremolo_estimate *estimate)
     for (size_t i = 0; inflation != NULL && i < estimate->features; i++) {
         (void)json_array_append_new(list,
                                     json_pack("{s:s, s:o, s:o, s:o}", "name", estimate->names[i],
-                                              "estimate", estimate_number(inflation[i].estimate),
-                                              "low", estimate_number(inflation[i].low), "high",
-                                              estimate_number(inflation[i].high)));
+                                              "estimate", json_latch_number(inflation[i].estimate),
+                                              "low", json_latch_number(inflation[i].low), "high",
+                                              json_latch_number(inflation[i].high)));
     }
     return list;
 }
@@ -208,12 +195,13 @@ static json_t *diagnostics_json(const struct tremolo_estimate *estimate)
     const struct tremolo_measured *residual = &estimate->diagnosis.residual_sd;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "residual_sd",
-        estimate_number(residual->estimate), "residual_sd_low", estimate_number(residual->low),
-        "residual_sd_high", estimate_number(residual->high), "f_test",
+        json_latch_number(residual->estimate), "residual_sd_low", json_latch_number(residual->low),
+        "residual_sd_high", json_latch_number(residual->high), "f_test",
         f_test_json(&estimate->diagnosis.f_test), "variance_inflation", inflation_json(estimate),
-        "condition", estimate_number(estimate->condition), "negative_eigenvalues",
-        whole(estimate->negative), "noise_sd", estimate_number(estimate->noise_sd), "noise_ratio",
-        estimate_number(estimate->noise_ratio), "shift_max", estimate_number(estimate->shift_max));
+        "condition", json_latch_number(estimate->condition), "negative_eigenvalues",
+        whole(estimate->negative), "noise_sd", json_latch_number(estimate->noise_sd), "noise_ratio",
+        json_latch_number(estimate->noise_ratio), "shift_max",
+        json_latch_number(estimate->shift_max));
 }
 
 json_t *estimate_document(const struct tremolo_estimate *estimate)
@@ -227,19 +215,19 @@ json_t *estimate_document(const struct tremolo_estimate *estimate)
         "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title), "study",
         text(estimate->study), "release", text(estimate->release), "inputs",
         inputs_json(estimate->inputs), "response", "name", text(estimate->response), "unit",
-        text(estimate->unit), "range", estimate_number(estimate->response_range), "response_cut",
-        estimate_number(estimate->response_cut), "state", text(estimate->state), "round",
+        text(estimate->unit), "range", json_latch_number(estimate->response_range), "response_cut",
+        json_latch_number(estimate->response_cut), "state", text(estimate->state), "round",
         whole(estimate->round), "rounds", whole(estimate->rounds), "reports",
         whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
         whole(estimate->round_reports), "repeated", whole(estimate->repeated), "devices_needed",
         needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null(), "level",
-        estimate_number(estimate->level), "coefficients",
+        json_latch_number(estimate->level), "coefficients",
         coefficients_json(estimate, estimate->rows), "covariance", covariance_json(estimate),
         "inference", "round", whole(estimate->evidence_round), "why", text(estimate->evidence_why),
-        "degrees", estimate_number(degrees), "not_identified", unclear_json(estimate), "remark",
+        "degrees", json_latch_number(degrees), "not_identified", unclear_json(estimate), "remark",
         text(estimate->remark), "prediction", prediction_json(estimate), "r2",
-        estimate_number(estimate->r2), "r2_low", estimate_number(estimate->r2_low), "r2_high",
-        estimate_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "tails",
+        json_latch_number(estimate->r2), "r2_low", json_latch_number(estimate->r2_low), "r2_high",
+        json_latch_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "tails",
         estimate->tails != NULL ? tails_json(estimate) : json_null(), "guarantee");
 }
 
@@ -268,7 +256,7 @@ json_t *estimate_convergence(const struct tremolo_convergence_answer *convergenc
     json_t *object = json_object();
     /* A moment that is almost 0 makes bounds infinite, which is null in JSON. */
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        (void)json_object_set_new(object, members[i].name, estimate_number(members[i].value));
+        (void)json_object_set_new(object, members[i].name, json_latch_number(members[i].value));
     }
     return object;
 }
@@ -285,8 +273,8 @@ bool estimate_document_is(const json_t *document)
 static void set_interval(json_t *row, double half)
 {
     double middle = json_number_value(json_object_get(row, "estimate"));
-    (void)json_object_set_new(row, "low", estimate_number(middle - half));
-    (void)json_object_set_new(row, "high", estimate_number(middle + half));
+    (void)json_object_set_new(row, "low", json_latch_number(middle - half));
+    (void)json_object_set_new(row, "high", json_latch_number(middle + half));
 }
 
 static void set_level(json_t *rows, double level, double degrees)
@@ -356,17 +344,17 @@ static void stretch_diagnostics(json_t *diagnostics, double ratio)
     double half = ratio * (end * end - middle * middle);
     bool known = end > 0 && middle * middle > half;
     (void)json_object_set_new(diagnostics, "residual_sd_low",
-                              estimate_number(known ? sqrt(middle * middle - half) : NAN));
+                              json_latch_number(known ? sqrt(middle * middle - half) : NAN));
     (void)json_object_set_new(diagnostics, "residual_sd_high",
-                              estimate_number(known ? sqrt(middle * middle + half) : NAN));
+                              json_latch_number(known ? sqrt(middle * middle + half) : NAN));
     json_array_foreach(json_object_get(diagnostics, "variance_inflation"), index, row)
     {
         middle = json_number_value(json_object_get(row, "estimate"));
         end = json_number_value(json_object_get(row, "high"));
         if (middle > 0 && end > 0) {
             double factor = pow(end / middle, ratio);
-            (void)json_object_set_new(row, "low", estimate_number(fmax(middle / factor, 1.0)));
-            (void)json_object_set_new(row, "high", estimate_number(middle * factor));
+            (void)json_object_set_new(row, "low", json_latch_number(fmax(middle / factor, 1.0)));
+            (void)json_object_set_new(row, "high", json_latch_number(middle * factor));
         }
     }
 }
@@ -390,7 +378,7 @@ void estimate_document_level(json_t *document, double level)
     set_told(document, level);
     (void)json_object_set_new(document, "r2_low", json_null());
     (void)json_object_set_new(document, "r2_high", json_null());
-    (void)json_object_set_new(document, "level", estimate_number(level));
+    (void)json_object_set_new(document, "level", json_latch_number(level));
 }
 
 enum tremolo_status tremolo_estimate_json_level(char **json, const char *document, size_t length,
@@ -404,7 +392,7 @@ enum tremolo_status tremolo_estimate_json_level(char **json, const char *documen
     if (level > 0 && level < 1) {
         estimate_document_level(read, level);
     }
-    char *text = estimate_text(read);
+    char *text = json_latch_exact(read);
     if (text == NULL) {
         return TREMOLO_NO_MEMORY;
     }

@@ -34,17 +34,12 @@ static bool fail(char *error, const char *words)
 
 /* ---------------------------------------------------------------- reading */
 
-static double number_or_nan(const json_t *value)
-{
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* The estimates of a list of coefficients; NULL when it has another length. */
 static double *take_estimates(const json_t *list, size_t count)
 {
     double *values = json_array_size(list) == count ? calloc(count, sizeof *values) : NULL;
     for (size_t i = 0; values != NULL && i < count; i++) {
-        values[i] = number_or_nan(json_object_get(json_array_get(list, i), "estimate"));
+        values[i] = json_latch_member(json_array_get(list, i), "estimate");
     }
     return values;
 }
@@ -60,7 +55,7 @@ static double *take_covariance(const json_t *list, size_t p)
             return NULL;
         }
         for (size_t j = 0; j <= i; j++) {
-            values[i * p + j] = values[j * p + i] = number_or_nan(json_array_get(row, j));
+            values[i * p + j] = values[j * p + i] = json_latch_value(json_array_get(row, j));
         }
     }
     return values;
@@ -100,8 +95,8 @@ static bool take(struct tremolo_prediction *made, const json_t *root, char *erro
     made->shrunken = take_estimates(json_object_get(prediction, "coefficients"), p);
     made->unbiased = take_estimates(json_object_get(root, "coefficients"), p);
     made->covariance = take_covariance(json_object_get(root, "covariance"), p);
-    made->level = number_or_nan(json_object_get(root, "level"));
-    made->degrees = number_or_nan(json_object_get(json_object_get(root, "inference"), "degrees"));
+    made->level = json_latch_member(root, "level");
+    made->degrees = json_latch_member(json_object_get(root, "inference"), "degrees");
     made->response = strdup(response != NULL ? response : "");
     made->reach =
         release != NULL && strcmp(release, "ballot") == 0 ? TREMOLO_STUDY_REACH : INFINITY;

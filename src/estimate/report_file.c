@@ -80,12 +80,12 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
         "{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s,s:s}", "study",
         study_json(&header->study), "step", header->step, "radius", header->radius, "feature_bound",
         header->feature_bound, "response_bound", header->response_bound, "distance",
-        header->distance, "delta", header->delta, "centre", estimate_numbers(header->centre, d),
-        "scale", estimate_numbers(header->scale, d), "response_centre", header->response_centre,
+        header->distance, "delta", header->delta, "centre", json_latch_numbers(header->centre, d),
+        "scale", json_latch_numbers(header->scale, d), "response_centre", header->response_centre,
         "response_scale", header->response_scale, "names", names_json(header), "response",
         header->response, "unit", header->unit);
     if (header->range != NULL) {
-        (void)json_object_set_new(root, "range", estimate_numbers(header->range, d + 1));
+        (void)json_object_set_new(root, "range", json_latch_numbers(header->range, d + 1));
     }
     if (header->inputs != NULL) {
         (void)json_object_set_new(root, "inputs", inputs_json(header->inputs));

@@ -314,20 +314,13 @@ enum tremolo_status estimate_of_reports(json_t **document, const char *path,
     return status;
 }
 
-char *estimate_text(json_t *document)
-{
-    char *text = document != NULL ? json_dumps(document, ESTIMATE_JSON) : NULL;
-    json_decref(document);
-    return text;
-}
-
 enum tremolo_status tremolo_report_fit_json(char **json, const char *path,
                                             const struct tremolo_report_fit_options *options,
                                             char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {
     json_t *document = NULL;
     enum tremolo_status status = estimate_of_reports(&document, path, options, error);
-    char *text = status == TREMOLO_OK ? estimate_text(document) : NULL;
+    char *text = status == TREMOLO_OK ? json_latch_exact(document) : NULL;
     if (status == TREMOLO_OK && text == NULL) {
         (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "out of memory");
         return TREMOLO_NO_MEMORY;

@@ -72,7 +72,7 @@ static json_t *levers_json(const struct tremolo_plan_answer *answer)
                       request->epsilon, "dimension", (int)request->guess.dimension, "protect",
                       request->response_private ? "all" : "features", "distance", request->distance,
                       "trusted", trusted, "devices_needed", positive(lever->devices), "r2",
-                      estimate_number(lever->r2), "attack_success", lever->attack));
+                      json_latch_number(lever->r2), "attack_success", lever->attack));
     }
     return list;
 }
@@ -82,7 +82,7 @@ static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
     return json_pack("{s:b, s:f, s:f, s:o, s:i, s:o, s:b, s:f, s:f}", "told_from_zero",
                      verdict->told, "least_coefficient", verdict->least, "guessed_coefficient",
                      verdict->guessed, "devices_needed", positive(verdict->devices), "lever",
-                     (int)verdict->instead, "liars_turn_sign", estimate_number(verdict->liars),
+                     (int)verdict->instead, "liars_turn_sign", json_latch_number(verdict->liars),
                      "identified", verdict->identified, "noise_ratio_max", verdict->ratio_max,
                      "devices_identified", verdict->devices_identified);
 }
@@ -92,9 +92,9 @@ static json_t *result_json(const struct tremolo_plan_result *r)
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:f}", "standard_error",
                      r->standard_error, "standard_error_public", r->standard_error_public,
                      "half_width", r->half_width, "r2", r->r2_auto, "noise_ratio", r->noise_ratio,
-                     "prediction_error", estimate_number(r->prediction_error), "prediction_minimax",
-                     r->prediction_minimax, "estimation_error",
-                     estimate_number(r->estimation_error), "estimation_minimax",
+                     "prediction_error", json_latch_number(r->prediction_error),
+                     "prediction_minimax", r->prediction_minimax, "estimation_error",
+                     json_latch_number(r->estimation_error), "estimation_minimax",
                      r->estimation_minimax);
 }
 
@@ -151,5 +151,5 @@ json_t *plan_document(const struct tremolo_plan_request *request,
 char *tremolo_plan_json(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer)
 {
-    return estimate_text(plan_document(request, answer));
+    return json_latch_exact(plan_document(request, answer));
 }

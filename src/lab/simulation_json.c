@@ -130,7 +130,7 @@ static json_t *points_of(const double *values, size_t count)
     json_t *points = json_array();
     for (size_t i = 0; i < count; i++) {
         (void)json_array_append_new(
-            points, json_pack("[I,o]", (json_int_t)i + 1, estimate_number(values[i])));
+            points, json_pack("[I,o]", (json_int_t)i + 1, json_latch_number(values[i])));
     }
     return points;
 }
@@ -245,7 +245,7 @@ static json_t *ols_json(const struct tremolo_simulation_result *result)
     for (size_t i = 0; result->ols != NULL && i <= result->dimension; i++) {
         (void)json_array_append_new(list, json_pack("{s:s,s:o}", "name",
                                                     tremolo_estimate_name(&result->estimate, i),
-                                                    "estimate", estimate_number(result->ols[i])));
+                                                    "estimate", json_latch_number(result->ols[i])));
     }
     return list;
 }
@@ -263,16 +263,16 @@ static json_t *simulation_json(const struct tremolo_simulation *simulation,
     json_t *object =
         json_pack("{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o,s:o}", "held_out",
                   (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2",
-                  "mean", estimate_number(simulation_mean(result->r2, repeats)), "sd",
-                  estimate_number(repeats > 1 ? simulation_sd(result->r2, repeats) : NAN), "values",
-                  estimate_numbers(result->r2, repeats), "r2_ols",
-                  estimate_number(simulation_mean(result->r2_ols, repeats)), "noise",
+                  "mean", json_latch_number(simulation_mean(result->r2, repeats)), "sd",
+                  json_latch_number(repeats > 1 ? simulation_sd(result->r2, repeats) : NAN),
+                  "values", json_latch_numbers(result->r2, repeats), "r2_ols",
+                  json_latch_number(simulation_mean(result->r2_ols, repeats)), "noise",
                   noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed,
-                  "seconds", estimate_number(result->seconds), "scale", scales[simulation->scaling],
-                  "scale_is_private", design->low != NULL && !standard, "sigma",
-                  estimate_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
-                  estimate_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
-                  estimate_number(simulation->experiment.epsilon), "ols", ols_json(result));
+                  "seconds", json_latch_number(result->seconds), "scale",
+                  scales[simulation->scaling], "scale_is_private", design->low != NULL && !standard,
+                  "sigma", json_latch_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
+                  json_latch_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
+                  json_latch_number(simulation->experiment.epsilon), "ols", ols_json(result));
     json_t *clamped = clamped_json(simulation, design, result);
     if (clamped != NULL) {
         (void)json_object_set_new(object, "clamped", clamped);
@@ -280,7 +280,7 @@ static json_t *simulation_json(const struct tremolo_simulation *simulation,
     if (tremolo_simulation_clips(simulation, design)) {
         (void)json_object_set_new(object, "clip",
                                   json_pack("{s:o,s:I}", "radius",
-                                            estimate_number(simulation->clip), "devices",
+                                            json_latch_number(simulation->clip), "devices",
                                             (json_int_t)result->clipped));
     }
     return object;
@@ -323,5 +323,5 @@ char *tremolo_simulation_json(const struct tremolo_simulation *simulation,
                               const struct tremolo_design *design,
                               const struct tremolo_simulation_result *result, bool for_saving)
 {
-    return estimate_text(simulation_document(simulation, design, result, for_saving));
+    return json_latch_exact(simulation_document(simulation, design, result, for_saving));
 }

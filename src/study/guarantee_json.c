@@ -3,29 +3,23 @@
 
 #include <math.h>
 
+#include "json_latch.h"
 #include "tremolo_privacy.h"
 #include "tremolo_study_file.h"
-
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
 
 static json_t *difference_json(const struct tremolo_difference *row)
 {
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", row->name, "words", row->words,
-                     "distance", number(row->distance), "mu", number(row->mu), "epsilon",
-                     number(row->epsilon), "attacker_right", number(row->attacker_right));
+                     "distance", json_latch_number(row->distance), "mu", json_latch_number(row->mu),
+                     "epsilon", json_latch_number(row->epsilon), "attacker_right",
+                     json_latch_number(row->attacker_right));
 }
 
 json_t *guarantee_words_json(const struct tremolo_explanation *explanation)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < explanation->difference_count; i++) {
-        if (json_array_append_new(rows, difference_json(&explanation->differences[i])) != 0) {
-            json_decref(rows);
-            return NULL;
-        }
+        json_latch_append(&rows, difference_json(&explanation->differences[i]));
     }
     return json_pack("{s:s, s:s, s:o}", "reviewer", explanation->reviewer, "participant",
                      explanation->participant, "differences", rows);
@@ -53,8 +47,8 @@ static json_t *tradeoff_json(double mu, double epsilon, double right, bool ballo
             caught = 1 - missed.lower;
         }
         if (isfinite(caught)) {
-            (void)json_array_append_new(
-                points, json_pack("{s:f, s:f}", "false_alarms", shares[i], "caught", caught));
+            json_latch_append(&points,
+                              json_pack("{s:f, s:f}", "false_alarms", shares[i], "caught", caught));
         }
     }
     return points;
@@ -77,8 +71,8 @@ static json_t *any_two_json(const struct tremolo_explanation *explanation)
 {
     const struct tremolo_difference *row = &explanation->differences[explanation->any_two];
     return explanation->any_two < explanation->difference_count
-               ? json_pack("{s:o, s:o}", "epsilon", number(row->epsilon), "attacker_right",
-                           number(row->attacker_right))
+               ? json_pack("{s:o, s:o}", "epsilon", json_latch_number(row->epsilon),
+                           "attacker_right", json_latch_number(row->attacker_right))
                : json_null();
 }
 
@@ -93,11 +87,12 @@ static json_t *guarantee_json(const struct tremolo_promise *promise, double epsi
                            promise->distance)
             : json_string("any");
     json_t *facts = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o}", "epsilon", number(epsilon),
-        "delta", number(promise->delta), "mu", number(mu), "rho",
-        number(nextafter(mu * mu / 2, INFINITY)), "neighbours", neighbours, "protects",
-        promise->response_private ? "all" : "features", "releases", (json_int_t)promise->releases,
-        "attacker_right", number(right), "any_two", any_two_json(explanation), "strength",
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o}", "epsilon",
+        json_latch_number(epsilon), "delta", json_latch_number(promise->delta), "mu",
+        json_latch_number(mu), "rho", json_latch_number(nextafter(mu * mu / 2, INFINITY)),
+        "neighbours", neighbours, "protects", promise->response_private ? "all" : "features",
+        "releases", (json_int_t)promise->releases, "attacker_right", json_latch_number(right),
+        "any_two", any_two_json(explanation), "strength",
         tremolo_strength_name(explanation->strength), "tradeoff",
         tradeoff_json(mu, epsilon, right, promise->law.first > 0));
     if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
@@ -140,20 +135,12 @@ json_t *guarantee_promise_json(const struct tremolo_promise *promise, double eps
     return guarantee_json(&stated, epsilon, &explanation);
 }
 
-static char *text_of(json_t *guarantee)
-{
-    char *text =
-        guarantee != NULL ? json_dumps(guarantee, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(guarantee);
-    return text;
-}
-
 char *tremolo_study_file_guarantee_json(const struct tremolo_study_file *file)
 {
-    return text_of(guarantee_study_json(file));
+    return json_latch_exact(guarantee_study_json(file));
 }
 
 char *tremolo_promise_json(const struct tremolo_promise *promise, double epsilon)
 {
-    return text_of(guarantee_promise_json(promise, epsilon));
+    return json_latch_exact(guarantee_promise_json(promise, epsilon));
 }

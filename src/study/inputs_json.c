@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json_latch.h"
 #include "study_file.h"
 
 /* ---------------------------------------------------------------- writing */
@@ -88,12 +89,6 @@ static bool read_missing(struct tremolo_input *input, const json_t *missing)
            tremolo_input_read(&input->missing, input, json_string_value(missing));
 }
 
-static double number_or_nan(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static bool read_column(struct tremolo_input *input, const char **level, const json_t *object)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
@@ -101,9 +96,9 @@ static bool read_column(struct tremolo_input *input, const char **level, const j
     bool known = study_find(&place, study_kinds, kind);
     input->kind = (enum tremolo_study_kind)place;
     input->name = json_string_value(json_object_get(object, "name"));
-    input->low = number_or_nan(object, "low");
-    input->high = number_or_nan(object, "high");
-    input->typical = number_or_nan(object, "typical");
+    input->low = json_latch_member(object, "low");
+    input->high = json_latch_member(object, "high");
+    input->typical = json_latch_member(object, "typical");
     return input->name != NULL && known &&
            read_levels(input, level, json_object_get(object, "levels")) &&
            read_missing(input, json_object_get(object, "missing"));

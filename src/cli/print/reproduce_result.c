@@ -24,8 +24,8 @@ static json_t *series_of(const struct tremolo_reproduction_case *studied,
         const struct tremolo_sweep_point *r2 =
             reference ? &studied->ols : &studied->sweep[method][e];
         (void)json_array_append_new(
-            points, json_pack("[f,o,o,o]", sweep->epsilon(e), estimate_number(r2->mean),
-                              estimate_number(r2->low), estimate_number(r2->high)));
+            points, json_pack("[f,o,o,o]", sweep->epsilon(e), json_latch_number(r2->mean),
+                              json_latch_number(r2->low), json_latch_number(r2->high)));
     }
     return json_pack("{s:s,s:s,s:o*,s:o}", "name", reference ? "ols" : sweep->methods[method].name,
                      "title",

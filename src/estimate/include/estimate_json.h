@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "json_latch.h"
 #include "tremolo_estimate.h"
 #include "tremolo_report_file.h"
 
@@ -34,16 +35,7 @@ estimate_of_reports(json_t **document, const char *path,
                     const struct tremolo_report_fit_options *options,
                     char error[TREMOLO_REPORT_FILE_ERROR_BYTES]);
 
-/* The document as text for programs, which the caller frees; the document is freed. NULL
- * without memory. */
-char *estimate_text(json_t *document);
-
-/* JSON has no NaN and no infinity: what is not a number is null. */
-json_t *estimate_number(double value);
-json_t *estimate_numbers(const double *values, size_t count);
-
-/* Documents have all digits: for programs, and for people. */
-#define ESTIMATE_JSON        (JSON_COMPACT | JSON_REAL_PRECISION(17))
+/* Documents have all digits, for people too (json_latch_exact() is for programs). */
 #define ESTIMATE_JSON_PRETTY (JSON_INDENT(2) | JSON_REAL_PRECISION(17))
 
 #endif

@@ -162,7 +162,7 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
 
 enum tremolo_status estimate_guarantee_json(char **json, const struct served_study *served)
 {
-    return json_latch_text(json, guarantee_study_json(served->file), ESTIMATE_JSON);
+    return json_latch_text(json, guarantee_study_json(served->file), JSON_LATCH_EXACT);
 }
 
 static json_t *iteration_json(const struct served_study *served, const struct snapshot *snapshot)
@@ -171,8 +171,8 @@ static json_t *iteration_json(const struct served_study *served, const struct sn
     if (served->terms->rounds == 1) {
         return json_null();
     }
-    return json_pack("{s:o, s:o}", "last", estimate_numbers(snapshot->last, d), "average",
-                     snapshot->done ? estimate_numbers(snapshot->average, d) : json_null());
+    return json_pack("{s:o, s:o}", "last", json_latch_numbers(snapshot->last, d), "average",
+                     snapshot->done ? json_latch_numbers(snapshot->average, d) : json_null());
 }
 
 /* Estimate, low and high of every feature; NAN where noise hides it. */
@@ -224,7 +224,7 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
     json_t *guarantee = guarantee_study_json(served->file);
     (void)json_object_set_new(answer, "guarantee", guarantee != NULL ? guarantee : json_null());
-    char *text = json_dumps(answer, ESTIMATE_JSON);
+    char *text = json_dumps(answer, JSON_LATCH_EXACT);
     snapshot->summary = summary_of(answer);
     json_decref(answer);
     return text;

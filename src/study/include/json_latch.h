@@ -1,4 +1,4 @@
-/* json_latch.h -- answers in JSON that are whole or not at all.
+/* json_latch.h -- documents in JSON that are whole or not at all.
  *
  * Building a document can fail anywhere, for want of memory. The first failure makes it NULL,
  * and NULL it stays, also as a part of others (json_pack's "o"); json_latch_text looks once, at
@@ -7,8 +7,8 @@
  *     json_t *list = json_array();
  *     json_latch_append(&list, json_integer(1));
  *     status = json_latch_text(&text, json_pack("{s:o}", "list", list), JSON_COMPACT); */
-#ifndef SERVER_JSON_LATCH_H
-#define SERVER_JSON_LATCH_H
+#ifndef TREMOLO_JSON_LATCH_H
+#define TREMOLO_JSON_LATCH_H
 
 #include <jansson.h>
 #include <math.h>
@@ -40,11 +40,15 @@ static inline json_t *json_latch_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* The other way: a member that is a number, or NAN. */
+/* The other way: a number, or NAN; and one that is a member. */
+static inline double json_latch_value(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 static inline double json_latch_member(const json_t *object, const char *name)
 {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return json_latch_value(json_object_get(object, name));
 }
 
 static inline json_t *json_latch_numbers(const double *values, size_t count)
@@ -67,6 +71,14 @@ TREMOLO_MUST_USE static inline enum tremolo_status json_latch_text(char **text, 
     }
     *text = made;
     return TREMOLO_OK;
+}
+
+/* The same with all digits, for programs; NULL without memory. */
+static inline char *json_latch_exact(json_t *document)
+{
+    char *text = NULL;
+    (void)!json_latch_text(&text, document, JSON_LATCH_EXACT);
+    return text;
 }
 
 #endif
