@@ -115,9 +115,10 @@ static double key_of(struct served_study *served, enum list_sort sort, int64_t n
     case BY_TITLE: break;
     case BY_STATE: key = state_of(served, now); break;
     case BY_DEVICES: key = (double)served_devices(served); break;
-    case BY_TOLD: key = json_latch_member(served->summary, "told"); break;
+    case BY_TOLD: key = json_latch_member(served->estimate.summary, "told"); break;
     case BY_PRIVACY:
-        key = json_latch_member(json_object_get(served->summary, "guarantee"), "attacker_right");
+        key = json_latch_member(json_object_get(served->estimate.summary, "guarantee"),
+                                "attacker_right");
         break;
     case BY_REPORT: key = served->reported_at > 0 ? (double)served->reported_at : NAN; break;
     }
@@ -179,7 +180,7 @@ static json_t *line_of(struct served_study *served, int64_t now)
         (json_int_t)served->reports, "devices", (json_int_t)served_devices(served), "dimension",
         (int)served->study->dimension, "last_report",
         served->reported_at > 0 ? json_integer(served->reported_at) : json_null(), "summary",
-        served->summary != NULL ? json_deep_copy(served->summary) : json_null());
+        served->estimate.summary != NULL ? json_deep_copy(served->estimate.summary) : json_null());
     (void)pthread_mutex_unlock(&served->lock);
     return line;
 }

@@ -24,17 +24,13 @@ static const double usual_level = 0.95;
 /* What the computation works on, so that the lock is held only to fill it. */
 struct snapshot {
     struct rounds_told told;
-    uint64_t reports;
+    struct served_estimate made;
     uint64_t devices; /* at least */
     uint64_t round_reports;
     unsigned round;
     bool done;
     bool pooled;
     unsigned evidence_round;
-    uint64_t evidence_reports; /* that the table is from */
-    double r2;                 /* of the prediction; NAN: none */
-    json_t *summary;           /* of the answer */
-    float *values;             /* of the table, for the history; owned; NULL: none */
     double last[TREMOLO_MAX_FEATURES];
     double average[TREMOLO_MAX_FEATURES];
 };
@@ -54,14 +50,15 @@ static unsigned largest_round(const struct served_study *served)
 /* Lock held. */
 static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct served_study *served)
 {
-    *snapshot =
-        (struct snapshot){.reports = served->reports, .round = served->opened - 1, .r2 = NAN};
+    snapshot->made = (struct served_estimate){
+        .generation = served->generation, .reports = served->reports, .r2 = NAN};
+    snapshot->round = served->opened - 1;
     snapshot->done = served_is_done(served);
     snapshot->devices = served_devices(served);
     snapshot->round_reports = tremolo_moments_count(served->rounds[snapshot->round].moments);
     snapshot->pooled = served->terms->rounds > 1 && served->check.secret != NULL;
     snapshot->evidence_round = largest_round(served);
-    snapshot->evidence_reports =
+    snapshot->made.devices =
         snapshot->pooled ? served->reports
                          : tremolo_moments_count(served->rounds[snapshot->evidence_round].moments);
     if (served->reports < 2) {
@@ -137,7 +134,7 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.state = snapshot->done ? "done" : "open";
     estimate.round = snapshot->round;
     estimate.rounds = served->terms->rounds;
-    estimate.reports = (int64_t)snapshot->reports;
+    estimate.reports = (int64_t)snapshot->made.reports;
     estimate.devices = (int64_t)snapshot->devices;
     estimate.round_reports = (int64_t)snapshot->round_reports;
     estimate.devices_needed =
@@ -145,7 +142,7 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.level = level;
     estimate.evidence_round =
         snapshot->pooled ? TREMOLO_UNKNOWN : (int64_t)snapshot->evidence_round;
-    estimate.evidence_reports = snapshot->evidence_reports;
+    estimate.evidence_reports = snapshot->made.devices;
     if (served->terms->rounds > 1) {
         estimate.evidence_why = snapshot->pooled ? why_pooled : why_largest;
     }
@@ -217,59 +214,47 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
         tremolo_estimate_free(&estimate);
         return NULL;
     }
-    snapshot->r2 = estimate.r2;
-    snapshot->values = values_of(&estimate);
+    snapshot->made.r2 = estimate.r2;
+    snapshot->made.values = values_of(&estimate);
     json_t *answer = estimate_document(&estimate);
     tremolo_estimate_free(&estimate);
     (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
     json_t *guarantee = guarantee_study_json(served->file);
     (void)json_object_set_new(answer, "guarantee", guarantee != NULL ? guarantee : json_null());
     char *text = json_dumps(answer, JSON_LATCH_EXACT);
-    snapshot->summary = summary_of(answer);
+    snapshot->made.summary = summary_of(answer);
     json_decref(answer);
     return text;
 }
 
-/* Keep what was composed, unless somebody kept something newer meanwhile. */
-static void keep(struct served_study *served, char *text, struct snapshot *snapshot,
-                 uint64_t generation)
+/* Keep what was composed, unless somebody kept something newer meanwhile; `made` gets what was
+ * kept before. */
+static void keep(struct served_study *served, struct served_estimate *made)
 {
     (void)pthread_mutex_lock(&served->lock);
-    if (served->estimate == NULL || served->estimate_generation < generation) {
-        char *old = served->estimate;
-        json_t *old_summary = served->summary;
-        served->estimate = text;
-        served->estimate_generation = generation;
-        served->estimate_r2 = snapshot->r2;
-        served->estimate_reports = snapshot->reports;
-        served->summary = snapshot->summary;
-        snapshot->summary = old_summary;
-        served->estimate_devices = snapshot->evidence_reports;
-        float *before = served->estimate_values;
-        served->estimate_values = snapshot->values;
-        snapshot->values = before;
-        text = old;
+    if (served->estimate.text == NULL || served->estimate.generation < made->generation) {
+        struct served_estimate before = served->estimate;
+        served->estimate = *made;
+        *made = before;
     }
     (void)pthread_mutex_unlock(&served->lock);
-    free(text);
 }
 
 /* Is the answer that is kept the one of this generation? Lock held. */
 static bool is_current(const struct served_study *served)
 {
-    return served->estimate != NULL && served->estimate_generation == served->generation;
+    return served->estimate.text != NULL && served->estimate.generation == served->generation;
 }
 
 /* The answer of this generation: from the study (*text, unless text is NULL), or its parts
  * (snapshot). */
-static enum tremolo_status look_up(char **text, struct snapshot *snapshot, uint64_t *generation,
+static enum tremolo_status look_up(char **text, struct snapshot *snapshot,
                                    struct served_study *served)
 {
     enum tremolo_status status = TREMOLO_OK;
     (void)pthread_mutex_lock(&served->lock);
-    *generation = served->generation;
     if (text != NULL && is_current(served)) {
-        *text = strdup(served->estimate);
+        *text = strdup(served->estimate.text);
         status = *text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     } else {
         status = take_snapshot(snapshot, served);
@@ -283,7 +268,7 @@ char *estimate_kept(struct served_study *served)
     if (pthread_mutex_trylock(&served->lock) != 0) {
         return NULL; /* perhaps somebody computes */
     }
-    char *text = is_current(served) ? strdup(served->estimate) : NULL;
+    char *text = is_current(served) ? strdup(served->estimate.text) : NULL;
     (void)pthread_mutex_unlock(&served->lock);
     return text;
 }
@@ -293,21 +278,19 @@ static enum tremolo_status answer(char **json, struct served_study *served, doub
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     char *text = NULL;
-    uint64_t generation = 0;
     if (snapshot == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = look_up(kept ? &text : NULL, snapshot, &generation, served);
+    enum tremolo_status status = look_up(kept ? &text : NULL, snapshot, served);
     if (status == TREMOLO_OK && text == NULL) {
         text = compose(served, snapshot, level);
-        char *copy = kept && text != NULL ? strdup(text) : NULL;
-        if (copy != NULL) {
-            keep(served, copy, snapshot, generation);
+        snapshot->made.text = kept && text != NULL ? strdup(text) : NULL;
+        if (snapshot->made.text != NULL) {
+            keep(served, &snapshot->made);
         }
     }
     rounds_told_free(&snapshot->told);
-    json_decref(snapshot->summary);
-    free(snapshot->values);
+    served_estimate_free(&snapshot->made);
     free(snapshot);
     if (status == TREMOLO_OK && text == NULL) {
         status = TREMOLO_NO_MEMORY;

@@ -86,13 +86,14 @@ static void refresh_gradient(struct served_study *served, unsigned round)
 static void take(struct served_study *served, int64_t now)
 {
     struct history *history = &served->history;
-    struct history_sample sample = {now, served->estimate_reports, served->estimate_r2};
-    struct history_point point = {now, served->estimate_devices};
-    if (sample_is_due(history, served->estimate_reports, now)) {
+    const struct served_estimate *estimate = &served->estimate;
+    struct history_sample sample = {now, estimate->reports, estimate->r2};
+    struct history_point point = {now, estimate->devices};
+    if (sample_is_due(history, estimate->reports, now)) {
         add_sample(history, &sample);
     }
-    if (served->estimate_values != NULL && history_point_is_due(history, point.devices)) {
-        history_add_point(history, served->study->dimension, point, served->estimate_values);
+    if (estimate->values != NULL && history_point_is_due(history, point.devices)) {
+        history_add_point(history, served->study->dimension, point, estimate->values);
     }
 }
 
@@ -104,7 +105,7 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
     /* The table of one round is from all reports; of several, samples decide when to look. After a
      * restart nothing may be due for ever, and yet the list has to say what was learnt. */
     bool due =
-        served->summary == NULL || sample_is_due(&served->history, served->reports, now) ||
+        served->estimate.summary == NULL || sample_is_due(&served->history, served->reports, now) ||
         (served->terms->rounds == 1 && history_point_is_due(&served->history, served->reports));
     unsigned opened = served->opened;
     (void)pthread_mutex_unlock(&served->lock);
@@ -217,7 +218,7 @@ static json_t *compose(struct served_study *served, int64_t now)
         "reports", (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
         "round_reports",
         (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments), "rate",
-        json_latch_number(rate_of(&served->history)), "r2", json_latch_number(served->estimate_r2),
+        json_latch_number(rate_of(&served->history)), "r2", json_latch_number(served->estimate.r2),
         "outcomes", outcomes_json(served), "samples", samples_json(&served->history), "convergence",
         convergence_json(&served->history, served->study->dimension), "rounds",
         rounds_json(served));

@@ -48,6 +48,13 @@ bool served_prepare_round(struct served_study *served, unsigned round)
     return true;
 }
 
+void served_estimate_free(struct served_estimate *estimate)
+{
+    free(estimate->text);
+    json_decref(estimate->summary);
+    free(estimate->values);
+}
+
 void served_free(struct served_study *served)
 {
     if (served == NULL) {
@@ -67,9 +74,7 @@ void served_free(struct served_study *served)
     free(served->discards);
     free(served->log_cache);
     free(served->published);
-    free(served->estimate);
-    json_decref(served->summary);
-    free(served->estimate_values);
+    served_estimate_free(&served->estimate);
     free(served->history.text);
     history_free(&served->history);
     tremolo_study_file_free(served->file);
@@ -117,7 +122,7 @@ enum tremolo_status served_new(struct served_study **served,
         return TREMOLO_NO_MEMORY;
     }
     made->since = (int64_t)time(NULL);
-    made->estimate_r2 = NAN;
+    made->estimate.r2 = NAN;
     (void)pthread_mutex_init(&made->lock, NULL);
     enum tremolo_status status = tremolo_study_file_parse(&made->file, problems, json, length);
     if (status == TREMOLO_OK) {

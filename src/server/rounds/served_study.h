@@ -63,6 +63,17 @@ struct served_discard {
 
 enum { SERVED_DISCARDS_MAX = 4096 };
 
+/* The last answer, and what it was made from. */
+struct served_estimate {
+    char *text; /* NULL: none yet */
+    uint64_t generation;
+    uint64_t reports;
+    uint64_t devices; /* at least, that its table is from */
+    double r2;        /* of the prediction; NAN: none */
+    json_t *summary;  /* summary.c; NULL: none */
+    float *values;    /* of the table, as a history_point has them; NULL: none */
+};
+
 struct served_study {
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
@@ -87,15 +98,8 @@ struct served_study {
     uint64_t reports;    /* in the fold, all rounds */
     uint64_t discarded;  /* in the log and not in the fold */
     uint64_t generation; /* changes with every fold and every round */
-    /* The last estimate and what it was made from. */
-    char *estimate;
-    uint64_t estimate_generation;
-    uint64_t estimate_reports;
-    double estimate_r2;        /* NAN: none yet */
-    json_t *summary;           /* of the same (summary.c); NULL: none yet */
-    int64_t reported_at;       /* Unix seconds of the newest report since the start; 0: none */
-    uint64_t estimate_devices; /* that its table is from */
-    float *estimate_values;    /* of the table, as a history_point has them; NULL: none yet */
+    int64_t reported_at; /* Unix seconds of the newest report since the start; 0: none */
+    struct served_estimate estimate;
     struct history history;
     /* ------------------------------------------------------------ */
     struct index log_ids;
@@ -127,6 +131,7 @@ TREMOLO_MUST_USE enum tremolo_status served_new(struct served_study **served,
                                                 const char *json, size_t length,
                                                 const uint8_t *signing_key, const uint8_t *secret);
 void served_free(struct served_study *served);
+void served_estimate_free(struct served_estimate *estimate);
 
 /* A study from its row in a store, with the keys of served_new. BAD_STUDY, or MALFORMED under
  * another study's key: `words` then name it, its place and the reason, in one sentence. Other
