@@ -50,33 +50,54 @@ static bool is_identified(const struct tremolo_estimate *estimate)
     return false;
 }
 
-/* Take the rows over, or say why there are none. */
-static enum tremolo_status keep_rows(struct tremolo_estimate *estimate,
-                                     struct tremolo_coefficient *rows, enum tremolo_status status)
+/* A table from ballots, or else from evidence; *table stays as it is without one. */
+static enum tremolo_status infer(struct tremolo_coefficient **table,
+                                 const struct tremolo_estimate *estimate,
+                                 const struct tremolo_debiased *evidence,
+                                 const struct tremolo_ballot *ballots,
+                                 const struct tremolo_units *units)
 {
-    if (status == TREMOLO_OK) {
-        estimate->rows = rows;
-        if (isnan(estimate->devices_needed)) { /* the study said it, or the rows do */
-            estimate->devices_needed = rows[0].devices_needed;
-        }
-        return TREMOLO_OK;
+    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
+    if (rows == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
-    free(rows);
-    estimate->remark = status == TREMOLO_SINGULAR
-                           ? "the debiased moment is singular at this noise: no unbiased estimate"
-                           : tremolo_status_sentence(status);
-    return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
+    enum tremolo_status status = ballots != NULL
+                                     ? tremolo_ballot_infer(rows, ballots, units, estimate->level)
+                                     : tremolo_infer(rows, evidence, units, true, estimate->level);
+    if (status != TREMOLO_OK) {
+        free(rows);
+        return status;
+    }
+    *table = rows;
+    return TREMOLO_OK;
+}
+
+/* The table's rows, or why there are none. */
+static enum tremolo_status set_rows(struct tremolo_estimate *estimate,
+                                    const struct tremolo_debiased *evidence,
+                                    const struct tremolo_ballot *ballots,
+                                    const struct tremolo_units *units)
+{
+    enum tremolo_status status = infer(&estimate->rows, estimate, evidence, ballots, units);
+    if (status == TREMOLO_NO_MEMORY) {
+        return status;
+    }
+    if (status != TREMOLO_OK) {
+        estimate->remark =
+            status == TREMOLO_SINGULAR
+                ? "the debiased moment is singular at this noise: no unbiased estimate"
+                : tremolo_status_sentence(status);
+    } else if (isnan(estimate->devices_needed)) { /* the study said it, or the rows do */
+        estimate->devices_needed = estimate->rows[0].devices_needed;
+    }
+    return TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
                                            const struct tremolo_debiased *evidence,
                                            const struct tremolo_units *units)
 {
-    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
-    if (rows == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    return keep_rows(estimate, rows, tremolo_infer(rows, evidence, units, true, estimate->level));
+    return set_rows(estimate, evidence, NULL, units);
 }
 
 enum tremolo_status tremolo_estimate_robust(struct tremolo_estimate *estimate,
@@ -87,18 +108,7 @@ enum tremolo_status tremolo_estimate_robust(struct tremolo_estimate *estimate,
     if (evidence == NULL && ballots == NULL) {
         return TREMOLO_OK;
     }
-    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
-    if (rows == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    enum tremolo_status status = ballots != NULL
-                                     ? tremolo_ballot_infer(rows, ballots, units, estimate->level)
-                                     : tremolo_infer(rows, evidence, units, true, estimate->level);
-    if (status == TREMOLO_OK) {
-        estimate->robust = rows;
-        return TREMOLO_OK;
-    }
-    free(rows);
+    enum tremolo_status status = infer(&estimate->robust, estimate, evidence, ballots, units);
     return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
 }
 
@@ -206,12 +216,7 @@ enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
 {
     double beta[TREMOLO_MAX_FEATURES];
     struct tremolo_ballot_fit fit;
-    struct tremolo_coefficient *rows = calloc(estimate->features + 1, sizeof *rows);
-    if (rows == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    enum tremolo_status status =
-        keep_rows(estimate, rows, tremolo_ballot_infer(rows, ballots, units, estimate->level));
+    enum tremolo_status status = set_rows(estimate, NULL, ballots, units);
     if (status == TREMOLO_OK) {
         status = tremolo_ballot_fit(beta, &fit, ballots, method, estimate->level);
     }
