@@ -91,6 +91,15 @@ double density_share(double logit, bool response)
     return 1.0 / (1.0 + exponential(-logit));
 }
 
+bool density_has(const struct density *density, const double *position)
+{
+    bool has = true;
+    for (size_t i = density->at.share; i < density->at.count; i++) {
+        has = has && fabs(position[i]) <= SHARES_END;
+    }
+    return has;
+}
+
 double density_mean_sd(const struct density *density, size_t i)
 {
     return i == density->d ? density->w_mean_sd : MEAN_SPREAD;

@@ -184,7 +184,7 @@ static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double
     double unit = ballots->w_scale * ballots->w_scale / mass;
     fit->fit.residual_variance = unit * loss(theta, M, n);
     fit->fit.intercept = ballots->h * ballots->w_scale * theta[0] + ballots->w_mean;
-    return TREMOLO_OK;
+    return isfinite(fit->fit.residual_variance) ? TREMOLO_OK : TREMOLO_NOT_CONVERGED;
 }
 
 enum tremolo_status tremolo_ballot_fit(double *beta, struct tremolo_ballot_fit *fit,

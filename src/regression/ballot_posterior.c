@@ -75,7 +75,8 @@ static void steer(double *to, double factor, const struct chain *chain, const do
     }
 }
 
-/* One proposal of `steps` leaps; returns the probability of acceptance. */
+/* One proposal of `steps` leaps; returns the probability of acceptance. The first ones, from where
+ * the density is steep, may leap to where shares vanish and slopes divide by zero. */
 static double move(struct chain *chain, double *now, double step, size_t steps)
 {
     size_t count = chain->density.at.count;
@@ -91,6 +92,9 @@ static double move(struct chain *chain, double *now, double step, size_t steps)
         steer(chain->next, step, chain, chain->momentum);
         there = density_energy(&chain->density, chain->next_gradient, chain->next);
         steer(chain->momentum, s + 1 < steps ? -step : -0.5 * step, chain, chain->next_gradient);
+    }
+    if (!density_has(&chain->density, chain->next)) {
+        there = INFINITY;
     }
     double gain = *now + kinetic - there - 0.5 * dot(chain->momentum, chain->momentum, count);
     double chance = gain >= 0.0 ? 1.0 : gain > -600.0 ? density_exponential(gain) : 0.0;

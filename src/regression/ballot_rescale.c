@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#define SHARE_MOST (1.0 - 1e-9)
-
 /* Of proposals, in prior standard deviations: where noise hides much, and where many
  * loadings or slopes say how large they are. */
 static const double strides[] = {1.0, 0.1};
@@ -119,9 +117,6 @@ void density_rescale(double *position, struct density *density, struct tremolo_r
         now.part[k] = position[at->part + k];
     }
     density_place(density, position);
-    if (density->common > SHARE_MOST || density->explained > SHARE_MOST) {
-        return; /* on its way back from an unlikely place: next to nothing stays there */
-    }
     struct kept kept = keep(density);
     double energy = energy_of(density, &kept, &now);
     for (size_t j = 0; j < 2 * (q + 2); j++) {
@@ -129,6 +124,9 @@ void density_rescale(double *position, struct density *density, struct tremolo_r
         size_t which = j / 2;
         double *one = which < 2 ? &next.logit[which] : &next.part[which - 2];
         *one += strides[j % 2] * 2.0 * (tremolo_random_uniform(random) - 0.5);
+        if (fabs(*one) > SHARES_END) {
+            continue;
+        }
         double there = energy_of(density, &kept, &next);
         if (tremolo_random_uniform(random) < density_exponential(energy - there)) {
             now = next;

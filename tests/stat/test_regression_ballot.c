@@ -215,6 +215,24 @@ static void test_related_features(void **state)
     assert_true(r2 >= 0.45 && r2 <= 0.51);
 }
 
+/* Few devices whose response lies far from the middle: the chain starts where the density is steep, and
+ * this draw's first leaps once went to where slopes have no size, and the answer was no number. */
+static void test_steep_start(void **state)
+{
+    (void)state;
+    struct made_population made = made_population(2, false, 500, 2.522);
+    struct tremolo_random random = tremolo_random_from(1633, 11);
+    struct tremolo_ballot_fit fit;
+    made.correlation = made.mean = 0.0;
+    made.intercept = 0.8;
+    made.residual = 0.025;
+    made.slope[0] = sqrt(0.225 / (made.variance * 2.0));
+    made.slope[1] = -made.slope[0];
+    double r2 = true_r2(&fit, &made, &random);
+    print_message("# steep start: R^2 %.3f\n", r2);
+    assert_true(isfinite(r2) && isfinite(fit.fit.residual_variance));
+}
+
 /* The response's mean is itself hidden: unshrunken it would cost its noise variance, c^2/(4.5 K
  * (h g mass)^2) when protected, as a share of the response's.
  * Beyond that, slopes without a signal may cost 0.013: they cost 0.0095 at most when it was
@@ -402,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_many_features),
         cmocka_unit_test(test_related_features),
         cmocka_unit_test(test_r2_shown_is_as_good_as_any),
+        cmocka_unit_test(test_steep_start),
         cmocka_unit_test(test_no_signal_costs_little_more_than_the_mean),
         cmocka_unit_test(test_no_signal_keeps_to_the_mean),
         cmocka_unit_test(test_plan_is_what_happens),
