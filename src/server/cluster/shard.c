@@ -283,9 +283,11 @@ enum tremolo_status shard_take(struct shard *shard, uint64_t position, const uin
         return status;
     }
     if (status == TREMOLO_OK && counts[SHARD_COUNTED] > 0) {
-        status = shard->moments == NULL ? TREMOLO_BAD_ARGUMENT
-                                        : rows_fold(shard->moments, shard->served->study,
-                                                    &shard->rows, counts[SHARD_COUNTED]);
+        status =
+            shard->moments == NULL
+                ? TREMOLO_BAD_ARGUMENT
+                : tremolo_release_fold(shard->moments, shard->served->study, shard->rows.values,
+                                       shard->rows.buckets, counts[SHARD_COUNTED]);
     }
     if (status == TREMOLO_OK) {
         shard->position = position;

@@ -1,4 +1,4 @@
-/* rows.c -- room for rows, and the one place where reports are folded. */
+/* rows.c -- room for rows, and how they are folded while others read the sums. */
 #include "rows.h"
 
 #include <stdlib.h>
@@ -35,12 +35,6 @@ void rows_put(struct rows *rows, size_t row_values, size_t at, const int16_t *ro
 {
     memmove(rows->values + at * row_values, row, row_values * sizeof *row);
     rows->buckets[at] = (uint8_t)bucket;
-}
-
-enum tremolo_status rows_fold(struct tremolo_moments *moments, const struct tremolo_study *study,
-                              const struct rows *rows, size_t count)
-{
-    return tremolo_release_fold(moments, study, rows->values, rows->buckets, count);
 }
 
 size_t rows_expand(int8_t expanded[ROWS_EXPANDED_BYTES], const struct tremolo_study *study,

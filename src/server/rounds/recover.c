@@ -335,8 +335,7 @@ enum tremolo_status served_fold_record(struct served_round *round,
         return TREMOLO_MALFORMED;
     }
     uint8_t bucket = (uint8_t)served_bucket(served, arrival);
-    struct rows one = {row, &bucket, 1};
-    return rows_fold(round->moments, served->study, &one, 1);
+    return tremolo_release_fold(round->moments, served->study, row, &bucket, 1);
 }
 
 /* A record of the log: into the indexes, and into the fold of its round unless
