@@ -16,7 +16,6 @@
 
 struct tremolo_prediction {
     struct tremolo_inputs *inputs;
-    char *response;
     size_t features;
     double level, degrees;
     double reach;       /* half ranges from what is typical that a feature counts to */
@@ -74,8 +73,6 @@ static bool all_finite(const double *values, size_t count)
 static bool take(struct tremolo_prediction *made, const json_t *root, char *error)
 {
     const json_t *prediction = json_object_get(root, "prediction");
-    const char *response =
-        json_string_value(json_object_get(json_object_get(root, "response"), "name"));
     const char *release = json_string_value(json_object_get(root, "release"));
     if (!estimate_document_is(root)) {
         return fail(error, "this is no estimate; 'tremolo fit --save FILE.json' writes one");
@@ -97,10 +94,9 @@ static bool take(struct tremolo_prediction *made, const json_t *root, char *erro
     made->covariance = take_covariance(json_object_get(root, "covariance"), p);
     made->level = json_latch_member(root, "level");
     made->degrees = json_latch_member(json_object_get(root, "inference"), "degrees");
-    made->response = strdup(response != NULL ? response : "");
     made->reach =
         release != NULL && strcmp(release, "ballot") == 0 ? TREMOLO_STUDY_REACH : INFINITY;
-    if (made->shrunken == NULL || made->response == NULL || !all_finite(made->shrunken, p)) {
+    if (made->shrunken == NULL || !all_finite(made->shrunken, p)) {
         return fail(error, "its coefficients for prediction are not sound");
     }
     if (!(made->level > 0 && made->level < 1)) {
@@ -134,7 +130,6 @@ void tremolo_prediction_free(struct tremolo_prediction *prediction)
 {
     if (prediction != NULL) {
         tremolo_inputs_free(prediction->inputs);
-        free(prediction->response);
         free(prediction->shrunken);
         free(prediction->unbiased);
         free(prediction->covariance);
@@ -147,11 +142,6 @@ void tremolo_prediction_free(struct tremolo_prediction *prediction)
 const struct tremolo_inputs *tremolo_prediction_inputs(const struct tremolo_prediction *prediction)
 {
     return prediction->inputs;
-}
-
-const char *tremolo_prediction_response(const struct tremolo_prediction *prediction)
-{
-    return prediction->response;
 }
 
 void tremolo_prediction_set_level(struct tremolo_prediction *prediction, double level)

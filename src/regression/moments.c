@@ -84,7 +84,7 @@ struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products)
     }
     made->sums = sums;
     made->products = products;
-    made->storage = tremolo_sums_new(made->bucket, TREMOLO_BUCKETS + 1, sums, products);
+    made->storage = tremolo_sums_new(made->bucket, TREMOLO_BUCKETS, sums, products);
     if (made->storage == NULL) {
         free(made);
         return NULL;
@@ -247,41 +247,20 @@ enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
 }
 
 /* The lower triangle is copied from the upper one only here. */
-static void answer(struct tremolo_sums *sums, struct bucket_sums *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++) {
-            from->product[i * n + j] = from->product[j * n + i];
-        }
-    }
-    *sums = (struct tremolo_sums){n, from->count, from->sum, from->product};
-}
-
 enum tremolo_status tremolo_moments_bucket(struct tremolo_moments *moments,
                                            struct tremolo_sums *sums, unsigned bucket)
 {
     if (moments == NULL || sums == NULL || bucket >= TREMOLO_BUCKETS || moments->ballot_parts > 0) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    answer(sums, &moments->bucket[bucket], moments->n);
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
-                                          struct tremolo_sums *sums)
-{
-    if (moments == NULL || sums == NULL || moments->ballot_parts > 0) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
+    struct bucket_sums *from = &moments->bucket[bucket];
     size_t n = moments->n;
-    struct bucket_sums *total = &moments->bucket[TREMOLO_BUCKETS];
-    total->count = 0;
-    memset(total->sum, 0, n * sizeof *total->sum);
-    memset(total->product, 0, n * n * sizeof *total->product);
-    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        tremolo_sums_add(total, &moments->bucket[b], n + n * n);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            from->product[i * n + j] = from->product[j * n + i];
+        }
     }
-    answer(sums, total, n);
+    *sums = (struct tremolo_sums){n, from->count, from->sum, from->product};
     return TREMOLO_OK;
 }
 

@@ -61,7 +61,7 @@ struct tremolo_moments {
     size_t products;     /* and of its product */
     bool split_response; /* see fold.c */
     const struct fold_kernel *kernel;
-    struct bucket_sums bucket[TREMOLO_BUCKETS + 1]; /* the last is for totals */
+    struct bucket_sums bucket[TREMOLO_BUCKETS];
     int64_t *storage;
     struct moments_tail *tail; /* NULL: not watched */
     struct fold_workspace work;

@@ -45,9 +45,8 @@ bool tremolo_prediction_read(struct tremolo_prediction **prediction, const char 
                              size_t length, char error[TREMOLO_PREDICT_ERROR_BYTES]);
 void tremolo_prediction_free(struct tremolo_prediction *prediction); /* accepts NULL */
 
-/* The columns it needs, and the response's name. */
+/* The columns it needs. */
 const struct tremolo_inputs *tremolo_prediction_inputs(const struct tremolo_prediction *prediction);
-const char *tremolo_prediction_response(const struct tremolo_prediction *prediction);
 
 /* How many coefficients noise hides, and may there be intervals at all? */
 size_t tremolo_prediction_hidden(const struct tremolo_prediction *prediction);

@@ -11,11 +11,11 @@
  * travel alike, and only adding and reading differ.
  *
  *     struct tremolo_moments *moments = NULL;
- *     struct tremolo_sums all;
+ *     struct tremolo_sums sums;
  *     if (tremolo_moments_new(&moments, d + 1, 2047, 2047) == TREMOLO_OK &&
  *         tremolo_moments_add(moments, rows, buckets, count) == TREMOLO_OK &&
- *         tremolo_moments_total(moments, &all) == TREMOLO_OK) {
- *         ... all.product[i * (d + 1) + j] / (double)all.count ...
+ *         tremolo_moments_bucket(moments, &sums, 0) == TREMOLO_OK) {
+ *         ... sums.product[i * (d + 1) + j] / (double)sums.count ...
  *     }
  *     tremolo_moments_free(moments);
  *
@@ -49,7 +49,7 @@ enum {
 /* So do 2^26 ballots with a public response, of 80 times 32767 squared each. */
 #define TREMOLO_MAX_FOLD_BALLOTS (UINT64_C(1) << 26)
 
-/* Sums over the reports of one bucket, or of all. `sum` holds n entries,
+/* Sums over the reports of one bucket. `sum` holds n entries,
  * `product` n * n in row-major order, symmetric. Both point into the object
  * that was asked and live as long as it does and is not changed. */
 struct tremolo_sums {
@@ -149,12 +149,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_within(struct tremolo_momen
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_merge(struct tremolo_moments *moments,
                                                            const struct tremolo_moments *other);
 
-/* The sums of one bucket, or of all reports; BAD_ARGUMENT for ballots. They refer to memory inside
- * `moments`: valid until it is changed, asked again for a total, or freed. */
+/* The sums of one bucket; BAD_ARGUMENT for ballots. They refer to memory inside `moments`: valid
+ * until it is changed or freed. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_bucket(struct tremolo_moments *moments, struct tremolo_sums *sums, unsigned bucket);
-TREMOLO_MUST_USE enum tremolo_status tremolo_moments_total(struct tremolo_moments *moments,
-                                                           struct tremolo_sums *sums);
 
 /* The same of ballots, see tremolo_ballot.h. */
 struct tremolo_ballot_sums;

@@ -287,7 +287,6 @@ static void test_kinds_do_not_mix(void **state)
     assert_status(tremolo_moments_new(&rows, 11, 80, 80), TREMOLO_OK);
     assert_status(tremolo_moments_add(ballots, made.row, made.bucket, 1), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_moments_bucket(ballots, &sums, 0), TREMOLO_BAD_ARGUMENT);
-    assert_status(tremolo_moments_total(ballots, &sums), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_moments_ballots(&ballot_sums, rows, 0), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_release_fold(rows, &study, made.row, made.bucket, 1),
                   TREMOLO_BAD_ARGUMENT);
