@@ -1,5 +1,5 @@
 /* connections.c -- a list under one lock and a thread that looks through it. */
-#include "connections.h"
+#include "http.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

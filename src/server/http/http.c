@@ -16,7 +16,6 @@
 #include <strings.h>
 
 #include "clock.h"
-#include "represent.h"
 #include "request.h"
 #include "routes.h"
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "http.h"
 #include "prometheus.h"
 #include "rounds.h"
 #include "routes.h"

@@ -12,7 +12,7 @@
  * second way to a study's numbers. */
 #include <string.h>
 
-#include "represent.h"
+#include "http.h"
 #include "routes.h"
 
 /* The participant's page compiles the device core, which needs one more word. */

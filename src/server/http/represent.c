@@ -10,13 +10,15 @@
  * REPRESENT_GZIP_MAX, at zlib's fastest level, which takes most of what there is to gain from
  * JSON; it fails towards plain bytes. No body has both a secret and a text of whoever asks, so
  * its length gives nothing away. */
-#include "represent.h"
+#include "http.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <zlib.h>
+
+#include "request.h"
 
 /* ---------------------------------------------------------------- what is asked */
 

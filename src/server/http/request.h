@@ -7,12 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "connections.h"
 #include "estimator.h"
 #include "log.h"
 #include "loops.h"
 #include "sources.h"
-#include "tls.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
 #include "web_files.h"

@@ -2,7 +2,7 @@
  *
  * A handshake may hold the old certificate while a new one is loaded, so the
  * one before is kept until the next reload but one. */
-#include "tls.h"
+#include "http.h"
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>

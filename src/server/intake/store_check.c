@@ -1,11 +1,10 @@
 /* store_check.c -- BLAKE2b-128 of a row with its place; docs/storage.md has the byte tables. */
-#include "store_check.h"
+#include "store_sqlite.h"
 
 #include <sodium.h>
 #include <string.h>
 
 #include "encoder.h"
-#include "store.h"
 
 void store_check_segment(uint8_t check[STORE_CHECK_BYTES], uint64_t position, const uint8_t *study,
                          const uint8_t *bytes, size_t length)
