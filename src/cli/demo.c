@@ -48,6 +48,7 @@ struct demo {
     char *token; /* the operator's, who opens studies and ends rounds */
     unsigned round;
     struct tremolo_files files;
+    double seconds; /* that reports took */
     _Atomic size_t next;
     _Atomic size_t failed;
     char why[TREMOLO_CLIENT_WHY_BYTES];
@@ -240,6 +241,7 @@ static int send_reports(struct demo *demo)
     if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
         return cli_fail(CLI_FAILED, "demo", "%s: %s", directory, strerror(errno));
     }
+    double start = cli_seconds();
     demo->files = tremolo_files_system();
     demo->files.fsync = no_sync;
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
@@ -254,6 +256,7 @@ static int send_reports(struct demo *demo)
         }
     }
     progress_bar.end(NULL);
+    demo->seconds = cli_seconds() - start;
     if (demo->failed > 0) {
         return cli_fail(CLI_FAILED, "demo", "%zu reports could not be made: %s",
                         (size_t)demo->failed, demo->why);
@@ -358,11 +361,11 @@ static void print_guarantee(const json_t *answer, const char *title)
 }
 
 static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO_STUDIES],
-                      const double *raw, double took)
+                      const double *raw)
 {
     (void)printf("%zu devices reported to two studies over HTTP in %.1f s, one sample each; the "
                  "paper's has %u rounds\n\n",
-                 demo->devices, took, tremolo_demo_study[TREMOLO_DEMO_PAPER].rounds);
+                 demo->devices, demo->seconds, tremolo_demo_study[TREMOLO_DEMO_PAPER].rounds);
     print_table(answer, raw);
     (void)printf(
         "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
@@ -377,9 +380,11 @@ static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO
                  "page\n/studies/%s/about does, and takes the ballot.\n\n",
                  tremolo_demo_study[TREMOLO_DEMO_PAPER].policy,
                  strrchr(demo->study_url[TREMOLO_DEMO_PAPER], '/') + 1);
+    (void)printf("Everything lies in %s: server/ has the log and the keys, devices/ the ledgers\n",
+                 demo->data);
 }
 
-static int print_results(const struct demo *demo, double took)
+static int print_results(struct demo *demo)
 {
     double raw[TREMOLO_DEMO_FEATURES + 1] = {0};
     json_t *answer[TREMOLO_DEMO_STUDIES] = {NULL};
@@ -393,7 +398,7 @@ static int print_results(const struct demo *demo, double took)
         code = cli_fail(CLI_FAILED, "demo", "least squares on the raw data failed");
     }
     if (code == CLI_DONE) {
-        print_all(demo, answer, raw, took);
+        print_all(demo, answer, raw);
     }
     for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
         json_decref(answer[i]);
@@ -418,6 +423,8 @@ static int make_directory(struct demo *demo)
 
 static int run(int argc, char **argv)
 {
+    static int (*const steps[])(struct demo *) = {read_policies, start_server, create_studies,
+                                                  send_reports, print_results};
     struct demo demo = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct options_given given;
     sigset_t signals;
@@ -434,24 +441,8 @@ static int run(int argc, char **argv)
     } else {
         (void)signal(SIGPIPE, SIG_IGN);
     }
-    code = read_policies(&demo);
-    if (code == CLI_DONE) {
-        code = start_server(&demo);
-    }
-    if (code == CLI_DONE) {
-        code = create_studies(&demo);
-    }
-    double start = cli_seconds();
-    if (code == CLI_DONE) {
-        code = send_reports(&demo);
-    }
-    if (code == CLI_DONE) {
-        code = print_results(&demo, cli_seconds() - start);
-    }
-    if (code == CLI_DONE) {
-        (void)printf("Everything lies in %s: server/ has the log and the keys, devices/ the "
-                     "ledgers\n",
-                     demo.data);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code == CLI_DONE; i++) {
+        code = steps[i](&demo);
     }
     if (code == CLI_DONE && demo.stay) {
         int number;

@@ -168,7 +168,7 @@ int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_prob
     struct tremolo_study_file *made = NULL;
     char *text = NULL;
     size_t length = 0;
-    problems->count = 0;
+    problems->count = problems->stored = 0;
     int code = cli_read_file(&text, &length, command, name, TREMOLO_STUDY_MAX_BYTES + 1);
     if (code != CLI_DONE) {
         return code;
@@ -190,17 +190,13 @@ int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_prob
 
 int cli_read_study(struct tremolo_study_file **study, const char *command, const char *name)
 {
-    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
-    if (problems == NULL) {
-        return cli_fail(CLI_FAILED, command, "out of memory");
-    }
-    int code = cli_check_study(study, problems, command, name);
-    if (problems->count > 0) {
-        const struct tremolo_study_problem *first = &problems->item[0];
+    static struct tremolo_study_problems problems; /* large */
+    int code = cli_check_study(study, &problems, command, name);
+    if (problems.count > 0) {
+        const struct tremolo_study_problem *first = &problems.item[0];
         code = cli_fail(CLI_USAGE, command, "%s: %s%s%s; 'tremolo study check' says more", name,
                         first->path, first->path[0] != '\0' ? ": " : "", first->reason);
     }
-    free(problems);
     return code;
 }
 

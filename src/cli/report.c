@@ -147,10 +147,7 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
             id, "bytes", (json_int_t)receipt->report_bytes, "repeated", receipt->repeated,
             "attempts", (int)receipt->attempts, "budget_left", left, "epsilon_left", epsilon,
             "delta", delta, "left_by_policy", receipt->left_by_policy);
-        int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        (void)putchar('\n');
-        json_decref(object);
-        return failed != 0 || fflush(stdout) != 0 ? -1 : 0;
+        return cli_print_json("report", object, false) == CLI_DONE && fflush(stdout) == 0 ? 0 : -1;
     }
     (void)printf(
         "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "

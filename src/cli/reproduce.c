@@ -147,13 +147,10 @@ static bool data_present(const char *folder)
 static int compute_and_write(const struct reproduce_options *options, const char *data,
                              const char *work)
 {
-    struct tremolo_reproduction_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
+    static struct tremolo_reproduction_case cases[TREMOLO_TASKS]; /* large */
     char error[TREMOLO_TABLE_ERROR_BYTES];
     size_t count = 0;
     double start = cli_seconds();
-    if (cases == NULL) {
-        return cli_fail(CLI_FAILED, command, "out of memory");
-    }
     int code = tremolo_reproduction_load(cases, &count, &options->reproduction, data, error)
                    ? CLI_DONE
                    : cli_fail(CLI_FAILED, command, "%s", error);
@@ -176,7 +173,6 @@ static int compute_and_write(const struct reproduce_options *options, const char
         code = reproduce_save(work, cases, count, options);
     }
     tremolo_reproduction_free(cases, count);
-    free(cases);
     return code;
 }
 

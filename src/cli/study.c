@@ -125,19 +125,16 @@ static int print_id(const struct study_options *options, const struct tremolo_st
 static int run_on_file(const struct study_options *options, enum study_action action)
 {
     struct tremolo_study_file *file = NULL;
-    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
-    if (problems == NULL) {
-        return cli_fail(CLI_FAILED, "study", "out of memory");
-    }
+    static struct tremolo_study_problems problems; /* large */
     bool remote = action == STUDY_SHOW && strstr(options->file, "://") != NULL;
     int code = remote ? study_fetch(&file, options)
-                      : cli_check_study(&file, problems, "study", options->file);
+                      : cli_check_study(&file, &problems, "study", options->file);
     bool checks = action == STUDY_CHECK;
-    if (problems->count > 0 && !(checks && options->json)) {
-        print_problems(problems, options->file);
+    if (problems.count > 0 && !(checks && options->json)) {
+        print_problems(&problems, options->file);
     }
-    if (checks && (code == CLI_DONE || problems->count > 0)) {
-        code = report_check(options, file, problems, code);
+    if (checks && (code == CLI_DONE || problems.count > 0)) {
+        code = report_check(options, file, &problems, code);
     } else if (code == CLI_DONE) {
         code = action == STUDY_ID        ? print_id(options, file)
                : action == STUDY_PUBLISH ? study_publish(options, file)
@@ -145,7 +142,6 @@ static int run_on_file(const struct study_options *options, enum study_action ac
                                          : study_show(options, file);
     }
     tremolo_study_file_free(file);
-    free(problems);
     return code;
 }
 

@@ -334,13 +334,11 @@ static int receive(struct tremolo_study_file **file, const char *url, const char
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     uint8_t key[TREMOLO_SIGNING_PUBLIC_BYTES];
     const char *text = strrchr(url, '/') + 1;
-    struct tremolo_study_problems *problems = calloc(1, sizeof *problems);
-    enum tremolo_status status =
-        problems == NULL ? TREMOLO_NO_MEMORY : tremolo_base64_decode(id, sizeof id, text);
+    static struct tremolo_study_problems problems; /* large, and not told */
+    enum tremolo_status status = tremolo_base64_decode(id, sizeof id, text);
     if (status == TREMOLO_OK) {
-        status = tremolo_study_receive(file, key, problems, answer, strlen(answer), id, NULL);
+        status = tremolo_study_receive(file, key, &problems, answer, strlen(answer), id, NULL);
     }
-    free(problems);
     return status == TREMOLO_OK
                ? CLI_DONE
                : cli_fail(CLI_FAILED, "study", "%s: %s", url, tremolo_status_sentence(status));

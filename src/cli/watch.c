@@ -82,26 +82,21 @@ static bool show(const struct watch *watch, const struct terminal *terminal)
 
 int watch_run(const char *url, const char *ca_file, double every_seconds)
 {
-    struct watch *watch = calloc(1, sizeof *watch);
+    struct watch watch = {.url = url, .one_study = strstr(url, "/v1/studies/") != NULL};
     struct terminal terminal;
-    if (watch == NULL) {
-        return cli_fail(CLI_FAILED, "status", "out of memory");
-    }
-    watch->url = url;
-    watch->one_study = strstr(url, "/v1/studies/") != NULL;
     terminal_open(&terminal);
     enum terminal_event event = TERMINAL_TIMEOUT;
     double next = cli_seconds();
     bool good = true;
     while (good && event != TERMINAL_QUIT) {
         if (event == TERMINAL_TIMEOUT) {
-            refresh(watch, ca_file);
+            refresh(&watch, ca_file);
             next = cli_seconds() + every_seconds;
-            if (watch->gone) {
+            if (watch.gone) {
                 break;
             }
         }
-        good = terminal_stopping() || show(watch, &terminal);
+        good = terminal_stopping() || show(&watch, &terminal);
         double left = fmax(0, next - cli_seconds());
         event = terminal_wait(&terminal, (int)(left * 1000));
         if (event == TERMINAL_TIMEOUT && cli_seconds() + 0.002 < next) {
@@ -109,13 +104,12 @@ int watch_run(const char *url, const char *ca_file, double every_seconds)
         }
     }
     terminal_close(&terminal);
-    if (watch->gone) {
+    if (watch.gone) {
         good = cli_fail(CLI_FAILED, "status", "%s answered 404: there is no such study", url) ==
                CLI_DONE;
     }
-    json_decref(watch->answer);
-    json_decref(watch->history);
-    json_decref(watch->study);
-    free(watch);
+    json_decref(watch.answer);
+    json_decref(watch.history);
+    json_decref(watch.study);
     return good || terminal_stopping() ? CLI_DONE : CLI_FAILED;
 }

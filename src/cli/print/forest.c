@@ -19,9 +19,8 @@ static double feature_range(const json_t *study, const char *name)
     json_t *feature;
     json_array_foreach(json_object_get(study, "features"), index, feature)
     {
-        const char *own = json_string_value(json_object_get(feature, "name"));
         double range = range_of(feature);
-        if (own != NULL && strcmp(own, name) == 0 && isfinite(range)) {
+        if (strcmp(member_text(feature, "name"), name) == 0 && isfinite(range)) {
             return range;
         }
     }
@@ -70,16 +69,14 @@ bool forest_build(struct forest *forest, const json_t *coefficients, const json_
     }
     for (size_t i = 0; i < forest->rows; i++) {
         const json_t *from = json_array_get(coefficients, i);
-        const char *name = json_string_value(json_object_get(from, "name"));
         struct forest_row *row = &forest->row[i];
-        row->name = name != NULL ? name : "";
+        row->name = member_text(from, "name");
         row->estimate = member_number(from, "estimate");
         row->low = member_number(from, "low");
         row->high = member_number(from, "high");
         row->identified = json_is_true(json_object_get(from, "identified"));
-        const char *shape =
-            json_string_value(json_object_get(json_object_get(from, "score"), "shape"));
-        row->anything = !row->identified && shape != NULL && strcmp(shape, "anything") == 0;
+        const char *shape = member_text(json_object_get(from, "score"), "shape");
+        row->anything = !row->identified && strcmp(shape, "anything") == 0;
         double range = feature_range(study, row->name);
         row->effect = row->estimate * range;
         row->effect_low = row->anything ? NAN : row->low * range;

@@ -125,12 +125,11 @@ static void csv_coefficients(FILE *out, const json_t *result)
         const json_t *row = inferred ? json_array_get(rows, i) : NULL;
         const json_t *prediction = json_array_get(predictions, i);
         const json_t *score = json_object_get(row, "score");
-        const char *shape = json_string_value(json_object_get(score, "shape"));
         csv_name(out, member_text(inferred ? row : prediction, "name"));
         for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
             csv_number(out, json_object_get(row, keys[k]));
         }
-        (void)fprintf(out, ",%s", shape != NULL ? shape : "");
+        (void)fprintf(out, ",%s", member_text(score, "shape"));
         csv_number(out, json_object_get(score, "low"));
         csv_number(out, json_object_get(score, "high"));
         csv_number(out, told ? json_object_get(prediction, "estimate") : NULL);
